@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli.h"
+
+#include "base/suggest.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+// The program's own switches; the library has no globals.
+static bool json_wanted;
+static bool quiet_wanted;
+
+bool cli_json(void)
+{
+    return json_wanted;
+}
+
+bool cli_quiet(void)
+{
+    return quiet_wanted;
+}
+
+int cli_usage(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    fputs("tendril: ", stderr);
+    vfprintf(stderr, format, args);
+    fputs("\n", stderr);
+    va_end(args);
+    return TD_ERROR_USAGE;
+}
+
+int cli_fail(const tdError *error)
+{
+    char text[1200];
+    td_error_format(error, text, sizeof text);
+    fprintf(stderr, "tendril: %s\n", text);
+    switch (error->status)
+    {
+    case TD_ERROR_USAGE: return 2;
+    case TD_ERROR_NUMERIC: return 4;
+    default: return 3;
+    }
+}
+
+static int unknown_option(const char *given, const cliOption *options, int n)
+{
+    const char *names[64] = {"--help", "--json", "--quiet"};
+    int count = 3;
+    for (int i = 0; i < n && count < 64; i++)
+        names[count++] = options[i].name;
+    const char *nearest = td_suggest(given, names, count);
+    if (nearest != NULL)
+        return cli_usage("unknown option %s; did you mean %s?", given, nearest);
+    return cli_usage("unknown option %s; --help lists the options", given);
+}
+
+int cli_parse(int argc, char **argv, const char *help, const cliOption *options, int n_options, const char **positional,
+              int min, int max)
+{
+    int found = 0;
+    for (int i = 0; i < argc; i++)
+    {
+        const char *a = argv[i];
+        if (strcmp(a, "--help") == 0 || strcmp(a, "-h") == 0)
+        {
+            fputs(help, stdout);
+            return 0;
+        }
+        if (strcmp(a, "--json") == 0)
+            json_wanted = true;
+        else if (strcmp(a, "--quiet") == 0 || strcmp(a, "-q") == 0)
+            quiet_wanted = true;
+        else if (a[0] == '-' && a[1] != '\0')
+        {
+            int k = 0;
+            while (k < n_options && strcmp(options[k].name, a) != 0)
+                k++;
+            if (k == n_options)
+                return unknown_option(a, options, n_options);
+            if (options[k].value == NULL)
+                *options[k].flag = true;
+            else if (i + 1 >= argc)
+                return cli_usage("%s needs a value; --help shows how", a);
+            else
+                *options[k].value = argv[++i];
+        }
+        else if (found == max)
+            return cli_usage("unexpected argument '%s'; --help shows the form", a);
+        else
+            positional[found++] = a;
+    }
+    if (found < min)
+        return cli_usage("an argument is missing; --help shows the form");
+    return -1;
+}
+
+bool cli_integer(const char *option, const char *text, long least, long *out)
+{
+    char *end = NULL;
+    errno = 0;
+    long value = strtol(text, &end, 10);
+    if (errno != 0 || end == text || *end != '\0' || value < least || value > 1000000000L)
+    {
+        cli_usage("%s takes a whole number from %ld to 1000000000, not '%s'", option, least, text);
+        return false;
+    }
+    *out = value;
+    return true;
+}
+
+bool cli_number(const char *option, const char *text, double *out)
+{
+    char *end = NULL;
+    double value = strtod(text, &end);
+    if (end == text || *end != '\0' || !(value - value == 0))
+    {
+        cli_usage("%s takes a number, not '%s'", option, text);
+        return false;
+    }
+    *out = value;
+    return true;
+}
+
+void cli_print_json(tdJson *json)
+{
+    if (json->text.data != NULL)
+        puts(json->text.data);
+    free(json->text.data);
+    *json = (tdJson){0};
+}
+
+static void log_to_stderr(void *user, tdLogLevel level, const char *message)
+{
+    (void)user;
+    if (quiet_wanted && level < TD_LOG_WARNING)
+        return;
+    fprintf(stderr, "%s%s\n", level == TD_LOG_WARNING ? "warning: " : "", message);
+}
+
+tdSettings cli_settings(void)
+{
+    tdSettings settings = td_default_settings();
+    settings.log = log_to_stderr;
+    return settings;
+}
+
+void cli_progress(const char *what, int64_t done, int64_t total)
+{
+    if (quiet_wanted || total <= 0)
+        return;
+    if (!isatty(STDERR_FILENO))
+    {
+        // A line at each tenth, so that a log file stays readable.
+        if (done > 0 && done * 10 / total != (done - 1) * 10 / total)
+            fprintf(stderr, "%s: %lld of %lld\n", what, (long long)done, (long long)total);
+        return;
+    }
+    const int width = 40;
+    int filled = (int)(done * width / total);
+    fprintf(stderr, "\r%s [%.*s%*s] %3d%%", what, filled, "########################################", width - filled,
+            "", (int)(done * 100 / total));
+    if (done >= total)
+        fputs("\n", stderr);
+    fflush(stderr);
+}

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the subcommands share: options, output streams, progress.
+//
+// Results go to stdout, everything else to stderr; --json prints exactly one JSON object on stdout.
+// A subcommand returns the exit code: 0 done, 2 usage, 3 bad input, 4 numerical failure.
+#pragma once
+#include "output/json.h"
+#include "tendril/tendril.h"
+
+/// One option of a subcommand. `value` NULL marks a switch (sets *flag); else *value gets the next argument.
+typedef struct cliOption
+{
+    const char *name;   ///< "--steps" or "-o"
+    const char **value; ///< where the argument goes, or NULL
+    bool *flag;         ///< where a switch goes, or NULL
+} cliOption;
+
+/// Sorts argv (without the program's and the command's name) into options and up to `max` positional
+/// arguments. --help prints `help` and --json, --quiet are known to all. Returns -1 to go on, else the
+/// exit code to end with. Unknown options suggest the nearest known one.
+int cli_parse(int argc, char **argv, const char *help, const cliOption *options, int n_options, const char **positional,
+              int min, int max);
+
+/// Text of a positive whole number or a number; on failure prints why and returns false.
+bool cli_integer(const char *option, const char *text, long least, long *out);
+bool cli_number(const char *option, const char *text, double *out);
+
+/// Prints "tendril: file:line: field: message" on stderr and returns the exit code for the error.
+int cli_fail(const tdError *error);
+/// A usage error of a subcommand.
+int cli_usage(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+bool cli_json(void);  ///< --json was given
+bool cli_quiet(void); ///< --quiet was given
+/// Prints the object on stdout and frees it.
+void cli_print_json(tdJson *json);
+
+/// Settings whose log goes to stderr.
+tdSettings cli_settings(void);
+
+/// Progress: a bar on a terminal, a line each tenth otherwise; nothing with --quiet.
+void cli_progress(const char *what, int64_t done, int64_t total);
+
+int cmd_run(int argc, char **argv);
+int cmd_check(int argc, char **argv);
+int cmd_info(int argc, char **argv);
+int cmd_convert(int argc, char **argv);
+int cmd_mesh(int argc, char **argv);
+int cmd_render(int argc, char **argv);
+int cmd_bench(int argc, char **argv);
+int cmd_demo(int argc, char **argv);

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli.h"
+
+#include "base/suggest.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct
+{
+    const char *name;
+    int (*run)(int argc, char **argv);
+    const char *does;
+} commands[] = {
+    {"run", cmd_run, "simulate a scene"},
+    {"check", cmd_check, "validate a scene without running it"},
+    {"info", cmd_info, "examine a mesh or another file"},
+    {"convert", cmd_convert, "convert a mesh from one format to another"},
+    {"mesh", cmd_mesh, "turn geometry (geo, step, stl, obj) into a tetrahedral mesh"},
+    {"render", cmd_render, "draw a scene or a VTU file as a PNG picture"},
+    {"bench", cmd_bench, "measure the speed of this machine"},
+    {"demo", cmd_demo, "simulate the shipped examples and write pictures"},
+};
+enum
+{
+    N_COMMANDS = sizeof commands / sizeof commands[0]
+};
+
+static void print_help(FILE *out)
+{
+    fprintf(out, "tendril %s: real-time simulation of soft robots and deformable bodies\n\n", td_version());
+    fputs("usage: tendril COMMAND ...\n\n", out);
+    for (int i = 0; i < N_COMMANDS; i++)
+        fprintf(out, "  %-9s %s\n", commands[i].name, commands[i].does);
+    fputs("\n'tendril COMMAND --help' teaches a command. All take --json (one JSON object on stdout)\n"
+          "and --quiet. Exit codes: 0 done, 2 usage, 3 bad input, 4 numerical failure.\n",
+          out);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 2)
+    {
+        print_help(stderr);
+        return TD_ERROR_USAGE;
+    }
+    const char *name = argv[1];
+    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0)
+    {
+        print_help(stdout);
+        return 0;
+    }
+    if (strcmp(name, "--version") == 0)
+    {
+        printf("tendril %s\n", td_version());
+        return 0;
+    }
+    const char *names[N_COMMANDS];
+    for (int i = 0; i < N_COMMANDS; i++)
+    {
+        if (strcmp(commands[i].name, name) == 0)
+            return commands[i].run(argc - 2, argv + 2);
+        names[i] = commands[i].name;
+    }
+    const char *nearest = td_suggest(name, names, N_COMMANDS);
+    if (nearest != NULL)
+        return cli_usage("unknown command '%s'; did you mean '%s'?", name, nearest);
+    return cli_usage("unknown command '%s'; 'tendril --help' lists them", name);
+}

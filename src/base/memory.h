@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// Memory: an arena for what lives as long as a model or a state, and a growable array for
+// readers that do not know the size beforehand. A step allocates nothing: whatever it needs
+// was taken from the state's arena when the state was made.
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define TD_ALIGN 64 // a cache line, and enough for any SIMD load
+
+/// Chain of blocks freed together. Zero-initialize before use.
+typedef struct tdArena
+{
+    struct tdArenaBlock *head;
+    size_t bytes; ///< handed out so far
+} tdArena;
+
+/// Zeroed, TD_ALIGN-aligned memory for count elements, or NULL (overflow or out of memory).
+void *td_arena_take(tdArena *arena, size_t count, size_t size);
+char *td_arena_copy(tdArena *arena, const char *text); ///< NULL on failure
+void td_arena_free(tdArena *arena);
+
+#define TD_TAKE(arena, type, count) ((type *)td_arena_take((arena), (size_t)(count), sizeof(type)))
+
+/// Zeroed, aligned memory to be released by free(); NULL on failure.
+void *td_take(size_t count, size_t size);
+
+/// Makes room for `need` elements in *data (capacity in *capacity), at least doubling. The new
+/// part is not initialized. Returns false, leaving all as it was, when memory runs out.
+bool td_grow(void **data, int64_t *capacity, int64_t need, size_t size);

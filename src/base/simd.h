@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// Four doubles at a time, by the compilers' vector extension: AVX2 where the file is compiled
+// for it, two SSE2 or NEON registers elsewhere, the same source. Included only by kernels.
+//
+// A kernel file is compiled once for each instruction set; TD_ISA(name) gives its functions the
+// suffix of that set, and the caller picks one at run time (see base/isa.h).
+#pragma once
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#ifndef TD_ISA_SUFFIX
+#define TD_ISA_SUFFIX portable
+#endif
+#define TD_PASTE2(a, b) a##_##b
+#define TD_PASTE(a, b)  TD_PASTE2(a, b)
+#define TD_ISA(name)    TD_PASTE(name, TD_ISA_SUFFIX)
+
+#define TD_LANES 4
+
+typedef double td4 __attribute__((vector_size(32)));
+typedef int64_t td4i __attribute__((vector_size(32))); // masks: 0 or -1 in each lane
+
+static inline td4 td4_set(double a)
+{
+    return (td4){a, a, a, a};
+}
+
+static inline td4 td4_load(const double *p)
+{
+    td4 a;
+    memcpy(&a, p, sizeof a);
+    return a;
+}
+
+static inline void td4_store(double *p, td4 a)
+{
+    memcpy(p, &a, sizeof a);
+}
+
+static inline td4 td4_select(td4i mask, td4 yes, td4 no)
+{
+    return (td4)((mask & (td4i)yes) | (~mask & (td4i)no));
+}
+
+static inline td4 td4_max(td4 a, td4 b)
+{
+    return td4_select(a > b, a, b);
+}
+
+static inline td4 td4_min(td4 a, td4 b)
+{
+    return td4_select(a < b, a, b);
+}
+
+static inline td4 td4_abs(td4 a)
+{
+    return (td4)((td4i)a & (td4i){INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX});
+}
+
+static inline td4 td4_sqrt(td4 a)
+{
+    td4 r;
+    for (int i = 0; i < TD_LANES; i++)
+        r[i] = sqrt(a[i]);
+    return r;
+}
+
+static inline td4 td4_log(td4 a)
+{
+    td4 r;
+    for (int i = 0; i < TD_LANES; i++)
+        r[i] = log(a[i]);
+    return r;
+}
+
+static inline int td4_any(td4i mask)
+{
+    return (mask[0] | mask[1] | mask[2] | mask[3]) != 0;
+}

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/task.h"
+
+#include "base/memory.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define MAX_THREADS 256
+// Rounds a worker looks for work before it sleeps: about 20 us, the gap between two loops of a step.
+#define SPINS 4000
+
+struct tdTasks
+{
+    int threads;
+    pthread_t worker[MAX_THREADS];
+    pthread_mutex_t lock;
+    pthread_cond_t wake;
+    atomic_int sleeping;
+    atomic_bool stop;
+
+    // The current loop. `ticket` counts loops; it is odd while a loop is being set up, so that a
+    // worker that saw an older loop cannot take a piece of the new one with the old arguments.
+    atomic_uint ticket;
+    atomic_int next;   // piece to be taken
+    atomic_int active; // workers inside the loop
+    atomic_int n;
+    _Atomic(tdTaskFn) task;
+    _Atomic(void *) context;
+};
+
+static inline void relax(void)
+{
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#endif
+}
+
+static void run_pieces(tdTasks *tasks)
+{
+    int n = atomic_load(&tasks->n);
+    tdTaskFn task = atomic_load(&tasks->task);
+    void *context = atomic_load(&tasks->context);
+    for (;;)
+    {
+        int i = atomic_fetch_add(&tasks->next, 1);
+        if (i >= n)
+            return;
+        task(context, i);
+    }
+}
+
+static void *worker_main(void *argument)
+{
+    tdTasks *tasks = argument;
+    unsigned seen = 0;
+    for (;;)
+    {
+        int spins = 0;
+        unsigned ticket = atomic_load(&tasks->ticket);
+        while ((ticket == seen || (ticket & 1U)) && !atomic_load(&tasks->stop))
+        {
+            if (++spins < SPINS)
+                relax();
+            else
+            {
+                pthread_mutex_lock(&tasks->lock);
+                atomic_fetch_add(&tasks->sleeping, 1);
+                while (atomic_load(&tasks->ticket) == seen && !atomic_load(&tasks->stop))
+                    pthread_cond_wait(&tasks->wake, &tasks->lock);
+                atomic_fetch_sub(&tasks->sleeping, 1);
+                pthread_mutex_unlock(&tasks->lock);
+                spins = 0;
+            }
+            ticket = atomic_load(&tasks->ticket);
+        }
+        if (atomic_load(&tasks->stop))
+            return NULL;
+        // Enter, then look again: the loop may have ended and the next one begun in between.
+        atomic_fetch_add(&tasks->active, 1);
+        if (atomic_load(&tasks->ticket) == ticket)
+            run_pieces(tasks);
+        atomic_fetch_sub(&tasks->active, 1);
+        seen = ticket;
+    }
+}
+
+tdStatus td_tasks_create(int threads, tdTasks **out, tdError *error)
+{
+    *out = NULL;
+    if (threads < 0 || threads > MAX_THREADS)
+        return td_fail(error, TD_ERROR_USAGE, "%d threads asked for; give 0 (all cores) to %d", threads, MAX_THREADS);
+    if (threads == 0)
+    {
+        long cores = sysconf(_SC_NPROCESSORS_ONLN);
+        threads = cores < 1 ? 1 : cores > MAX_THREADS ? MAX_THREADS : (int)cores;
+    }
+    tdTasks *tasks = td_take(1, sizeof *tasks);
+    if (tasks == NULL)
+        return td_fail_memory(error, "the worker threads");
+    pthread_mutex_init(&tasks->lock, NULL);
+    pthread_cond_init(&tasks->wake, NULL);
+    tasks->threads = 1;
+    for (int i = 1; i < threads; i++)
+    {
+        if (pthread_create(&tasks->worker[i], NULL, worker_main, tasks) != 0)
+        {
+            td_tasks_free(tasks);
+            return td_fail(error, TD_ERROR_MEMORY, "the system gave only %d of %d threads; ask for fewer", i, threads);
+        }
+        tasks->threads = i + 1;
+    }
+    *out = tasks;
+    return TD_OK;
+}
+
+void td_tasks_free(tdTasks *tasks)
+{
+    if (tasks == NULL)
+        return;
+    pthread_mutex_lock(&tasks->lock);
+    atomic_store(&tasks->stop, true);
+    pthread_cond_broadcast(&tasks->wake);
+    pthread_mutex_unlock(&tasks->lock);
+    for (int i = 1; i < tasks->threads; i++)
+        pthread_join(tasks->worker[i], NULL);
+    pthread_cond_destroy(&tasks->wake);
+    pthread_mutex_destroy(&tasks->lock);
+    free(tasks);
+}
+
+int td_tasks_threads(const tdTasks *tasks)
+{
+    return tasks == NULL ? 1 : tasks->threads;
+}
+
+void td_parallel(tdTasks *tasks, int n, tdTaskFn task, void *context)
+{
+    if (tasks == NULL || tasks->threads == 1 || n <= 1)
+    {
+        for (int i = 0; i < n; i++)
+            task(context, i);
+        return;
+    }
+    atomic_fetch_add(&tasks->ticket, 1); // odd: being set up
+    while (atomic_load(&tasks->active) != 0)
+        relax(); // a late worker is still leaving the loop before
+    atomic_store(&tasks->task, task);
+    atomic_store(&tasks->context, context);
+    atomic_store(&tasks->n, n);
+    atomic_store(&tasks->next, 0);
+    atomic_fetch_add(&tasks->ticket, 1); // even: go
+    if (atomic_load(&tasks->sleeping) > 0)
+    {
+        pthread_mutex_lock(&tasks->lock);
+        pthread_cond_broadcast(&tasks->wake);
+        pthread_mutex_unlock(&tasks->lock);
+    }
+    run_pieces(tasks);
+    while (atomic_load(&tasks->active) != 0)
+        relax();
+}
+
+#define DOT_GRAIN  4096
+#define DOT_PIECES 256
+
+typedef struct dotWork
+{
+    const double *a, *b;
+    int64_t n, grain;
+    double partial[DOT_PIECES];
+} dotWork;
+
+static void dot_piece(void *context, int i)
+{
+    dotWork *work = context;
+    int64_t begin = i * work->grain, end = begin + work->grain;
+    if (end > work->n)
+        end = work->n;
+    // Four chains, always in this order, whatever the compiler vectorizes.
+    double s[4] = {0};
+    int64_t k = begin;
+    for (; k + 4 <= end; k += 4)
+        for (int j = 0; j < 4; j++)
+            s[j] += work->a[k + j] * work->b[k + j];
+    for (; k < end; k++)
+        s[0] += work->a[k] * work->b[k];
+    work->partial[i] = (s[0] + s[1]) + (s[2] + s[3]);
+}
+
+double td_dot(tdTasks *tasks, int64_t n, const double *a, const double *b)
+{
+    dotWork work;
+    work.a = a;
+    work.b = b;
+    work.n = n;
+    work.grain = DOT_GRAIN;
+    if (td_pieces(n, work.grain) > DOT_PIECES)
+        work.grain = (n + DOT_PIECES - 1) / DOT_PIECES;
+    int pieces = td_pieces(n, work.grain);
+    td_parallel(tasks, pieces, dot_piece, &work);
+    double sum = 0;
+    for (int i = 0; i < pieces; i++)
+        sum += work.partial[i];
+    return sum;
+}

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// Task layer. Work is cut into pieces whose number depends on the data only, never on the
+// number of threads; a reduction sums the pieces in their order. So the same bits come out
+// of 1, 2 or more threads. A NULL pool runs everything in the caller.
+#pragma once
+#include "base/status.h"
+
+typedef struct tdTasks tdTasks;
+
+/// Work on piece i of n. Pieces of one call must not touch the same data.
+typedef void (*tdTaskFn)(void *context, int i);
+
+/// threads = 0: all cores. The caller's thread is one of them.
+tdStatus td_tasks_create(int threads, tdTasks **out, tdError *error);
+void td_tasks_free(tdTasks *tasks);
+int td_tasks_threads(const tdTasks *tasks);
+
+/// Runs task(context, i) for all 0 <= i < n and returns when all are done. Allocates nothing.
+void td_parallel(tdTasks *tasks, int n, tdTaskFn task, void *context);
+
+/// Fixed cut of [0, n) into pieces of about `grain`: the number of pieces, and the start of piece i.
+static inline int td_pieces(int64_t n, int64_t grain)
+{
+    return n <= 0 ? 0 : (int)((n + grain - 1) / grain);
+}
+
+/// Parallel dot product with a fixed order of summation.
+double td_dot(tdTasks *tasks, int64_t n, const double *a, const double *b);

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+// A scene as the user wrote it: checked, in SI units, not yet compiled. The parser fills it
+// (scene/parse.c), the compiler turns it into a tdModel (scene/compile.c). Every item keeps the
+// line it came from, so that the compiler can name it too ("line 12: group 'tip' is not in the mesh").
+#pragma once
+#include "base/file.h"
+#include "base/memory.h"
+#include "base/status.h"
+
+typedef enum tdSelectKind
+{
+    TD_SELECT_ALL,
+    TD_SELECT_BOX,    // min <= x <= max
+    TD_SELECT_SPHERE, // |x - center| <= radius
+    TD_SELECT_PLANE,  // |(x - point) . normal| <= tolerance
+    TD_SELECT_GROUP,  // nodes of the cells in a named group
+    TD_SELECT_NODES   // by number, from 0
+} tdSelectKind;
+
+/// Chooses nodes of a body in its placed rest shape.
+typedef struct tdSelect
+{
+    tdSelectKind kind;
+    int line;
+    double a[3], b[3]; ///< box: min, max; sphere: center; plane: point, unit normal
+    double radius;     ///< sphere: radius; plane: tolerance, < 0 = 1e-6 of the body's size
+    const char *group;
+    int n_nodes;
+    const int64_t *nodes;
+} tdSelect;
+
+/// Bits of `axes`.
+enum
+{
+    TD_AXIS_X = 1,
+    TD_AXIS_Y = 2,
+    TD_AXIS_Z = 4,
+    TD_AXIS_ALL = 7
+};
+
+typedef struct tdSceneFixed
+{
+    tdSelect select;
+    int axes; ///< held components, default all
+} tdSceneFixed;
+
+/// Nodes moved by `displacement` times the value of the input `name` (1 when no motion names it).
+typedef struct tdScenePrescribed
+{
+    const char *name; ///< NULL: not driven by name
+    tdSelect select;
+    int axes; ///< components that are prescribed, default all
+    double displacement[3];
+} tdScenePrescribed;
+
+/// Axis-aligned box of tetrahedra or hexahedra, for scenes without a mesh file. Its sides are the
+/// groups xmin, xmax, ymin, ymax, zmin, zmax.
+typedef struct tdSceneBox
+{
+    double min[3], max[3];
+    int cells[3];
+    bool hexahedra;
+} tdSceneBox;
+
+typedef enum tdLawKind
+{
+    TD_LAW_LINEAR,
+    TD_LAW_COROTATIONAL,
+    TD_LAW_COROTATIONAL_LAGGED,
+    TD_LAW_STVK,
+    TD_LAW_NEO_HOOKEAN,
+    TD_LAWS
+} tdLawKind;
+
+typedef struct tdSceneMaterial
+{
+    int line;
+    tdLawKind law;
+    double young, poisson;      ///< always filled (converted when lambda, mu were given)
+    double density, total_mass; ///< one is given, the other 0
+} tdSceneMaterial;
+
+typedef struct tdSceneBody
+{
+    const char *name;
+    int line;
+    const char *mesh; ///< path as resolved against the scene's folder; NULL when `box` is used
+    int mesh_line;
+    tdSceneBox box;
+    double scale;        ///< of the mesh's numbers, already times the scene's length unit
+    double rotation[9];  ///< row-major; applied after the scale
+    double translate[3]; ///< applied last
+    tdSceneMaterial material;
+    bool consistent_mass;
+    double damping_mass, damping_stiffness; ///< Rayleigh alpha [1/s], beta [s]
+    double velocity[3];                     ///< at the start
+    int n_fixed, n_prescribed;
+    tdSceneFixed *fixed;
+    tdScenePrescribed *prescribed;
+} tdSceneBody;
+
+typedef enum tdLoadKind
+{
+    TD_LOAD_POINT_TOTAL,     // `vector` [N] shared evenly by the chosen nodes
+    TD_LOAD_POINT_EACH,      // `vector` [N] at every chosen node
+    TD_LOAD_SURFACE_TOTAL,   // `vector` [N] spread over the area of the chosen faces
+    TD_LOAD_SURFACE_STRESS,  // `vector` [Pa] on the undeformed area, fixed direction
+    TD_LOAD_SURFACE_PRESSURE // `pressure` [Pa] against the outer normal of the deformed face
+} tdLoadKind;
+
+typedef struct tdSceneLoad
+{
+    const char *name; ///< NULL: not driven by name
+    int line;
+    tdLoadKind kind;
+    int body;
+    tdSelect select; ///< a surface load takes the boundary faces all of whose nodes are chosen
+    double vector[3];
+    double pressure;
+} tdSceneLoad;
+
+typedef struct tdSceneProbe
+{
+    const char *name;
+    int line;
+    int body;
+    bool at_point; ///< follow the material point that is at `point`; else the mean of the chosen nodes
+    double point[3];
+    tdSelect select;
+} tdSceneProbe;
+
+/// Values of named inputs over time: piecewise linear, held before the first and after the last.
+typedef struct tdSceneMotion
+{
+    int line;
+    bool smooth; ///< smoothstep between keyframes instead of straight lines
+    int n_names, n_times;
+    const char **names;
+    double *times;  ///< n_times, strictly ascending [s]
+    double *values; ///< n_times x n_names; NAN: not given at that time, interpolated
+} tdSceneMotion;
+
+typedef enum tdMethod
+{
+    TD_METHOD_THETA, // backward Euler, midpoint and symplectic are values of theta, theta_vq
+    TD_METHOD_NEWMARK,
+    TD_METHOD_STATIC
+} tdMethod;
+
+typedef enum tdSolverKind
+{
+    TD_SOLVER_AUTO, // cholesky or cg by counts
+    TD_SOLVER_CHOLESKY,
+    TD_SOLVER_CG
+} tdSolverKind;
+
+typedef struct tdSceneSettings
+{
+    double gravity[3];
+    double time_step;
+    int steps;
+    tdMethod method;
+    double theta, theta_vq;    ///< backward Euler 1, 1; midpoint 1/2, 1/2; symplectic 0, 1
+    double beta, gamma;        ///< Newmark, default 1/4, 1/2
+    bool newton;               ///< iterate to `tolerance`; else one linearization a step. Static: always
+    double tolerance;          ///< relative residual of Newton, default 1e-8
+    int max_iterations;        ///< of Newton, default 30
+    int min_load_step_inverse; ///< static: give up below a load increment of 1/this, default 1024
+    tdSolverKind solver;
+    double solver_tolerance; ///< relative residual of conjugate gradients, default 1e-8
+} tdSceneSettings;
+
+typedef struct tdSceneOutput
+{
+    int every;            ///< steps between frames, default 1; 0 = only the last
+    bool vtu, csv, hdf5;  ///< default: vtu and csv
+    int checkpoint_every; ///< steps; 0 = none
+} tdSceneOutput;
+
+typedef struct tdScene
+{
+    tdArena arena;
+    const char *file;   ///< as given, for messages
+    uint64_t hash;      ///< FNV-1a of the text; a checkpoint keeps it
+    double length_unit; ///< metres in the scene's length unit, for meshes and for reports
+    tdSceneSettings settings;
+    tdSceneOutput output;
+    int n_bodies, n_loads, n_probes;
+    tdSceneBody *bodies;
+    tdSceneLoad *loads;
+    tdSceneProbe *probes;
+    tdSceneMotion motion;
+} tdScene;
+
+/// Parses and checks text. On failure *error names file, line and field. td_scene_free() also after failure.
+tdStatus td_scene_parse(const char *text, size_t length, const char *name, const char *folder, tdScene *scene,
+                        tdError *error);
+void td_scene_free(tdScene *scene);
+
+/// The scene reference in Markdown, generated from the schema that the parser uses.
+void td_scene_reference(tdText *out);
