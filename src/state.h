@@ -10,6 +10,7 @@
 struct tdState
 {
     tdArena arena;
+    const tdModel *model; ///< it was made for
     tdSettings settings;
     tdTasks *tasks;
     tdIsa isa;
@@ -18,10 +19,11 @@ struct tdState
     // kept from step to step
     double time;
     int64_t steps;
-    double *q, *v, *a;  ///< positions [m], velocities [m/s], accelerations (Newmark)
-    double *reaction;   ///< [N] on held coordinates, zero elsewhere
-    double *override;   ///< by input: value set by the caller, NAN = scene's motion
-    double *load_start; ///< static: inputs at the last equilibrium, and the share of gravity behind them
+    double *q, *v, *a; ///< positions [m], velocities [m/s], accelerations (Newmark)
+    double *reaction;  ///< [N] on held coordinates, zero elsewhere
+    double *override;  ///< by input: value set by the caller, NAN = scene's motion
+    double *load_last; ///< static: inputs at the last equilibrium, and the share of gravity behind them
+    double *load_next; ///< static: the same at the equilibrium looked for
 
     // latch
     double *input;     ///< by input: for loads, at the time where forces are taken
@@ -40,25 +42,29 @@ struct tdState
     int64_t bad_element; ///< that the law could not evaluate, -1 = none
 
     // free, solve, integrate
-    double *dv;    ///< correction of v
-    double *v_new; ///< iterate
-    double *held;  ///< first pass: how far q_e of held coordinates moves
-    double *saved; ///< v_new before a line search
-    double *work;  ///< scratch over coordinates
+    double *dv;             ///< correction of v
+    double *v_new;          ///< iterate
+    double *q_end;          ///< held coordinates: position at the end of the step
+    double *held;           ///< first pass: how far q_e of held coordinates has still to move, zero elsewhere
+    double rhs;             ///< |right-hand side| of the last linear solves
+    double *saved;          ///< v_new before a line search
+    double *start;          ///< q at the start of the step (static: before the first increment)
+    double *work, *scratch; ///< over coordinates, for the moment only
+    double slope;           ///< dv . m at the start of the line search
 
     // publish
     tdReport report;
 };
 
 /// An array that a checkpoint keeps.
-typedef struct tdStateArray
+struct tdStateArray
 {
     const char *name;
     int body; ///< -1: of the state
     bool integer;
     int64_t count;
     void *data; ///< double or int64_t
-} tdStateArray;
+};
 
 /// Lists them; returns how many (at most `most`).
 int td_state_arrays(const tdModel *model, tdState *state, tdStateArray *out, int most);

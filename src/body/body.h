@@ -12,6 +12,7 @@
 
 typedef struct tdBodyOps tdBodyOps;
 typedef struct tdBodyState tdBodyState;
+typedef struct tdStateArray tdStateArray;
 
 /// A body in the model. Its coordinates are [first, first + count) of the state's vectors.
 typedef struct tdBody
@@ -22,7 +23,9 @@ typedef struct tdBody
     int64_t first, count; ///< coordinates
     int64_t unknowns;     ///< coordinates that are neither fixed nor prescribed
     int64_t nodes, elements;
-    void *data; ///< of its kind, e.g. tdSoft
+    int32_t n_held;
+    const int32_t *held; ///< held coordinates, counted from `first`
+    void *data;          ///< of its kind, e.g. tdSoft
 } tdBody;
 
 struct tdBodyOps
@@ -33,6 +36,8 @@ struct tdBodyOps
     tdStatus (*state_create)(const tdModel *model, const tdBody *body, tdState *state, tdError *error);
     void (*state_free)(const tdBody *body, tdState *state);
 
+    /// Places held coordinates for the end of the step: target positions into state->q_end (held only).
+    void (*place)(const tdModel *model, const tdBody *body, tdState *state);
     /// Start of a step or of a static increment: what is kept constant during it (lagged rotations).
     void (*begin)(const tdModel *model, const tdBody *body, tdState *state);
     /// reads state->q_e      writes the body's deformation gradients, rotations, frames
@@ -41,10 +46,15 @@ struct tdBodyOps
     tdStatus (*forces)(const tdModel *model, const tdBody *body, tdState *state, bool tangent);
     /// reads state->m, A      writes state->dv = -A^-1 (m + A dv_held), the way to the free motion v*
     tdStatus (*free_motion)(const tdModel *model, const tdBody *body, tdState *state);
+    /// Newmark's first step: state->a = M^-1 (external - internal forces) from state->m at q0, v0.
+    tdStatus (*start_acceleration)(const tdModel *model, const tdBody *body, tdState *state);
     /// x = A^-1 b over the body's coordinates, for the condensed problem W = J A^-1 J'
     tdStatus (*apply_inverse)(const tdModel *model, const tdBody *body, tdState *state, const double *b, double *x);
-    /// End of the step: reactions.
-    void (*publish)(const tdModel *model, const tdBody *body, tdState *state);
+    /// Before integration: state->m of the solved system on all coordinates, m + A dv + s K held (one
+    /// linearization a step; Newton has m itself). What is left on held coordinates is s times the reaction.
+    void (*balance)(const tdModel *model, const tdBody *body, tdState *state);
+    /// Lists what a checkpoint must keep of the body (see td_state_arrays).
+    int (*arrays)(const tdModel *model, const tdBody *body, tdState *state, tdStateArray *out, int most);
     /// After a checkpoint was read: rebuilds what is derived (kept factors).
     tdStatus (*restore)(const tdModel *model, const tdBody *body, tdState *state, tdError *error);
     /// Kinetic and elastic energy [J] of the present q and v.

@@ -95,7 +95,8 @@ typedef struct tdSoftState
     tdLinear *linear;
     bool projecting;   ///< tangents are projected in this step
     bool damping_kept; ///< K_damping is that of this step
-    int64_t same;      ///< A is that of the kept factor
+    bool K_valid;      ///< K is constant and has been assembled
+    bool same;         ///< A is that of the kept factor
     // Where the kept factor was made, for checkpoints.
     double *factor_q, *factor_start, *factor_input;
     int64_t factor_flags; ///< bit 0: projected, bit 1: there is one
