@@ -290,6 +290,35 @@ static void test_components(void **state)
     td_mesh_free(&mesh);
 }
 
+static void test_merge(void **state)
+{
+    (void)state;
+    tdMesh mesh = box(2, 2, 2, false), soup = {0};
+    // A soup of triangles as an STL file holds it: three nodes of its own for each.
+    tdSurface surface = boundary_of(&mesh);
+    for (int64_t i = 0; i < surface.n_tris; i++)
+    {
+        for (int k = 0; k < 3; k++)
+        {
+            const double *p = mesh.x + 3 * surface.tris[3 * i + k];
+            assert_true(td_mesh_add_node(&soup, p[0], p[1] + 1e-12 * (double)(i % 3), p[2]));
+        }
+        int32_t at = (int32_t)(3 * i);
+        assert_true(td_mesh_add_cell(&soup, TD_CELL_TRI, (int32_t[]){at, at + 1, at + 2}));
+    }
+    int64_t merged = 0;
+    tdError error = {0};
+    assert_ok(td_mesh_merge(&soup, 1e-9, &merged, &error), error);
+    assert_int_equal(soup.n_nodes, 26);
+    assert_int_equal(merged, 3 * 48 - 26);
+    assert_ok(td_mesh_check(&soup, NULL, &error), error);
+    tdSurface faces = {.n_tris = 48, .tris = soup.cells[TD_CELL_TRI].nodes};
+    assert_true(check_of(&soup, &faces).closed);
+    td_surface_free(&surface);
+    td_mesh_free(&soup);
+    td_mesh_free(&mesh);
+}
+
 static void test_locate(void **state)
 {
     (void)state;
@@ -342,6 +371,7 @@ int main(void)
         cmocka_unit_test(test_overlapping_cells_are_counted),
         cmocka_unit_test(test_surface_faults),
         cmocka_unit_test(test_components),
+        cmocka_unit_test(test_merge),
         cmocka_unit_test(test_locate),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

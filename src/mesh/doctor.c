@@ -47,97 +47,27 @@ static tdStatus measure_box(const tdMesh *mesh, tdMeshReport *report, tdError *e
     return TD_OK;
 }
 
-// A grid whose boxes are some tolerances wide. A box holds the first node of each place only, and these
-// are at least a tolerance apart, so no box holds many, whatever the input.
-typedef struct nodeGrid
-{
-    const double *x;
-    double origin[3], inverse, tolerance;
-    int64_t slots; // power of two
-    int32_t *head; // first node + 1 of a slot
-    int32_t *next; // next node + 1 of the same slot
-} nodeGrid;
-
-enum
-{
-    BOX_TOLERANCES = 4
-};
-
-static int64_t grid_slot(const nodeGrid *grid, const int64_t at[3])
-{
-    uint64_t hash = 0;
-    for (int k = 0; k < 3; k++)
-    {
-        hash = (hash ^ (uint64_t)at[k]) * 0x9E3779B97F4A7C15U;
-        hash ^= hash >> 29;
-    }
-    return (int64_t)(hash & (uint64_t)(grid->slots - 1));
-}
-
-// An earlier node within the tolerance of node i, or -1.
-static int64_t find_earlier(const nodeGrid *grid, int64_t i)
-{
-    const double *p = grid->x + 3 * i;
-    int64_t low[3], high[3];
-    for (int k = 0; k < 3; k++)
-    {
-        low[k] = (int64_t)floor((p[k] - grid->tolerance - grid->origin[k]) * grid->inverse);
-        high[k] = (int64_t)floor((p[k] + grid->tolerance - grid->origin[k]) * grid->inverse);
-    }
-    int64_t at[3];
-    for (at[0] = low[0]; at[0] <= high[0]; at[0]++)
-        for (at[1] = low[1]; at[1] <= high[1]; at[1]++)
-            for (at[2] = low[2]; at[2] <= high[2]; at[2]++)
-                for (int32_t j = grid->head[grid_slot(grid, at)]; j != 0; j = grid->next[j - 1])
-                {
-                    const double *q = grid->x + 3 * (int64_t)(j - 1);
-                    double d[3] = {p[0] - q[0], p[1] - q[1], p[2] - q[2]};
-                    if (d[0] * d[0] + d[1] * d[1] + d[2] * d[2] <= grid->tolerance * grid->tolerance)
-                        return j - 1;
-                }
-    return -1;
-}
-
-static void insert_node(nodeGrid *grid, int64_t i)
-{
-    int64_t at[3];
-    for (int k = 0; k < 3; k++)
-        at[k] = (int64_t)floor((grid->x[3 * i + k] - grid->origin[k]) * grid->inverse);
-    int64_t slot = grid_slot(grid, at);
-    grid->next[i] = grid->head[slot];
-    grid->head[slot] = (int32_t)i + 1;
-}
-
 static tdStatus find_same_nodes(const tdMesh *mesh, tdMeshReport *report, tdError *error)
 {
-    nodeGrid grid = {.x = mesh->x, .tolerance = TD_NEARLY_SAME * report->diagonal, .slots = 64};
-    memcpy(grid.origin, report->min, sizeof grid.origin);
-    grid.inverse = report->diagonal > 0 ? 1 / (BOX_TOLERANCES * grid.tolerance) : 0;
-    while (grid.slots < 2 * mesh->n_nodes)
-        grid.slots *= 2;
-    grid.head = td_take((size_t)grid.slots, sizeof *grid.head);
-    grid.next = td_take((size_t)mesh->n_nodes, sizeof *grid.next);
-    bool good = grid.head != NULL && grid.next != NULL;
-    for (int64_t i = 0; good && i < mesh->n_nodes; i++)
+    int32_t *first = td_take((size_t)mesh->n_nodes, sizeof *first);
+    if (first == NULL)
+        return td_fail_memory(error, "the search for equal nodes");
+    tdStatus status = td_mesh_equal_nodes(mesh, TD_NEARLY_SAME * report->diagonal, first, error);
+    for (int64_t i = 0; status == TD_OK && i < mesh->n_nodes; i++)
     {
-        int64_t earlier = find_earlier(&grid, i);
-        if (earlier < 0)
-        {
-            insert_node(&grid, i);
+        if (first[i] == i)
             continue;
-        }
-        const double *p = mesh->x + 3 * i, *q = mesh->x + 3 * earlier;
+        const double *p = mesh->x + 3 * i, *q = mesh->x + 3 * (int64_t)first[i];
         bool exact = p[0] == q[0] && p[1] == q[1] && p[2] == q[2];
         tdNodePairs *pairs = exact ? &report->same : &report->nearly_same;
         if (pairs->count++ == 0)
         {
-            pairs->first[0] = earlier;
+            pairs->first[0] = first[i];
             pairs->first[1] = i;
         }
     }
-    free(grid.head);
-    free(grid.next);
-    return good ? TD_OK : td_fail_memory(error, "the search for equal nodes");
+    free(first);
+    return status;
 }
 
 static tdStatus find_unused_nodes(const tdMesh *mesh, tdMeshReport *report, tdError *error)
@@ -360,8 +290,7 @@ static void tell_cells(tdMeshReport *report, const tdCellList *list, const char 
 
 static void advise_on_nodes(tdMeshReport *r)
 {
-    const char *merge = "merge them in the program that made the mesh (gmsh: Coherence Mesh); unmerged, "
-                        "the body comes apart there";
+    const char *merge = "unmerged, the body comes apart there: 'tendril convert IN OUT --merge' joins them";
     if (r->same.count > 0)
         tell(r, true, merge, "%lld nodes are exactly at the place of an earlier one; the first is %lld, equal to %lld",
              (long long)r->same.count, (long long)r->same.first[1], (long long)r->same.first[0]);

@@ -58,6 +58,13 @@ double td_cell_volume(const tdMesh *mesh, tdCellType type, int64_t cell);
 /// Renumbers the nodes of volume cells with negative volume so that it is positive. Returns how many.
 int64_t td_mesh_orient(tdMesh *mesh);
 
+/// first[i] = the first node within `tolerance` of node i, or i itself. Such first nodes are farther
+/// than the tolerance from each other.
+tdStatus td_mesh_equal_nodes(const tdMesh *mesh, double tolerance, int32_t *first, tdError *error);
+
+/// Joins each node to the first one within `tolerance` of it. Cells stay, though some may collapse.
+tdStatus td_mesh_merge(tdMesh *mesh, double tolerance, int64_t *merged, tdError *error);
+
 /// The tetrahedron that holds p (the first one, *distance = 0), or else the one nearest to p, with the
 /// barycentric coordinates of its point nearest to p and the distance to it. TD_ERROR_INPUT when the
 /// mesh has no tetrahedra. Linear in their number, with bounding boxes first.
