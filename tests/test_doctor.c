@@ -201,6 +201,14 @@ static void test_duplicate_cells(void **state)
     assert_int_equal(r.duplicate.cell[0], 27);
     assert_true(r.crowded_faces > 0);
     assert_true(tells(&r, "1 repeated cell"));
+    // A face given twice, as for two groups, is worth a note only.
+    assert_int_equal(r.lower_repeats, 0);
+    int32_t face[4];
+    memcpy(face, mesh.cells[TD_CELL_QUAD].nodes, sizeof face);
+    assert_true(td_mesh_add_cell(&mesh, TD_CELL_QUAD, face));
+    r = examine(&mesh);
+    assert_int_equal(r.lower_repeats, 1);
+    assert_int_equal(r.duplicate.count, 1);
     td_mesh_free(&mesh);
 }
 

@@ -350,6 +350,10 @@ static void write_advice(const tdMesh *mesh, tdMeshReport *r)
             "IN OUT --orient' turns them");
     tell_cells(r, &r->degenerate, "degenerate", "they ruin accuracy and the time step: mesh anew with optimization");
     tell_cells(r, &r->duplicate, "repeated", "remove them: their mass and stiffness would count twice");
+    if (r->lower_repeats > 0)
+        tell(r, false,
+             "harmless unless a pressure or a membrane uses them; MSH 2.2 repeats a face for each of its groups",
+             "%lld faces or lines are repeated", (long long)r->lower_repeats);
     advise_on_nodes(r);
     advise_on_surface(r);
     if (r->components > 1)
@@ -382,7 +386,12 @@ tdStatus td_mesh_examine(const tdMesh *mesh, tdMeshReport *report, tdError *erro
     TD_TRY(find_same_nodes(mesh, report, error));
     TD_TRY(find_unused_nodes(mesh, report, error));
     for (int t = TD_CELL_LINE; t < TD_CELL_TYPES; t++)
-        TD_TRY(find_duplicates(mesh, (tdCellType)t, &report->duplicate, error));
+    {
+        tdCellList lower = {0};
+        bool top = td_cell_dim((tdCellType)t) == report->dim;
+        TD_TRY(find_duplicates(mesh, (tdCellType)t, top ? &report->duplicate : &lower, error));
+        report->lower_repeats += lower.count;
+    }
     for (int t = TD_CELL_TRI; t < TD_CELL_TYPES; t++)
         judge_cells(mesh, (tdCellType)t, report);
     measure_edges(mesh, report);

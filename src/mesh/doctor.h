@@ -67,7 +67,8 @@ typedef struct tdMeshReport
     int64_t first_unused;
     int64_t loose; ///< nodes of lower cells only, e.g. of a line beside the body
 
-    tdCellList duplicate;  ///< the same nodes as an earlier cell of the type
+    tdCellList duplicate;  ///< cells of the highest dimension with the same nodes as an earlier one
+    int64_t lower_repeats; ///< the same for cells of lower dimension, counted only
     tdCellList inverted;   ///< volume <= 0, or a corner of a hexahedron turned inside out
     tdCellList degenerate; ///< not inverted but of quality below TD_DEGENERATE
     tdQuality quality[TD_CELL_TYPES];
