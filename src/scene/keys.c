@@ -235,7 +235,7 @@ static const tdKey material_keys[] = {
      .dim = {0, 1, 0, 0},
      .range = TD_RANGE_POSITIVE,
      .either = 'm',
-     .doc = "mass of the whole body, spread evenly over its volume; instead of `density`"},
+     .doc = "mass of the whole body, spread evenly over its volume"},
     {0},
 };
 const tdSchema td_schema_material = {
@@ -601,7 +601,7 @@ static const tdKey scene_keys[] = {
      .most = LIMIT_STEPS,
      .either = 't',
      .standard_doc = "1 when the method is static",
-     .doc = "number of steps, instead of `duration`"},
+     .doc = "number of steps"},
     {.name = "bodies",
      .kind = TD_KEY_LIST,
      .schema = &td_schema_body,
