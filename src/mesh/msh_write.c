@@ -3,6 +3,7 @@
 // dimension and set of groups. Nothing is lost: cells keep their order (4.1: a block for each run of
 // cells of one entity), and a cell in several groups is written in 2.2 once for each, as Gmsh does;
 // the reader joins them again.
+#include "mesh/members.h"
 #include "mesh/msh.h"
 
 #include <stdio.h>
@@ -24,9 +25,8 @@ typedef struct mshWriter
     tdError *error;
     bool binary;
     tdArena arena;
-    int (*tags)[4];                    // of each group as a physical group of each dimension; 0: not there
-    int64_t *start[TD_CELL_TYPES];     // groups of cell c of a type: list[start[c]] to list[start[c + 1]]
-    int32_t *list[TD_CELL_TYPES];      //
+    int (*tags)[4]; // of each group as a physical group of each dimension; 0: not there
+    tdMembers members[TD_CELL_TYPES];
     int32_t *entity_of[TD_CELL_TYPES]; // of each cell
     writeEntity *entities;
     int64_t n_entities, entities_capacity;
@@ -117,29 +117,6 @@ static tdStatus number_groups(mshWriter *w)
     return TD_OK;
 }
 
-// Groups of each cell of a type, in the order of the mesh's groups.
-static bool list_groups(mshWriter *w, tdCellType type)
-{
-    int64_t n = w->mesh->cells[type].count;
-    int64_t *start = w->start[type] = TD_TAKE(&w->arena, int64_t, n + 2);
-    w->entity_of[type] = TD_TAKE(&w->arena, int32_t, n);
-    if (start == NULL || w->entity_of[type] == NULL)
-        return false;
-    for (int g = 0; g < w->mesh->n_groups; g++)
-        for (int64_t i = 0; i < w->mesh->groups[g].count[type]; i++)
-            start[w->mesh->groups[g].cells[type][i] + 2]++;
-    for (int64_t c = 0; c < n; c++)
-        start[c + 2] += start[c + 1];
-    w->list[type] = TD_TAKE(&w->arena, int32_t, start[n + 1]);
-    if (w->list[type] == NULL)
-        return false;
-    // start is shifted by one place; filling moves each entry to where it belongs.
-    for (int g = 0; g < w->mesh->n_groups; g++)
-        for (int64_t i = 0; i < w->mesh->groups[g].count[type]; i++)
-            w->list[type][start[w->mesh->groups[g].cells[type][i] + 1]++] = g;
-    return true;
-}
-
 // The entity of this dimension and set of groups, made if missing; -1 when memory runs out.
 static int32_t find_entity(mshWriter *w, tdHash *known, int dim, int n, const int32_t *groups)
 {
@@ -185,11 +162,13 @@ static tdStatus make_entities(mshWriter *w)
     bool good = true;
     for (int t = 0; t < TD_CELL_TYPES && good; t++)
     {
-        good = list_groups(w, (tdCellType)t);
+        w->entity_of[t] = TD_TAKE(&w->arena, int32_t, w->mesh->cells[t].count);
+        good = w->entity_of[t] != NULL && td_mesh_members(w->mesh, (tdCellType)t, &w->arena, &w->members[t]);
         for (int64_t c = 0; good && c < w->mesh->cells[t].count; c++)
         {
-            int64_t first = w->start[t][c], n = w->start[t][c + 1] - first;
-            int32_t e = find_entity(w, &known, td_cell_dim((tdCellType)t), (int)n, w->list[t] + first);
+            const tdMembers *members = &w->members[t];
+            int n = (int)(members->start[c + 1] - members->start[c]);
+            int32_t e = find_entity(w, &known, td_cell_dim((tdCellType)t), n, members->list + members->start[c]);
             good = e >= 0;
             if (!good)
                 break;
@@ -367,7 +346,7 @@ static tdStatus write_elements22(mshWriter *w)
     {
         for (int64_t c = 0; c < w->mesh->cells[t].count; c++)
         {
-            int64_t n = w->start[t][c + 1] - w->start[t][c];
+            int n = w->entities[w->entity_of[t][c]].n_groups;
             counts[t] += n > 0 ? n : 1;
         }
         total += counts[t];
