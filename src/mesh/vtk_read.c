@@ -63,6 +63,7 @@ typedef struct Reader
     double *types;
     int64_t tuples;           // of POINT_DATA or CELL_DATA
     bool in_points, in_cells; // which of the two we are in
+    int64_t components;       // of the last array
     int n_labels;
     int64_t labels_capacity;
     LabelArray *labels;
@@ -240,6 +241,7 @@ static tdStatus read_array(Reader *r, char *name, tdVtkType type, int64_t tuples
     if (__builtin_mul_overflow(tuples, components, &count) || count > INT64_MAX / 16)
         return FAIL(r, name, "%lld times %lld values cannot be", (long long)tuples, (long long)components);
     td_vtk_decode_name(name);
+    r->components = components;
     bool kept = r->in_cells && tuples == r->tuples && components == 1 && td_vtk_is_group(name, type, 1);
     if (!kept)
     {
@@ -258,12 +260,18 @@ static tdStatus read_array(Reader *r, char *name, tdVtkType type, int64_t tuples
     return read_values(r, label->name, type, count, &label->values);
 }
 
-// METADATA ends at the first empty line, also in binary files.
+// METADATA ends at the first empty line, also in binary files; but a component of the array before it
+// that has no name makes an empty line as well.
 static void skip_metadata(Reader *r)
 {
     skip_line(r);
     while (r->at < r->end && !at_line_end(r))
+    {
+        bool names = next_is(r, "COMPONENT_NAMES");
         skip_line(r);
+        for (int64_t i = 0; names && i < r->components && r->at < r->end; i++)
+            skip_line(r);
+    }
     skip_line(r);
 }
 
@@ -378,6 +386,7 @@ static tdStatus read_points(Reader *r)
     TD_TRY(next_type(r, "POINTS", &type));
     TD_TRY(read_values(r, "POINTS", type, 3 * n, &mesh->x));
     mesh->n_nodes = mesh->nodes_capacity = n;
+    r->components = 3;
     return TD_OK;
 }
 
