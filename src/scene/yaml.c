@@ -107,8 +107,9 @@ static tdStatus copy_tree(Builder *b, const tdYaml *from, int depth, int line, t
 {
     if (depth > TD_YAML_MOST_DEPTH)
         return FAIL(b, line, NULL, "the scene is nested deeper than %d levels", TD_YAML_MOST_DEPTH);
-    TD_TRY(new_node(b, from->kind, from->line, out));
+    TD_TRY(new_node(b, from->kind, line, out));
     tdYaml *to = *out;
+    to->line = from->line; // where the value is written, which is what a message about it should name
     to->quoted = from->quoted;
     to->text = from->text;
     to->key = from->key;
