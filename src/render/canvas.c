@@ -10,6 +10,8 @@
 tdStatus td_canvas_open(tdImage *image, tdCanvas *canvas, tdError *error)
 {
     *canvas = (tdCanvas){.image = image, .x0 = image->width, .y0 = image->height};
+    canvas->clip[2] = image->width;
+    canvas->clip[3] = image->height;
     canvas->mask = td_take((size_t)image->width * (size_t)image->height, sizeof(float));
     return canvas->mask != NULL ? TD_OK : td_fail_memory(error, "the drawing's mask");
 }
@@ -33,9 +35,9 @@ typedef struct Box
 // Pixels that [x0, x1] x [y0, y1] touches, and the part of the mask in use grown by them.
 static Box touch(tdCanvas *canvas, double x0, double y0, double x1, double y1)
 {
-    double w = canvas->image->width, h = canvas->image->height;
-    Box box = {(int)clamp(floor(x0), 0, w), (int)clamp(floor(y0), 0, h), (int)clamp(ceil(x1), 0, w),
-               (int)clamp(ceil(y1), 0, h)};
+    const int *c = canvas->clip;
+    Box box = {(int)clamp(floor(x0), c[0], c[2]), (int)clamp(floor(y0), c[1], c[3]), (int)clamp(ceil(x1), c[0], c[2]),
+               (int)clamp(ceil(y1), c[1], c[3])};
     if (box.x0 >= box.x1 || box.y0 >= box.y1)
         return (Box){0};
     canvas->x0 = box.x0 < canvas->x0 ? box.x0 : canvas->x0;

@@ -10,6 +10,7 @@ typedef struct tdCanvas
     tdImage *image;
     float *mask;        ///< coverage of the shape being made, zero in between
     int x0, y0, x1, y1; ///< part of the mask that is in use
+    int clip[4];        ///< x0, y0, x1, y1: nothing is drawn outside
 } tdCanvas;
 
 typedef struct tdInk

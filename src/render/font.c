@@ -184,8 +184,10 @@ typedef struct Frame
 static void segment(const Frame *f, const double a[2], const double b[2])
 {
     double ay = a[1] - BASELINE, by = b[1] - BASELINE;
+    bool dot = a[0] == b[0] && a[1] == b[1]; // a little larger than a stroke is wide
     td_canvas_segment(f->canvas, f->ox + a[0] * f->ux + ay * f->uy, f->oy + a[0] * f->uy - ay * f->ux,
-                      f->ox + b[0] * f->ux + by * f->uy, f->oy + b[0] * f->uy - by * f->ux, f->width);
+                      f->ox + b[0] * f->ux + by * f->uy, f->oy + b[0] * f->uy - by * f->ux,
+                      f->width * (dot ? 1.3 : 1.0));
 }
 
 static void curve(const Frame *f, const double a[2], const double control[2], const double b[2])

@@ -172,7 +172,7 @@ static tdStatus make_tris(Raster *r, const double range[2], tdError *error)
         status = td_fail_memory(error, "the triangles of the picture");
     for (int m = 0; status == TD_OK && m < r->n_meshes; m++)
     {
-        status = td_surface_prepare(&r->meshes[m], r->camera, r->settings->crease, normals, lines, error);
+        status = td_corners_prepare(&r->meshes[m], r->camera, r->settings->crease, normals, lines, error);
         for (int64_t i = 0; status == TD_OK && i < r->meshes[m].n_tris; i++)
             r->n_tris += make_tri(r, m, i, range, normals, lines[i], &r->tris[r->n_tris]);
     }

@@ -2,7 +2,7 @@
 // Inside of the renderer: what its stages hand to each other.
 //
 //   camera   fits the view                               -> tdCamera
-//   surface  normals at corners, edges that are drawn    -> by triangle
+//   corners  normals at corners, edges that are drawn    -> by triangle
 //   raster   visibility and shading, by bands of rows    -> tdFrame
 //   shadow   occlusion from depth, shadow on the ground  -> factors by pixel
 //   overlay  legend, title, axes, scale bar              -> image
@@ -41,7 +41,7 @@ bool td_camera_ground(const tdCamera *camera, double px, double py, double heigh
 
 /// Normals at corners (9 floats a triangle, smooth up to the crease angle) and drawn edges.
 /// reads  mesh, camera      writes  normals, lines
-tdStatus td_surface_prepare(const tdDrawMesh *mesh, const tdCamera *camera, double crease, float *normals,
+tdStatus td_corners_prepare(const tdDrawMesh *mesh, const tdCamera *camera, double crease, float *normals,
                             uint8_t *lines, tdError *error);
 
 /// What the rasterizer leaves, by pixel. Colours are linear and multiplied by their coverage.

@@ -128,7 +128,7 @@ static bool edge_is_sharp(const tdDrawMesh *mesh, const Around *around, const td
     return faces_away(mesh, around, camera, t) != (faces_away(mesh, around, camera, other) != (d < 0));
 }
 
-tdStatus td_surface_prepare(const tdDrawMesh *mesh, const tdCamera *camera, double crease, float *normals,
+tdStatus td_corners_prepare(const tdDrawMesh *mesh, const tdCamera *camera, double crease, float *normals,
                             uint8_t *lines, tdError *error)
 {
     Around around = {0};
