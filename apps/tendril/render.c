@@ -361,18 +361,27 @@ static tdStatus deform(Picture *p, const Options *o, double scale, tdError *erro
     return TD_OK;
 }
 
-// Tendril's own arrays are in SI units.
-static const char *unit_of(const char *field)
+// Tendril's own arrays: how they read in a legend, and their SI units.
+static bool known_field(const char *field, const char **label, const char **unit)
 {
-    static const char *const known[][2] = {
-        {"displacement", "m"}, {"velocity", "m/s"}, {"acceleration", "m/s\xC2\xB2"},
-        {"force", "N"},        {"reaction", "N"},   {"von_mises", "Pa"},
-        {"stress", "Pa"},      {"pressure", "Pa"},  {"time", "s"},
+    static const char *const known[][3] = {
+        {"displacement", "displacement", "m"},
+        {"velocity", "velocity", "m/s"},
+        {"force", "force", "N"},
+        {"reaction", "reaction", "N"},
+        {"von_mises", "von Mises stress", "Pa"},
+        {"stress", "stress", "Pa"},
+        {"pressure", "pressure", "Pa"},
+        {"acceleration", "acceleration", "m/s\xC2\xB2"},
     };
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (strcmp(known[i][0], field) == 0)
-            return known[i][1];
-    return NULL;
+        {
+            *label = known[i][1];
+            *unit = known[i][2];
+            return true;
+        }
+    return false;
 }
 
 // ---------------------------------------------------------------- options
@@ -456,29 +465,31 @@ static bool parse_look(const Options *o, tdRenderSettings *s, int *component)
     return found >= 0 && (o->range == NULL || parse_range(o->range, s->range));
 }
 
-// Signed values, unless the user said otherwise: white at zero, as much on either side.
+// What the user left open: signed values get white at zero and as much on either side; positive
+// ones that come near zero start there.
 static void choose_colours(const Picture *p, const Options *o, tdRenderSettings *s)
 {
     double r[2];
-    if (p->values == NULL || o->colormap != NULL || o->range != NULL ||
-        !td_field_range(p->by_tri ? p->n_tris : p->mesh.n_nodes, p->values, r))
+    if (p->values == NULL || o->range != NULL || !td_field_range(p->by_tri ? p->n_tris : p->mesh.n_nodes, p->values, r))
         return;
+    if (r[0] >= 0 && r[0] < 0.15 * r[1])
+        s->range[0] = 0;
     // A little undershoot on one side does not make a field signed.
-    if (fmin(-r[0], r[1]) < 0.05 * fmax(-r[0], r[1]))
+    if (o->colormap != NULL || fmin(-r[0], r[1]) < 0.05 * fmax(-r[0], r[1]))
         return;
     s->colours = TD_COLOURS_BALANCE;
     s->range[1] = fmax(-r[0], r[1]);
     s->range[0] = -s->range[1];
 }
 
-static void name_field(const Options *o, char *label, size_t size, tdRenderSettings *s)
+static void name_field(const Options *o, char *text, size_t size, tdRenderSettings *s)
 {
     bool vector = o->component != NULL && strcmp(o->component, "magnitude") != 0;
-    snprintf(label, size, "%s%s%s", o->field, vector ? " " : "", vector ? o->component : "");
-    for (char *c = label; *c != '\0'; c++)
-        *c = *c == '_' ? ' ' : *c;
-    s->legend_label = label;
-    s->legend_unit = o->unit != NULL ? o->unit : unit_of(o->field);
+    const char *label = o->field, *unit = NULL;
+    known_field(o->field, &label, &unit);
+    snprintf(text, size, "%s%s%s", label, vector ? " " : "", vector ? o->component : "");
+    s->legend_label = text;
+    s->legend_unit = o->unit != NULL ? o->unit : unit;
 }
 
 // ---------------------------------------------------------------- drawing

@@ -33,6 +33,9 @@ void td_overlay_area(const tdRenderSettings *s, bool has_field, double area[4])
         area[2] -= 8.5 * capital(s);
     if (s->scale_unit != NULL || s->triad)
         area[3] -= 1.5 * capital(s);
+    // In a very small picture the body comes first, even under the legend.
+    area[2] = fmax(area[2], area[0] + 0.4 * s->width);
+    area[3] = fmax(area[3], area[1] + 0.3 * s->height);
 }
 
 static tdInk text_ink(const tdRenderSettings *s)

@@ -237,10 +237,8 @@ static tdStatus draw(const tdRenderSettings *s, int n, const tdDrawMesh *meshes,
     return status;
 }
 
-tdStatus td_render(const tdRenderSettings *settings, int n, const tdDrawMesh *meshes, tdImage *image, tdError *error)
+static tdStatus render_into(const tdRenderSettings *s, int n, const tdDrawMesh *meshes, tdImage *image, tdError *error)
 {
-    *image = (tdImage){0};
-    TD_TRY(check_settings(settings, error));
     int64_t total = 0;
     for (int m = 0; m < n; m++)
     {
@@ -254,13 +252,19 @@ tdStatus td_render(const tdRenderSettings *settings, int n, const tdDrawMesh *me
     bool has_field;
     double range[2], area[4];
     tdCamera camera;
-    TD_TRY(find_range(settings, n, meshes, &has_field, range, error));
-    td_overlay_area(settings, has_field, area);
-    TD_TRY(td_camera_fit(&settings->view, area, n, meshes, &camera, error));
+    TD_TRY(find_range(s, n, meshes, &has_field, range, error));
+    td_overlay_area(s, has_field, area);
+    TD_TRY(td_camera_fit(&s->view, area, n, meshes, &camera, error));
+    TD_TRY(draw(s, n, meshes, &camera, range, image, error));
+    return td_overlay(s, &camera, has_field, range, image, error);
+}
+
+tdStatus td_render(const tdRenderSettings *settings, int n, const tdDrawMesh *meshes, tdImage *image, tdError *error)
+{
+    *image = (tdImage){0};
+    TD_TRY(check_settings(settings, error));
     TD_TRY(td_image_create(settings->width, settings->height, image, error));
-    tdStatus status = draw(settings, n, meshes, &camera, range, image, error);
-    if (status == TD_OK)
-        status = td_overlay(settings, &camera, has_field, range, image, error);
+    tdStatus status = render_into(settings, n, meshes, image, error);
     if (status != TD_OK)
         td_image_free(image);
     return status;

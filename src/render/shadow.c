@@ -11,7 +11,7 @@
 
 #define BAND   16
 #define PROBES 20   // depths looked at around a pixel
-#define REACH  0.16 // of an occluder, relative to the size of what is drawn
+#define REACH  0.18 // of an occluder, relative to the size of what is drawn
 
 #define TURNS 16 // the probes' spiral is turned from pixel to pixel, 4 x 4 ways
 
@@ -69,7 +69,7 @@ static void occlude_band(void *context, int b)
         for (int x = 0; x < f->width; x++)
         {
             size_t at = (size_t)y * (size_t)f->width + (size_t)x;
-            o->raw[at] = isfinite(f->depth[at]) ? (float)fmax(1 - 0.55 * hidden(o, x, y), 0.35) : 1.0f;
+            o->raw[at] = isfinite(f->depth[at]) ? (float)fmax(1 - 1.3 * hidden(o, x, y), 0.3) : 1.0f;
         }
 }
 
