@@ -128,8 +128,25 @@ static bool edge_is_sharp(const tdDrawMesh *mesh, const Around *around, const td
     return faces_away(mesh, around, camera, t) != (faces_away(mesh, around, camera, other) != (d < 0));
 }
 
+// A triangle that touches a sharp edge with a corner alone draws the end of the line there: without
+// it, the line would be notched at each node.
+static tdStatus mark_corners(const tdDrawMesh *mesh, uint16_t *lines, tdError *error)
+{
+    bool *sharp = td_take((size_t)mesh->n_nodes, sizeof(bool));
+    if (sharp == NULL)
+        return td_fail_memory(error, "the surface's edges");
+    for (int64_t i = 0; i < 3 * mesh->n_tris; i++)
+        if (lines[i / 3] >> (i % 3 + TD_LINE_SHIFT) & 1)
+            sharp[mesh->tris[i]] = sharp[mesh->tris[i % 3 == 2 ? i - 2 : i + 1]] = true;
+    for (int64_t i = 0; i < 3 * mesh->n_tris; i++)
+        if (sharp[mesh->tris[i]])
+            lines[i / 3] |= (uint16_t)(1u << (i % 3 + 2 * TD_LINE_SHIFT));
+    free(sharp);
+    return TD_OK;
+}
+
 tdStatus td_corners_prepare(const tdDrawMesh *mesh, const tdCamera *camera, double crease, float *normals,
-                            uint8_t *lines, tdError *error)
+                            uint16_t *lines, tdError *error)
 {
     Around around = {0};
     tdStatus status = around_make(mesh, &around, error);
@@ -143,8 +160,10 @@ tdStatus td_corners_prepare(const tdDrawMesh *mesh, const tdCamera *camera, doub
             lines[t] = mesh->edge_mask != NULL ? mesh->edge_mask[t] & TD_LINE_ALL : TD_LINE_ALL;
         for (int i = 0; mesh->features && i < 3; i++)
             if (edge_is_sharp(mesh, &around, camera, t, i, cosine))
-                lines[t] |= (uint8_t)(1u << (i + TD_LINE_SHIFT));
+                lines[t] |= (uint16_t)(1u << (i + TD_LINE_SHIFT));
     }
+    if (status == TD_OK && mesh->features)
+        status = mark_corners(mesh, lines, error);
     around_free(&around);
     return status;
 }

@@ -22,7 +22,7 @@ typedef struct Tri
     float normal[9]; // towards the viewer, in the camera's frame
     float value[3];  // 0 to 1 in the field's range; NaN = missing
     int32_t mesh;
-    uint8_t lines;
+    uint16_t lines;
     bool plain; // no field
 } Tri;
 
@@ -71,13 +71,13 @@ static void swap_corners(Tri *t)
     t->value[1] = old.value[2], t->value[2] = old.value[1];
     memcpy(t->normal + 3, old.normal + 6, 3 * sizeof(float));
     memcpy(t->normal + 6, old.normal + 3, 3 * sizeof(float));
-    // Edges 01 12 20 become 02 21 10: the first and the last change places.
-    const uint8_t middle = 0x12;
-    t->lines = (uint8_t)((old.lines & middle) | (old.lines & 0x09) << 2 | (old.lines & 0x24) >> 2);
+    // Edges 01 12 20 become 02 21 10: the first and the last change places; so do the last two corners.
+    t->lines = (uint16_t)((old.lines & 0x052) | (old.lines & 0x009) << 2 | (old.lines & 0x024) >> 2 |
+                          (old.lines & 0x080) << 1 | (old.lines & 0x100) >> 1);
 }
 
 // One triangle on the screen; false when it covers nothing.
-static bool make_tri(const Raster *r, int m, int64_t i, const double range[2], const float *normals, uint8_t lines,
+static bool make_tri(const Raster *r, int m, int64_t i, const double range[2], const float *normals, uint16_t lines,
                      Tri *t)
 {
     const tdDrawMesh *mesh = &r->meshes[m];
@@ -166,7 +166,7 @@ static tdStatus make_tris(Raster *r, const double range[2], tdError *error)
     }
     r->tris = td_take((size_t)total, sizeof(Tri));
     float *normals = td_take((size_t)largest, 9 * sizeof(float));
-    uint8_t *lines = td_take((size_t)largest, 1);
+    uint16_t *lines = td_take((size_t)largest, sizeof(uint16_t));
     tdStatus status = TD_OK;
     if (r->tris == NULL || normals == NULL || lines == NULL)
         status = td_fail_memory(error, "the triangles of the picture");
@@ -241,6 +241,16 @@ static double line_cover(const Raster *r, const Tri *t, int kind, const double w
     return best;
 }
 
+// Cover of the ends of sharp lines at the corners, where the line itself is in a neighbour.
+static double corner_cover(const Raster *r, const Tri *t, double x, double y, double width)
+{
+    double best = 0, pixel = r->samples * GRID;
+    for (int c = 0; c < 3; c++)
+        if (t->lines >> (c + 2 * TD_LINE_SHIFT) & 1)
+            best = fmax(best, clamp01(0.5 * width + 0.5 - hypot(x - t->x[c], y - t->y[c]) / pixel));
+    return best;
+}
+
 // Lines of a mesh so fine that they would paint it black are drawn paler.
 static double line_strength(const Raster *r, const Tri *t, double area)
 {
@@ -287,8 +297,12 @@ static Look shade(const Raster *r, const Tri *t, double x, double y, double *key
     double line = 0;
     if (t->lines & TD_LINE_ALL)
         line = 0.62 * line_strength(r, t, area) * line_cover(r, t, t->lines, w, r->settings->line_width);
-    if (t->lines & TD_LINE_SHARP)
-        line = fmax(line, 0.85 * line_cover(r, t, t->lines >> TD_LINE_SHIFT, w, 1.4 * r->settings->line_width));
+    if (t->lines & (TD_LINE_SHARP | TD_LINE_CORNER))
+    {
+        double width = 1.4 * r->settings->line_width;
+        line = fmax(line, 0.85 * line_cover(r, t, t->lines >> TD_LINE_SHIFT, w, width));
+        line = fmax(line, 0.85 * corner_cover(r, t, x, y, width));
+    }
     // Lines of a ghost keep its colour: darker than it before a light background, brighter before a dark one.
     double ink = 0.03;
     if (t->plain && mesh->opacity < 1)

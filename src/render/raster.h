@@ -35,14 +35,15 @@ double td_camera_depth(const tdCamera *camera, double key);
 /// Where the ray through a pixel meets the plane up . x = height; false when it does not.
 bool td_camera_ground(const tdCamera *camera, double px, double py, double height, double x[3]);
 
-#define TD_LINE_ALL   0x07 // bits 0-2: edges of the mesh
-#define TD_LINE_SHARP 0x38 // bits 3-5: borders, creases, outline
-#define TD_LINE_SHIFT 3
+#define TD_LINE_ALL    0x007 // bits 0-2: edges of the mesh
+#define TD_LINE_SHARP  0x038 // bits 3-5: borders, creases, outline
+#define TD_LINE_CORNER 0x1C0 // bits 6-8: corners where a sharp edge ends, also one of a neighbour
+#define TD_LINE_SHIFT  3
 
 /// Normals at corners (9 floats a triangle, smooth up to the crease angle) and drawn edges.
 /// reads  mesh, camera      writes  normals, lines
 tdStatus td_corners_prepare(const tdDrawMesh *mesh, const tdCamera *camera, double crease, float *normals,
-                            uint8_t *lines, tdError *error);
+                            uint16_t *lines, tdError *error);
 
 /// What the rasterizer leaves, by pixel. Colours are linear and multiplied by their coverage.
 typedef struct tdFrame
