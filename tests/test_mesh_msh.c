@@ -407,6 +407,7 @@ static void test_errors(void **state)
     BAD(HEAD22 "$PhysicalNames\n1\n3 1 body\n$EndPhysicalNames\n", 6, "quotes");
     BAD(HEAD22 "$PhysicalNames\n1\n4 1 \"body\"\n$EndPhysicalNames\n", 6, "dimension");
     BAD(HEAD22 "$PhysicalNames\n2\n3 1 \"a\"\n3 1 \"b\"\n$EndPhysicalNames\n", 7, "named twice");
+    BAD(HEAD22 NODES22 "$Elements\n1\n7 16 0 1 2 3 4 1 2 3 4\n$EndElements\n", -1, "8-node quadrilateral");
     BAD(HEAD41 "$Nodes\n1 3 1 4\n3 1 0 2\n1\n2\n0 0 0\n1 0 0\n$EndNodes\n", -1, "announced");
     BAD(HEAD41 "$Nodes\n1 1 1 1\n4 1 0 1\n1\n0 0 0\n$EndNodes\n", 6, "dimension");
     BAD(HEAD41 NODES41 "$Elements\n1 1 1 1\n2 1 4 1\n1 1 2 3 4\n$EndElements\n", -1, "dimension 2");

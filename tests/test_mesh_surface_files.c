@@ -47,6 +47,12 @@ static void test_stl_text_round_trip(void **state)
     tdText lost = {0};
     td_mesh_losses(&mesh, TD_MESH_STL, TD_MESH_ASCII, &lost);
     assert_non_null(strstr(lost.data, "2 that are in several"));
+    assert_null(strstr(lost.data, "left out"));
+    td_mesh_group(&mesh, "nobody", 2, 0);
+    td_mesh_add_node(&mesh, 9, 9, 9);
+    td_mesh_losses(&mesh, TD_MESH_STL, TD_MESH_ASCII, &lost);
+    assert_non_null(strstr(lost.data, "nodes without a triangle: 1"));
+    assert_non_null(strstr(lost.data, "groups without a triangle: 1"));
     free(lost.data);
     read_truncated(td_mesh_read_stl, text.data, (size_t)text.size);
     free(text.data);
@@ -279,6 +285,7 @@ static void test_obj_errors(void **state)
     BAD_OBJ("v 0 0 0\nv 0 0 1\nv 0 1 0\nf 1 2 0\n", 4, "'0' names no vertex");
     BAD_OBJ("v 0 0 0\nv 0 0 1\nv 0 1 0\nf 1 2 -4\n", 4, "'-4'");
     BAD_OBJ("v 0 0 0\nv 0 0 1\nv 0 1 0\n\nf 1 2 4\n", 5, "vertex 4");
+    BAD_OBJ("v 0 0 0\nv 0 0 1\nv 0 1 0\nf 1 2 3 4 5\n", 4, "vertex 5"); // a polygon of what is not there
     BAD_OBJ("v 0 0 0\nv 0 0 1\nv 0 1 0\nf 1 2 99999999999\n", 4, "names no vertex");
     BAD_OBJ("v 0 0 0\nv 0 0 1\nv 0 1 0\nf 1 2 3/1/1/1\n", 4, "names no vertex");
     BAD_OBJ("v 0 0 0\nv 0 0 1\nv 0 1 0\nf 1 2 3x\n", 4, "names no vertex");
