@@ -135,6 +135,11 @@ static void test_stl_errors(void **state)
     BAD_STL("solid a\nfacet normal 0 0 1\nouter loop\nvertex 0 0 0\nvertex 1 0 0\nvertex 1 1 0\nvertex 0 1 0\n", 7,
             "endloop");
     BAD_STL("solid a\n" FACET("0 0 0", "0 0 0", "0 1 0") "endsolid a\n", -1, "no cells");
+    // Beyond the first 512 bytes a zero byte does not tell a binary file.
+    char text[700];
+    int n = snprintf(text, sizeof text, "solid a\n" FACET("0 0 0", "0 0 1", "0 1 0") "%500s\nendsolid\nsolid ?b\n", "");
+    *strchr(text, '?') = '\0';
+    read_bad(td_mesh_read_stl, text, (size_t)n, -1, "zero bytes");
     BAD_STL("solid a\n" FACET("0 0 0", "0 0 1", "0 1 0") "endsolid a\nrubbish\n", 10, "solid");
 }
 
