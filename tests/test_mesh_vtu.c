@@ -303,6 +303,25 @@ static void joins_unequal_pieces(void **state)
     td_mesh_free(&mesh);
 }
 
+// Labels that make no sense as groups stay fields.
+static void keeps_odd_labels_as_fields(void **state)
+{
+    (void)state;
+    static const char text[] = PIECE(POINTS TET "<CellData>" ARRAY("Int64", "CellEntityIds", "3000000000") ARRAY(
+        "Float32", "medit:ref", "1") ARRAY("UInt8", "gmsh:physical", "5") "</CellData>");
+    tdMesh mesh = {0};
+    tdFields fields = {0};
+    tdError error = {0};
+    assert_ok(td_mesh_read_vtu_fields(text, strlen(text), "labels.vtu", &mesh, &fields, &error), error);
+    assert_int_equal(fields.n, 3);
+    assert_int_equal(mesh.n_groups, 1);
+    assert_string_equal(mesh.groups[0].name, "physical_5");
+    assert_int_equal(mesh.groups[0].tag, 5);
+    assert_non_null(strstr(mesh.notes, "made no groups of 'CellEntityIds'"));
+    td_fields_free(&fields);
+    td_mesh_free(&mesh);
+}
+
 // ---------------------------------------------------------------- round trips
 
 static tdMesh sample_mesh(int64_t n_nodes, int64_t n_tets)

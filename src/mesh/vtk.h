@@ -39,6 +39,12 @@ bool td_vtk_type_integer(tdVtkType type);
 /// count values of a type from bytes of either order to doubles. Not for strings.
 void td_vtk_decode(tdVtkType type, bool big_endian, const void *bytes, int64_t count, double *out);
 
+/// Values that must be whole numbers in [low, high], as the node numbers of a file.
+/// Returns the index of the first that is not, or -1 when all are good.
+int64_t td_vtk_whole(const double *values, int64_t count, double low, double high, int32_t *out);
+
+// ---------------------------------------------------------------- numbers as text (vtk_numbers.c)
+
 /// Parses up to `count` numbers, separated by white space, into out (NULL: they are stepped over).
 /// Moves *at behind the last good one and returns how many there were.
 int64_t td_vtk_parse(const char **at, const char *end, int64_t count, double *out);
@@ -46,10 +52,6 @@ int64_t td_vtk_parse(const char **at, const char *end, int64_t count, double *ou
 /// Appends a number so that it reads back as the same double.
 void td_vtk_print(tdText *text, double value);
 void td_vtk_print_integer(tdText *text, int64_t value);
-
-/// Values that must be whole numbers in [low, high], as the node numbers of a file.
-/// Returns the index of the first that is not, or -1 when all are good.
-int64_t td_vtk_whole(const double *values, int64_t count, double low, double high, int32_t *out);
 
 // ---------------------------------------------------------------- cells (vtk_cells.c)
 

@@ -275,16 +275,14 @@ static int64_t sort_unique(int32_t *list, int64_t n)
     return kept;
 }
 
-// The different labels of an array, sorted. *n is MOST_LABELS + 1 when there are too many.
-static tdStatus collect_labels(const tdVtkCells *cells, const char *name, const double *values, int32_t *labels, int *n,
-                               tdError *error)
+// The different labels of an array, sorted; returns why they make no groups, NULL if they do.
+static const char *collect_labels(const tdVtkCells *cells, const double *values, int32_t *labels, int *n)
 {
     *n = 0;
     for (int64_t i = 0; i < cells->n; i++)
     {
         if (!(values[i] >= INT32_MIN && values[i] <= INT32_MAX))
-            return td_fail_at(error, TD_ERROR_INPUT, cells->file, 0, name,
-                              "cell %lld has the label %.17g; labels must fit into 32 bits", (long long)i, values[i]);
+            return "a value does not fit into 32 bits";
         int32_t label = (int32_t)values[i];
         int low = 0, high = *n;
         while (low < high)
@@ -298,15 +296,12 @@ static tdStatus collect_labels(const tdVtkCells *cells, const char *name, const 
         if (low < *n && labels[low] == label)
             continue;
         if (*n == MOST_LABELS)
-        {
-            *n = MOST_LABELS + 1;
-            return TD_OK;
-        }
+            return "it has thousands of different values";
         memmove(labels + low + 1, labels + low, (size_t)(*n - low) * sizeof *labels);
         labels[low] = label;
         ++*n;
     }
-    return TD_OK;
+    return NULL;
 }
 
 static tdStatus take_labels(tdVtkCells *cells, const char *name, const double *values, tdError *error)
@@ -314,10 +309,10 @@ static tdStatus take_labels(tdVtkCells *cells, const char *name, const double *v
     int32_t labels[MOST_LABELS];
     int groups[MOST_LABELS];
     int n = 0;
-    TD_TRY(collect_labels(cells, name, values, labels, &n, error));
-    if (n > MOST_LABELS)
+    const char *reason = collect_labels(cells, values, labels, &n);
+    if (reason != NULL)
     {
-        td_mesh_note(cells->mesh, "made no groups of '%.80s': it has more than %d different values", name, MOST_LABELS);
+        td_mesh_note(cells->mesh, "made no groups of '%.80s': %s", name, reason);
         return TD_OK;
     }
     for (int i = 0; i < n; i++)

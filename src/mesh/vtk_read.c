@@ -107,17 +107,15 @@ static tdStatus next_word(Reader *r, char word[TOKEN_BYTES])
     return TD_OK;
 }
 
-// The next word without moving, as a keyword: only its first bytes matter.
-static bool next_is(Reader *r, const char *keyword)
+// Whether the next word is this keyword; does not move.
+static bool next_is(const Reader *r, const char *keyword)
 {
-    const char *kept = r->at;
-    char word[TOKEN_BYTES];
-    tdError *error = r->error;
-    r->error = NULL;
-    bool same = next_word(r, word) == TD_OK && strcasecmp(word, keyword) == 0;
-    r->error = error;
-    r->at = kept;
-    return same;
+    const char *c = r->at;
+    size_t n = strlen(keyword);
+    while (c < r->end && isspace((unsigned char)*c))
+        c++;
+    return (size_t)(r->end - c) >= n && strncasecmp(c, keyword, n) == 0 &&
+           (c + n == r->end || isspace((unsigned char)c[n]));
 }
 
 static void skip_line(Reader *r)
@@ -510,6 +508,9 @@ static tdStatus read_sections(Reader *r)
         while (list < LISTS && strcasecmp(word, lists[list].keyword) != 0)
             list++;
         bool in_data = r->in_cells || r->in_points;
+        // Arrays were measured by the cells before them, so no more may come.
+        if (in_data && (list < LISTS || strcasecmp(word, "POINTS") == 0 || strcasecmp(word, "CELL_TYPES") == 0))
+            return FAIL(r, word, "must stand before CELL_DATA and POINT_DATA; move it there");
         if (list < LISTS)
             TD_TRY(read_list(r, (List)list));
         else if (strcasecmp(word, "POINTS") == 0)

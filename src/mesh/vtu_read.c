@@ -35,7 +35,7 @@ typedef struct Reader
     tdFields *fields; // NULL: arrays are passed over, except those that make groups
     int64_t n_stores, stores_capacity;
     Store *store;
-    int64_t passed_arrays, passed_data;
+    int64_t passed_arrays, passed_data, passed_elements;
     tdError *error;
 } Reader;
 
@@ -417,8 +417,8 @@ static tdStatus read_pieces(Reader *r, const xmlNode *root)
         else if (td_vtu_is(c, "FieldData"))
             for (const xmlNode *array = c->children; array != NULL; array = array->next)
                 r->passed_data += array->type == XML_ELEMENT_NODE;
-        else if (c->type == XML_ELEMENT_NODE)
-            td_mesh_note(r->mesh, "passed over <%.80s>", (const char *)c->name);
+        else
+            r->passed_elements += c->type == XML_ELEMENT_NODE;
     }
     return TD_OK;
 }
@@ -476,6 +476,8 @@ static tdStatus finish(Reader *r)
         td_mesh_note(r->mesh, "passed over %lld point and cell arrays", (long long)r->passed_arrays);
     if (r->passed_data > 0)
         td_mesh_note(r->mesh, "passed over %lld arrays of <FieldData>", (long long)r->passed_data);
+    if (r->passed_elements > 0)
+        td_mesh_note(r->mesh, "passed over %lld unknown elements beside <Piece>", (long long)r->passed_elements);
     return td_mesh_check(r->mesh, r->file, r->error);
 }
 
