@@ -590,11 +590,17 @@ static void huge_sizes_fail_fast(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reads_every_encoding),     cmocka_unit_test(reads_without_fields),
-        cmocka_unit_test(joins_unequal_pieces),     cmocka_unit_test(round_trips_keep_every_bit),
-        cmocka_unit_test(round_trips_large_arrays), cmocka_unit_test(writer_refuses_names_of_groups),
-        cmocka_unit_test(refuses_with_a_reason),    cmocka_unit_test(truncation_anywhere_is_an_error),
-        cmocka_unit_test(survives_changed_bytes),   cmocka_unit_test(huge_sizes_fail_fast),
+        cmocka_unit_test(reads_every_encoding),
+        cmocka_unit_test(reads_without_fields),
+        cmocka_unit_test(joins_unequal_pieces),
+        cmocka_unit_test(keeps_odd_labels_as_fields),
+        cmocka_unit_test(round_trips_keep_every_bit),
+        cmocka_unit_test(round_trips_large_arrays),
+        cmocka_unit_test(writer_refuses_names_of_groups),
+        cmocka_unit_test(refuses_with_a_reason),
+        cmocka_unit_test(truncation_anywhere_is_an_error),
+        cmocka_unit_test(survives_changed_bytes),
+        cmocka_unit_test(huge_sizes_fail_fast),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
