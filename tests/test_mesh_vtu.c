@@ -581,10 +581,68 @@ static void huge_sizes_fail_fast(void **state)
     put_word(&t, 300000000, 4, false);
     put_word(&t, 0, 4, false);
     put_word(&t, 8, 4, false);
-    td_text_format(&t, "12345678</AppendedData></VTKFile>");
-    assert_int_equal(read_cut(t.data, (size_t)t.size), TD_ERROR_INPUT);
+    td_text_format(&t, "12345678%0400000d</AppendedData></VTKFile>", 0); // long enough that only the block lies
+    tdMesh mesh = {0};
+    tdError error = {0};
+    assert_int_equal(td_mesh_read_vtu(t.data, (size_t)t.size, "lie.vtu", &mesh, &error), TD_ERROR_INPUT);
+    assert_non_null(strstr(error.message, "more data than zlib could have compressed"));
+    td_mesh_free(&mesh);
     free(t.data);
     assert_true(clock() - start < CLOCKS_PER_SEC);
+}
+
+static void expect_refusal(Build *b, const char *message)
+{
+    td_text_format(&b->head, "</UnstructuredGrid><AppendedData encoding='raw'>_");
+    td_text_append(&b->head, b->appended.data, (size_t)b->appended.size);
+    td_text_format(&b->head, "</AppendedData></VTKFile>");
+    tdMesh mesh = {0};
+    tdFields fields = {0};
+    tdError error = {0};
+    assert_int_equal(td_mesh_read_vtu_fields(b->head.data, (size_t)b->head.size, "bomb.vtu", &mesh, &fields, &error),
+                     TD_ERROR_INPUT);
+    if (strstr(error.message, message) == NULL)
+        fail_msg("expected '%s', found '%s'", message, error.message);
+    td_fields_free(&fields);
+    td_mesh_free(&mesh);
+    free(b->head.data);
+    free(b->appended.data);
+}
+
+#define BOMB "<VTKFile type='UnstructuredGrid' compressor='vtkZLibDataCompressor'><UnstructuredGrid>"
+
+// Each array is honest, but all share the same bytes; or one cell becomes many, each with a long tuple.
+static void small_files_cannot_ask_for_much(void **state)
+{
+    (void)state;
+    enum
+    {
+        N = 100000
+    };
+    double *zeros = td_take(3 * N, sizeof(double));
+    assert_non_null(zeros);
+    Build b = {.format = APPENDED_RAW, .zlib = true, .block = 65536};
+    td_text_format(&b.head, BOMB "<Piece NumberOfPoints='%d' NumberOfCells='0'><Points>", N);
+    put_array(&b, "Points", "Int8", 3, 3 * N, zeros);
+    td_text_format(&b.head, "</Points><PointData>");
+    for (int i = 0; i < 100; i++)
+        td_text_format(&b.head,
+                       "<DataArray type='Int8' Name='a%d' NumberOfComponents='3' format='appended' offset='0'/>", i);
+    td_text_format(&b.head, "</PointData></Piece>");
+    expect_refusal(&b, "together declare more data");
+
+    b = (Build){.format = APPENDED_RAW, .zlib = true, .block = 65536};
+    td_text_format(&b.head, BOMB "<Piece NumberOfPoints='1' NumberOfCells='1'><Points>");
+    put_array(&b, "Points", "Int8", 3, 3, zeros);
+    td_text_format(&b.head, "</Points><Cells>");
+    put_array(&b, "connectivity", "Int8", 1, N, zeros);
+    put_array(&b, "offsets", "Int32", 1, 1, (double[]){N});
+    put_array(&b, "types", "Int8", 1, 1, (double[]){2});
+    td_text_format(&b.head, "</Cells><CellData>");
+    put_array(&b, "long", "Int8", N, N, zeros);
+    td_text_format(&b.head, "</CellData></Piece>");
+    expect_refusal(&b, "more than the file can hold");
+    free(zeros);
 }
 
 int main(void)
@@ -601,6 +659,7 @@ int main(void)
         cmocka_unit_test(truncation_anywhere_is_an_error),
         cmocka_unit_test(survives_changed_bytes),
         cmocka_unit_test(huge_sizes_fail_fast),
+        cmocka_unit_test(small_files_cannot_ask_for_much),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
