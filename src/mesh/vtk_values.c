@@ -114,15 +114,3 @@ void td_vtk_decode(tdVtkType type, bool big_endian, const void *bytes, int64_t c
     case TD_VTK_STRING: break;
     }
 }
-
-int64_t td_vtk_whole(const double *values, int64_t count, double low, double high, int32_t *out)
-{
-    for (int64_t i = 0; i < count; i++)
-    {
-        // Also false for NaN; the cast is safe because the range was checked first.
-        if (!(values[i] >= low && values[i] <= high && values[i] == (double)(int32_t)values[i]))
-            return i;
-        out[i] = (int32_t)values[i];
-    }
-    return -1;
-}

@@ -192,7 +192,6 @@ typedef struct PieceCells
     const xmlNode *node;
     int64_t n;
     double *offsets, *types, *nodes;
-    int32_t *ids; // nodes of the mesh
 } PieceCells;
 
 static tdStatus read_cell_array(Reader *r, const PieceCells *p, const char *name, int64_t count, double **out)
@@ -216,24 +215,13 @@ static tdStatus gather_cells(Reader *r, PieceCells *p, int64_t first_node, int64
     TD_TRY(read_cell_array(r, p, "types", p->n, &p->types));
     int64_t numbers = (int64_t)p->offsets[p->n - 1];
     TD_TRY(read_cell_array(r, p, "connectivity", numbers, &p->nodes));
-    p->ids = malloc((size_t)(numbers + 1) * sizeof(int32_t));
-    if (p->ids == NULL)
-        return td_fail_memory(r->error, "the cells of a VTU file");
-    int64_t bad = td_vtk_whole(p->nodes, numbers, 0, (double)n_points - 1, p->ids);
-    if (bad >= 0)
-        return FAIL(r, p->node, "connectivity", "entry %lld (from 0) names node %.17g, but nodes go from 0 to %lld",
-                    (long long)bad, p->nodes[bad], (long long)n_points - 1);
-    for (int64_t i = 0; i < numbers; i++)
-        p->ids[i] += (int32_t)first_node;
     int64_t at = 0;
+    r->cells.line = td_vtu_element(&r->xml, p->node)->line;
     for (int64_t i = 0; i < p->n; i++)
     {
-        double type = p->types[i];
-        if (!(type >= 0 && type <= 255) || type != (double)(int)type)
-            return FAIL(r, p->node, "types", "cell %lld (from 0) has the type %.17g; VTK's types go from 0 to 255",
-                        (long long)i, type);
-        TD_TRY(td_vtk_cell_add(&r->cells, (int)type, p->ids + at, (int64_t)p->offsets[i] - at, r->error));
-        at = (int64_t)p->offsets[i];
+        int64_t next = (int64_t)p->offsets[i];
+        TD_TRY(td_vtk_cell_add(&r->cells, p->types[i], p->nodes + at, next - at, first_node, n_points, r->error));
+        at = next;
     }
     return TD_OK;
 }
@@ -249,7 +237,6 @@ static tdStatus read_cells(Reader *r, const xmlNode *piece, int64_t n, int64_t f
     free(p.offsets);
     free(p.types);
     free(p.nodes);
-    free(p.ids);
     return status;
 }
 
