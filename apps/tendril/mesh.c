@@ -22,10 +22,11 @@
 #include <unistd.h>
 
 // The body's volume may differ from the surface's by this part, and the remeshed surface by a bit less.
-#define VOLUME_TOLERANCE  0.01
-#define SURFACE_TOLERANCE 0.009
-#define REMESH_ATTEMPTS   4
-#define MOST_TETRAHEDRA   2e7
+#define VOLUME_TOLERANCE   0.01
+#define SURFACE_TOLERANCE  0.009
+#define REMESH_ATTEMPTS    4
+#define MOST_TETRAHEDRA    2e7
+#define MOST_FOR_MESHADAPT 1e5
 
 static const char help[] =
     "usage: tendril mesh IN -o OUT --size H [options]\n"
@@ -112,8 +113,28 @@ static tdStatus run_on_shells(meshJob *job, const char *dimension, const tdMesh 
 
 // ---------------------------------------------------------------- geometry
 
+// May the geometry ask for sizes of its own, which then stay? Only a script can.
+static tdStatus has_own_sizes(const char *path, bool *own, tdError *error)
+{
+    static const char *const words[] = {"Point", "MeshSize{", "MeshSize {", "Characteristic",
+                                        "Field", "Include",   "Merge"};
+    char extension[16], *text = NULL;
+    size_t length = 0;
+    *own = false;
+    td_path_extension(extension, sizeof extension, path);
+    if (strcmp(extension, ".geo") != 0)
+        return TD_OK;
+    TD_TRY(td_file_read(path, &text, &length, error));
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        *own = *own || strstr(text, words[i]) != NULL;
+    free(text);
+    return TD_OK;
+}
+
 static tdStatus mesh_geometry(meshJob *job, tdError *error)
 {
+    bool own_sizes = false;
+    TD_TRY(has_own_sizes(job->input, &own_sizes, error));
     // A second file is merged after the first, so it has the last word on sizes. What a geometry
     // does not put into physical groups is not saved: a geometry without physical volumes gets one.
     tdText script = {0};
@@ -126,6 +147,9 @@ static tdStatus mesh_geometry(meshJob *job, tdError *error)
                    "  Physical Volume(\"body\") = Volume{:};\n"
                    "EndIf\n",
                    job->size, job->order == 2);
+    // Without a size at its points, gmsh would not go above a tenth of the geometry's diagonal.
+    if (!own_sizes)
+        td_text_format(&script, "MeshSize{PointsOf{Volume{:};}} = %.17g;\n", job->size);
     char path[PATH_MAX], input[PATH_MAX];
     tdStatus status = gmsh_write(&job->work, "size.geo", &script, error);
     free(script.data);
@@ -144,6 +168,12 @@ static tdStatus mesh_geometry(meshJob *job, tdError *error)
 }
 
 // ---------------------------------------------------------------- surfaces
+
+// A regular tetrahedron of edge h has volume h^3 / (6 √2).
+static double estimate_tets(const meshJob *job, double h)
+{
+    return job->expected * 6 * sqrt(2.0) / (h * h * h);
+}
 
 static tdStatus read_surface(meshJob *job, tdError *error)
 {
@@ -173,8 +203,7 @@ static tdStatus read_surface(meshJob *job, tdError *error)
         say("%d of %d parts are inside others and become cavities", job->shells.cavities, job->shells.n);
     if (job->surface.n_groups > 0)
         say("groups of the surface are not carried over; the result has \"body\", \"outer\" and \"cavity_N\"");
-    // A regular tetrahedron of edge H has volume H^3 / (6 √2).
-    double tets = job->expected * 6 * sqrt(2.0) / (job->size * job->size * job->size);
+    double tets = estimate_tets(job, job->size);
     if (tets > MOST_TETRAHEDRA)
         return td_fail_at(error, TD_ERROR_INPUT, job->input, 0, "--size",
                           "%g would make about %.2g tetrahedra; use at least %.2g", job->size, tets,
@@ -190,11 +219,13 @@ static tdStatus remesh_once(meshJob *job, double size, tdMesh *surface, meshShel
     td_text_format(&script,
                    "ClassifySurfaces{40 * Pi / 180, 1, 1, Pi};\n"
                    "CreateGeometry;\n"
+                   "Mesh.Algorithm = %d;\n"
                    "Mesh.MeshSizeMax = %.17g;\n"
                    "Mesh.MeshSizeMin = 0;\n"
                    "Mesh.MeshSizeFromPoints = 0;\n"
                    "Mesh.MeshSizeExtendFromBoundary = 0;\n",
-                   size);
+                   // MeshAdapt makes the best triangles on such patches; the frontal method is many times faster.
+                   estimate_tets(job, size) > MOST_FOR_MESHADAPT ? 6 : 1, size);
     tdMesh mesh = {0};
     tdStatus status = run_on_shells(job, "-2", &job->surface, &job->shells, &script, &mesh, error);
     free(script.data);
@@ -230,6 +261,8 @@ static tdStatus remesh(meshJob *job, tdMesh *surface, meshShells *shells, tdErro
     return td_fail(error, TD_ERROR_NUMERIC, "the volume of the new surface is off by %.2g %%", 100 * miss);
 }
 
+// Inside a new surface the elements keep its size, which makes the best of them; inside a kept one, which
+// may be much finer than asked, they grow to the wanted size at once.
 static tdStatus fill(meshJob *job, const tdMesh *surface, const meshShells *shells, tdError *error)
 {
     tdText script = {0};
@@ -237,11 +270,11 @@ static tdStatus fill(meshJob *job, const tdMesh *surface, const meshShells *shel
     td_text_format(&script,
                    "Mesh.MeshSizeMax = %.17g;\n"
                    "Mesh.MeshSizeFromPoints = 0;\n"
-                   "Mesh.MeshSizeExtendFromBoundary = 0;\n"
+                   "Mesh.MeshSizeExtendFromBoundary = %d;\n"
                    "Mesh.Algorithm3D = 1;\n" // Delaunay; it keeps the given triangles
                    "Mesh.Optimize = 1;\n"
                    "Mesh.SecondOrderLinear = 1;\n", // the surface is made of flat triangles
-                   job->size);
+                   job->size, surface != &job->surface);
     tdStatus status = run_on_shells(job, "-3", surface, shells, &script, &job->body, error);
     free(script.data);
     return status;
