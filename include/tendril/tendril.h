@@ -157,6 +157,8 @@ extern "C"
     } tdReport;
 
     const tdReport *td_state_report(const tdState *state);
+    /// Kinetic and elastic energy [J] at the present positions and velocities. Either may be NULL.
+    void td_state_energy(const tdModel *model, tdState *state, double *kinetic, double *elastic);
 
     /// Writes all that the state holds, so that a run continues bit for bit. Appears by atomic rename.
     tdStatus td_state_save(const tdModel *model, const tdState *state, const char *path, tdError *error);

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+# The front door: each target does its own set-up. The build itself is CMake's (CMakeLists.txt, CMakePresets.json).
+PREFIX ?= /usr/local
+SECONDS_EACH ?= 60
+
+.PHONY: help demo build test test-long bench fuzz format install clean
+
+help: ## this list
+	@sed -n 's/^\([a-z-]*\):[^#]*## /  make \1\t/p' Makefile | expand -t 20
+
+demo: build ## build, then simulate the shipped examples and write pictures
+	build/tendril demo
+
+build: ## build the library and the program, build/tendril
+	@scripts/setup build
+	@cmake --preset release >/dev/null
+	@cmake --build build --target product
+
+test: ## every check: tests, sanitizers, layout, static analysis, fuzzing, ARM64
+	@scripts/setup test
+	@scripts/test
+
+test-long: ## the tests that take minutes
+	@scripts/setup test
+	@cmake --preset release >/dev/null
+	@cmake --build build
+	@ctest --test-dir build -L long --output-on-failure --no-tests=ignore
+
+bench: build ## measure the speed of this machine
+	build/tendril bench
+
+fuzz: ## fuzz each target for SECONDS_EACH=60 seconds
+	@scripts/setup test
+	@scripts/fuzz $(SECONDS_EACH)
+
+format: ## lay out the sources
+	@scripts/setup test
+	@scripts/format
+
+install: build ## install library, header and program below PREFIX=/usr/local
+	cmake --install build --prefix "$(PREFIX)"
+
+clean: ## remove everything that was built
+	rm -rf build build-dev build-asan build-tsan build-fuzz build-arm64

@@ -1,0 +1,485 @@
+// SPDX-License-Identifier: Apache-2.0
+// A soft body in the step: what each stage of src/step.c asks of it.
+#include "body/soft.h"
+
+#include <math.h>
+#include <string.h>
+
+static const tdSoft *soft_of(const tdBody *body)
+{
+    return body->data;
+}
+
+static tdSoftState *mine_of(const tdBody *body, tdState *state)
+{
+    return (tdSoftState *)state->bodies[body->index];
+}
+
+// ---------------------------------------------------------------- life
+
+static void free_model(tdBody *body)
+{
+    tdSoft *soft = body->data;
+    td_linear_model_free(&soft->linear);
+    td_mesh_free(&soft->mesh);
+}
+
+static tdStatus state_create(const tdModel *model, const tdBody *body, tdState *state, tdError *error)
+{
+    const tdSoft *soft = soft_of(body);
+    tdArena *arena = &state->arena;
+    tdSoftState *mine = TD_TAKE(arena, tdSoftState, 1);
+    if (mine == NULL)
+        return td_fail_memory(error, "the state of a soft body");
+    state->bodies[body->index] = (tdBodyState *)mine;
+    int64_t lanes = 36 * (int64_t)soft->tets.batches, values = 9 * soft->pattern.blocks;
+    mine->F = TD_TAKE(arena, double, lanes);
+    mine->R = TD_TAKE(arena, double, lanes);
+    mine->K = TD_TAKE(arena, double, values);
+    mine->A = TD_TAKE(arena, double, values);
+    bool damped_newton = soft->beta > 0 && model->scene.settings.newton;
+    mine->K_damping = damped_newton ? TD_TAKE(arena, double, values) : mine->K;
+    mine->sums = TD_TAKE(arena, tdChunkSums, soft->tets.chunks);
+    mine->factor_q = TD_TAKE(arena, double, body->count);
+    mine->factor_start = TD_TAKE(arena, double, body->count);
+    mine->factor_input = TD_TAKE(arena, double, model->n_inputs + 1);
+    if (mine->F == NULL || mine->R == NULL || mine->K == NULL || mine->A == NULL || mine->K_damping == NULL ||
+        mine->sums == NULL || mine->factor_q == NULL || mine->factor_start == NULL || mine->factor_input == NULL)
+        return td_fail_memory(error, "the state of a soft body");
+    const tdSceneBody *given = &model->scene.bodies[body->index];
+    for (int64_t i = 0; i < body->count; i++)
+    {
+        state->q[body->first + i] = soft->rest[i];
+        state->v[body->first + i] = soft->held[i] ? 0 : given->velocity[i % 3];
+    }
+    return td_linear_create(&soft->linear, arena, &mine->linear, error);
+}
+
+static void state_free(const tdBody *body, tdState *state)
+{
+    tdSoftState *mine = mine_of(body, state);
+    if (mine != NULL)
+        td_linear_free(mine->linear);
+}
+
+// ---------------------------------------------------------------- element loops
+
+typedef struct loopWork
+{
+    tdTetWork tet;
+    void (*kernel)(const tdTetWork *work, int32_t chunk);
+    const int32_t *chunks; // of a colour, or NULL: all in order
+} loopWork;
+
+static void run_chunk(void *context, int i)
+{
+    const loopWork *loop = context;
+    loop->kernel(&loop->tet, loop->chunks == NULL ? i : loop->chunks[i]);
+}
+
+void td_soft_gradients(const tdSoft *soft, tdSoftState *mine, tdState *state, const double *x, bool current_rotation)
+{
+    loopWork loop = {.tet = {.tets = &soft->tets, .x = x, .F = mine->F, .R = mine->R, .sums = mine->sums}};
+    loop.tet.polar = current_rotation ? td_polar(state->isa) : NULL;
+#if defined(__x86_64__)
+    loop.kernel = state->isa == TD_ISA_AVX2 ? td_tet_gradients_avx2 : td_tet_gradients_portable;
+#else
+    loop.kernel = td_tet_gradients_portable;
+#endif
+    td_parallel(state->tasks, soft->tets.chunks, run_chunk, &loop);
+}
+
+void td_soft_forces(const tdSoft *soft, tdSoftState *mine, tdState *state, double *force, double *K)
+{
+    loopWork loop = {.tet = {.tets = &soft->tets, .F = mine->F, .R = mine->R, .sums = mine->sums}};
+    loop.tet.law = soft->law->kernel[state->isa];
+    loop.tet.parameters = soft->parameters;
+    loop.tet.project = mine->projecting && !soft->law->semidefinite;
+    loop.tet.force = force;
+    loop.tet.K = K;
+    memset(force, 0, 3 * (size_t)soft->n_nodes * sizeof *force);
+    if (K != NULL)
+        memset(K, 0, 9 * (size_t)soft->pattern.blocks * sizeof *K);
+#if defined(__x86_64__)
+    loop.kernel = state->isa == TD_ISA_AVX2 ? td_tet_forces_avx2 : td_tet_forces_portable;
+#else
+    loop.kernel = td_tet_forces_portable;
+#endif
+    for (int32_t c = 0; c < soft->tets.colours; c++)
+    {
+        loop.chunks = soft->tets.coloured + soft->tets.colour[c];
+        td_parallel(state->tasks, soft->tets.colour[c + 1] - soft->tets.colour[c], run_chunk, &loop);
+    }
+}
+
+// ---------------------------------------------------------------- stages
+
+static double driven_input(const tdDriven *driven, const double *inputs)
+{
+    return driven->input < 0 ? 1 : inputs[driven->input];
+}
+
+static void place(const tdModel *model, const tdBody *body, tdState *state)
+{
+    const tdSoft *soft = soft_of(body);
+    (void)model;
+    for (int32_t k = 0; k < soft->n_held; k++)
+        state->q_end[body->first + soft->held_list[k]] = soft->rest[soft->held_list[k]];
+    for (int32_t k = 0; k < soft->n_driven; k++)
+    {
+        const tdDriven *d = &soft->driven[k];
+        // A driver without a name is constant in a dynamic scene and follows the load in a static one.
+        double value = d->input < 0 ? state->gravity : driven_input(d, state->input_end);
+        state->q_end[body->first + d->coord] = soft->rest[d->coord] + d->displacement * value;
+    }
+}
+
+// A static equilibrium must not depend on its load steps: there the lagged rotation follows each iterate.
+static bool rotation_follows(const tdModel *model, const tdSoft *soft)
+{
+    return soft->law->rotation == TD_ROTATION_CURRENT ||
+           (soft->law->rotation == TD_ROTATION_LAGGED && model->scheme.method == TD_METHOD_STATIC);
+}
+
+static void begin(const tdModel *model, const tdBody *body, tdState *state)
+{
+    const tdSoft *soft = soft_of(body);
+    tdSoftState *mine = mine_of(body, state);
+    mine->projecting = false;
+    mine->damping_kept = false;
+    if (soft->law->rotation == TD_ROTATION_LAGGED && !rotation_follows(model, soft))
+        td_soft_gradients(soft, mine, state, state->q + body->first, true);
+}
+
+static void kinematics(const tdModel *model, const tdBody *body, tdState *state)
+{
+    const tdSoft *soft = soft_of(body);
+    td_soft_gradients(soft, mine_of(body, state), state, state->q_e + body->first, rotation_follows(model, soft));
+}
+
+// y += M x
+static void add_mass(const tdSoft *soft, tdTasks *tasks, double factor, const double *x, double *y, double *work)
+{
+    int64_t n = 3 * (int64_t)soft->n_nodes;
+    if (!soft->consistent)
+    {
+        for (int64_t i = 0; i < n; i++)
+            y[i] += factor * soft->node_mass[i / 3] * x[i];
+        return;
+    }
+    td_block_multiply_scalar(tasks, &soft->pattern, soft->mass, x, work, false);
+    for (int64_t i = 0; i < n; i++)
+        y[i] += factor * work[i];
+}
+
+static void sum_chunks(const tdSoft *soft, const tdBody *body, const tdSoftState *mine, tdState *state)
+{
+    int projected = 0, inverted = 0;
+    for (int32_t c = 0; c < soft->tets.chunks; c++)
+    {
+        const tdChunkSums *sums = &mine->sums[c];
+        projected += sums->projected;
+        inverted += sums->inverted;
+        if (sums->bad != INT64_MAX &&
+            (state->bad_element < 0 || state->bad_body != body->index || sums->bad < state->bad_element))
+        {
+            state->bad_element = sums->bad;
+            state->bad_body = body->index;
+        }
+    }
+    state->report.inverted_elements += inverted;
+    if (mine->projecting)
+        state->report.projected_elements += projected;
+}
+
+// m = mass M (v - v_hat) + s [alpha M v_e + beta K v_e + f_int - f_ext]
+static tdStatus forces(const tdModel *model, const tdBody *body, tdState *state, bool tangent)
+{
+    const tdSoft *soft = soft_of(body);
+    tdSoftState *mine = mine_of(body, state);
+    const tdScheme *scheme = &model->scheme;
+    int64_t first = body->first, n = body->count;
+    bool assemble = tangent && !mine->K_valid && (scheme->ce > 0 || soft->beta > 0);
+    td_soft_forces(soft, mine, state, state->force + first, assemble ? mine->K : NULL);
+    sum_chunks(soft, body, mine, state);
+    if (assemble)
+    {
+        mine->same = false;
+        mine->K_valid = soft->law->constant;
+        if (mine->K_damping != mine->K && !mine->damping_kept)
+            memcpy(mine->K_damping, mine->K, 9 * (size_t)soft->pattern.blocks * sizeof *mine->K);
+        mine->damping_kept = true;
+    }
+    td_soft_loads(model, body, state);
+
+    double *m = state->m + first, *work = state->work + first, *stiff = state->scratch + first;
+    const double *force = state->force + first, *load = state->load + first;
+    memset(m, 0, (size_t)n * sizeof *m);
+    if (scheme->mass > 0)
+        add_mass(soft, state->tasks, scheme->mass, state->inertia + first, m, work);
+    double inertia = td_dot(state->tasks, n, m, m);
+    if (scheme->mass > 0 && soft->alpha > 0)
+        add_mass(soft, state->tasks, scheme->s * soft->alpha, state->v_e + first, m, work);
+    bool damped = scheme->mass > 0 && soft->beta > 0;
+    if (damped)
+        td_block_multiply(state->tasks, &soft->pattern, mine->K_damping, state->v_e + first, stiff, false);
+    for (int64_t i = 0; i < n; i++)
+        m[i] += scheme->s * (force[i] - load[i] + (damped ? soft->beta * stiff[i] : 0));
+
+    double s2 = scheme->s * scheme->s;
+    double largest =
+        fmax(inertia, s2 * fmax(td_dot(state->tasks, n, force, force), td_dot(state->tasks, n, load, load)));
+    state->scale = fmax(state->scale, sqrt(largest));
+    return TD_OK;
+}
+
+// A = (mass + s de alpha) M + s ce K + s de beta K_damping (+ stiffness of pressures)
+static void build_matrix(const tdModel *model, const tdBody *body, tdState *state)
+{
+    const tdSoft *soft = soft_of(body);
+    tdSoftState *mine = mine_of(body, state);
+    const tdScheme *scheme = &model->scheme;
+    double of_mass = scheme->mass + scheme->s * scheme->de * soft->alpha * (scheme->mass > 0);
+    double of_K = scheme->s * scheme->ce, of_damping = scheme->s * scheme->de * soft->beta * (scheme->mass > 0);
+    for (int64_t b = 0; b < soft->pattern.blocks; b++)
+    {
+        const double *K = mine->K + 9 * b, *D = mine->K_damping + 9 * b;
+        double *A = mine->A + 9 * b, mass = of_mass * soft->mass[b];
+        for (int c = 0; c < 9; c++)
+            A[c] = of_K * K[c] + of_damping * D[c] + (c % 4 == 0 ? mass : 0);
+    }
+    // Dropped where the tangent had to be projected: it has no sign of its own.
+    if (!mine->projecting)
+        td_soft_pressure_stiffness(model, body, state, of_K, mine->A);
+}
+
+static bool has_pressure(const tdSoft *soft)
+{
+    for (int k = 0; k < soft->n_loads; k++)
+        if (soft->loads[k].kind == TD_LOAD_SURFACE_PRESSURE)
+            return true;
+    return false;
+}
+
+static void remember_factor(const tdModel *model, const tdBody *body, tdState *state)
+{
+    tdSoftState *mine = mine_of(body, state);
+    memcpy(mine->factor_q, state->q_e + body->first, (size_t)body->count * sizeof(double));
+    memcpy(mine->factor_start, state->q + body->first, (size_t)body->count * sizeof(double));
+    memcpy(mine->factor_input, state->input, (size_t)model->n_inputs * sizeof(double));
+    mine->factor_flags = 2 | (mine->projecting ? 1 : 0);
+}
+
+static tdStatus fail_indefinite(const tdModel *model, const tdBody *body, tdState *state)
+{
+    if (model->scheme.method == TD_METHOD_STATIC)
+        return td_fail(
+            &state->report.error, TD_ERROR_NUMERIC,
+            "body '%s': the stiffness matrix is singular or indefinite; hold the body so that it cannot move "
+            "as a whole (fixed), or apply the load in smaller parts (motion)",
+            body->name);
+    return td_fail(&state->report.error, TD_ERROR_NUMERIC,
+                   "body '%s': the matrix of the step is not positive definite; use a smaller time_step", body->name);
+}
+
+// The matrix, then dv = -A^-1 (m + s K held), once more with projected tangents if A is not definite.
+static tdStatus free_motion(const tdModel *model, const tdBody *body, tdState *state)
+{
+    const tdSoft *soft = soft_of(body);
+    tdSoftState *mine = mine_of(body, state);
+    const tdScheme *scheme = &model->scheme;
+    int64_t first = body->first, n = body->count;
+    double *rhs = state->work + first, *dv = state->dv + first;
+    const double *m = state->m + first, *held = state->held + first;
+
+    if (scheme->ce == 0 && (scheme->de == 0 || soft->beta == 0) && !soft->consistent)
+    {
+        // Explicit with a lumped mass: A is diagonal.
+        double factor = scheme->mass + scheme->s * scheme->de * soft->alpha;
+        for (int64_t i = 0; i < n; i++)
+            dv[i] = soft->held[i] ? 0 : -m[i] / (factor * soft->node_mass[i / 3]);
+        return TD_OK;
+    }
+    for (int attempt = 0; attempt < 2; attempt++)
+    {
+        memset(rhs, 0, (size_t)n * sizeof *rhs);
+        bool moved = false;
+        for (int32_t k = 0; k < soft->n_held; k++)
+            moved = moved || held[soft->held_list[k]] != 0;
+        if (moved)
+            td_block_multiply(state->tasks, &soft->pattern, mine->K, held, rhs, false);
+        for (int64_t i = 0; i < n; i++)
+            rhs[i] = soft->held[i] ? 0 : -m[i] - scheme->s * rhs[i];
+        state->rhs = sqrt(state->rhs * state->rhs + td_dot(state->tasks, n, rhs, rhs));
+        if (!mine->same)
+            build_matrix(model, body, state);
+        // The velocity of the step before is a good guess of this one.
+        for (int64_t i = 0; i < n; i++)
+            dv[i] = scheme->mass > 0 ? state->v[first + i] - state->v_new[first + i] : 0;
+        const tdSceneSettings *settings = &model->scene.settings;
+        tdLinearResult result;
+        TD_TRY(td_linear_solve(mine->linear, state->tasks, settings->solver, settings->solver_tolerance, mine->A,
+                               mine->same, rhs, dv, &result, &state->report.error));
+        state->report.cg_iterations += result.iterations;
+        state->report.factorizations += result.factorizations;
+        if (!result.indefinite)
+        {
+            if (result.refreshed)
+                remember_factor(model, body, state);
+            mine->same = (mine->same || result.refreshed) && mine->K_valid && !has_pressure(soft);
+            state->report.residual = fmax(state->report.residual, result.residual);
+            state->slope -= td_dot(state->tasks, n, rhs, dv);
+            return TD_OK;
+        }
+        if (mine->projecting || (soft->law->semidefinite && !has_pressure(soft)))
+            break;
+        mine->projecting = true;
+        TD_TRY(forces(model, body, state, true));
+    }
+    return fail_indefinite(model, body, state);
+}
+
+static void balance(const tdModel *model, const tdBody *body, tdState *state)
+{
+    const tdSoft *soft = soft_of(body);
+    tdSoftState *mine = mine_of(body, state);
+    const tdScheme *scheme = &model->scheme;
+    double *m = state->m + body->first, *work = state->work + body->first;
+    if (soft->n_held == 0)
+        return;
+    if (scheme->ce == 0 && !soft->consistent)
+        return; // A is diagonal: nothing reaches the held coordinates
+    td_block_multiply(state->tasks, &soft->pattern, mine->A, state->dv + body->first, m, true);
+    td_block_multiply(state->tasks, &soft->pattern, mine->K, state->held + body->first, work, false);
+    for (int64_t i = 0; i < body->count; i++)
+        m[i] += scheme->s * work[i];
+}
+
+static tdStatus apply_inverse(const tdModel *model, const tdBody *body, tdState *state, const double *b, double *x)
+{
+    tdSoftState *mine = mine_of(body, state);
+    const tdSceneSettings *settings = &model->scene.settings;
+    tdLinearResult result;
+    memset(x, 0, (size_t)body->count * sizeof *x);
+    return td_linear_solve(mine->linear, state->tasks, settings->solver, settings->solver_tolerance, mine->A, true, b,
+                           x, &result, &state->report.error);
+}
+
+// M a = -m / s on the free coordinates; consistent mass by conjugate gradients with its diagonal, whose
+// condition number does not grow with the mesh.
+static tdStatus start_acceleration(const tdModel *model, const tdBody *body, tdState *state)
+{
+    const tdSoft *soft = soft_of(body);
+    int64_t n = body->count;
+    double *a = state->a + body->first, *r = state->saved + body->first, *p = state->work + body->first,
+           *Mp = state->scratch + body->first;
+    const double *m = state->m + body->first;
+    for (int64_t i = 0; i < n; i++)
+        a[i] = soft->held[i] ? 0 : -m[i] / (model->scheme.s * soft->node_mass[i / 3]);
+    if (!soft->consistent)
+        return TD_OK;
+    td_block_multiply_scalar(state->tasks, &soft->pattern, soft->mass, a, Mp, false);
+    double first = 0, rho = 0;
+    for (int64_t i = 0; i < n; i++)
+        r[i] = soft->held[i] ? 0 : -m[i] / model->scheme.s - Mp[i];
+    for (int k = 0; k < 200; k++)
+    {
+        double next = 0, curvature = 0;
+        for (int64_t i = 0; i < n; i++)
+            next += r[i] * r[i] / soft->node_mass[i / 3];
+        if (k == 0)
+            first = next;
+        if (next <= 1e-28 * first || next == 0)
+            break;
+        for (int64_t i = 0; i < n; i++)
+            p[i] = r[i] / soft->node_mass[i / 3] + (k == 0 ? 0 : next / rho * p[i]);
+        rho = next;
+        td_block_multiply_scalar(state->tasks, &soft->pattern, soft->mass, p, Mp, false);
+        for (int64_t i = 0; i < n; i++)
+            curvature += soft->held[i] ? 0 : p[i] * Mp[i];
+        for (int64_t i = 0; i < n; i++)
+            if (!soft->held[i])
+            {
+                a[i] += rho / curvature * p[i];
+                r[i] -= rho / curvature * Mp[i];
+            }
+    }
+    return TD_OK;
+}
+
+// ---------------------------------------------------------------- checkpoint, energy
+
+static int arrays(const tdModel *model, const tdBody *body, tdState *state, tdStateArray *out, int most)
+{
+    tdSoftState *mine = mine_of(body, state);
+    tdStateArray list[] = {
+        {"factor_q", body->index, false, body->count, mine->factor_q},
+        {"factor_start", body->index, false, body->count, mine->factor_start},
+        {"factor_input", body->index, false, model->n_inputs + 1, mine->factor_input},
+        {"factor_flags", body->index, true, 1, &mine->factor_flags},
+        {"solver_counts", body->index, true, sizeof(tdLinearCounts) / sizeof(int64_t), td_linear_counts(mine->linear)},
+    };
+    int n = (int)(sizeof list / sizeof list[0]);
+    for (int i = 0; i < n && i < most; i++)
+        out[i] = list[i];
+    return n < most ? n : most;
+}
+
+// Makes the kept factor again at the point where it was made, then puts the state back.
+static tdStatus restore(const tdModel *model, const tdBody *body, tdState *state, tdError *error)
+{
+    const tdSoft *soft = soft_of(body);
+    tdSoftState *mine = mine_of(body, state);
+    tdLinearCounts *counts = td_linear_counts(mine->linear), kept = *counts;
+    mine->K_valid = mine->same = mine->damping_kept = false;
+    if (!(mine->factor_flags & 2) || !kept.has_factor)
+        return TD_OK;
+    mine->projecting = mine->factor_flags & 1;
+    memcpy(state->q_e + body->first, mine->factor_q, (size_t)body->count * sizeof(double));
+    memcpy(state->input, mine->factor_input, (size_t)model->n_inputs * sizeof(double));
+    if (soft->law->rotation == TD_ROTATION_LAGGED)
+        td_soft_gradients(soft, mine, state, mine->factor_start, true);
+    kinematics(model, body, state);
+    TD_TRY(forces(model, body, state, true));
+    build_matrix(model, body, state);
+    TD_TRY(td_linear_refresh(mine->linear, mine->A, error));
+    *counts = kept;
+    mine->same = mine->K_valid && !has_pressure(soft);
+    mine->projecting = false;
+    return TD_OK;
+}
+
+static void energy(const tdModel *model, const tdBody *body, tdState *state, double *kinetic, double *elastic)
+{
+    const tdSoft *soft = soft_of(body);
+    tdSoftState *mine = mine_of(body, state);
+    (void)model;
+    double *momentum = state->work + body->first;
+    memset(momentum, 0, (size_t)body->count * sizeof *momentum);
+    add_mass(soft, state->tasks, 1, state->v + body->first, momentum, state->scratch + body->first);
+    *kinetic = 0.5 * td_dot(state->tasks, body->count, momentum, state->v + body->first);
+    // A lagged rotation is that of the state itself here: the energy a new step would start from.
+    td_soft_gradients(soft, mine, state, state->q + body->first, soft->law->rotation != TD_ROTATION_NONE);
+    td_soft_forces(soft, mine, state, state->scratch + body->first, NULL);
+    *elastic = 0;
+    for (int32_t c = 0; c < soft->tets.chunks; c++)
+        *elastic += mine->sums[c].energy;
+}
+
+const tdBodyOps td_soft_ops = {
+    .kind = "soft",
+    .free_model = free_model,
+    .state_create = state_create,
+    .state_free = state_free,
+    .place = place,
+    .begin = begin,
+    .kinematics = kinematics,
+    .forces = forces,
+    .free_motion = free_motion,
+    .start_acceleration = start_acceleration,
+    .balance = balance,
+    .apply_inverse = apply_inverse,
+    .arrays = arrays,
+    .restore = restore,
+    .energy = energy,
+};

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "integrate/scheme.h"
+
+tdScheme td_scheme_make(const tdSceneSettings *settings)
+{
+    double h = settings->time_step;
+    tdScheme s = {.method = settings->method,
+                  .h = h,
+                  .theta = settings->theta,
+                  .theta_vq = settings->theta_vq,
+                  .beta = settings->beta,
+                  .gamma = settings->gamma};
+    switch (settings->method)
+    {
+    case TD_METHOD_THETA:
+        s.mass = 1;
+        s.s = h;
+        s.ce = s.theta * s.theta_vq * h;
+        s.de = s.theta;
+        s.c = s.theta_vq * h;
+        s.load_time = s.theta * h;
+        break;
+    case TD_METHOD_NEWMARK:
+        s.mass = 1;
+        s.s = s.gamma * h;
+        s.ce = s.c = s.beta * h / s.gamma;
+        s.de = 1;
+        s.load_time = h;
+        break;
+    case TD_METHOD_STATIC:
+        s.s = s.ce = s.c = 1;
+        s.load_time = h;
+        break;
+    }
+    return s;
+}
+
+// Newmark: acceleration at the end from the velocity there.
+static double newmark_a1(const tdScheme *s, double v0, double a0, double v)
+{
+    return ((v - v0) / s->h - (1 - s->gamma) * a0) / s->gamma;
+}
+
+void td_scheme_start(const tdScheme *s, int64_t n, const double *v0, const double *a0, double *v)
+{
+    for (int64_t i = 0; i < n; i++)
+    {
+        if (s->method == TD_METHOD_STATIC)
+            v[i] = 0;
+        else if (s->method == TD_METHOD_NEWMARK)
+        {
+            double a1 = -(v0[i] / s->h + (0.5 - s->beta) * a0[i]) / s->beta;
+            v[i] = v0[i] + s->h * ((1 - s->gamma) * a0[i] + s->gamma * a1);
+        }
+        else
+            v[i] = s->ce > 0 ? -(1 - s->theta_vq) / s->theta_vq * v0[i] : v0[i];
+    }
+}
+
+void td_scheme_evaluate(const tdScheme *s, int64_t n, const double *q0, const double *v0, const double *a0,
+                        const double *v, double *q_e, double *v_e, double *inertia)
+{
+    double h = s->h;
+    for (int64_t i = 0; i < n; i++)
+    {
+        if (s->method == TD_METHOD_STATIC)
+        {
+            q_e[i] = q0[i] + v[i];
+            v_e[i] = inertia[i] = 0;
+        }
+        else if (s->method == TD_METHOD_NEWMARK)
+        {
+            double a1 = newmark_a1(s, v0[i], a0[i], v[i]);
+            q_e[i] = q0[i] + h * v0[i] + h * h * ((0.5 - s->beta) * a0[i] + s->beta * a1);
+            v_e[i] = v[i];
+            inertia[i] = v[i] - v0[i] - h * (1 - s->gamma) * a0[i];
+        }
+        else
+        {
+            q_e[i] = q0[i] + s->theta * h * (s->theta_vq * v[i] + (1 - s->theta_vq) * v0[i]);
+            v_e[i] = s->theta * v[i] + (1 - s->theta) * v0[i];
+            inertia[i] = v[i] - v0[i];
+        }
+    }
+}
+
+void td_scheme_finish(const tdScheme *s, int64_t n, double *q, double *v, double *a, const double *v_new)
+{
+    double h = s->h;
+    for (int64_t i = 0; i < n; i++)
+    {
+        if (s->method == TD_METHOD_STATIC)
+        {
+            q[i] += v_new[i];
+            v[i] = 0;
+        }
+        else if (s->method == TD_METHOD_NEWMARK)
+        {
+            double a1 = newmark_a1(s, v[i], a[i], v_new[i]);
+            q[i] += h * v[i] + h * h * ((0.5 - s->beta) * a[i] + s->beta * a1);
+            a[i] = a1;
+            v[i] = v_new[i];
+        }
+        else
+        {
+            q[i] += h * (s->theta_vq * v_new[i] + (1 - s->theta_vq) * v[i]);
+            v[i] = v_new[i];
+        }
+    }
+}

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// The compiled scene: what never changes while it runs.
+#pragma once
+#include "base/memory.h"
+#include "body/body.h"
+#include "integrate/scheme.h"
+#include "scene/scene.h"
+
+/// A number that drives loads and prescribed motions: by a motion of the scene or set by the caller.
+typedef struct tdInput
+{
+    const char *name;
+    int column; ///< in scene.motion, or -1: constant 1
+} tdInput;
+
+/// Weighted mean of nodes of a body.
+typedef struct tdProbe
+{
+    const char *name;
+    int body;
+    int32_t n;
+    int32_t *nodes;
+    double *weights;
+} tdProbe;
+
+struct tdModel
+{
+    tdArena arena;
+    tdScene scene;
+    tdScheme scheme;
+    int n_bodies;
+    tdBody *bodies;
+    int64_t coords;   ///< of all bodies
+    int64_t unknowns; ///< of all bodies
+    int n_inputs;
+    tdInput *inputs;
+    int n_probes;
+    tdProbe *probes;
+};
+
+/// Value of an input in the scene's motion at a time.
+double td_input_value(const tdModel *model, int input, double time);

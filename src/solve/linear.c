@@ -1,0 +1,425 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "solve/linear.h"
+
+#include <cblas.h>
+#include <cholmod.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+// A factorization runs near the peak of the arithmetic, a solve near that of the memory: a flop of the
+// first costs about a tenth of one of the second. Each iteration makes 4 flops an entry of the factor.
+#define FLOP_RATIO      10.0
+#define MOST_ITERATIONS 500
+
+// Of the OpenMP run time that CHOLMOD is linked with; its header comes with one compiler only.
+extern int omp_get_max_active_levels(void);
+extern void omp_set_max_active_levels(int levels);
+
+struct tdLinear
+{
+    const tdLinearModel *model;
+    cholmod_common common;
+    cholmod_factor *factor;
+    cholmod_sparse A;
+    cholmod_dense B, *X, *Y, *E;
+    double *r, *z, *p, *Ap; // over coordinates
+    tdLinearCounts counts;
+};
+
+// Debian's CHOLMOD opens OpenMP regions of its own inside a factorization, whatever OMP_NUM_THREADS
+// says; on busy cores they cost a multiple of what they save, and they are not our threads. With no
+// active level allowed, a region runs on the calling thread. The setting belongs to that thread.
+static int quiet_openmp(void)
+{
+    int levels = omp_get_max_active_levels();
+    omp_set_max_active_levels(0);
+    return levels;
+}
+
+static void start_common(cholmod_common *common)
+{
+    cholmod_start(common);
+    common->print = 0;
+    common->error_handler = NULL;
+    common->supernodal = CHOLMOD_SUPERNODAL;
+    common->final_ll = 1;
+    common->quick_return_if_not_posdef = 1;
+    // OpenBLAS with several threads gives other bits than with one, and the threads are ours to use.
+    openblas_set_num_threads(1);
+}
+
+// Fill-reducing order of the nodes; the three unknowns of a node stay together, which makes the
+// ordering nine times smaller and the supernodes wider.
+static tdStatus order_nodes(cholmod_common *common, const tdBlockPattern *pattern, int32_t *order, tdError *error)
+{
+    cholmod_sparse *graph = cholmod_allocate_sparse((size_t)pattern->n, (size_t)pattern->n, (size_t)pattern->blocks, 1,
+                                                    1, 1, CHOLMOD_PATTERN, common);
+    if (graph == NULL)
+        return td_fail_memory(error, "the ordering of the matrix");
+    // Rows of the lower triangle are columns of the upper one.
+    int32_t *p = graph->p, *i = graph->i;
+    for (int32_t k = 0; k <= pattern->n; k++)
+        p[k] = (int32_t)pattern->row[k];
+    memcpy(i, pattern->column, (size_t)pattern->blocks * sizeof *i);
+    // METIS gives less fill on large meshes of solids, AMD is quicker and as good on small ones.
+    bool done = pattern->n > 300 ? cholmod_metis(graph, NULL, 0, 1, order, common) != 0
+                                 : cholmod_amd(graph, NULL, 0, order, common) != 0;
+    if (!done)
+        done = cholmod_amd(graph, NULL, 0, order, common) != 0;
+    cholmod_free_sparse(&graph, common);
+    return done ? TD_OK
+                : td_fail(error, TD_ERROR_NUMERIC, "CHOLMOD could not order the matrix (status %d)", common->status);
+}
+
+// Column by column: the lower triangle of the free unknowns, with the place of each entry in the blocks.
+static void list_entries(tdLinearModel *out, bool count_only)
+{
+    const tdBlockPattern *pattern = out->pattern;
+    int32_t entries = 0;
+    for (int32_t j = 0; j < pattern->n; j++)
+        for (int c = 0; c < 3; c++)
+        {
+            int32_t column = out->dof[3 * j + c];
+            if (column < 0)
+                continue;
+            out->Ap[column] = entries;
+            for (int64_t k = pattern->below[j] - 1; k < pattern->below[j + 1]; k++)
+            {
+                bool diagonal = k < pattern->below[j];
+                int32_t i = diagonal ? j : pattern->below_row[k];
+                int64_t block = diagonal ? pattern->row[j + 1] - 1 : pattern->below_block[k];
+                for (int r = diagonal ? c : 0; r < 3; r++)
+                {
+                    int32_t row = out->dof[3 * i + r];
+                    if (row < 0)
+                        continue;
+                    if (!count_only)
+                    {
+                        out->Ai[entries] = row;
+                        out->source[entries] = (int32_t)(9 * block + 3 * r + c);
+                    }
+                    entries++;
+                }
+            }
+        }
+    out->Ap[out->n] = entries;
+}
+
+static cholmod_sparse matrix_header(const tdLinearModel *model)
+{
+    return (cholmod_sparse){.nrow = (size_t)model->n,
+                            .ncol = (size_t)model->n,
+                            .nzmax = (size_t)model->Ap[model->n],
+                            .p = model->Ap,
+                            .i = model->Ai,
+                            .stype = -1,
+                            .itype = CHOLMOD_INT,
+                            .xtype = CHOLMOD_PATTERN,
+                            .dtype = CHOLMOD_DOUBLE,
+                            .sorted = 1,
+                            .packed = 1};
+}
+
+tdStatus td_linear_model_create(tdArena *arena, const tdBlockPattern *pattern, const bool *held, tdLinearModel *out,
+                                tdError *error)
+{
+    *out = (tdLinearModel){.pattern = pattern};
+    int64_t coords = 3 * (int64_t)pattern->n;
+    out->dof = TD_TAKE(arena, int32_t, coords);
+    out->coord = TD_TAKE(arena, int32_t, coords);
+    out->common = td_take(1, sizeof *out->common);
+    if (out->dof == NULL || out->coord == NULL || out->common == NULL)
+        return td_fail_memory(error, "the matrix");
+    start_common(out->common);
+    for (int64_t i = 0; i < coords; i++)
+    {
+        out->dof[i] = held[i] ? -1 : out->n;
+        if (!held[i])
+            out->coord[out->n++] = (int32_t)i;
+    }
+    if (out->n == 0)
+        return TD_OK; // everything is held: nothing to solve
+    out->Ap = TD_TAKE(arena, int32_t, out->n + 1);
+    if (out->Ap == NULL)
+        return td_fail_memory(error, "the matrix");
+    list_entries(out, true);
+    out->Ai = TD_TAKE(arena, int32_t, out->Ap[out->n]);
+    out->source = TD_TAKE(arena, int32_t, out->Ap[out->n]);
+    int32_t *nodes = td_take((size_t)pattern->n, sizeof *nodes), *order = td_take((size_t)out->n, sizeof *order);
+    tdStatus status = TD_OK;
+    if (out->Ai == NULL || out->source == NULL || nodes == NULL || order == NULL)
+        status = td_fail_memory(error, "the matrix");
+    else
+        status = order_nodes(out->common, pattern, nodes, error);
+    if (status == TD_OK)
+    {
+        list_entries(out, false);
+        int32_t at = 0;
+        for (int32_t k = 0; k < pattern->n; k++)
+            for (int c = 0; c < 3; c++)
+                if (out->dof[3 * nodes[k] + c] >= 0)
+                    order[at++] = out->dof[3 * nodes[k] + c];
+        cholmod_sparse A = matrix_header(out);
+        out->common->nmethods = 1;
+        out->common->method[0].ordering = CHOLMOD_GIVEN;
+        out->common->postorder = 1;
+        out->symbolic = cholmod_analyze_p(&A, order, NULL, 0, out->common);
+        if (out->symbolic == NULL)
+            status = td_fail_memory(error, "the factor of the matrix");
+    }
+    free(nodes);
+    free(order);
+    if (status == TD_OK)
+    {
+        out->factor_flops = out->common->fl;
+        out->factor_entries = out->common->lnz;
+        double cost = out->factor_flops / (4 * FLOP_RATIO * out->factor_entries);
+        out->factor_cost = cost < 2 ? 2 : (int)cost;
+    }
+    return status;
+}
+
+void td_linear_model_free(tdLinearModel *model)
+{
+    if (model->common == NULL)
+        return;
+    if (model->symbolic != NULL)
+        cholmod_free_factor(&model->symbolic, model->common);
+    cholmod_finish(model->common);
+    free(model->common);
+    model->common = NULL;
+}
+
+tdStatus td_linear_create(const tdLinearModel *model, tdArena *arena, tdLinear **out, tdError *error)
+{
+    *out = NULL;
+    tdLinear *linear = TD_TAKE(arena, tdLinear, 1);
+    if (linear == NULL)
+        return td_fail_memory(error, "the linear solver");
+    linear->model = model;
+    start_common(&linear->common);
+    *out = linear; // from here on td_linear_free releases what there is
+    int64_t coords = 3 * (int64_t)model->pattern->n;
+    linear->r = TD_TAKE(arena, double, coords);
+    linear->z = TD_TAKE(arena, double, coords);
+    linear->p = TD_TAKE(arena, double, coords);
+    linear->Ap = TD_TAKE(arena, double, coords);
+    double *b = TD_TAKE(arena, double, model->n);
+    if (linear->r == NULL || linear->z == NULL || linear->p == NULL || linear->Ap == NULL || b == NULL)
+        return td_fail_memory(error, "the linear solver");
+    if (model->n == 0)
+        return TD_OK;
+    linear->A = matrix_header(model);
+    linear->A.xtype = CHOLMOD_REAL;
+    linear->A.x = TD_TAKE(arena, double, model->Ap[model->n]);
+    linear->B = (cholmod_dense){.nrow = (size_t)model->n,
+                                .ncol = 1,
+                                .nzmax = (size_t)model->n,
+                                .d = (size_t)model->n,
+                                .x = b,
+                                .xtype = CHOLMOD_REAL,
+                                .dtype = CHOLMOD_DOUBLE};
+    linear->factor = cholmod_copy_factor(model->symbolic, &linear->common);
+    if (linear->A.x == NULL || linear->factor == NULL)
+        return td_fail_memory(error, "the linear solver");
+    return TD_OK;
+}
+
+void td_linear_free(tdLinear *linear)
+{
+    if (linear == NULL)
+        return;
+    cholmod_free_factor(&linear->factor, &linear->common);
+    cholmod_free_dense(&linear->X, &linear->common);
+    cholmod_free_dense(&linear->Y, &linear->common);
+    cholmod_free_dense(&linear->E, &linear->common);
+    cholmod_finish(&linear->common);
+}
+
+tdLinearCounts *td_linear_counts(tdLinear *linear)
+{
+    return &linear->counts;
+}
+
+// Numeric factor of the values. *definite tells whether A is positive definite.
+static tdStatus factorize(tdLinear *linear, const double *values, bool *definite, tdError *error)
+{
+    const tdLinearModel *model = linear->model;
+    double *x = linear->A.x;
+    for (int32_t k = 0; k < model->Ap[model->n]; k++)
+        x[k] = values[model->source[k]];
+    int levels = quiet_openmp();
+    linear->common.status = CHOLMOD_OK;
+    int good = cholmod_factorize(&linear->A, linear->factor, &linear->common);
+    omp_set_max_active_levels(levels);
+    *definite = linear->common.status != CHOLMOD_NOT_POSDEF;
+    linear->counts = (tdLinearCounts){.has_factor = good && *definite};
+    if (linear->common.status == CHOLMOD_OUT_OF_MEMORY)
+        return td_fail(error, TD_ERROR_MEMORY, "the factor of the matrix needs %.1f GB; use a coarser mesh",
+                       8e-9 * model->factor_entries);
+    if (!good || linear->common.status < 0)
+        return td_fail(error, TD_ERROR_NUMERIC, "CHOLMOD could not factor the matrix (status %d)",
+                       linear->common.status);
+    return TD_OK;
+}
+
+tdStatus td_linear_apply(tdLinear *linear, const double *b, double *x, tdError *error)
+{
+    const tdLinearModel *model = linear->model;
+    if (model->n == 0)
+        return TD_OK;
+    double *rhs = linear->B.x;
+    for (int32_t k = 0; k < model->n; k++)
+        rhs[k] = b[model->coord[k]];
+    int levels = quiet_openmp();
+    int good = cholmod_solve2(CHOLMOD_A, linear->factor, &linear->B, NULL, &linear->X, NULL, &linear->Y, &linear->E,
+                              &linear->common);
+    omp_set_max_active_levels(levels);
+    if (!good)
+        return td_fail(error, TD_ERROR_NUMERIC, "CHOLMOD could not solve with the factor (status %d)",
+                       linear->common.status);
+    const double *solution = linear->X->x;
+    for (int32_t k = 0; k < model->n; k++)
+        x[model->coord[k]] = solution[k];
+    return TD_OK;
+}
+
+tdStatus td_linear_refresh(tdLinear *linear, const double *values, tdError *error)
+{
+    bool definite = true;
+    TD_TRY(factorize(linear, values, &definite, error));
+    if (!definite)
+        return td_fail(error, TD_ERROR_NUMERIC, "the matrix is not positive definite");
+    return TD_OK;
+}
+
+static bool worth_refreshing(const tdLinear *linear, tdSolverKind kind, bool same)
+{
+    const tdLinearCounts *c = &linear->counts;
+    if (!c->has_factor)
+        return true;
+    if (same || kind == TD_SOLVER_CG)
+        return false;
+    if (kind == TD_SOLVER_CHOLESKY)
+        return true;
+    // The last solve against the average of all since the factor was made, cross-multiplied.
+    return c->last * c->solves > linear->model->factor_cost + c->iterations;
+}
+
+// r = b - A x on the free coordinates
+static void residual(tdLinear *linear, tdTasks *tasks, const double *values, const double *b, const double *x)
+{
+    const tdLinearModel *model = linear->model;
+    td_block_multiply(tasks, model->pattern, values, x, linear->Ap, false);
+    for (int32_t k = 0; k < model->n; k++)
+    {
+        int32_t i = model->coord[k];
+        linear->r[i] = b[i] - linear->Ap[i];
+    }
+}
+
+typedef struct iterateResult
+{
+    int iterations;
+    double norm; // of the residual
+    bool indefinite;
+} iterateResult;
+
+// Preconditioned conjugate gradients from x with its residual in r.
+static tdStatus iterate(tdLinear *linear, tdTasks *tasks, const double *values, double target, int most, double *x,
+                        iterateResult *out, tdError *error)
+{
+    const tdLinearModel *model = linear->model;
+    int64_t coords = 3 * (int64_t)model->pattern->n;
+    double *r = linear->r, *z = linear->z, *p = linear->p, *Ap = linear->Ap;
+    double rho = 0;
+    *out = (iterateResult){.norm = sqrt(td_dot(tasks, coords, r, r))};
+    while (out->norm > target && out->iterations < most)
+    {
+        TD_TRY(td_linear_apply(linear, r, z, error));
+        double next = td_dot(tasks, coords, r, z);
+        double ratio = out->iterations == 0 ? 0 : next / rho;
+        rho = next;
+        for (int32_t k = 0; k < model->n; k++)
+        {
+            int32_t i = model->coord[k];
+            p[i] = z[i] + ratio * p[i];
+        }
+        td_block_multiply(tasks, model->pattern, values, p, Ap, false);
+        double curvature = td_dot(tasks, coords, p, Ap);
+        out->iterations++;
+        if (!(curvature > 0) || !(rho > 0))
+        {
+            // Rounding at the end of the road looks like this too; only a real descent is an answer.
+            out->indefinite = curvature < 0;
+            return TD_OK;
+        }
+        double length = rho / curvature;
+        for (int32_t k = 0; k < model->n; k++)
+        {
+            int32_t i = model->coord[k];
+            x[i] += length * p[i];
+            r[i] -= length * Ap[i];
+        }
+        double norm = sqrt(td_dot(tasks, coords, r, r));
+        if (!isfinite(norm))
+            return td_fail(error, TD_ERROR_NUMERIC, "the linear solve met numbers that are not finite");
+        out->norm = norm;
+    }
+    return TD_OK;
+}
+
+tdStatus td_linear_solve(tdLinear *linear, tdTasks *tasks, tdSolverKind kind, double tolerance, const double *values,
+                         bool same, const double *b, double *x, tdLinearResult *result, tdError *error)
+{
+    const tdLinearModel *model = linear->model;
+    int64_t coords = 3 * (int64_t)model->pattern->n;
+    *result = (tdLinearResult){0};
+    if (model->n == 0)
+        return TD_OK;
+    // Held coordinates take no part: zero in x, r, p and z throughout.
+    for (int64_t i = 0; i < coords; i++)
+        if (model->dof[i] < 0)
+            x[i] = linear->r[i] = linear->p[i] = linear->z[i] = 0;
+    double square = 0;
+    for (int32_t k = 0; k < model->n; k++)
+        square += b[model->coord[k]] * b[model->coord[k]];
+    double scale = sqrt(square);
+    if (!isfinite(scale))
+        return td_fail(error, TD_ERROR_NUMERIC, "the right-hand side holds numbers that are not finite");
+    if (scale == 0)
+    {
+        memset(x, 0, (size_t)coords * sizeof *x);
+        return TD_OK;
+    }
+    for (int attempt = 0; attempt < 2; attempt++)
+    {
+        bool fresh = attempt == 1 || worth_refreshing(linear, kind, same);
+        if (fresh)
+        {
+            bool definite = true;
+            TD_TRY(factorize(linear, values, &definite, error));
+            result->factorizations++;
+            result->refreshed = true;
+            if (!definite)
+            {
+                result->indefinite = true;
+                return TD_OK;
+            }
+        }
+        residual(linear, tasks, values, b, x);
+        int patience = kind == TD_SOLVER_AUTO ? 3 * model->factor_cost + 10 : MOST_ITERATIONS;
+        iterateResult done;
+        TD_TRY(iterate(linear, tasks, values, tolerance * scale, patience, x, &done, error));
+        result->iterations += done.iterations;
+        result->indefinite = done.indefinite;
+        result->residual = done.norm / scale;
+        linear->counts.solves++;
+        linear->counts.iterations += done.iterations;
+        linear->counts.last = done.iterations;
+        if (done.indefinite || done.norm <= tolerance * scale || fresh)
+            return TD_OK;
+    }
+    return TD_OK;
+}

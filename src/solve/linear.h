@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// A x = b for the sparse symmetric positive definite matrix of one body.
+//
+// Conjugate gradients preconditioned by a Cholesky factor (CHOLMOD). With a factor of A itself one
+// iteration solves it; a factor kept from earlier steps costs some more iterations and saves the
+// factorization. When to refresh is decided by counts alone, never by the clock, so that a run repeats
+// bit for bit: a factorization is worth `factor_cost` iterations, and a kept factor is replaced as soon
+// as the last solve cost more than the average since it was made, its own cost included.
+//
+// The ordering and the symbolic factor belong to the model; numbers belong to the state.
+#pragma once
+#include "base/block.h"
+#include "scene/scene.h"
+
+/// The part that never changes.
+typedef struct tdLinearModel
+{
+    const tdBlockPattern *pattern;
+    int32_t n;        ///< free coordinates
+    int32_t *dof;     ///< by coordinate: its unknown, or -1 when it is held
+    int32_t *coord;   ///< by unknown: its coordinate
+    int32_t *Ap, *Ai; ///< lower triangle by columns
+    int32_t *source;  ///< where each entry stands in the block values
+    struct cholmod_common_struct *common;
+    struct cholmod_factor_struct *symbolic;
+    double factor_flops, factor_entries;
+    int factor_cost; ///< of a factorization, in iterations
+} tdLinearModel;
+
+/// held: by coordinate, true where it is not an unknown.
+tdStatus td_linear_model_create(tdArena *arena, const tdBlockPattern *pattern, const bool *held, tdLinearModel *out,
+                                tdError *error);
+void td_linear_model_free(tdLinearModel *model);
+
+typedef struct tdLinear tdLinear;
+
+typedef struct tdLinearResult
+{
+    int iterations;
+    int factorizations;
+    double residual; ///< |b - A x| / |b|
+    bool refreshed;  ///< the kept factor is now that of this A
+    bool indefinite; ///< A is not positive definite: nothing was solved
+} tdLinearResult;
+
+tdStatus td_linear_create(const tdLinearModel *model, tdArena *arena, tdLinear **out, tdError *error);
+void td_linear_free(tdLinear *linear);
+
+/// values: block values of A over the model's pattern. b and x are over all coordinates; held ones are
+/// ignored and stay zero. x holds a first guess. `same` says that A is the one the kept factor was made of.
+tdStatus td_linear_solve(tdLinear *linear, tdTasks *tasks, tdSolverKind kind, double tolerance, const double *values,
+                         bool same, const double *b, double *x, tdLinearResult *result, tdError *error);
+
+/// Makes the kept factor from these values (after a checkpoint was read).
+tdStatus td_linear_refresh(tdLinear *linear, const double *values, tdError *error);
+/// x = A^-1 b by the kept factor alone (exact when it is the factor of A).
+tdStatus td_linear_apply(tdLinear *linear, const double *b, double *x, tdError *error);
+
+/// Counters that decide about refreshing; part of a checkpoint.
+typedef struct tdLinearCounts
+{
+    int64_t has_factor, solves, iterations, last;
+} tdLinearCounts;
+tdLinearCounts *td_linear_counts(tdLinear *linear);

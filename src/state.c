@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+// Making, reading and restoring a state.
+#include "state.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static tdStatus take_vectors(const tdModel *model, tdState *state, tdError *error)
+{
+    double **over_coords[] = {&state->q,     &state->v,       &state->a,      &state->reaction, &state->q_e,
+                              &state->v_e,   &state->inertia, &state->force,  &state->load,     &state->m,
+                              &state->dv,    &state->v_new,   &state->q_end,  &state->held,     &state->saved,
+                              &state->start, &state->work,    &state->scratch};
+    for (size_t i = 0; i < sizeof over_coords / sizeof over_coords[0]; i++)
+        if ((*over_coords[i] = TD_TAKE(&state->arena, double, model->coords)) == NULL)
+            return td_fail_memory(error, "the state");
+    double **over_inputs[] = {&state->override, &state->input, &state->input_end, &state->load_last, &state->load_next};
+    for (size_t i = 0; i < sizeof over_inputs / sizeof over_inputs[0]; i++)
+        if ((*over_inputs[i] = TD_TAKE(&state->arena, double, model->n_inputs + 1)) == NULL)
+            return td_fail_memory(error, "the state");
+    state->bodies = TD_TAKE(&state->arena, tdBodyState *, model->n_bodies);
+    if (state->bodies == NULL)
+        return td_fail_memory(error, "the state");
+    for (int i = 0; i < model->n_inputs; i++)
+        state->override[i] = NAN;
+    return TD_OK;
+}
+
+tdStatus td_state_create(const tdModel *model, const tdSettings *settings, tdState **out, tdError *error)
+{
+    *out = NULL;
+    tdState *state = td_take(1, sizeof *state);
+    if (state == NULL)
+        return td_fail_memory(error, "the state");
+    state->settings = settings != NULL ? *settings : td_default_settings();
+    state->isa = td_isa_pick(state->settings.portable);
+    state->model = model;
+    tdStatus status = td_tasks_create(state->settings.threads, &state->tasks, error);
+    if (status == TD_OK)
+        status = take_vectors(model, state, error);
+    for (int b = 0; b < model->n_bodies && status == TD_OK; b++)
+        status = model->bodies[b].ops->state_create(model, &model->bodies[b], state, error);
+    if (status != TD_OK)
+    {
+        td_state_free(state);
+        return status;
+    }
+    *out = state;
+    return TD_OK;
+}
+
+void td_state_free(tdState *state)
+{
+    if (state == NULL)
+        return;
+    for (int b = 0; state->bodies != NULL && b < state->model->n_bodies; b++)
+        state->model->bodies[b].ops->state_free(&state->model->bodies[b], state);
+    td_tasks_free(state->tasks);
+    td_arena_free(&state->arena);
+    free(state);
+}
+
+int td_state_arrays(const tdModel *model, tdState *state, tdStateArray *out, int most)
+{
+    tdStateArray list[] = {
+        {"time", -1, false, 1, &state->time},
+        {"steps", -1, true, 1, &state->steps},
+        {"q", -1, false, model->coords, state->q},
+        {"v", -1, false, model->coords, state->v},
+        {"a", -1, false, model->coords, state->a},
+        {"reaction", -1, false, model->coords, state->reaction},
+        {"override", -1, false, model->n_inputs, state->override},
+        {"load_last", -1, false, model->n_inputs + 1, state->load_last},
+    };
+    int n = 0, listed = (int)(sizeof list / sizeof list[0]);
+    for (; n < listed && n < most; n++)
+        out[n] = list[n];
+    for (int b = 0; b < model->n_bodies; b++)
+        n += model->bodies[b].ops->arrays(model, &model->bodies[b], state, out + n, most - n);
+    return n;
+}
+
+tdStatus td_state_restore(const tdModel *model, tdState *state, tdError *error)
+{
+    state->report = (tdReport){0};
+    state->gravity = 1;
+    for (int b = 0; b < model->n_bodies; b++)
+        TD_TRY(model->bodies[b].ops->restore(model, &model->bodies[b], state, error));
+    return TD_OK;
+}
+
+// ---------------------------------------------------------------- accessors
+
+double td_state_time(const tdState *state)
+{
+    return state->time;
+}
+
+int64_t td_state_steps(const tdState *state)
+{
+    return state->steps;
+}
+
+const double *td_state_positions(const tdModel *model, const tdState *state, int body)
+{
+    return state->q + model->bodies[body].first;
+}
+
+const double *td_state_velocities(const tdModel *model, const tdState *state, int body)
+{
+    return state->v + model->bodies[body].first;
+}
+
+void td_state_probe(const tdModel *model, const tdState *state, int probe, double position[3])
+{
+    const tdProbe *p = &model->probes[probe];
+    const double *q = state->q + model->bodies[p->body].first;
+    position[0] = position[1] = position[2] = 0;
+    for (int32_t k = 0; k < p->n; k++)
+        for (int c = 0; c < 3; c++)
+            position[c] += p->weights[k] * q[3 * (int64_t)p->nodes[k] + c];
+}
+
+void td_state_reaction(const tdModel *model, const tdState *state, int body, double force[3])
+{
+    const tdBody *b = &model->bodies[body];
+    force[0] = force[1] = force[2] = 0;
+    for (int32_t k = 0; k < b->n_held; k++)
+        force[b->held[k] % 3] += state->reaction[b->first + b->held[k]];
+}
+
+tdStatus td_state_set_input(const tdModel *model, tdState *state, int input, double value)
+{
+    if (input < 0 || input >= model->n_inputs || isinf(value))
+        return TD_ERROR_USAGE;
+    state->override[input] = value;
+    return TD_OK;
+}
+
+const tdReport *td_state_report(const tdState *state)
+{
+    return &state->report;
+}
+
+void td_state_energy(const tdModel *model, tdState *state, double *kinetic, double *elastic)
+{
+    double sum_kinetic = 0, sum_elastic = 0;
+    for (int b = 0; b < model->n_bodies; b++)
+    {
+        double k = 0, e = 0;
+        model->bodies[b].ops->energy(model, &model->bodies[b], state, &k, &e);
+        sum_kinetic += k;
+        sum_elastic += e;
+    }
+    if (kinetic != NULL)
+        *kinetic = sum_kinetic;
+    if (elastic != NULL)
+        *elastic = sum_elastic;
+}

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// What changes while a scene runs, grouped by the stage of the step that writes it. Vectors are over the
+// coordinates of all bodies, [3 * node + axis] for a soft body.
+#pragma once
+#include "base/isa.h"
+#include "base/memory.h"
+#include "base/task.h"
+#include "model.h"
+
+struct tdState
+{
+    tdArena arena;
+    const tdModel *model; ///< it was made for
+    tdSettings settings;
+    tdTasks *tasks;
+    tdIsa isa;
+    tdBodyState **bodies; ///< by body, of its kind
+
+    // kept from step to step
+    double time;
+    int64_t steps;
+    double *q, *v, *a; ///< positions [m], velocities [m/s], accelerations (Newmark)
+    double *reaction;  ///< [N] on held coordinates, zero elsewhere
+    double *override;  ///< by input: value set by the caller, NAN = scene's motion
+    double *load_last; ///< static: inputs at the last equilibrium, and the share of gravity behind them
+    double *load_next; ///< static: the same at the equilibrium looked for
+
+    // latch
+    double *input;     ///< by input: for loads, at the time where forces are taken
+    double *input_end; ///< by input: for prescribed motion, at the end of the step
+    double gravity;    ///< share of gravity that acts (static load steps)
+
+    // kinematics
+    double *q_e, *v_e, *inertia; ///< where forces are taken; v - v_hat
+
+    // forces
+    double *force; ///< internal [N], dE/dq
+    double *load;  ///< external [N]
+    double *m;     ///< residual of the momentum balance
+    double scale;  ///< size of the largest of its terms, for relative residuals
+    int32_t bad_body;
+    int64_t bad_element; ///< that the law could not evaluate, -1 = none
+
+    // free, solve, integrate
+    double *dv;             ///< correction of v
+    double *v_new;          ///< iterate
+    double *q_end;          ///< held coordinates: position at the end of the step
+    double *held;           ///< first pass: how far q_e of held coordinates has still to move, zero elsewhere
+    double rhs;             ///< |right-hand side| of the last linear solves
+    double *saved;          ///< v_new before a line search
+    double *start;          ///< q at the start of the step (static: before the first increment)
+    double *work, *scratch; ///< over coordinates, for the moment only
+    double slope;           ///< dv . m at the start of the line search
+
+    // publish
+    tdReport report;
+};
+
+/// An array that a checkpoint keeps.
+struct tdStateArray
+{
+    const char *name;
+    int body; ///< -1: of the state
+    bool integer;
+    int64_t count;
+    void *data; ///< double or int64_t
+};
+
+/// Lists them; returns how many (at most `most`).
+int td_state_arrays(const tdModel *model, tdState *state, tdStateArray *out, int most);
+/// To be called after they were filled from a checkpoint.
+tdStatus td_state_restore(const tdModel *model, tdState *state, tdError *error);

@@ -1,0 +1,388 @@
+// SPDX-License-Identifier: Apache-2.0
+// One step, top to bottom.
+//
+//     latch       inputs from the scene's motion and the caller              -> input
+//     kinematics  deformation gradients, rotations                           -> F, R
+//     forces      internal, external, damping, inertia; tangent              -> m, A
+//     free        motion without constraints                                 -> dv to v*
+//     constrain   rows of all constraints                                    -> J, gap
+//     solve       the condensed problem                                      -> lambda
+//     integrate   advance positions and velocities, check for bad values     -> q, v
+//     publish     reactions, report                                          -> output
+//
+// Kinematics to solve repeat within a step when Newton iterates. The state is written in `integrate`
+// only, so a step that fails leaves it as it was.
+#include "base/timer.h"
+#include "state.h"
+
+#include <math.h>
+#include <string.h>
+
+// Charges the time since *clock to a stage.
+static void charge(tdState *state, tdStage stage, double *clock)
+{
+    double now = td_seconds();
+    state->report.stage_seconds[stage] += now - *clock;
+    *clock = now;
+}
+
+// ---------------------------------------------------------------- latch
+
+// reads  time, scene's motion, override      writes  input, input_end, gravity
+static void latch(const tdModel *model, tdState *state)
+{
+    double load_time = state->time + model->scheme.load_time, end = state->time + model->scheme.h;
+    for (int i = 0; i < model->n_inputs; i++)
+    {
+        bool set = !isnan(state->override[i]);
+        state->input[i] = set ? state->override[i] : td_input_value(model, i, load_time);
+        state->input_end[i] = set ? state->override[i] : td_input_value(model, i, end);
+        state->load_next[i] = state->input_end[i];
+    }
+    state->gravity = 1;
+    state->load_next[model->n_inputs] = 1;
+}
+
+// Static: the share of the way from the last equilibrium's loads to the next one's.
+static void latch_share(const tdModel *model, tdState *state, double share)
+{
+    const double *last = state->load_last, *next = state->load_next;
+    for (int i = 0; i <= model->n_inputs; i++)
+    {
+        double value = last[i] + share * (next[i] - last[i]);
+        if (i == model->n_inputs)
+            state->gravity = value;
+        else
+            state->input[i] = state->input_end[i] = value;
+    }
+}
+
+// ---------------------------------------------------------------- held coordinates
+
+// The share of the way from the start to the end of the step at which forces are taken.
+static double force_share(const tdScheme *scheme)
+{
+    return scheme->method == TD_METHOD_THETA ? scheme->theta : 1;
+}
+
+// Fixed and prescribed coordinates are not unknowns: they are put where they belong. In the first pass
+// forces are taken at the start of the step and the way still to go (`held`) enters through the tangent,
+// so that the pass is the linearization at the start; after it they have arrived.
+static void place_held(const tdModel *model, tdState *state)
+{
+    const tdScheme *scheme = &model->scheme;
+    for (int b = 0; b < model->n_bodies; b++)
+    {
+        const tdBody *body = &model->bodies[b];
+        body->ops->place(model, body, state);
+        for (int32_t k = 0; k < body->n_held; k++)
+        {
+            int64_t i = body->first + body->held[k];
+            double way = state->q_end[i] - state->q[i];
+            state->held[i] = force_share(scheme) * way;
+            state->v_new[i] = scheme->method == TD_METHOD_STATIC ? way : way / scheme->h;
+        }
+    }
+}
+
+// reads  q, v, a, v_new      writes  q_e, v_e, inertia
+static void evaluation_point(const tdModel *model, tdState *state, bool arrived)
+{
+    const tdScheme *scheme = &model->scheme;
+    td_scheme_evaluate(scheme, model->coords, state->q, state->v, state->a, state->v_new, state->q_e, state->v_e,
+                       state->inertia);
+    for (int b = 0; b < model->n_bodies; b++)
+    {
+        const tdBody *body = &model->bodies[b];
+        for (int32_t k = 0; k < body->n_held; k++)
+        {
+            int64_t i = body->first + body->held[k];
+            state->q_e[i] = state->q[i] + (arrived ? force_share(scheme) * (state->q_end[i] - state->q[i]) : 0);
+        }
+    }
+}
+
+// ---------------------------------------------------------------- stages
+
+static void kinematics(const tdModel *model, tdState *state)
+{
+    for (int b = 0; b < model->n_bodies; b++)
+        model->bodies[b].ops->kinematics(model, &model->bodies[b], state);
+}
+
+static tdStatus forces(const tdModel *model, tdState *state, bool tangent)
+{
+    state->scale = 0;
+    state->bad_element = -1;
+    state->report.inverted_elements = state->report.projected_elements = 0;
+    for (int b = 0; b < model->n_bodies; b++)
+        TD_TRY(model->bodies[b].ops->forces(model, &model->bodies[b], state, tangent));
+    return TD_OK;
+}
+
+static tdStatus free_motion(const tdModel *model, tdState *state)
+{
+    state->rhs = state->slope = 0;
+    for (int b = 0; b < model->n_bodies; b++)
+        TD_TRY(model->bodies[b].ops->free_motion(model, &model->bodies[b], state));
+    return TD_OK;
+}
+
+static tdStatus fail_element(const tdModel *model, tdState *state)
+{
+    const tdBody *body = &model->bodies[state->bad_body];
+    return td_fail(&state->report.error, TD_ERROR_NUMERIC,
+                   "element %lld of body '%s' turned inside out or flew apart at t = %g s (step %lld); use a smaller "
+                   "time_step, a finer mesh there, or integrator: {newton: true}",
+                   (long long)state->bad_element, body->name, state->time + model->scheme.h,
+                   (long long)state->steps + 1);
+}
+
+// Size of m on the coordinates that are unknowns.
+static double residual_size(const tdModel *model, tdState *state)
+{
+    memcpy(state->work, state->m, (size_t)model->coords * sizeof(double));
+    for (int b = 0; b < model->n_bodies; b++)
+    {
+        const tdBody *body = &model->bodies[b];
+        for (int32_t k = 0; k < body->n_held; k++)
+            state->work[body->first + body->held[k]] = 0;
+    }
+    return sqrt(td_dot(state->tasks, model->coords, state->work, state->work));
+}
+
+// ---------------------------------------------------------------- Newton
+
+// Forces at v_new = saved + length dv. *size is infinite where an element cannot be evaluated, *slope is
+// the derivative of the potential along dv.
+static tdStatus try_length(const tdModel *model, tdState *state, double length, double *size, double *slope,
+                           double *clock)
+{
+    for (int64_t i = 0; i < model->coords; i++)
+        state->v_new[i] = state->saved[i] + length * state->dv[i];
+    evaluation_point(model, state, true);
+    kinematics(model, state);
+    charge(state, TD_STAGE_KINEMATICS, clock);
+    TD_TRY(forces(model, state, false));
+    charge(state, TD_STAGE_FORCES, clock);
+    *size = residual_size(model, state);
+    *slope = td_dot(state->tasks, model->coords, state->dv, state->m);
+    if (state->bad_element >= 0 || !isfinite(*size))
+        *size = INFINITY;
+    return TD_OK;
+}
+
+// Shortens the Newton step until the residual falls or, as when a slender body turns and the full step
+// would stretch it, the slope of the potential along the step does: then its minimum is near.
+static tdStatus line_search(const tdModel *model, tdState *state, double before, double *size, double *clock)
+{
+    memcpy(state->saved, state->v_new, (size_t)model->coords * sizeof(double));
+    double length = 1, slope = 0;
+    for (int k = 0; k < 10; k++)
+    {
+        TD_TRY(try_length(model, state, length, size, &slope, clock));
+        bool falls = *size <= (1 - 1e-4 * length) * before || *size <= 1e-12 * state->scale;
+        if (falls || (isfinite(*size) && fabs(slope) <= 0.9 * fabs(state->slope)))
+            return TD_OK;
+        state->report.line_search_steps++;
+        // Where the slope, taken as linear, vanishes; not too near either end.
+        double guess = isfinite(*size) && slope > 0 ? state->slope / (state->slope - slope) : 0.5;
+        length *= fmin(fmax(guess, 0.1), 0.5);
+    }
+    if (isfinite(*size))
+        return TD_OK;
+    return state->bad_element >= 0
+               ? fail_element(model, state)
+               : td_fail(&state->report.error, TD_ERROR_NUMERIC,
+                         "the forces are not finite at t = %g s (step %lld); use a smaller time_step",
+                         state->time + model->scheme.h, (long long)state->steps + 1);
+}
+
+// Where constraints join: rows of all constraints (constrain), then the condensed problem for their
+// multipliers (solve), which corrects dv by A^-1 J' lambda. Without rows the free motion is the motion.
+static void add_step(const tdModel *model, tdState *state)
+{
+    for (int64_t i = 0; i < model->coords; i++)
+        state->v_new[i] += state->dv[i];
+}
+
+// Momentum balance at the latched inputs: one linearization, or Newton to the tolerance.
+// reads  q, v, a, inputs      writes  v_new, m
+static tdStatus balance(const tdModel *model, tdState *state, double *clock)
+{
+    const tdSceneSettings *settings = &model->scene.settings;
+    bool newton = settings->newton || model->scheme.method == TD_METHOD_STATIC;
+    td_scheme_start(&model->scheme, model->coords, state->v, state->a, state->v_new);
+    place_held(model, state);
+    evaluation_point(model, state, false);
+    for (int b = 0; b < model->n_bodies; b++)
+        model->bodies[b].ops->begin(model, &model->bodies[b], state);
+    kinematics(model, state);
+    charge(state, TD_STAGE_KINEMATICS, clock);
+    double size = 0;
+    for (int pass = 0;; pass++)
+    {
+        TD_TRY(forces(model, state, true));
+        charge(state, TD_STAGE_FORCES, clock);
+        if (state->bad_element >= 0)
+            return fail_element(model, state);
+        TD_TRY(free_motion(model, state));
+        charge(state, TD_STAGE_FREE, clock);
+        state->report.newton_iterations++;
+        if (!newton)
+        {
+            for (int b = 0; b < model->n_bodies; b++)
+                model->bodies[b].ops->balance(model, &model->bodies[b], state);
+            add_step(model, state);
+            charge(state, TD_STAGE_SOLVE, clock);
+            return TD_OK;
+        }
+        memset(state->held, 0, (size_t)model->coords * sizeof(double));
+        TD_TRY(line_search(model, state, pass == 0 ? state->rhs : size, &size, clock));
+        state->report.residual = state->scale > 0 ? size / state->scale : 0;
+        if (size <= settings->tolerance * state->scale)
+            return TD_OK;
+        if (pass + 1 >= settings->max_iterations)
+            return td_fail(
+                &state->report.error, TD_ERROR_NUMERIC,
+                "Newton did not converge at t = %g s (step %lld): relative residual %.2e after %d iterations, "
+                "%.2e asked for; use a smaller time_step or load step, or a larger tolerance",
+                state->time + model->scheme.h, (long long)state->steps + 1, state->report.residual, pass + 1,
+                settings->tolerance);
+    }
+}
+
+// ---------------------------------------------------------------- integrate, publish
+
+// reads  v_new, q_end      writes  q, v, a. Nothing is written when a number is not finite.
+static tdStatus integrate(const tdModel *model, tdState *state)
+{
+    for (int b = 0; b < model->n_bodies; b++)
+        for (int64_t i = 0; i < model->bodies[b].count; i++)
+            if (!isfinite(state->v_new[model->bodies[b].first + i]))
+                return td_fail(
+                    &state->report.error, TD_ERROR_NUMERIC,
+                    "node %lld of body '%s' has a velocity that is not finite at t = %g s (step %lld); use a "
+                    "smaller time_step",
+                    (long long)(i / 3), model->bodies[b].name, state->time + model->scheme.h,
+                    (long long)state->steps + 1);
+    td_scheme_finish(&model->scheme, model->coords, state->q, state->v, state->a, state->v_new);
+    for (int b = 0; b < model->n_bodies; b++)
+    {
+        const tdBody *body = &model->bodies[b];
+        for (int32_t k = 0; k < body->n_held; k++)
+            state->q[body->first + body->held[k]] = state->q_end[body->first + body->held[k]];
+    }
+    return TD_OK;
+}
+
+// reads  m      writes  reaction
+static void publish(const tdModel *model, tdState *state)
+{
+    for (int b = 0; b < model->n_bodies; b++)
+    {
+        const tdBody *body = &model->bodies[b];
+        for (int32_t k = 0; k < body->n_held; k++)
+        {
+            int64_t i = body->first + body->held[k];
+            state->reaction[i] = state->m[i] / model->scheme.s;
+        }
+    }
+    state->steps++;
+    // A product rather than a sum, so that time does not drift.
+    state->time = (double)state->steps * model->scheme.h;
+}
+
+// ---------------------------------------------------------------- the step
+
+static tdStatus dynamic_step(const tdModel *model, tdState *state, double *clock)
+{
+    TD_TRY(balance(model, state, clock));
+    TD_TRY(integrate(model, state));
+    charge(state, TD_STAGE_INTEGRATE, clock);
+    return TD_OK;
+}
+
+// From the last equilibrium to the next in load steps: whole at first, halved when Newton fails, doubled
+// when it succeeds.
+static tdStatus static_step(const tdModel *model, tdState *state, double *clock)
+{
+    double done = 0, next = 1, least = 1.0 / model->scene.settings.min_load_step_inverse;
+    memcpy(state->start, state->q, (size_t)model->coords * sizeof(double));
+    while (done < 1)
+    {
+        double share = done + next < 1 - 1e-9 ? done + next : 1;
+        latch_share(model, state, share);
+        tdStatus status = balance(model, state, clock);
+        if (status == TD_OK)
+            status = integrate(model, state);
+        charge(state, TD_STAGE_INTEGRATE, clock);
+        if (status == TD_OK)
+        {
+            done = share;
+            next *= 2;
+            state->report.load_steps++;
+            continue;
+        }
+        state->report.load_cuts++;
+        next *= 0.5;
+        if (status != TD_ERROR_NUMERIC || next < least)
+        {
+            memcpy(state->q, state->start, (size_t)model->coords * sizeof(double));
+            tdError why = state->report.error;
+            return td_fail(&state->report.error, status, "no equilibrium beyond %.1f %% of the load; %s", 100 * done,
+                           why.message);
+        }
+    }
+    memcpy(state->load_last, state->load_next, ((size_t)model->n_inputs + 1) * sizeof(double));
+    return TD_OK;
+}
+
+// Newmark needs the acceleration that the first loads cause.
+static tdStatus start_acceleration(const tdModel *model, tdState *state)
+{
+    memcpy(state->q_e, state->q, (size_t)model->coords * sizeof(double));
+    memcpy(state->v_e, state->v, (size_t)model->coords * sizeof(double));
+    memset(state->inertia, 0, (size_t)model->coords * sizeof(double));
+    for (int i = 0; i < model->n_inputs; i++)
+        if (isnan(state->override[i]))
+            state->input[i] = td_input_value(model, i, state->time);
+    for (int b = 0; b < model->n_bodies; b++)
+        model->bodies[b].ops->begin(model, &model->bodies[b], state);
+    kinematics(model, state);
+    TD_TRY(forces(model, state, true));
+    for (int b = 0; b < model->n_bodies; b++)
+        TD_TRY(model->bodies[b].ops->start_acceleration(model, &model->bodies[b], state));
+    return TD_OK;
+}
+
+tdStatus td_step(const tdModel *model, tdState *state)
+{
+    double clock = td_seconds();
+    state->report = (tdReport){0};
+    latch(model, state);
+    tdStatus status = TD_OK;
+    if (model->scheme.method == TD_METHOD_NEWMARK && state->steps == 0)
+    {
+        status = start_acceleration(model, state);
+        latch(model, state);
+    }
+    charge(state, TD_STAGE_LATCH, &clock);
+    if (status == TD_OK)
+        status = model->scheme.method == TD_METHOD_STATIC ? static_step(model, state, &clock)
+                                                          : dynamic_step(model, state, &clock);
+    state->report.status = status;
+    if (status != TD_OK)
+        return status;
+    state->report.error = (tdError){0};
+    publish(model, state);
+    charge(state, TD_STAGE_PUBLISH, &clock);
+    return TD_OK;
+}
+
+const char *td_stage_name(tdStage stage)
+{
+    static const char *const names[TD_STAGES] = {"latch",     "kinematics", "forces",    "free",
+                                                 "constrain", "solve",      "integrate", "publish"};
+    return stage >= 0 && stage < TD_STAGES ? names[stage] : "unknown";
+}
