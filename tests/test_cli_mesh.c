@@ -238,6 +238,7 @@ static int setup(void **state)
     write_stl("torus.stl", 1, (const tdMesh *[]){&torus}, 0);
     write_stl("bumpy.stl", 1, (const tdMesh *[]){&bumpy}, 0);
     write_stl("hollow.stl", 3, (const tdMesh *[]){&ball, &inner, &far}, 0);
+    write_stl("cutting.stl", 2, (const tdMesh *[]){&ball, &torus}, 0);
     write_obj("torus.obj", &torus);
     write_file("garbage.stl", &(tdText){.data = (char *)"this is no mesh\n", .size = 16});
     write_file("garbage.msh", &(tdText){.data = (char *)"this is no mesh\n", .size = 16});
@@ -469,6 +470,7 @@ static void test_mesh_refuses(void **state)
 {
     (void)state;
     expect("mesh open.stl -o x.msh --size 0.3", 3, "4 of its");
+    expect("mesh cutting.stl -o x.msh --size 0.3", 3, "parts 1 and 2 cut each other");
     expect("mesh none.stl -o x.msh --size 0.3", 3, "none.stl");
     expect("mesh garbage.stl -o x.msh --size 0.3", 3, "garbage.stl");
     expect("mesh ball.stl -o no/folder/x.msh --size 0.3", 3, "x.msh");

@@ -27,6 +27,7 @@
 #define REMESH_ATTEMPTS    4
 #define MOST_TETRAHEDRA    2e7
 #define MOST_FOR_MESHADAPT 1e5
+#define POOR_QUALITY       0.05
 
 static const char help[] =
     "usage: tendril mesh IN -o OUT --size H [options]\n"
@@ -175,6 +176,15 @@ static double estimate_tets(const meshJob *job, double h)
     return job->expected * 6 * sqrt(2.0) / (h * h * h);
 }
 
+// A group of all triangles, as an STL file's name makes one, says nothing; others would be missed.
+static bool divides_surface(const tdMesh *surface)
+{
+    for (int g = 0; g < surface->n_groups; g++)
+        if (surface->groups[g].count[TD_CELL_TRI] < surface->cells[TD_CELL_TRI].count)
+            return true;
+    return false;
+}
+
 static tdStatus read_surface(meshJob *job, tdError *error)
 {
     tdMesh mesh = {0};
@@ -201,7 +211,7 @@ static tdStatus read_surface(meshJob *job, tdError *error)
         say("%d of %d parts faced the wrong way and were turned", job->shells.turned, job->shells.n);
     if (job->shells.cavities > 0)
         say("%d of %d parts are inside others and become cavities", job->shells.cavities, job->shells.n);
-    if (job->surface.n_groups > 0)
+    if (divides_surface(&job->surface))
         say("groups of the surface are not carried over; the result has \"body\", \"outer\" and \"cavity_N\"");
     double tets = estimate_tets(job, job->size);
     if (tets > MOST_TETRAHEDRA)
@@ -233,7 +243,8 @@ static tdStatus remesh_once(meshJob *job, double size, tdMesh *surface, meshShel
         status = td_mesh_boundary(&mesh, surface, error);
     td_mesh_free(&mesh);
     TD_TRY(status);
-    TD_TRY(find_shells(NULL, surface, shells, error));
+    if (find_shells(NULL, surface, shells, NULL) != TD_OK)
+        return td_fail(error, TD_ERROR_NUMERIC, "gmsh's new surface is not closed or cuts itself");
     if (shells->n != job->shells.n || shells->cavities != job->shells.cavities)
         return td_fail(error, TD_ERROR_NUMERIC, "the new surface has %d parts instead of %d", shells->n, job->shells.n);
     *miss = fabs(shells->volume / job->expected - 1);
@@ -342,6 +353,15 @@ static tdStatus check_body(meshJob *job, tdError *error)
     return TD_OK;
 }
 
+static double least_quality(const tdMeshReport *r)
+{
+    double least = 1;
+    for (int t = TD_CELL_TET; t < TD_CELL_TYPES; t++)
+        if (r->quality[t].count > 0)
+            least = fmin(least, r->quality[t].min);
+    return least;
+}
+
 static void print_result(const meshJob *job)
 {
     const tdMeshReport *r = &job->report;
@@ -391,6 +411,11 @@ static tdStatus make_body(meshJob *job, tdError *error)
         TD_TRY(check_body(job, error));
     }
     tdMeshEncoding encoding = job->format == TD_MESH_VTU ? TD_MESH_BINARY : TD_MESH_ASCII;
+    if (least_quality(&job->report) < POOR_QUALITY)
+        say("warning: the worst cell has a quality of %.2g; such cells cost accuracy and speed: use a smaller --size "
+            "or "
+            "a smoother surface, and see 'tendril info %s'",
+            least_quality(&job->report), job->output);
     return td_mesh_write(&job->body, job->output, job->format, encoding, error);
 }
 

@@ -9,6 +9,8 @@
 
 // More shells than this are a broken surface rather than a design.
 #define MOST_SHELLS 1000
+// Nodes of a shell that are looked at to tell whether it lies inside another.
+#define SAMPLES 64
 
 static tdStatus require_closed(const char *file, const tdMesh *surface, tdError *error)
 {
@@ -93,25 +95,56 @@ static bool surrounds(const tdMesh *surface, const meshShells *shells, int s, co
     return fabs(angle) > 6.28318530717958647692; // half of 4π
 }
 
-static bool nest_shells(const tdMesh *surface, meshShells *shells)
+// Is shell i inside shell j? A sample of its nodes must agree, else they cut each other: -1.
+static int lies_inside(const tdMesh *surface, const meshShells *shells, int i, int j)
+{
+    const meshShell *a = &shells->shell[i], *b = &shells->shell[j];
+    for (int c = 0; c < 3; c++)
+        if (a->max[c] < b->min[c] || a->min[c] > b->max[c])
+            return 0;
+    int64_t stride = a->n_tris / SAMPLES + 1, seen = 0;
+    int inside = 0, outside = 0;
+    for (int64_t t = 0; t < surface->cells[TD_CELL_TRI].count; t++)
+    {
+        if (shells->part[t] != i || seen++ % stride != 0)
+            continue;
+        const double *p = surface->x + 3 * (int64_t)surface->cells[TD_CELL_TRI].nodes[3 * t];
+        if (surrounds(surface, shells, j, p))
+            inside++;
+        else
+            outside++;
+        if (inside > 0 && outside > 0)
+            return -1;
+    }
+    return inside > 0;
+}
+
+static tdStatus nest_shells(const char *file, const tdMesh *surface, meshShells *shells, tdError *error)
 {
     int n = shells->n;
     bool *around = td_take((size_t)n * (size_t)n, sizeof *around);
     if (around == NULL)
-        return false;
+        return td_fail_memory(error, "the parts of the surface");
+    tdStatus status = TD_OK;
     for (int i = 0; i < n; i++)
-        for (int j = 0; j < n; j++)
+        for (int j = 0; j < n && status == TD_OK; j++)
         {
+            int inside = i == j ? 0 : lies_inside(surface, shells, i, j);
             const double *p = surface->x + 3 * (int64_t)shells->shell[i].first_node;
-            around[i * n + j] = i != j && surrounds(surface, shells, j, p);
-            shells->shell[i].depth += around[i * n + j];
+            if (inside < 0)
+                status = td_fail_at(error, TD_ERROR_INPUT, file, 0, NULL,
+                                    "the closed parts %d and %d cut each other (one is at (%g, %g, %g)); unite them in "
+                                    "the program that made the surface",
+                                    (i < j ? i : j) + 1, (i < j ? j : i) + 1, p[0], p[1], p[2]);
+            around[i * n + j] = inside > 0;
+            shells->shell[i].depth += inside > 0;
         }
     for (int i = 0; i < n; i++)
         for (int j = 0; j < n && shells->shell[i].depth % 2 == 1; j++)
             if (around[i * n + j] && shells->shell[j].depth == shells->shell[i].depth - 1)
                 shells->shell[i].parent = j;
     free(around);
-    return true;
+    return status;
 }
 
 static void turn_shells(tdMesh *surface, meshShells *shells)
@@ -154,8 +187,7 @@ tdStatus find_shells(const char *file, tdMesh *surface, meshShells *shells, tdEr
     if (shells->shell == NULL)
         return td_fail_memory(error, "the parts of the surface");
     measure_shells(surface, shells);
-    if (!nest_shells(surface, shells))
-        return td_fail_memory(error, "the parts of the surface");
+    TD_TRY(nest_shells(file, surface, shells, error));
     turn_shells(surface, shells);
     if (!(shells->volume > 0))
         return td_fail_at(error, TD_ERROR_INPUT, file, 0, NULL, "the surface encloses no volume (%g); it is flat",

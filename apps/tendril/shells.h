@@ -24,7 +24,8 @@ typedef struct meshShells
 } meshShells;
 
 /// Finds the shells of a surface of triangles and turns their triangles so that normals leave the
-/// material. Refuses a surface that is not closed, with the place.
+/// material. Refuses a surface that is not closed, or whose
+/// parts cut each other, with the place.
 tdStatus find_shells(const char *file, tdMesh *surface, meshShells *shells, tdError *error);
 void free_shells(meshShells *shells);
 
