@@ -12,6 +12,7 @@
 #include "output/h5.h"
 #include "state.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +21,8 @@
 
 #define CHECKPOINT_FORMAT 1
 #define BLOCK_BYTES       512
-#define MAX_ARRAYS        4096
+#define STATE_ARRAYS      64 // more than a state has
+#define BODY_ARRAYS       64 // more than a body has
 
 static const char magic[8] = {'T', 'D', 'S', 'T', 'A', 'T', 'E', '\n'};
 
@@ -78,10 +80,12 @@ static hid_t memory_type(const tdStateArray *array)
 // The list of arrays; free().
 static tdStatus list_arrays(const tdModel *model, tdState *state, tdStateArray **arrays, int *n, tdError *error)
 {
-    *arrays = calloc(MAX_ARRAYS, sizeof **arrays);
+    int most = STATE_ARRAYS + BODY_ARRAYS * model->n_bodies;
+    *arrays = calloc((size_t)most, sizeof **arrays);
     if (*arrays == NULL)
         return td_fail_memory(error, "the list of a checkpoint");
-    *n = td_state_arrays(model, state, *arrays, MAX_ARRAYS);
+    *n = td_state_arrays(model, state, *arrays, most);
+    assert(*n < most); // or some may have been left out
     return TD_OK;
 }
 

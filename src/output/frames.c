@@ -75,9 +75,7 @@ static bool element_has(const tdMesh *mesh, int32_t element, const int32_t *node
 static bool map_cells(tdArena *arena, const tdMesh *mesh, tdBodyOutput *out)
 {
     for (int t = 0; t < TD_CELL_TYPES; t++)
-    {
         out->cells += mesh->cells[t].count;
-    }
     out->element = TD_TAKE(arena, int64_t, out->cells + 1);
     tdArena scratch = {0};
     int64_t *start = NULL;
