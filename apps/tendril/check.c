@@ -1,9 +1,336 @@
 // SPDX-License-Identifier: Apache-2.0
+// tendril check: validates a scene and says what was understood of it.
 #include "cli.h"
+
+#include "scene/scene.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char help[] = "usage: tendril check SCENE [--json]\n"
+                           "       tendril check --reference\n"
+                           "\n"
+                           "Validates a scene file without running it and prints what was understood.\n"
+                           "An error names the line and shows it.\n"
+                           "\n"
+                           "  --reference   print the reference of the scene file (Markdown)\n"
+                           "  --json        print one JSON object: the summary, or the error\n"
+                           "  --quiet       print nothing when the scene is right\n"
+                           "\n"
+                           "example:\n"
+                           "  tendril check beam.yaml\n";
+
+// ---------------------------------------------------------------- errors
+
+// Column at which the fault stands, found by what the message quotes or by the field's last key; -1 if neither is
+// on the line.
+static int column_of(const tdError *error, const char *line, size_t length)
+{
+    char word[128] = "", text[1024];
+    snprintf(text, sizeof text, "%.*s", (int)(length < sizeof text ? length : sizeof text - 1), line);
+    const char *quote = strstr(error->message, "found '");
+    if (quote != NULL)
+    {
+        snprintf(word, sizeof word, "%s", quote + strlen("found '"));
+        word[strcspn(word, "'")] = '\0';
+    }
+    const char *at = word[0] != '\0' ? strstr(text, word) : NULL;
+    if (at == NULL)
+    {
+        const char *dot = strrchr(error->field, '.');
+        snprintf(word, sizeof word, "%s", dot != NULL ? dot + 1 : error->field);
+        word[strcspn(word, "[")] = '\0';
+        at = word[0] != '\0' ? strstr(text, word) : NULL;
+    }
+    return at == NULL ? -1 : (int)(at - text);
+}
+
+// The offending line with a caret below it, on stderr.
+static void show_line(const tdError *error)
+{
+    char *text = NULL;
+    size_t size = 0;
+    if (error->line <= 0 || error->file[0] == '\0' || td_file_read(error->file, &text, &size, NULL) != TD_OK)
+        return;
+    const char *line = text, *end = text + size;
+    for (int i = 1; i < error->line && line != NULL; i++)
+    {
+        line = memchr(line, '\n', (size_t)(end - line));
+        line = line != NULL ? line + 1 : NULL;
+    }
+    if (line != NULL)
+    {
+        const char *newline = memchr(line, '\n', (size_t)(end - line));
+        size_t length = (size_t)((newline != NULL ? newline : end) - line);
+        length -= length > 0 && line[length - 1] == '\r';
+        if (length > 200)
+            length = 200;
+        int column = column_of(error, line, length);
+        fprintf(stderr, "%5d | %.*s\n", error->line, (int)length, line);
+        // Tabs are repeated so that the caret stands below the right character.
+        if (column >= 0)
+        {
+            fputs("      | ", stderr);
+            for (int i = 0; i < column; i++)
+                if (((unsigned char)line[i] & 0xC0) != 0x80)
+                    fputc(line[i] == '\t' ? '\t' : ' ', stderr);
+            fputs("^\n", stderr);
+        }
+    }
+    free(text);
+}
+
+static int report_error(const tdError *error)
+{
+    int code = cli_fail(error);
+    show_line(error);
+    if (cli_json())
+    {
+        tdJson json = {0};
+        td_json_open(&json, NULL, '{');
+        td_json_bool(&json, "ok", false);
+        td_json_open(&json, "error", '{');
+        td_json_string(&json, "file", error->file);
+        td_json_integer(&json, "line", error->line);
+        td_json_string(&json, "field", error->field);
+        td_json_string(&json, "message", error->message);
+        td_json_close(&json, '}');
+        td_json_close(&json, '}');
+        cli_print_json(&json);
+    }
+    return code;
+}
+
+// ---------------------------------------------------------------- summary
+
+static const char *const law_names[TD_LAWS] = {"linear", "corotational", "corotational_lagged", "stvk", "neo_hookean"};
+static const char *const load_names[] = {"point, total force", "point, force at each node", "surface, total force",
+                                         "surface, traction", "surface, pressure"};
+static const char *const select_names[] = {"all nodes", "box", "sphere", "plane", "group", "nodes"};
+
+// A pressure in the prefix that people would use.
+static void pressure_text(double pascal, char *out, size_t size)
+{
+    double a = fabs(pascal);
+    if (a >= 1e9)
+        snprintf(out, size, "%g GPa", pascal / 1e9);
+    else if (a >= 1e6)
+        snprintf(out, size, "%g MPa", pascal / 1e6);
+    else if (a >= 1e3)
+        snprintf(out, size, "%g kPa", pascal / 1e3);
+    else
+        snprintf(out, size, "%g Pa", pascal);
+}
+
+static const char *method_text(const tdSceneSettings *s)
+{
+    if (s->method != TD_METHOD_THETA)
+        return s->method == TD_METHOD_STATIC ? "static" : "newmark";
+    if (s->theta == 1 && s->theta_vq == 1)
+        return "backward_euler";
+    if (s->theta == 0.5 && s->theta_vq == 0.5)
+        return "midpoint";
+    return s->theta == 0 && s->theta_vq == 1 ? "symplectic" : "theta";
+}
+
+static void select_text(const tdSelect *select, char *out, size_t size)
+{
+    if (select->kind == TD_SELECT_GROUP)
+        snprintf(out, size, "group %s", select->group);
+    else if (select->kind == TD_SELECT_NODES)
+        snprintf(out, size, "%d node%s", select->n_nodes, select->n_nodes == 1 ? "" : "s");
+    else
+        snprintf(out, size, "%s", select_names[select->kind]);
+}
+
+static void print_body(const tdSceneBody *body)
+{
+    char young[32], where[128];
+    if (body->mesh != NULL)
+        printf("body %s: mesh %s, scale %g\n", body->name, body->mesh, body->scale);
+    else
+        printf("body %s: block of %g x %g x %g m, %d x %d x %d cells\n", body->name,
+               body->scale * (body->box.max[0] - body->box.min[0]), body->scale * (body->box.max[1] - body->box.min[1]),
+               body->scale * (body->box.max[2] - body->box.min[2]), body->box.cells[0], body->box.cells[1],
+               body->box.cells[2]);
+    const tdSceneMaterial *m = &body->material;
+    pressure_text(m->young, young, sizeof young);
+    printf("  material: %s, Young's modulus %s (%.9g Pa), Poisson's ratio %g\n", law_names[m->law], young, m->young,
+           m->poisson);
+    if (m->density > 0)
+        printf("  density: %.9g kg/m^3 (%g g/cm^3), %s mass\n", m->density, m->density / 1e3,
+               body->consistent_mass ? "consistent" : "lumped");
+    else if (m->total_mass > 0)
+        printf("  total mass: %.9g kg (%g g), %s mass\n", m->total_mass, m->total_mass * 1e3,
+               body->consistent_mass ? "consistent" : "lumped");
+    else
+        printf("  no mass\n");
+    if (body->damping_mass > 0 || body->damping_stiffness > 0)
+        printf("  damping: %g 1/s of mass, %g s of stiffness\n", body->damping_mass, body->damping_stiffness);
+    for (int i = 0; i < body->n_fixed; i++)
+    {
+        int axes = body->fixed[i].axes;
+        select_text(&body->fixed[i].select, where, sizeof where);
+        printf("  fixed: %s, axes %s%s%s\n", where, axes & TD_AXIS_X ? "x" : "", axes & TD_AXIS_Y ? "y" : "",
+               axes & TD_AXIS_Z ? "z" : "");
+    }
+    for (int i = 0; i < body->n_prescribed; i++)
+    {
+        const tdScenePrescribed *p = &body->prescribed[i];
+        select_text(&p->select, where, sizeof where);
+        printf("  prescribed%s%s: %s, by [%g, %g, %g] m\n", p->name != NULL ? " " : "", p->name != NULL ? p->name : "",
+               where, p->displacement[0], p->displacement[1], p->displacement[2]);
+    }
+}
+
+static void print_loads(const tdScene *scene)
+{
+    char where[128], pressure[32];
+    for (int i = 0; i < scene->n_loads; i++)
+    {
+        const tdSceneLoad *load = &scene->loads[i];
+        select_text(&load->select, where, sizeof where);
+        printf("load%s%s: %s on %s of %s, ", load->name != NULL ? " " : "", load->name != NULL ? load->name : "",
+               load_names[load->kind], where, scene->bodies[load->body].name);
+        pressure_text(load->pressure, pressure, sizeof pressure);
+        if (load->kind == TD_LOAD_SURFACE_PRESSURE)
+            printf("%s\n", pressure);
+        else
+            printf("[%g, %g, %g] %s\n", load->vector[0], load->vector[1], load->vector[2],
+                   load->kind == TD_LOAD_SURFACE_STRESS ? "Pa" : "N");
+    }
+    for (int i = 0; i < scene->n_probes; i++)
+        printf("probe %s: on %s\n", scene->probes[i].name, scene->bodies[scene->probes[i].body].name);
+    const tdSceneMotion *motion = &scene->motion;
+    if (motion->n_times > 0)
+    {
+        printf("motion: %d times from %g s to %g s, %s, drives", motion->n_times, motion->times[0],
+               motion->times[motion->n_times - 1], motion->smooth ? "smooth" : "linear");
+        for (int k = 0; k < motion->n_names; k++)
+            printf(" %s", motion->names[k]);
+        printf("\n");
+    }
+}
+
+static void print_summary(const tdScene *scene)
+{
+    const tdSceneSettings *s = &scene->settings;
+    for (int i = 0; i < scene->n_bodies; i++)
+        print_body(&scene->bodies[i]);
+    print_loads(scene);
+    printf("gravity: [%g, %g, %g] m/s^2\n", s->gravity[0], s->gravity[1], s->gravity[2]);
+    printf("%s: %d step%s of %g s, %g s in all%s\n", method_text(s), s->steps, s->steps == 1 ? "" : "s", s->time_step,
+           s->steps * s->time_step, s->newton ? ", Newton" : "");
+    printf("%s is right\n", scene->file);
+}
+
+static void json_body(tdJson *json, const tdSceneBody *body)
+{
+    td_json_open(json, NULL, '{');
+    td_json_string(json, "name", body->name);
+    if (body->mesh != NULL)
+        td_json_string(json, "mesh", body->mesh);
+    td_json_number(json, "scale", body->scale);
+    td_json_string(json, "law", law_names[body->material.law]);
+    td_json_number(json, "young", body->material.young);
+    td_json_number(json, "poisson", body->material.poisson);
+    td_json_number(json, "density", body->material.density);
+    td_json_number(json, "total_mass", body->material.total_mass);
+    td_json_string(json, "mass", body->consistent_mass ? "consistent" : "lumped");
+    td_json_integer(json, "fixed", body->n_fixed);
+    td_json_integer(json, "prescribed", body->n_prescribed);
+    td_json_close(json, '}');
+}
+
+static void print_summary_json(const tdScene *scene)
+{
+    const tdSceneSettings *s = &scene->settings;
+    tdJson json = {0};
+    td_json_open(&json, NULL, '{');
+    td_json_bool(&json, "ok", true);
+    td_json_string(&json, "file", scene->file);
+    td_json_numbers(&json, "gravity", 3, s->gravity);
+    td_json_string(&json, "method", method_text(s));
+    td_json_number(&json, "time_step", s->time_step);
+    td_json_integer(&json, "steps", s->steps);
+    td_json_open(&json, "bodies", '[');
+    for (int i = 0; i < scene->n_bodies; i++)
+        json_body(&json, &scene->bodies[i]);
+    td_json_close(&json, ']');
+    td_json_open(&json, "loads", '[');
+    for (int i = 0; i < scene->n_loads; i++)
+    {
+        td_json_open(&json, NULL, '{');
+        if (scene->loads[i].name != NULL)
+            td_json_string(&json, "name", scene->loads[i].name);
+        td_json_string(&json, "kind", load_names[scene->loads[i].kind]);
+        td_json_string(&json, "body", scene->bodies[scene->loads[i].body].name);
+        td_json_close(&json, '}');
+    }
+    td_json_close(&json, ']');
+    td_json_open(&json, "probes", '[');
+    for (int i = 0; i < scene->n_probes; i++)
+        td_json_string(&json, NULL, scene->probes[i].name);
+    td_json_close(&json, ']');
+    td_json_open(&json, "motion", '[');
+    for (int k = 0; k < scene->motion.n_names; k++)
+        td_json_string(&json, NULL, scene->motion.names[k]);
+    td_json_close(&json, ']');
+    td_json_close(&json, '}');
+    cli_print_json(&json);
+}
+
+// ---------------------------------------------------------------- the command
+
+// Everything that can be found wrong without running.
+static tdStatus load(const char *path, tdScene *scene, tdError *error)
+{
+    char *text = NULL;
+    size_t size = 0;
+    TD_TRY(td_file_read(path, &text, &size, error));
+    char folder[4096];
+    td_path_folder(folder, sizeof folder, path);
+    tdStatus status = td_scene_parse(text, size, path, folder, scene, error);
+    free(text);
+    return status;
+}
+
+static int print_reference(void)
+{
+    tdText text = {0};
+    td_scene_reference(&text);
+    if (!text.failed)
+        fputs(text.data, stdout);
+    free(text.data);
+    return text.failed ? TD_ERROR_INPUT : 0;
+}
 
 int cmd_check(int argc, char **argv)
 {
-    (void)argc;
-    (void)argv;
-    return cli_usage("'check' is not built yet");
+    bool reference = false;
+    const cliOption options[] = {{"--reference", NULL, &reference}};
+    const char *path = NULL;
+    int code = cli_parse(argc, argv, help, options, 1, &path, 0, 1);
+    if (code >= 0)
+        return code;
+    if (reference)
+        return print_reference();
+    if (path == NULL)
+        return cli_usage("the scene file is missing: tendril check SCENE");
+    tdScene scene = {0};
+    tdError error = {0};
+    if (load(path, &scene, &error) != TD_OK)
+        code = report_error(&error);
+    else
+    {
+        code = 0;
+        if (cli_json())
+            print_summary_json(&scene);
+        else if (!cli_quiet())
+            print_summary(&scene);
+    }
+    td_scene_free(&scene);
+    return code;
 }

@@ -79,6 +79,11 @@ int td_mesh_group(tdMesh *mesh, const char *name, int dim, int tag)
             mesh->groups[found].dim = -1;
         return found;
     }
+    return td_mesh_new_group(mesh, name, dim, tag);
+}
+
+int td_mesh_new_group(tdMesh *mesh, const char *name, int dim, int tag)
+{
     if (!td_grow((void **)&mesh->groups, &mesh->groups_capacity, mesh->n_groups + 1, sizeof(tdGroup)))
         return -1;
     char *copy = strdup(name);
@@ -86,6 +91,22 @@ int td_mesh_group(tdMesh *mesh, const char *name, int dim, int tag)
         return -1;
     mesh->groups[mesh->n_groups] = (tdGroup){.name = copy, .dim = dim, .tag = tag};
     return mesh->n_groups++;
+}
+
+void td_mesh_group_dims(tdMesh *mesh)
+{
+    for (int g = 0; g < mesh->n_groups; g++)
+    {
+        tdGroup *group = &mesh->groups[g];
+        int dims = 0, last = -1;
+        for (int t = 0; t < TD_CELL_TYPES; t++)
+            if (group->count[t] > 0)
+            {
+                dims += cell_facts[t].dim != last;
+                last = cell_facts[t].dim;
+            }
+        group->dim = dims == 1 ? last : -1;
+    }
 }
 
 bool td_mesh_group_add(tdMesh *mesh, int group, tdCellType type, int64_t cell)

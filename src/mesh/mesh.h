@@ -57,6 +57,10 @@ bool td_mesh_add_cell(tdMesh *mesh, tdCellType type, const int32_t *nodes);
 /// Number of the group with this name, added if missing; -1 when memory runs out.
 int td_mesh_group(tdMesh *mesh, const char *name, int dim, int tag);
 int td_mesh_find_group(const tdMesh *mesh, const char *name); ///< -1 if none
+/// Adds a group that the caller knows to be new (td_mesh_group searches, which is slow for many).
+int td_mesh_new_group(tdMesh *mesh, const char *name, int dim, int tag);
+/// Sets the dimension of every group from its cells; the last step of a reader that adds groups.
+void td_mesh_group_dims(tdMesh *mesh);
 /// Adds a cell to a group. Cells of one type must be added in ascending order; a repeated one is dropped.
 bool td_mesh_group_add(tdMesh *mesh, int group, tdCellType type, int64_t cell);
 void td_mesh_note(tdMesh *mesh, const char *format, ...) TD_PRINTF(2, 3);
@@ -133,7 +137,14 @@ tdStatus td_mesh_read_vtu_fields(const char *data, size_t size, const char *name
                                  tdError *error);
 void td_fields_free(tdFields *fields);
 
-/// Writes a mesh by the extension of its path (.msh = 4.1; .vtk, .vtu, .stl, .obj). A surface format
-/// given a volume writes its boundary.
+/// What a format cannot hold of this mesh, one line each, nothing if it holds all: to be told to the
+/// user before writing, because a writer leaves it out without failing.
+void td_mesh_losses(const tdMesh *mesh, tdMeshFormat format, tdMeshEncoding encoding, tdText *out);
+
+/// The format that the path's extension names, or else the first bytes of the data (which may be NULL).
+tdMeshFormat td_mesh_format(const char *path, const char *data, size_t size);
+
+/// Writes a mesh in a format, or for TD_MESH_UNKNOWN by the extension of its path (.msh = 4.1; .vtk,
+/// .vtu, .stl, .obj). A surface format given a volume writes its boundary.
 tdStatus td_mesh_write(const tdMesh *mesh, const char *path, tdMeshFormat format, tdMeshEncoding encoding,
                        tdError *error);

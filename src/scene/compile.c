@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0
+// The model: bodies, inputs, probes; and what the public header tells of a model.
+#include "scene/compile.h"
+
+#include "base/log.h"
+#include "mesh/topology.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+// ---------------------------------------------------------------- inputs
+
+int td_compile_input(const tdModel *model, const char *name)
+{
+    return name == NULL ? -1 : td_model_find_input(model, name);
+}
+
+static void add_input(tdModel *model, const char *name)
+{
+    if (name == NULL || td_model_find_input(model, name) >= 0)
+        return;
+    const tdSceneMotion *motion = &model->scene.motion;
+    tdInput *input = &model->inputs[model->n_inputs++];
+    *input = (tdInput){name, -1};
+    for (int k = 0; k < motion->n_names; k++)
+        if (strcmp(motion->names[k], name) == 0)
+            input->column = k;
+}
+
+static tdStatus compile_inputs(tdModel *model, tdError *error)
+{
+    const tdScene *scene = &model->scene;
+    int most = scene->n_loads;
+    for (int b = 0; b < scene->n_bodies; b++)
+        most += scene->bodies[b].n_prescribed;
+    model->inputs = TD_TAKE(&model->arena, tdInput, most);
+    if (model->inputs == NULL)
+        return td_fail_memory(error, "the inputs");
+    for (int k = 0; k < scene->n_loads; k++)
+        add_input(model, scene->loads[k].name);
+    for (int b = 0; b < scene->n_bodies; b++)
+        for (int k = 0; k < scene->bodies[b].n_prescribed; k++)
+            add_input(model, scene->bodies[b].prescribed[k].name);
+    return TD_OK;
+}
+
+double td_input_value(const tdModel *model, int input, double time)
+{
+    const tdSceneMotion *motion = &model->scene.motion;
+    int column = model->inputs[input].column, before = -1, after = -1;
+    if (column < 0)
+        return 1;
+    for (int k = 0; k < motion->n_times; k++)
+    {
+        if (isnan(motion->values[k * motion->n_names + column]))
+            continue;
+        if (motion->times[k] <= time)
+            before = k;
+        else if (after < 0)
+            after = k;
+    }
+    if (before < 0 && after < 0)
+        return 1;
+    if (before < 0 || after < 0)
+        return motion->values[(before < 0 ? after : before) * motion->n_names + column];
+    double s = (time - motion->times[before]) / (motion->times[after] - motion->times[before]);
+    if (motion->smooth)
+        s = s * s * (3 - 2 * s);
+    double a = motion->values[before * motion->n_names + column], b = motion->values[after * motion->n_names + column];
+    return a + s * (b - a);
+}
+
+// ---------------------------------------------------------------- probes
+
+static tdStatus probe_at_point(tdModel *model, const tdSceneProbe *given, const char *field, tdProbe *out,
+                               tdError *error)
+{
+    const tdSoft *soft = model->bodies[given->body].data;
+    int64_t tet = 0;
+    double bary[4], distance = 0, low[3], high[3], size = 0;
+    TD_TRY(td_mesh_locate(&soft->mesh, given->point, &tet, bary, &distance));
+    memcpy(low, soft->rest, sizeof low);
+    memcpy(high, soft->rest, sizeof high);
+    for (int64_t i = 0; i < 3 * (int64_t)soft->n_nodes; i++)
+    {
+        low[i % 3] = fmin(low[i % 3], soft->rest[i]);
+        high[i % 3] = fmax(high[i % 3], soft->rest[i]);
+    }
+    for (int c = 0; c < 3; c++)
+        size = fmax(size, high[c] - low[c]);
+    if (distance > 0.01 * size)
+        return td_fail_at(error, TD_ERROR_INPUT, model->scene.file, given->line, field,
+                          "the point is %g (scene's length unit) outside body '%s', which reaches from (%g, %g, %g) to "
+                          "(%g, %g, %g)",
+                          distance / model->scene.length_unit, model->bodies[given->body].name,
+                          low[0] / model->scene.length_unit, low[1] / model->scene.length_unit,
+                          low[2] / model->scene.length_unit, high[0] / model->scene.length_unit,
+                          high[1] / model->scene.length_unit, high[2] / model->scene.length_unit);
+    out->n = 4;
+    out->nodes = TD_TAKE(&model->arena, int32_t, 4);
+    out->weights = TD_TAKE(&model->arena, double, 4);
+    if (out->nodes == NULL || out->weights == NULL)
+        return td_fail_memory(error, "the probes");
+    memcpy(out->nodes, soft->mesh.cells[TD_CELL_TET].nodes + 4 * tet, 4 * sizeof(int32_t));
+    memcpy(out->weights, bary, sizeof bary);
+    return TD_OK;
+}
+
+static tdStatus probe_of_nodes(tdModel *model, const tdSceneProbe *given, const char *field, tdProbe *out,
+                               tdError *error)
+{
+    const tdSoft *soft = model->bodies[given->body].data;
+    bool *chosen = td_take((size_t)soft->n_nodes, sizeof *chosen);
+    if (chosen == NULL)
+        return td_fail_memory(error, "the probes");
+    tdStatus status = td_select_nodes(model, &soft->mesh, &given->select, field, chosen, error);
+    int32_t n = 0;
+    for (int32_t i = 0; status == TD_OK && i < soft->n_nodes; i++)
+        n += chosen[i];
+    out->nodes = TD_TAKE(&model->arena, int32_t, n);
+    out->weights = TD_TAKE(&model->arena, double, n);
+    if (status == TD_OK && (out->nodes == NULL || out->weights == NULL))
+        status = td_fail_memory(error, "the probes");
+    for (int32_t i = 0; status == TD_OK && i < soft->n_nodes; i++)
+        if (chosen[i])
+        {
+            out->nodes[out->n] = i;
+            out->weights[out->n++] = 1.0 / n;
+        }
+    free(chosen);
+    return status;
+}
+
+static tdStatus compile_probes(tdModel *model, tdError *error)
+{
+    const tdScene *scene = &model->scene;
+    model->probes = TD_TAKE(&model->arena, tdProbe, scene->n_probes);
+    if (model->probes == NULL)
+        return td_fail_memory(error, "the probes");
+    for (int k = 0; k < scene->n_probes; k++)
+    {
+        const tdSceneProbe *given = &scene->probes[k];
+        tdProbe *out = &model->probes[model->n_probes++];
+        *out = (tdProbe){.name = given->name, .body = given->body};
+        char field[64];
+        snprintf(field, sizeof field, "probes[%d]", k);
+        TD_TRY(given->at_point ? probe_at_point(model, given, field, out, error)
+                               : probe_of_nodes(model, given, field, out, error));
+    }
+    return TD_OK;
+}
+
+// ---------------------------------------------------------------- model
+
+static tdStatus compile(tdModel *model, const tdSettings *settings, tdError *error)
+{
+    const tdScene *scene = &model->scene;
+    model->scheme = td_scheme_make(&scene->settings);
+    model->bodies = TD_TAKE(&model->arena, tdBody, scene->n_bodies);
+    if (model->bodies == NULL)
+        return td_fail_memory(error, "the bodies");
+    TD_TRY(compile_inputs(model, error));
+    for (int b = 0; b < scene->n_bodies; b++)
+    {
+        tdBody *body = &model->bodies[b];
+        body->name = scene->bodies[b].name;
+        body->index = b;
+        body->first = model->coords;
+        model->n_bodies++; // before it is complete, so that a failure frees it
+        TD_TRY(td_compile_soft(model, b, settings, error));
+        model->coords += body->count;
+        model->unknowns += body->unknowns;
+    }
+    return compile_probes(model, error);
+}
+
+tdStatus td_model_parse(const char *text, size_t length, const char *name, const char *folder,
+                        const tdSettings *settings, tdModel **out, tdError *error)
+{
+    *out = NULL;
+    tdSettings quiet = td_default_settings();
+    tdModel *model = td_take(1, sizeof *model);
+    if (model == NULL)
+        return td_fail_memory(error, "the model");
+    tdStatus status = td_scene_parse(text, length, name, folder, &model->scene, error);
+    if (status == TD_OK)
+        status = compile(model, settings != NULL ? settings : &quiet, error);
+    if (status != TD_OK)
+    {
+        td_model_free(model);
+        return status;
+    }
+    *out = model;
+    return TD_OK;
+}
+
+tdStatus td_model_load(const char *scene_path, const tdSettings *settings, tdModel **out, tdError *error)
+{
+    *out = NULL;
+    char *text = NULL, folder[4096];
+    size_t length = 0;
+    TD_TRY(td_file_read(scene_path, &text, &length, error));
+    td_path_folder(folder, sizeof folder, scene_path);
+    tdStatus status = td_model_parse(text, length, scene_path, folder, settings, out, error);
+    free(text);
+    return status;
+}
+
+void td_model_free(tdModel *model)
+{
+    if (model == NULL)
+        return;
+    for (int b = 0; b < model->n_bodies; b++)
+        if (model->bodies[b].data != NULL)
+            model->bodies[b].ops->free_model(&model->bodies[b]);
+    td_scene_free(&model->scene);
+    td_arena_free(&model->arena);
+    free(model);
+}
+
+int td_model_bodies(const tdModel *model)
+{
+    return model->n_bodies;
+}
+
+const char *td_model_body_name(const tdModel *model, int body)
+{
+    return model->bodies[body].name;
+}
+
+int td_model_body_nodes(const tdModel *model, int body)
+{
+    return (int)model->bodies[body].nodes;
+}
+
+int td_model_body_elements(const tdModel *model, int body)
+{
+    return (int)model->bodies[body].elements;
+}
+
+int64_t td_model_dofs(const tdModel *model)
+{
+    return model->unknowns;
+}
+
+double td_model_time_step(const tdModel *model)
+{
+    return model->scheme.h;
+}
+
+int td_model_steps(const tdModel *model)
+{
+    return model->scene.settings.steps;
+}
+
+int td_model_probes(const tdModel *model)
+{
+    return model->n_probes;
+}
+
+const char *td_model_probe_name(const tdModel *model, int probe)
+{
+    return model->probes[probe].name;
+}
+
+int td_model_find_input(const tdModel *model, const char *name)
+{
+    for (int i = 0; i < model->n_inputs; i++)
+        if (strcmp(model->inputs[i].name, name) == 0)
+            return i;
+    return -1;
+}

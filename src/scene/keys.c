@@ -1,0 +1,628 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every key of a scene file: how it is written, its default, its limits and what it means. The
+// reader checks by these tables and the reference manual is printed from them.
+#include "scene/scene.h"
+#include "scene/schema.h"
+
+#define LIMIT_STEPS 1000000000
+
+// ---------------------------------------------------------------- units, placement
+
+static const tdKey units_keys[] = {
+    {.name = "length", .kind = TD_KEY_UNIT, .dim = {1, 0, 0, 0}, .standard = "m", .doc = "unit of length"},
+    {.name = "mass", .kind = TD_KEY_UNIT, .dim = {0, 1, 0, 0}, .standard = "kg", .doc = "unit of mass"},
+    {.name = "time", .kind = TD_KEY_UNIT, .dim = {0, 0, 1, 0}, .standard = "s", .doc = "unit of time"},
+    {0},
+};
+const tdSchema td_schema_units = {
+    .title = "units",
+    .doc = "The base units in which bare numbers of the scene are read, and the numbers in its mesh files. Derived "
+           "quantities follow: with `{length: mm, mass: kg, time: s}` a bare pressure is in kg/(mm s^2), which is kPa.",
+    .example = "units: {length: mm, mass: kg, time: s}",
+    .keys = units_keys,
+};
+
+static const tdKey transform_keys[] = {
+    {.name = "scale",
+     .kind = TD_KEY_QUANTITY,
+     .range = TD_RANGE_POSITIVE,
+     .standard = "1",
+     .doc = "factor on the mesh's coordinates, applied first"},
+    {.name = "rotate",
+     .kind = TD_KEY_VECTOR,
+     .dim = {0, 0, 0, 1},
+     .standard = "[0, 0, 0]",
+     .doc = "angles about the fixed axes: about x first, then y, then z; an angle needs `deg` or `rad`"},
+    {.name = "translate",
+     .kind = TD_KEY_VECTOR,
+     .dim = {1, 0, 0, 0},
+     .standard = "[0, 0, 0]",
+     .doc = "shift, applied last"},
+    {0},
+};
+const tdSchema td_schema_transform = {
+    .title = "transform",
+    .doc = "Places the mesh in the world: scaled, then rotated, then shifted.",
+    .example = "transform: {scale: 1, rotate: [90 deg, 0, 0], translate: [0, 0, 35]}",
+    .keys = transform_keys,
+};
+
+static const tdChoice element_choices[] = {
+    {"tetrahedra", TD_ELEMENTS_TETRAHEDRA, "linear tetrahedra, six to a cell", NULL},
+    {"hexahedra", TD_ELEMENTS_HEXAHEDRA, "", "only tetrahedra can be simulated"},
+    {0},
+};
+static const tdKey mesh_box_keys[] = {
+    {.name = "box",
+     .kind = TD_KEY_BOX,
+     .dim = {1, 0, 0, 0},
+     .required = true,
+     .doc = "smallest and largest corner of the block"},
+    {.name = "cells",
+     .kind = TD_KEY_COUNTS,
+     .least = 1,
+     .most = 1000,
+     .required = true,
+     .doc = "number of cells along x, y and z; 20 million in all at most"},
+    {.name = "elements",
+     .kind = TD_KEY_CHOICE,
+     .choices = element_choices,
+     .standard = "tetrahedra",
+     .doc = "what the cells are made of"},
+    {0},
+};
+const tdSchema td_schema_mesh_box = {
+    .title = "mesh",
+    .doc = "A block that needs no mesh file. Its sides are the groups `xmin`, `xmax`, `ymin`, `ymax`, `zmin`, `zmax`.",
+    .example = "mesh: {box: [[0, 0, 0], [100, 10, 10]], cells: [20, 4, 4]}",
+    .keys = mesh_box_keys,
+};
+
+// ---------------------------------------------------------------- selectors
+
+static const tdKey sphere_keys[] = {
+    {.name = "center", .kind = TD_KEY_VECTOR, .dim = {1, 0, 0, 0}, .required = true, .doc = "center of the sphere"},
+    {.name = "radius",
+     .kind = TD_KEY_QUANTITY,
+     .dim = {1, 0, 0, 0},
+     .range = TD_RANGE_POSITIVE,
+     .required = true,
+     .doc = "radius of the sphere"},
+    {0},
+};
+const tdSchema td_schema_sphere = {
+    .title = "sphere",
+    .doc = "Nodes not farther than `radius` from `center`.",
+    .example = "sphere: {center: [0, 0, 10], radius: 5}",
+    .keys = sphere_keys,
+};
+
+static const tdKey plane_keys[] = {
+    {.name = "point", .kind = TD_KEY_VECTOR, .dim = {1, 0, 0, 0}, .required = true, .doc = "a point of the plane"},
+    {.name = "normal",
+     .kind = TD_KEY_VECTOR,
+     .required = true,
+     .doc = "direction across the plane, of any length but zero"},
+    {.name = "tolerance",
+     .kind = TD_KEY_QUANTITY,
+     .dim = {1, 0, 0, 0},
+     .range = TD_RANGE_NOT_NEGATIVE,
+     .standard_doc = "1e-6 of the body's size",
+     .doc = "distance from the plane within which nodes are chosen"},
+    {0},
+};
+const tdSchema td_schema_plane = {
+    .title = "plane",
+    .doc = "Nodes on a plane.",
+    .example = "plane: {point: [0, 0, 0], normal: [0, 0, 1], tolerance: 0.1}",
+    .keys = plane_keys,
+};
+
+static const tdKey select_keys[] = {
+    {.name = "all", .kind = TD_KEY_BOOL, .either = 's', .required = true, .doc = "`true`: every node of the body"},
+    {.name = "box",
+     .kind = TD_KEY_BOX,
+     .dim = {1, 0, 0, 0},
+     .either = 's',
+     .required = true,
+     .doc = "nodes in an axis-aligned box, its surface included"},
+    {.name = "sphere",
+     .kind = TD_KEY_MAP,
+     .schema = &td_schema_sphere,
+     .either = 's',
+     .required = true,
+     .doc = "nodes in a sphere"},
+    {.name = "plane",
+     .kind = TD_KEY_MAP,
+     .schema = &td_schema_plane,
+     .either = 's',
+     .required = true,
+     .doc = "nodes on a plane"},
+    {.name = "group",
+     .kind = TD_KEY_TEXT,
+     .either = 's',
+     .required = true,
+     .doc = "nodes of the cells in a named group of the mesh"},
+    {.name = "nodes",
+     .kind = TD_KEY_NUMBERS,
+     .least = 0,
+     .most = INT32_MAX,
+     .either = 's',
+     .required = true,
+     .doc = "nodes by number, from 0, in the order of the mesh file"},
+    {0},
+};
+const tdSchema td_schema_select = {
+    .title = "selector",
+    .doc = "Exactly one of these keys chooses nodes of a body, in its placed rest shape. They are written among the "
+           "keys of the item itself.",
+    .example = "fixed: [{box: [[-15, -15, -40], [15, 15, 10]]}]",
+    .keys = select_keys,
+};
+
+// ---------------------------------------------------------------- bodies
+
+static const tdKey fixed_keys[] = {
+    {.name = "axes", .kind = TD_KEY_AXES, .standard = "xyz", .doc = "components that are held"},
+    {0},
+};
+const tdSchema td_schema_fixed = {
+    .title = "fixed",
+    .doc = "Nodes that do not move.",
+    .example = "fixed: [{group: xmin, axes: x}, {nodes: [0]}]",
+    .keys = fixed_keys,
+    .also = &td_schema_select,
+};
+
+static const tdKey prescribed_keys[] = {
+    {.name = "name", .kind = TD_KEY_NAME, .doc = "name by which a motion drives it; unique among loads too"},
+    {.name = "axes", .kind = TD_KEY_AXES, .standard = "xyz", .doc = "components that are prescribed"},
+    {.name = "displacement",
+     .kind = TD_KEY_VECTOR,
+     .dim = {1, 0, 0, 0},
+     .required = true,
+     .doc = "displacement from the placed rest shape when the motion's value is 1, or always without a motion"},
+    {0},
+};
+const tdSchema td_schema_prescribed = {
+    .title = "prescribed",
+    .doc = "Nodes whose displacement is given: `displacement` times the value of the motion of the same name.",
+    .example = "prescribed: [{name: pull, group: right, axes: x, displacement: [10, 0, 0]}]",
+    .keys = prescribed_keys,
+    .also = &td_schema_select,
+};
+
+static const tdChoice law_choices[] = {
+    {"linear", TD_LAW_LINEAR, "small strain and small rotation", NULL},
+    {"corotational", TD_LAW_COROTATIONAL, "small strain, large rotation, exact polar rotation", NULL},
+    {"corotational_lagged", TD_LAW_COROTATIONAL_LAGGED,
+     "corotational with the rotation of the step's start: quadratic energy in a step", NULL},
+    {"stvk", TD_LAW_STVK, "St. Venant-Kirchhoff: large rotation, moderate strain, soft in compression", NULL},
+    {"neo_hookean", TD_LAW_NEO_HOOKEAN, "compressible neo-Hookean: large strain", NULL},
+    {0},
+};
+static const tdKey material_keys[] = {
+    {.name = "law", .kind = TD_KEY_CHOICE, .choices = law_choices, .required = true, .doc = "constitutive law"},
+    {.name = "young",
+     .kind = TD_KEY_QUANTITY,
+     .dim = {-1, 1, -2, 0},
+     .range = TD_RANGE_POSITIVE,
+     .doc = "Young's modulus; with `poisson`"},
+    {.name = "poisson",
+     .kind = TD_KEY_QUANTITY,
+     .range = TD_RANGE_OPEN,
+     .lo = -1,
+     .hi = 0.5,
+     .doc = "Poisson's ratio; with `young`"},
+    {.name = "lambda",
+     .kind = TD_KEY_QUANTITY,
+     .dim = {-1, 1, -2, 0},
+     .doc = "first Lamé constant, > -2/3 `mu`; with `mu`, instead of `young` and `poisson`"},
+    {.name = "mu",
+     .kind = TD_KEY_QUANTITY,
+     .dim = {-1, 1, -2, 0},
+     .range = TD_RANGE_POSITIVE,
+     .doc = "shear modulus; with `lambda`"},
+    {.name = "density",
+     .kind = TD_KEY_QUANTITY,
+     .dim = {-3, 1, 0, 0},
+     .range = TD_RANGE_POSITIVE,
+     .either = 'm',
+     .standard_doc = "required, or `total_mass`, unless the scene is static and without gravity",
+     .doc = "mass per volume at rest"},
+    {.name = "total_mass",
+     .kind = TD_KEY_QUANTITY,
+     .dim = {0, 1, 0, 0},
+     .range = TD_RANGE_POSITIVE,
+     .either = 'm',
+     .doc = "mass of the whole body, spread evenly over its volume"},
+    {0},
+};
+const tdSchema td_schema_material = {
+    .title = "material",
+    .doc = "Elastic constants, either `young` and `poisson` or `lambda` and `mu`, and the mass.",
+    .example = "material: {law: corotational, young: 450 kPa, poisson: 0.45, density: 1.07 g/cm^3}",
+    .keys = material_keys,
+};
+
+static const tdKey damping_keys[] = {
+    {.name = "mass",
+     .kind = TD_KEY_QUANTITY,
+     .dim = {0, 0, -1, 0},
+     .range = TD_RANGE_NOT_NEGATIVE,
+     .standard = "0",
+     .doc = "factor α of the mass matrix"},
+    {.name = "stiffness",
+     .kind = TD_KEY_QUANTITY,
+     .dim = {0, 0, 1, 0},
+     .range = TD_RANGE_NOT_NEGATIVE,
+     .standard = "0",
+     .doc = "factor β of the stiffness matrix"},
+    {0},
+};
+const tdSchema td_schema_damping = {
+    .title = "damping",
+    .doc = "Rayleigh damping, D = α M + β K.",
+    .example = "damping: {mass: 0.1 1/s, stiffness: 0.01 s}",
+    .keys = damping_keys,
+};
+
+static const tdChoice body_choices[] = {
+    {"soft", TD_BODY_SOFT, "deformable body of finite elements", NULL},
+    {"reduced", -1, "", "only soft bodies can be simulated"},
+    {"reduced_stvk", -1, "", "only soft bodies can be simulated"},
+    {"membrane", -1, "", "only soft bodies can be simulated"},
+    {"articulated", -1, "", "only soft bodies can be simulated"},
+    {"rigid", -1, "", "only soft bodies can be simulated"},
+    {0},
+};
+static const tdChoice mass_choices[] = {
+    {"lumped", 0, "masses at the nodes", NULL},
+    {"consistent", 1, "mass matrix of the shape functions", NULL},
+    {0},
+};
+static const tdKey body_keys[] = {
+    {.name = "name", .kind = TD_KEY_NAME, .required = true, .doc = "unique name"},
+    {.name = "type", .kind = TD_KEY_CHOICE, .choices = body_choices, .standard = "soft", .doc = "kind of body"},
+    {.name = "mesh",
+     .kind = TD_KEY_FILE_OR_MAP,
+     .schema = &td_schema_mesh_box,
+     .required = true,
+     .doc = "mesh file, relative to the scene's folder, its coordinates in the scene's length unit; or a block"},
+    {.name = "transform", .kind = TD_KEY_MAP, .schema = &td_schema_transform, .doc = "where the mesh is placed"},
+    {.name = "material",
+     .kind = TD_KEY_MAP,
+     .schema = &td_schema_material,
+     .required = true,
+     .doc = "what it is made of"},
+    {.name = "mass",
+     .kind = TD_KEY_CHOICE,
+     .choices = mass_choices,
+     .standard = "lumped",
+     .doc = "form of the mass matrix"},
+    {.name = "damping", .kind = TD_KEY_MAP, .schema = &td_schema_damping, .doc = "Rayleigh damping"},
+    {.name = "velocity",
+     .kind = TD_KEY_VECTOR,
+     .dim = {1, 0, -1, 0},
+     .standard = "[0, 0, 0]",
+     .doc = "velocity of all nodes at the start"},
+    {.name = "fixed", .kind = TD_KEY_LIST, .schema = &td_schema_fixed, .most = 10000, .doc = "nodes that are held"},
+    {.name = "prescribed",
+     .kind = TD_KEY_LIST,
+     .schema = &td_schema_prescribed,
+     .most = 10000,
+     .doc = "nodes that are moved"},
+    {0},
+};
+const tdSchema td_schema_body = {
+    .title = "bodies",
+    .doc = "The deformable bodies.",
+    .keys = body_keys,
+};
+
+// ---------------------------------------------------------------- loads, probes, motion
+
+static const tdChoice load_choices[] = {
+    {"point", TD_TYPE_POINT, "forces at nodes; takes `force` or `force_each`", NULL},
+    {"surface", TD_TYPE_SURFACE,
+     "on the boundary faces all of whose nodes are chosen; takes `pressure`, `traction` or `force`", NULL},
+    {0},
+};
+static const tdKey load_keys[] = {
+    {.name = "name", .kind = TD_KEY_NAME, .doc = "name by which a motion drives it"},
+    {.name = "type", .kind = TD_KEY_CHOICE, .choices = load_choices, .required = true, .doc = "kind of load"},
+    {.name = "body", .kind = TD_KEY_NAME, .required = true, .doc = "name of the body"},
+    {.name = "force",
+     .kind = TD_KEY_VECTOR,
+     .dim = {1, 1, -2, 0},
+     .either = 'v',
+     .required = true,
+     .doc = "total force: shared evenly by the nodes (point), or spread over the area (surface)"},
+    {.name = "force_each",
+     .kind = TD_KEY_VECTOR,
+     .dim = {1, 1, -2, 0},
+     .either = 'v',
+     .required = true,
+     .doc = "point: force at each of the nodes"},
+    {.name = "pressure",
+     .kind = TD_KEY_QUANTITY,
+     .dim = {-1, 1, -2, 0},
+     .either = 'v',
+     .required = true,
+     .doc = "surface: pressure against the outer normal of the deformed faces; negative pulls"},
+    {.name = "traction",
+     .kind = TD_KEY_VECTOR,
+     .dim = {-1, 1, -2, 0},
+     .either = 'v',
+     .required = true,
+     .doc = "surface: force per undeformed area, of fixed direction"},
+    {0},
+};
+const tdSchema td_schema_load = {
+    .title = "loads",
+    .doc = "Forces on bodies, each times the value of the motion of the same name (1 without a motion).",
+    .example = "loads:\n"
+               "  - {name: tip, type: point, body: beam, group: xmax, force: [0, 0, -1 N]}\n"
+               "  - {name: push, type: surface, body: beam, group: zmax, pressure: 1 kPa}",
+    .keys = load_keys,
+    .also = &td_schema_select,
+};
+
+static const tdKey probe_keys[] = {
+    {.name = "name", .kind = TD_KEY_NAME, .required = true, .doc = "unique name, the column in the output"},
+    {.name = "body", .kind = TD_KEY_NAME, .required = true, .doc = "name of the body"},
+    {.name = "point",
+     .kind = TD_KEY_VECTOR,
+     .dim = {1, 0, 0, 0},
+     .either = 's',
+     .required = true,
+     .doc = "follows the material point that is here in the placed rest shape"},
+    {0},
+};
+const tdSchema td_schema_probe = {
+    .title = "probes",
+    .doc = "Points whose position is recorded: a material point, or the mean of chosen nodes.",
+    .example = "probes: [{name: tip, body: beam, point: [100, 5, 5]}]",
+    .keys = probe_keys,
+    .also = &td_schema_select,
+};
+
+static const tdKey keyframe_keys[] = {
+    {.name = "t", .kind = TD_KEY_QUANTITY, .dim = {0, 0, 1, 0}, .required = true, .doc = "time; ascending"},
+    {0},
+};
+const tdSchema td_schema_keyframe = {
+    .title = "keyframes",
+    .doc = "Values of named loads and prescribed motions at a time. A name that a keyframe leaves out is interpolated "
+           "between those that have it.",
+    .keys = keyframe_keys,
+    .open = "name of a load or a prescribed motion: the factor on it",
+};
+
+static const tdChoice interpolation_choices[] = {
+    {"linear", 0, "straight lines", NULL},
+    {"smooth", 1, "smoothstep: at rest at each keyframe", NULL},
+    {0},
+};
+static const tdKey motion_keys[] = {
+    {.name = "keyframes",
+     .kind = TD_KEY_LIST,
+     .schema = &td_schema_keyframe,
+     .least = 1,
+     .most = 100000,
+     .either = 'k',
+     .required = true,
+     .doc = "values at times"},
+    {.name = "csv",
+     .kind = TD_KEY_FILE,
+     .either = 'k',
+     .required = true,
+     .doc = "the same from a file with a header `t,NAME,...`; t in seconds, an empty cell is interpolated"},
+    {.name = "interpolation",
+     .kind = TD_KEY_CHOICE,
+     .choices = interpolation_choices,
+     .standard = "linear",
+     .doc = "between keyframes; before the first and after the last the value is held"},
+    {0},
+};
+const tdSchema td_schema_motion = {
+    .title = "motion",
+    .doc = "How named loads and prescribed displacements change over time.",
+    .example = "motion: {keyframes: [{t: 0, pull: 0}, {t: 1 s, pull: 1}], interpolation: smooth}",
+    .keys = motion_keys,
+};
+
+// ---------------------------------------------------------------- settings
+
+static const tdChoice method_choices[] = {
+    {"backward_euler", TD_CHOICE_BACKWARD_EULER, "θ-method with θ = θvq = 1: robust, damps", NULL},
+    {"midpoint", TD_CHOICE_MIDPOINT, "θ = θvq = 1/2: second order, does not damp", NULL},
+    {"symplectic", TD_CHOICE_SYMPLECTIC, "θ = 0, θvq = 1: explicit, needs small steps and lumped mass", NULL},
+    {"theta", TD_CHOICE_THETA, "θ-method with `theta` and `theta_vq` as given", NULL},
+    {"newmark", TD_CHOICE_NEWMARK, "implicit Newmark with `beta` and `gamma`", NULL},
+    {"static", TD_CHOICE_STATIC, "equilibrium at the end of each step, no inertia", NULL},
+    {0},
+};
+static const tdKey integrator_keys[] = {
+    {.name = "method",
+     .kind = TD_KEY_CHOICE,
+     .choices = method_choices,
+     .standard = "backward_euler",
+     .doc = "time integration"},
+    {.name = "theta",
+     .kind = TD_KEY_QUANTITY,
+     .range = TD_RANGE_CLOSED,
+     .lo = 0,
+     .hi = 1,
+     .standard_doc = "required by method theta",
+     .doc = "θ, weight of the end of the step in the forces; method theta only"},
+    {.name = "theta_vq",
+     .kind = TD_KEY_QUANTITY,
+     .range = TD_RANGE_CLOSED,
+     .lo = 0,
+     .hi = 1,
+     .standard_doc = "required by method theta",
+     .doc = "θvq, weight of the end velocity in the positions; method theta only"},
+    {.name = "beta",
+     .kind = TD_KEY_QUANTITY,
+     .range = TD_RANGE_HALF_OPEN,
+     .lo = 0,
+     .hi = 0.5,
+     .standard = "0.25",
+     .doc = "Newmark's β; method newmark only"},
+    {.name = "gamma",
+     .kind = TD_KEY_QUANTITY,
+     .range = TD_RANGE_HALF_OPEN,
+     .lo = 0,
+     .hi = 1,
+     .standard = "0.5",
+     .doc = "Newmark's γ; method newmark only"},
+    {.name = "newton",
+     .kind = TD_KEY_BOOL,
+     .standard_doc = "`false`; method static always iterates",
+     .doc = "iterate each step to `tolerance` instead of linearizing once"},
+    {.name = "tolerance",
+     .kind = TD_KEY_QUANTITY,
+     .range = TD_RANGE_OPEN,
+     .lo = 0,
+     .hi = 1,
+     .standard = "1e-8",
+     .doc = "relative residual at which Newton's iteration ends"},
+    {.name = "max_iterations",
+     .kind = TD_KEY_INTEGER,
+     .least = 1,
+     .most = 10000,
+     .standard = "30",
+     .doc = "bound on Newton's iterations"},
+    {.name = "min_load_step",
+     .kind = TD_KEY_QUANTITY,
+     .range = TD_RANGE_CLOSED,
+     .lo = 1e-9,
+     .hi = 1,
+     .standard_doc = "1/1024",
+     .doc = "method static: fraction of a step's load below which a failing step is given up"},
+    {0},
+};
+const tdSchema td_schema_integrator = {
+    .title = "integrator",
+    .doc = "How time is advanced.",
+    .example = "integrator: {method: backward_euler, newton: true, tolerance: 1e-6}",
+    .keys = integrator_keys,
+};
+
+static const tdChoice solver_choices[] = {
+    {"auto", TD_SOLVER_AUTO, "the faster one for the size of the problem", NULL},
+    {"cholesky", TD_SOLVER_CHOLESKY, "sparse Cholesky factorization", NULL},
+    {"cg", TD_SOLVER_CG, "preconditioned conjugate gradients", NULL},
+    {0},
+};
+static const tdKey solver_keys[] = {
+    {.name = "type", .kind = TD_KEY_CHOICE, .choices = solver_choices, .standard = "auto", .doc = "method of solution"},
+    {.name = "tolerance",
+     .kind = TD_KEY_QUANTITY,
+     .range = TD_RANGE_OPEN,
+     .lo = 0,
+     .hi = 1,
+     .standard = "1e-8",
+     .doc = "relative residual at which conjugate gradients end"},
+    {0},
+};
+const tdSchema td_schema_solver = {
+    .title = "solver",
+    .doc = "How the linear systems are solved.",
+    .example = "solver: {type: cg, tolerance: 1e-10}",
+    .keys = solver_keys,
+};
+
+static const tdChoice format_choices[] = {
+    {"vtu", TD_OUTPUT_VTU, "meshes for ParaView, one file a frame and body", NULL},
+    {"csv", TD_OUTPUT_CSV, "table of the probes", NULL},
+    {"hdf5", TD_OUTPUT_HDF5, "trajectories in one HDF5 file", NULL},
+    {0},
+};
+static const tdKey output_keys[] = {
+    {.name = "every",
+     .kind = TD_KEY_INTEGER,
+     .least = 0,
+     .most = LIMIT_STEPS,
+     .standard = "1",
+     .doc = "steps between frames; 0 writes only the last"},
+    {.name = "formats",
+     .kind = TD_KEY_CHOICES,
+     .choices = format_choices,
+     .standard = "[vtu, csv]",
+     .doc = "what is written"},
+    {.name = "checkpoint_every",
+     .kind = TD_KEY_INTEGER,
+     .least = 0,
+     .most = LIMIT_STEPS,
+     .standard = "0",
+     .doc = "steps between checkpoints, from which a run can go on; 0 writes none"},
+    {0},
+};
+const tdSchema td_schema_output = {
+    .title = "output",
+    .doc = "What a run writes.",
+    .example = "output: {every: 10, formats: [vtu, csv]}",
+    .keys = output_keys,
+};
+
+// ---------------------------------------------------------------- the scene
+
+static const tdKey scene_keys[] = {
+    {.name = "tendril",
+     .kind = TD_KEY_INTEGER,
+     .least = 1,
+     .most = 1,
+     .required = true,
+     .doc = "version of the file's format: 1"},
+    {.name = "units", .kind = TD_KEY_MAP, .schema = &td_schema_units, .doc = "units of bare numbers"},
+    {.name = "gravity",
+     .kind = TD_KEY_VECTOR,
+     .dim = {1, 0, -2, 0},
+     .standard = "[0, 0, 0]",
+     .doc = "acceleration of all bodies"},
+    {.name = "time_step",
+     .kind = TD_KEY_QUANTITY,
+     .dim = {0, 0, 1, 0},
+     .range = TD_RANGE_POSITIVE,
+     .standard_doc = "required; 1 s when the method is static",
+     .doc = "length of a step"},
+    {.name = "duration",
+     .kind = TD_KEY_QUANTITY,
+     .dim = {0, 0, 1, 0},
+     .range = TD_RANGE_POSITIVE,
+     .either = 't',
+     .standard_doc = "this or `steps` is required unless the method is static",
+     .doc = "simulated time, rounded up to whole steps"},
+    {.name = "steps",
+     .kind = TD_KEY_INTEGER,
+     .least = 1,
+     .most = LIMIT_STEPS,
+     .either = 't',
+     .standard_doc = "1 when the method is static",
+     .doc = "number of steps"},
+    {.name = "bodies",
+     .kind = TD_KEY_LIST,
+     .schema = &td_schema_body,
+     .least = 1,
+     .most = 1000,
+     .required = true,
+     .doc = "the bodies, at least one"},
+    {.name = "loads", .kind = TD_KEY_LIST, .schema = &td_schema_load, .most = 10000, .doc = "forces on bodies"},
+    {.name = "probes", .kind = TD_KEY_LIST, .schema = &td_schema_probe, .most = 10000, .doc = "recorded points"},
+    {.name = "motion", .kind = TD_KEY_MAP, .schema = &td_schema_motion, .doc = "how loads change over time"},
+    {.name = "integrator", .kind = TD_KEY_MAP, .schema = &td_schema_integrator, .doc = "how time is advanced"},
+    {.name = "solver", .kind = TD_KEY_MAP, .schema = &td_schema_solver, .doc = "how linear systems are solved"},
+    {.name = "output", .kind = TD_KEY_MAP, .schema = &td_schema_output, .doc = "what a run writes"},
+    {.name = "actuators", .kind = TD_KEY_UNSUPPORTED, .doc = ""},
+    {.name = "effectors", .kind = TD_KEY_UNSUPPORTED, .doc = ""},
+    {.name = "reduction", .kind = TD_KEY_UNSUPPORTED, .doc = ""},
+    {.name = "validation", .kind = TD_KEY_UNSUPPORTED, .doc = ""},
+    {0},
+};
+const tdSchema td_schema_scene = {
+    .title = "The scene",
+    .doc = "The outermost keys of the file.",
+    .keys = scene_keys,
+};

@@ -1,0 +1,398 @@
+// SPDX-License-Identifier: Apache-2.0
+// Scene text -> tdScene, in SI units. The order matters: units first, since bare numbers are in
+// them; the integrator before the bodies, since it decides what a body needs; motion last, since it
+// names loads and prescribed motions.
+#include "scene/parse.h"
+
+#include "base/suggest.h"
+
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+// ---------------------------------------------------------------- shared by the parser's parts
+
+tdStatus td_parse_copy(tdSceneParser *parser, const char *text, const char **out)
+{
+    *out = td_arena_copy(parser->arena, text);
+    return *out != NULL ? TD_OK : td_fail_memory(parser->reader.error, "the scene");
+}
+
+tdStatus td_parse_path(tdSceneParser *parser, const tdRecord *record, const char *key, const char *file,
+                       const char **out)
+{
+    char path[PATH_MAX];
+    if (!td_path_join(path, sizeof path, parser->folder, file))
+        return td_record_fail(&parser->reader, record, key, "the path '%.60s...' is too long", file);
+    return td_parse_copy(parser, path, out);
+}
+
+tdStatus td_parse_input(tdSceneParser *parser, const tdRecord *record, const char **out)
+{
+    *out = NULL;
+    const tdValue *name = td_record_get(record, "name");
+    if (name->node == NULL)
+        return TD_OK;
+    if (strcmp(name->text, "t") == 0)
+        return td_record_fail(&parser->reader, record, "name", "'t' is the time in keyframes; take another name");
+    for (int i = 0; i < parser->n_inputs; i++)
+        if (strcmp(parser->inputs[i].name, name->text) == 0)
+            return td_record_fail(&parser->reader, record, "name",
+                                  "the name '%s' is already taken by the load or prescribed motion on line %d",
+                                  name->text, parser->inputs[i].line);
+    if (parser->n_inputs == TD_MOST_INPUTS)
+        return td_record_fail(&parser->reader, record, "name", "more than %d named loads and prescribed motions",
+                              TD_MOST_INPUTS);
+    TD_TRY(td_parse_copy(parser, name->text, out));
+    parser->inputs[parser->n_inputs].name = *out;
+    parser->inputs[parser->n_inputs++].line = name->node->line;
+    return TD_OK;
+}
+
+// ---------------------------------------------------------------- settings
+
+static tdStatus only_with(const tdSceneParser *parser, const tdRecord *record, const char *key, const char *method)
+{
+    if (td_record_get(record, key)->node == NULL)
+        return TD_OK;
+    return td_record_fail(&parser->reader, record, key, "is used by method %s only; remove it or set 'method: %s'",
+                          method, method);
+}
+
+static tdStatus parse_theta(const tdSceneParser *parser, const tdRecord *record, tdSceneSettings *settings)
+{
+    if (parser->method != TD_CHOICE_THETA)
+    {
+        TD_TRY(only_with(parser, record, "theta", "theta"));
+        TD_TRY(only_with(parser, record, "theta_vq", "theta"));
+        settings->theta = parser->method == TD_CHOICE_MIDPOINT ? 0.5 : parser->method == TD_CHOICE_SYMPLECTIC ? 0 : 1;
+        settings->theta_vq = parser->method == TD_CHOICE_MIDPOINT ? 0.5 : 1;
+        return TD_OK;
+    }
+    const char *names[2] = {"theta", "theta_vq"};
+    for (int i = 0; i < 2; i++)
+        if (td_record_get(record, names[i])->node == NULL)
+            return td_record_fail(&parser->reader, record, names[i], "method theta needs '%s', a number from 0 to 1",
+                                  names[i]);
+    settings->theta = td_record_get(record, "theta")->number[0];
+    settings->theta_vq = td_record_get(record, "theta_vq")->number[0];
+    return TD_OK;
+}
+
+static tdStatus parse_integrator(tdSceneParser *parser, const tdYaml *node)
+{
+    tdSceneSettings *settings = &parser->scene->settings;
+    tdRecord record;
+    const tdReader *reader = &parser->reader;
+    TD_TRY(td_schema_read(reader, node, &td_schema_integrator, "integrator", &record));
+    parser->method = (tdMethodChoice)td_record_get(&record, "method")->integer[0];
+    bool newmark = parser->method == TD_CHOICE_NEWMARK, is_static = parser->method == TD_CHOICE_STATIC;
+    settings->method = newmark ? TD_METHOD_NEWMARK : is_static ? TD_METHOD_STATIC : TD_METHOD_THETA;
+    TD_TRY(parse_theta(parser, &record, settings));
+    if (!newmark)
+    {
+        TD_TRY(only_with(parser, &record, "beta", "newmark"));
+        TD_TRY(only_with(parser, &record, "gamma", "newmark"));
+    }
+    if (!is_static)
+        TD_TRY(only_with(parser, &record, "min_load_step", "static"));
+    settings->beta = td_record_get(&record, "beta")->number[0];
+    settings->gamma = td_record_get(&record, "gamma")->number[0];
+    const tdValue *newton = td_record_get(&record, "newton"), *least = td_record_get(&record, "min_load_step");
+    if (is_static && newton->node != NULL && newton->integer[0] == 0)
+        return td_record_fail(reader, &record, "newton", "method static always iterates; remove 'newton: false'");
+    settings->newton = is_static || newton->integer[0] != 0;
+    settings->tolerance = td_record_get(&record, "tolerance")->number[0];
+    settings->max_iterations = (int)td_record_get(&record, "max_iterations")->integer[0];
+    settings->min_load_step_inverse = least->has ? (int)lround(1 / least->number[0]) : 1024;
+    return TD_OK;
+}
+
+static tdStatus parse_solver(tdSceneParser *parser, const tdYaml *node)
+{
+    tdRecord record;
+    TD_TRY(td_schema_read(&parser->reader, node, &td_schema_solver, "solver", &record));
+    parser->scene->settings.solver = (tdSolverKind)td_record_get(&record, "type")->integer[0];
+    parser->scene->settings.solver_tolerance = td_record_get(&record, "tolerance")->number[0];
+    return TD_OK;
+}
+
+static tdStatus parse_output(tdSceneParser *parser, const tdYaml *node)
+{
+    tdRecord record;
+    tdSceneOutput *output = &parser->scene->output;
+    TD_TRY(td_schema_read(&parser->reader, node, &td_schema_output, "output", &record));
+    int64_t formats = td_record_get(&record, "formats")->integer[0];
+    output->every = (int)td_record_get(&record, "every")->integer[0];
+    output->vtu = formats & TD_OUTPUT_VTU;
+    output->csv = formats & TD_OUTPUT_CSV;
+    output->hdf5 = formats & TD_OUTPUT_HDF5;
+    output->checkpoint_every = (int)td_record_get(&record, "checkpoint_every")->integer[0];
+    return TD_OK;
+}
+
+// Length and number of steps. A static scene is one equilibrium unless it says otherwise.
+static tdStatus parse_time(tdSceneParser *parser, const tdRecord *root)
+{
+    tdSceneSettings *settings = &parser->scene->settings;
+    const tdReader *reader = &parser->reader;
+    const tdValue *step = td_record_get(root, "time_step"), *duration = td_record_get(root, "duration");
+    const tdValue *steps = td_record_get(root, "steps");
+    bool is_static = settings->method == TD_METHOD_STATIC;
+    if (!step->has && !is_static)
+        return td_record_fail(reader, root, "time_step",
+                              "the key 'time_step' is missing; give one, e.g. 'time_step: 10 ms', or set the "
+                              "integrator's method to static");
+    settings->time_step = step->has ? step->number[0] : 1;
+    if (!duration->has && !steps->has && !is_static)
+        return td_record_fail(reader, root, "duration",
+                              "one of 'duration' and 'steps' is required, e.g. 'duration: 1 s'");
+    settings->steps = steps->has ? (int)steps->integer[0] : 1;
+    if (!duration->has)
+        return TD_OK;
+    // Rounding of 1 s / 10 ms must not make a 101st step.
+    double n = ceil(duration->number[0] / settings->time_step * (1 - 1e-12) - 1e-9);
+    if (!(n <= 1e9))
+        return td_record_fail(reader, root, "duration",
+                              "'%.60s' is more than 1000000000 steps of %g s; take a larger 'time_step'",
+                              duration->node->text, settings->time_step);
+    settings->steps = n < 1 ? 1 : (int)n;
+    return TD_OK;
+}
+
+// ---------------------------------------------------------------- loads and probes
+
+static tdStatus parse_body_name(tdSceneParser *parser, const tdRecord *record, int *out)
+{
+    const tdScene *scene = parser->scene;
+    const char *given = td_record_get(record, "body")->text;
+    const char *names[1000];
+    int n = 0;
+    for (; n < scene->n_bodies && n < 1000; n++)
+    {
+        if (strcmp(scene->bodies[n].name, given) == 0)
+        {
+            *out = n;
+            return TD_OK;
+        }
+        names[n] = scene->bodies[n].name;
+    }
+    const char *nearest = td_suggest(given, names, n);
+    if (nearest != NULL)
+        return td_record_fail(&parser->reader, record, "body", "there is no body '%s'; did you mean '%s'?", given,
+                              nearest);
+    return td_record_fail(&parser->reader, record, "body", "there is no body '%s'; the first body is '%s'", given,
+                          names[0]);
+}
+
+static tdStatus parse_load(tdSceneParser *parser, const tdYaml *node, int index, tdSceneLoad *load)
+{
+    const tdReader *reader = &parser->reader;
+    char path[64];
+    tdRecord record;
+    td_path_item(path, sizeof path, "loads", "", index);
+    TD_TRY(td_schema_read(reader, node, &td_schema_load, path, &record));
+    load->line = node->line;
+    TD_TRY(td_parse_input(parser, &record, &load->name));
+    TD_TRY(parse_body_name(parser, &record, &load->body));
+    TD_TRY(td_parse_select(parser, &record, &load->select));
+    bool surface = td_record_get(&record, "type")->integer[0] == TD_TYPE_SURFACE;
+    static const struct
+    {
+        const char *key;
+        bool of_point, of_surface;
+        tdLoadKind point, surface;
+    } forms[] = {
+        {"force", true, true, TD_LOAD_POINT_TOTAL, TD_LOAD_SURFACE_TOTAL},
+        {"force_each", true, false, TD_LOAD_POINT_EACH, TD_LOAD_POINT_EACH},
+        {"traction", false, true, TD_LOAD_SURFACE_STRESS, TD_LOAD_SURFACE_STRESS},
+        {"pressure", false, true, TD_LOAD_SURFACE_PRESSURE, TD_LOAD_SURFACE_PRESSURE},
+    };
+    for (int i = 0; i < 4; i++)
+    {
+        const tdValue *value = td_record_get(&record, forms[i].key);
+        if (value->node == NULL)
+            continue;
+        if (!(surface ? forms[i].of_surface : forms[i].of_point))
+            return td_record_fail(reader, &record, forms[i].key, "a %s load has no '%s'; it takes %s",
+                                  surface ? "surface" : "point", forms[i].key,
+                                  surface ? "'pressure', 'traction' or 'force'" : "'force' or 'force_each'");
+        load->kind = surface ? forms[i].surface : forms[i].point;
+        if (load->kind == TD_LOAD_SURFACE_PRESSURE)
+            load->pressure = value->number[0];
+        else
+            memcpy(load->vector, value->number, sizeof load->vector);
+    }
+    return TD_OK;
+}
+
+static tdStatus parse_loads(tdSceneParser *parser, const tdYaml *list)
+{
+    tdScene *scene = parser->scene;
+    scene->loads = TD_TAKE(parser->arena, tdSceneLoad, list->n);
+    if (scene->loads == NULL)
+        return td_fail_memory(parser->reader.error, "the loads");
+    for (const tdYaml *item = list->first; item != NULL; item = item->next, scene->n_loads++)
+        TD_TRY(parse_load(parser, item, scene->n_loads, &scene->loads[scene->n_loads]));
+    return TD_OK;
+}
+
+static tdStatus parse_probes(tdSceneParser *parser, const tdYaml *list)
+{
+    tdScene *scene = parser->scene;
+    scene->probes = TD_TAKE(parser->arena, tdSceneProbe, list->n);
+    if (scene->probes == NULL)
+        return td_fail_memory(parser->reader.error, "the probes");
+    for (const tdYaml *item = list->first; item != NULL; item = item->next, scene->n_probes++)
+    {
+        tdSceneProbe *probe = &scene->probes[scene->n_probes];
+        char path[64];
+        tdRecord record;
+        td_path_item(path, sizeof path, "probes", "", scene->n_probes);
+        TD_TRY(td_schema_read(&parser->reader, item, &td_schema_probe, path, &record));
+        probe->line = item->line;
+        TD_TRY(td_parse_copy(parser, td_record_get(&record, "name")->text, &probe->name));
+        for (int i = 0; i < scene->n_probes; i++)
+            if (strcmp(scene->probes[i].name, probe->name) == 0)
+                return td_record_fail(&parser->reader, &record, "name", "the probe on line %d has the same name '%s'",
+                                      scene->probes[i].line, probe->name);
+        TD_TRY(parse_body_name(parser, &record, &probe->body));
+        const tdValue *point = td_record_get(&record, "point");
+        probe->at_point = point->node != NULL;
+        memcpy(probe->point, point->number, sizeof probe->point);
+        if (!probe->at_point)
+            TD_TRY(td_parse_select(parser, &record, &probe->select));
+    }
+    return TD_OK;
+}
+
+// ---------------------------------------------------------------- the scene
+
+// Version and units stand before everything else: they decide how the rest is read.
+static tdStatus parse_head(tdSceneParser *parser, const tdYaml *root)
+{
+    tdReader *reader = &parser->reader;
+    reader->units = (tdUnits){1, 1, 1};
+    if (root->kind != TD_YAML_MAP)
+        return td_reader_fail(reader, root->line, "", NULL, "a scene is a map of keys, beginning with 'tendril: 1'");
+    const tdYaml *version = td_yaml_find(root, "tendril"), *units = td_yaml_find(root, "units");
+    if (version == NULL)
+        return td_reader_fail(reader, root->line, "tendril", NULL,
+                              "the key 'tendril' is missing; a scene begins with 'tendril: 1'");
+    if (version->kind != TD_YAML_SCALAR || strcmp(version->text, "1") != 0)
+    {
+        char found[80];
+        td_yaml_describe(version, found, sizeof found);
+        return td_reader_fail(reader, version->line, "tendril", NULL,
+                              "found version %s of the scene format; this program reads version 1", found);
+    }
+    if (units != NULL)
+    {
+        tdRecord record;
+        TD_TRY(td_schema_read(reader, units, &td_schema_units, "units", &record));
+        reader->units = (tdUnits){td_record_get(&record, "length")->number[0],
+                                  td_record_get(&record, "mass")->number[0], td_record_get(&record, "time")->number[0]};
+    }
+    parser->scene->length_unit = reader->units.length;
+    return TD_OK;
+}
+
+// A map that the scene leaves out is read as an empty one, which fills in the defaults.
+static const tdYaml *or_empty(const tdRecord *root, const char *key)
+{
+    static const tdYaml empty = {.kind = TD_YAML_MAP};
+    const tdYaml *node = td_record_get(root, key)->node;
+    return node != NULL ? node : &empty;
+}
+
+static tdStatus parse_scene(tdSceneParser *parser, const tdYaml *root_node)
+{
+    TD_TRY(parse_head(parser, root_node));
+    tdRecord root;
+    TD_TRY(td_schema_read(&parser->reader, root_node, &td_schema_scene, "", &root));
+    memcpy(parser->scene->settings.gravity, td_record_get(&root, "gravity")->number, 3 * sizeof(double));
+    TD_TRY(parse_integrator(parser, or_empty(&root, "integrator")));
+    TD_TRY(parse_solver(parser, or_empty(&root, "solver")));
+    TD_TRY(parse_output(parser, or_empty(&root, "output")));
+    TD_TRY(parse_time(parser, &root));
+    TD_TRY(td_parse_bodies(parser, td_record_get(&root, "bodies")->node));
+    const tdYaml *loads = td_record_get(&root, "loads")->node, *probes = td_record_get(&root, "probes")->node;
+    if (loads != NULL)
+        TD_TRY(parse_loads(parser, loads));
+    if (probes != NULL)
+        TD_TRY(parse_probes(parser, probes));
+    const tdYaml *motion = td_record_get(&root, "motion")->node;
+    return motion != NULL ? td_parse_motion(parser, motion) : TD_OK;
+}
+
+// Bytes of the UTF-8 character at `at`; 0 when it is not one that may be printed.
+static int printable(const unsigned char *at)
+{
+    if (at[0] < 0x80)
+        return at[0] >= 0x20 && at[0] != 0x7F;
+    int n = at[0] >= 0xF0 && at[0] < 0xF8   ? 4
+            : at[0] >= 0xE0 && at[0] < 0xF0 ? 3
+            : at[0] >= 0xC2 && at[0] < 0xE0 ? 2
+                                            : 0;
+    for (int i = 1; i < n; i++)
+        if ((at[i] & 0xC0) != 0x80)
+            return 0;
+    return n;
+}
+
+// Quoted input may hold line ends or have been cut within a character.
+static void clean(char *text)
+{
+    unsigned char *at = (unsigned char *)text;
+    while (*at != '\0')
+    {
+        int n = printable(at);
+        if (n == 0)
+            *at = *at < 0x20 ? ' ' : '?';
+        at += n == 0 ? 1 : n;
+    }
+}
+
+static uint64_t fnv1a(const char *text, size_t length)
+{
+    uint64_t hash = 0xcbf29ce484222325U;
+    for (size_t i = 0; i < length; i++)
+        hash = (hash ^ (unsigned char)text[i]) * 0x100000001b3U;
+    return hash;
+}
+
+tdStatus td_scene_parse(const char *text, size_t length, const char *name, const char *folder, tdScene *scene,
+                        tdError *error)
+{
+    memset(scene, 0, sizeof *scene);
+    tdArena tree = {0};
+    tdSceneParser parser = {.scene = scene, .arena = &scene->arena, .folder = folder};
+    parser.reader = (tdReader){.error = error};
+    tdStatus status = td_parse_copy(&parser, name != NULL ? name : "scene", &scene->file);
+    parser.reader.file = scene->file;
+    parser.inputs = td_arena_take(&tree, TD_MOST_INPUTS, sizeof *parser.inputs);
+    if (status == TD_OK && parser.inputs == NULL)
+        status = td_fail_memory(error, "the scene");
+    tdYaml *root = NULL;
+    if (status == TD_OK)
+        status = td_yaml_parse(text, length, scene->file, &tree, &root, error);
+    scene->hash = fnv1a(text, length);
+    if (status == TD_OK)
+        status = parse_scene(&parser, root);
+    td_arena_free(&tree);
+    if (status != TD_OK && error != NULL)
+    {
+        clean(error->field);
+        clean(error->message);
+    }
+    return status;
+}
+
+void td_scene_free(tdScene *scene)
+{
+    if (scene == NULL)
+        return;
+    td_arena_free(&scene->arena);
+    memset(scene, 0, sizeof *scene);
+}

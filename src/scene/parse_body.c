@@ -1,0 +1,375 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bodies and selectors: from checked records to scene.h's structs.
+#include "scene/parse.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST_CELLS 20000000 // of a generated block; times six tetrahedra still fits an int32
+
+static void copy3(double to[3], const double *from)
+{
+    memcpy(to, from, 3 * sizeof(double));
+}
+
+// ---------------------------------------------------------------- selectors
+
+static int compare_numbers(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+static tdStatus select_nodes(tdSceneParser *parser, const tdRecord *record, tdSelect *select)
+{
+    const tdValue *value = td_record_get(record, "nodes");
+    int n = value->node->n, i = 0;
+    int64_t *nodes = TD_TAKE(parser->arena, int64_t, n), *sorted = TD_TAKE(parser->arena, int64_t, n);
+    if (nodes == NULL || sorted == NULL)
+        return td_fail_memory(parser->reader.error, "the nodes of a selector");
+    for (const tdYaml *item = value->node->first; item != NULL; item = item->next, i++)
+    {
+        char path[256], field[256];
+        td_path_key(path, sizeof path, record->path, "nodes");
+        td_path_item(field, sizeof field, path, "", i);
+        TD_TRY(td_read_integer(&parser->reader, item, field, value->key->least, value->key->most, &nodes[i]));
+    }
+    memcpy(sorted, nodes, (size_t)n * sizeof *sorted);
+    qsort(sorted, (size_t)n, sizeof *sorted, compare_numbers);
+    for (i = 1; i < n; i++)
+        if (sorted[i] == sorted[i - 1])
+            return td_record_fail(&parser->reader, record, "nodes", "node %lld is listed twice; remove one",
+                                  (long long)sorted[i]);
+    select->kind = TD_SELECT_NODES;
+    select->n_nodes = n;
+    select->nodes = nodes;
+    return TD_OK;
+}
+
+static tdStatus select_sphere(tdSceneParser *parser, const tdYaml *node, const char *path, tdSelect *select)
+{
+    tdRecord record;
+    TD_TRY(td_schema_read(&parser->reader, node, &td_schema_sphere, path, &record));
+    select->kind = TD_SELECT_SPHERE;
+    copy3(select->a, td_record_get(&record, "center")->number);
+    select->radius = td_record_get(&record, "radius")->number[0];
+    return TD_OK;
+}
+
+static tdStatus select_plane(tdSceneParser *parser, const tdYaml *node, const char *path, tdSelect *select)
+{
+    tdRecord record;
+    TD_TRY(td_schema_read(&parser->reader, node, &td_schema_plane, path, &record));
+    const double *normal = td_record_get(&record, "normal")->number;
+    // Scaled by the largest component first, so that no square overflows or vanishes.
+    double largest = fmax(fabs(normal[0]), fmax(fabs(normal[1]), fabs(normal[2])));
+    if (largest == 0)
+        return td_record_fail(&parser->reader, &record, "normal",
+                              "the normal is zero; give a direction, e.g. [0, 0, 1]");
+    double unit[3] = {normal[0] / largest, normal[1] / largest, normal[2] / largest};
+    double length = sqrt(unit[0] * unit[0] + unit[1] * unit[1] + unit[2] * unit[2]);
+    select->kind = TD_SELECT_PLANE;
+    copy3(select->a, td_record_get(&record, "point")->number);
+    for (int i = 0; i < 3; i++)
+        select->b[i] = unit[i] / length;
+    const tdValue *tolerance = td_record_get(&record, "tolerance");
+    select->radius = tolerance->has ? tolerance->number[0] : -1;
+    return TD_OK;
+}
+
+tdStatus td_parse_select(tdSceneParser *parser, const tdRecord *record, tdSelect *select)
+{
+    *select = (tdSelect){.line = record->node->line};
+    const tdValue *all = td_record_get(record, "all"), *box = td_record_get(record, "box");
+    const tdValue *sphere = td_record_get(record, "sphere"), *plane = td_record_get(record, "plane");
+    const tdValue *group = td_record_get(record, "group");
+    char path[256];
+    if (all->node != NULL)
+    {
+        select->kind = TD_SELECT_ALL;
+        if (all->integer[0] == 0)
+            return td_record_fail(&parser->reader, record, "all",
+                                  "'all: false' chooses nothing; write 'all: true' or another selector");
+    }
+    else if (box->node != NULL)
+    {
+        select->kind = TD_SELECT_BOX;
+        copy3(select->a, box->number);
+        copy3(select->b, box->number + 3);
+    }
+    else if (sphere->node != NULL)
+    {
+        td_path_key(path, sizeof path, record->path, "sphere");
+        return select_sphere(parser, sphere->node, path, select);
+    }
+    else if (plane->node != NULL)
+    {
+        td_path_key(path, sizeof path, record->path, "plane");
+        return select_plane(parser, plane->node, path, select);
+    }
+    else if (group->node != NULL)
+    {
+        select->kind = TD_SELECT_GROUP;
+        return td_parse_copy(parser, group->text, &select->group);
+    }
+    else
+        return select_nodes(parser, record, select);
+    return TD_OK;
+}
+
+// ---------------------------------------------------------------- parts of a body
+
+static tdStatus parse_mesh(tdSceneParser *parser, const tdRecord *body_record, tdSceneBody *body)
+{
+    const tdValue *mesh = td_record_get(body_record, "mesh");
+    body->mesh_line = td_record_line(body_record, "mesh");
+    body->scale = 1;
+    if (mesh->node->kind != TD_YAML_MAP)
+    {
+        body->scale = parser->scene->length_unit;
+        return td_parse_path(parser, body_record, "mesh", mesh->text, &body->mesh);
+    }
+    char path[256];
+    tdRecord record;
+    td_path_key(path, sizeof path, body_record->path, "mesh");
+    TD_TRY(td_schema_read(&parser->reader, mesh->node, &td_schema_mesh_box, path, &record));
+    const double *box = td_record_get(&record, "box")->number;
+    const int64_t *cells = td_record_get(&record, "cells")->integer;
+    for (int i = 0; i < 3; i++)
+    {
+        body->box.min[i] = box[i];
+        body->box.max[i] = box[3 + i];
+        body->box.cells[i] = (int)cells[i];
+        if (!(box[i] < box[3 + i]))
+            return td_record_fail(&parser->reader, &record, "box", "the block has no extent along %c", "xyz"[i]);
+    }
+    if (cells[0] * cells[1] * cells[2] > MOST_CELLS)
+        return td_record_fail(&parser->reader, &record, "cells", "%lld cells in all; a block may have %d at most",
+                              (long long)(cells[0] * cells[1] * cells[2]), MOST_CELLS);
+    body->box.hexahedra = td_record_get(&record, "elements")->integer[0] == TD_ELEMENTS_HEXAHEDRA;
+    return TD_OK;
+}
+
+// R = Rz Ry Rx: about the fixed axes, x first.
+static void rotation_of(const double angle[3], double r[9])
+{
+    double c[3], s[3];
+    for (int i = 0; i < 3; i++)
+    {
+        c[i] = cos(angle[i]);
+        s[i] = sin(angle[i]);
+        // A quarter turn written in degrees is meant exactly.
+        c[i] = fabs(c[i]) < 1e-15 ? 0 : c[i];
+        s[i] = fabs(s[i]) < 1e-15 ? 0 : s[i];
+    }
+    const double made[9] = {
+        c[2] * c[1],
+        c[2] * s[1] * s[0] - s[2] * c[0],
+        c[2] * s[1] * c[0] + s[2] * s[0],
+        s[2] * c[1],
+        s[2] * s[1] * s[0] + c[2] * c[0],
+        s[2] * s[1] * c[0] - c[2] * s[0],
+        -s[1],
+        c[1] * s[0],
+        c[1] * c[0],
+    };
+    memcpy(r, made, sizeof made);
+}
+
+static tdStatus parse_transform(tdSceneParser *parser, const tdRecord *body_record, tdSceneBody *body)
+{
+    const double none[3] = {0, 0, 0};
+    rotation_of(none, body->rotation);
+    const tdValue *transform = td_record_get(body_record, "transform");
+    if (transform->node == NULL)
+        return TD_OK;
+    char path[256];
+    tdRecord record;
+    td_path_key(path, sizeof path, body_record->path, "transform");
+    TD_TRY(td_schema_read(&parser->reader, transform->node, &td_schema_transform, path, &record));
+    body->scale *= td_record_get(&record, "scale")->number[0];
+    rotation_of(td_record_get(&record, "rotate")->number, body->rotation);
+    copy3(body->translate, td_record_get(&record, "translate")->number);
+    return TD_OK;
+}
+
+// Young's modulus and Poisson's ratio, given or from Lamé's constants.
+static tdStatus parse_elastic(tdSceneParser *parser, const tdRecord *record, tdSceneMaterial *material)
+{
+    const tdReader *reader = &parser->reader;
+    const tdValue *young = td_record_get(record, "young"), *poisson = td_record_get(record, "poisson");
+    const tdValue *lambda = td_record_get(record, "lambda"), *mu = td_record_get(record, "mu");
+    bool first = young->has || poisson->has, second = lambda->has || mu->has;
+    if (first && second)
+        return td_record_fail(reader, record, lambda->has ? "lambda" : "mu",
+                              "'young' and 'poisson' exclude 'lambda' and 'mu'; give one pair");
+    if (!first && !second)
+        return td_reader_fail(reader, record->node->line, record->path, NULL,
+                              "the stiffness is missing; give 'young' and 'poisson', or 'lambda' and 'mu'");
+    const tdValue *pair[2] = {first ? young : lambda, first ? poisson : mu};
+    for (int i = 0; i < 2; i++)
+        if (!pair[i]->has)
+            return td_record_fail(reader, record, pair[i]->key->name, "the key '%s' is missing beside '%s'",
+                                  pair[i]->key->name, pair[1 - i]->key->name);
+    if (first)
+    {
+        material->young = young->number[0];
+        material->poisson = poisson->number[0];
+        return TD_OK;
+    }
+    double l = lambda->number[0], m = mu->number[0];
+    if (!(3 * l + 2 * m > 0))
+        return td_record_fail(reader, record, "lambda",
+                              "found '%.60s', must be > -2/3 of mu (%g Pa), or the material "
+                              "would swell under pressure",
+                              lambda->node->text, m);
+    material->young = m * ((3 * l + 2 * m) / (l + m));
+    material->poisson = 0.5 * (l / (l + m));
+    if (!(material->poisson < 0.5) || !isfinite(material->young))
+        return td_record_fail(
+            reader, record, "lambda",
+            "found '%.60s', so far above mu that the material cannot be told from an incompressible one; "
+            "lower it",
+            lambda->node->text);
+    return TD_OK;
+}
+
+static tdStatus parse_material(tdSceneParser *parser, const tdRecord *body_record, tdSceneMaterial *material)
+{
+    const tdReader *reader = &parser->reader;
+    const tdYaml *node = td_record_get(body_record, "material")->node;
+    char path[256];
+    tdRecord record;
+    td_path_key(path, sizeof path, body_record->path, "material");
+    TD_TRY(td_schema_read(reader, node, &td_schema_material, path, &record));
+    material->line = node->key_line;
+    material->law = (tdLawKind)td_record_get(&record, "law")->integer[0];
+    TD_TRY(parse_elastic(parser, &record, material));
+    const tdValue *density = td_record_get(&record, "density"), *total = td_record_get(&record, "total_mass");
+    material->density = density->has ? density->number[0] : 0;
+    material->total_mass = total->has ? total->number[0] : 0;
+    const double *gravity = parser->scene->settings.gravity;
+    bool weight = gravity[0] != 0 || gravity[1] != 0 || gravity[2] != 0;
+    bool inertia = parser->method != TD_CHOICE_STATIC;
+    if (!density->has && !total->has && (weight || inertia))
+        return td_reader_fail(
+            reader, node->line, path, NULL,
+            "the mass is missing; give 'density' or 'total_mass' (only a static scene without gravity "
+            "needs none)");
+    return TD_OK;
+}
+
+static tdStatus parse_damping(tdSceneParser *parser, const tdRecord *body_record, tdSceneBody *body)
+{
+    const tdValue *damping = td_record_get(body_record, "damping");
+    if (damping->node == NULL)
+        return TD_OK;
+    char path[256];
+    tdRecord record;
+    td_path_key(path, sizeof path, body_record->path, "damping");
+    TD_TRY(td_schema_read(&parser->reader, damping->node, &td_schema_damping, path, &record));
+    body->damping_mass = td_record_get(&record, "mass")->number[0];
+    body->damping_stiffness = td_record_get(&record, "stiffness")->number[0];
+    return TD_OK;
+}
+
+static tdStatus parse_fixed(tdSceneParser *parser, const tdRecord *body_record, tdSceneBody *body)
+{
+    const tdYaml *list = td_record_get(body_record, "fixed")->node;
+    if (list == NULL)
+        return TD_OK;
+    body->fixed = TD_TAKE(parser->arena, tdSceneFixed, list->n);
+    if (body->fixed == NULL)
+        return td_fail_memory(parser->reader.error, "the fixed nodes");
+    for (const tdYaml *item = list->first; item != NULL; item = item->next)
+    {
+        char path[256];
+        tdRecord record;
+        td_path_item(path, sizeof path, body_record->path, "fixed", body->n_fixed);
+        TD_TRY(td_schema_read(&parser->reader, item, &td_schema_fixed, path, &record));
+        tdSceneFixed *fixed = &body->fixed[body->n_fixed++];
+        fixed->axes = (int)td_record_get(&record, "axes")->integer[0];
+        TD_TRY(td_parse_select(parser, &record, &fixed->select));
+    }
+    return TD_OK;
+}
+
+static tdStatus parse_prescribed(tdSceneParser *parser, const tdRecord *body_record, tdSceneBody *body)
+{
+    const tdYaml *list = td_record_get(body_record, "prescribed")->node;
+    if (list == NULL)
+        return TD_OK;
+    body->prescribed = TD_TAKE(parser->arena, tdScenePrescribed, list->n);
+    if (body->prescribed == NULL)
+        return td_fail_memory(parser->reader.error, "the prescribed motions");
+    for (const tdYaml *item = list->first; item != NULL; item = item->next)
+    {
+        char path[256];
+        tdRecord record;
+        td_path_item(path, sizeof path, body_record->path, "prescribed", body->n_prescribed);
+        TD_TRY(td_schema_read(&parser->reader, item, &td_schema_prescribed, path, &record));
+        tdScenePrescribed *p = &body->prescribed[body->n_prescribed++];
+        TD_TRY(td_parse_input(parser, &record, &p->name));
+        TD_TRY(td_parse_select(parser, &record, &p->select));
+        p->axes = (int)td_record_get(&record, "axes")->integer[0];
+        copy3(p->displacement, td_record_get(&record, "displacement")->number);
+        for (int i = 0; i < 3; i++)
+            if (p->displacement[i] != 0 && !(p->axes & (1 << i)))
+                return td_record_fail(&parser->reader, &record, "displacement",
+                                      "the %c component is not zero, but 'axes' does not have %c; add it or write 0",
+                                      "xyz"[i], "xyz"[i]);
+    }
+    return TD_OK;
+}
+
+// ---------------------------------------------------------------- bodies
+
+static tdStatus parse_body(tdSceneParser *parser, const tdYaml *node, int index)
+{
+    const tdReader *reader = &parser->reader;
+    tdScene *scene = parser->scene;
+    tdSceneBody *body = &scene->bodies[index];
+    char path[256];
+    tdRecord record;
+    td_path_item(path, sizeof path, "bodies", "", index);
+    TD_TRY(td_schema_read(reader, node, &td_schema_body, path, &record));
+    body->line = node->line;
+    TD_TRY(td_parse_copy(parser, td_record_get(&record, "name")->text, &body->name));
+    for (int i = 0; i < index; i++)
+        if (strcmp(scene->bodies[i].name, body->name) == 0)
+            return td_record_fail(reader, &record, "name", "the name '%s' is already that of the body on line %d",
+                                  body->name, scene->bodies[i].line);
+    TD_TRY(parse_mesh(parser, &record, body));
+    TD_TRY(parse_transform(parser, &record, body));
+    TD_TRY(parse_material(parser, &record, &body->material));
+    body->consistent_mass = td_record_get(&record, "mass")->integer[0] != 0;
+    bool is_explicit = scene->settings.method == TD_METHOD_THETA && scene->settings.theta == 0;
+    if (body->consistent_mass && is_explicit)
+        return td_record_fail(
+            reader, &record, "mass",
+            "an explicit method (theta = 0, e.g. symplectic) divides by the masses of the nodes, so it "
+            "needs 'mass: lumped'");
+    TD_TRY(parse_damping(parser, &record, body));
+    copy3(body->velocity, td_record_get(&record, "velocity")->number);
+    bool moving = body->velocity[0] != 0 || body->velocity[1] != 0 || body->velocity[2] != 0;
+    if (moving && parser->method == TD_CHOICE_STATIC)
+        return td_record_fail(reader, &record, "velocity", "a static scene has no velocities; remove it");
+    TD_TRY(parse_fixed(parser, &record, body));
+    return parse_prescribed(parser, &record, body);
+}
+
+tdStatus td_parse_bodies(tdSceneParser *parser, const tdYaml *list)
+{
+    tdScene *scene = parser->scene;
+    scene->bodies = TD_TAKE(parser->arena, tdSceneBody, list->n);
+    if (scene->bodies == NULL)
+        return td_fail_memory(parser->reader.error, "the bodies");
+    for (const tdYaml *item = list->first; item != NULL; item = item->next)
+    {
+        TD_TRY(parse_body(parser, item, scene->n_bodies));
+        scene->n_bodies++;
+    }
+    return TD_OK;
+}

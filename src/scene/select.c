@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// Selectors: which nodes of a placed mesh a box, sphere, plane, group or list of numbers means.
+#include "base/suggest.h"
+#include "scene/compile.h"
+
+#include <math.h>
+#include <string.h>
+
+static double mesh_size(const tdMesh *mesh)
+{
+    double low[3] = {INFINITY, INFINITY, INFINITY}, high[3] = {-INFINITY, -INFINITY, -INFINITY}, square = 0;
+    for (int64_t i = 0; i < 3 * mesh->n_nodes; i++)
+    {
+        low[i % 3] = fmin(low[i % 3], mesh->x[i]);
+        high[i % 3] = fmax(high[i % 3], mesh->x[i]);
+    }
+    for (int c = 0; c < 3; c++)
+        square += (high[c] - low[c]) * (high[c] - low[c]);
+    return sqrt(square);
+}
+
+static bool inside(const tdSelect *s, const double *x, double size)
+{
+    // Coordinates went through files, units and rotations: a face that lies on a box's side is meant.
+    double slack = 1e-9 * size, square = 0, distance = 0;
+    switch (s->kind)
+    {
+    case TD_SELECT_ALL: return true;
+    case TD_SELECT_BOX:
+        for (int c = 0; c < 3; c++)
+            if (x[c] < s->a[c] - slack || x[c] > s->b[c] + slack)
+                return false;
+        return true;
+    case TD_SELECT_SPHERE:
+        for (int c = 0; c < 3; c++)
+            square += (x[c] - s->a[c]) * (x[c] - s->a[c]);
+        return sqrt(square) <= s->radius + slack;
+    case TD_SELECT_PLANE:
+        for (int c = 0; c < 3; c++)
+            distance += (x[c] - s->a[c]) * s->b[c];
+        return fabs(distance) <= (s->radius < 0 ? 1e-6 * size : s->radius);
+    default: return false;
+    }
+}
+
+static tdStatus select_group(const tdModel *model, const tdMesh *mesh, const tdSelect *s, const char *field,
+                             bool *chosen, tdError *error)
+{
+    int g = td_mesh_find_group(mesh, s->group);
+    if (g < 0)
+    {
+        const char *names[64];
+        int n = mesh->n_groups < 64 ? mesh->n_groups : 64;
+        for (int i = 0; i < n; i++)
+            names[i] = mesh->groups[i].name;
+        const char *nearest = td_suggest(s->group, names, n);
+        if (n == 0)
+            return td_fail_at(
+                error, TD_ERROR_INPUT, model->scene.file, s->line, field,
+                "group '%s' is not in the mesh, which has no groups; choose nodes by box, sphere or plane", s->group);
+        return td_fail_at(error, TD_ERROR_INPUT, model->scene.file, s->line, field,
+                          "group '%s' is not in the mesh; %s '%s'%s", s->group,
+                          nearest != NULL ? "did you mean" : "its groups begin with",
+                          nearest != NULL ? nearest : names[0], nearest != NULL ? "?" : " ('tendril info' lists them)");
+    }
+    const tdGroup *group = &mesh->groups[g];
+    for (int t = 0; t < TD_CELL_TYPES; t++)
+        for (int64_t k = 0; k < group->count[t]; k++)
+            for (int a = 0; a < td_cell_nodes(t); a++)
+                chosen[mesh->cells[t].nodes[(int64_t)group->cells[t][k] * td_cell_nodes(t) + a]] = true;
+    return TD_OK;
+}
+
+tdStatus td_select_nodes(const tdModel *model, const tdMesh *mesh, const tdSelect *s, const char *field, bool *chosen,
+                         tdError *error)
+{
+    memset(chosen, 0, (size_t)mesh->n_nodes * sizeof *chosen);
+    if (s->kind == TD_SELECT_GROUP)
+        TD_TRY(select_group(model, mesh, s, field, chosen, error));
+    else if (s->kind == TD_SELECT_NODES)
+        for (int k = 0; k < s->n_nodes; k++)
+        {
+            if (s->nodes[k] < 0 || s->nodes[k] >= mesh->n_nodes)
+                return td_fail_at(error, TD_ERROR_INPUT, model->scene.file, s->line, field,
+                                  "node %lld is not in the mesh; nodes go from 0 to %lld", (long long)s->nodes[k],
+                                  (long long)mesh->n_nodes - 1);
+            chosen[s->nodes[k]] = true;
+        }
+    else
+    {
+        double size = mesh_size(mesh);
+        for (int64_t i = 0; i < mesh->n_nodes; i++)
+            chosen[i] = inside(s, mesh->x + 3 * i, size);
+    }
+    for (int64_t i = 0; i < mesh->n_nodes; i++)
+        if (chosen[i])
+            return TD_OK;
+    return td_fail_at(error, TD_ERROR_INPUT, model->scene.file, s->line, field,
+                      "chooses no node of the body; 'tendril info' shows where the mesh is, and the scene's units and "
+                      "transform apply to it");
+}
