@@ -140,7 +140,7 @@ static bool collect(tdText *text, int pipe_end, double deadline)
     char buffer[65536];
     for (;;)
     {
-        double left = deadline - td_now();
+        double left = deadline - td_seconds();
         if (interrupted != 0 || left <= 0)
             return false;
         struct pollfd wait = {.fd = pipe_end, .events = POLLIN};
@@ -227,7 +227,7 @@ static tdStatus run_process(gmshWork *work, char *const *argv, tdError *error)
                            "the program 'gmsh' was not found; install it (Debian and Ubuntu: apt install gmsh)");
         return td_fail(error, TD_ERROR_IO, "gmsh cannot be started: %s", strerror(code));
     }
-    double start = td_now();
+    double start = td_seconds();
     bool ended = collect(&work->output, ends[0], start + work->seconds);
     if (!ended)
         kill(pid, SIGKILL);
@@ -235,7 +235,7 @@ static tdStatus run_process(gmshWork *work, char *const *argv, tdError *error)
     int status = 0;
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
         ;
-    work->seconds -= td_now() - start;
+    work->seconds -= td_seconds() - start;
     return judge(work, status, ended, error);
 }
 
