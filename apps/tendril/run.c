@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model.h"
+#include "output/supports.h"
 #include "simulate.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const char help[] =
@@ -49,6 +51,30 @@ static void json_vectors(tdJson *json, const char *key, const tdModel *model, co
         td_json_numbers(json, probes ? td_model_probe_name(model, i) : td_model_body_name(model, i), 3, value);
     }
     td_json_close(json, '}');
+}
+
+// Supports of prescribed motions; free(). Without memory there are none to show.
+static int list_supports(const tdModel *model, tdSupport **supports)
+{
+    *supports = calloc((size_t)model->n_bodies * (size_t)model->n_inputs + 1, sizeof **supports);
+    return *supports == NULL ? 0 : td_supports(model, *supports);
+}
+
+static void json_supports(tdJson *json, const tdModel *model, const tdState *state)
+{
+    tdSupport *supports = NULL;
+    int n = list_supports(model, &supports);
+    td_json_open(json, "prescribed", '{');
+    for (int i = 0; i < n; i++)
+    {
+        char name[512];
+        double force[3];
+        td_support_name(model, &supports[i], name, sizeof name);
+        td_support_force(model, state, &supports[i], force);
+        td_json_numbers(json, name, 3, force);
+    }
+    td_json_close(json, '}');
+    free(supports);
 }
 
 static void json_counts(tdJson *json, const tdTotals *totals)
@@ -105,6 +131,7 @@ static void print_json(const runArguments *arguments, const tdModel *model, cons
     td_json_close(&json, ']');
     json_vectors(&json, "probes", model, state, true);
     json_vectors(&json, "reactions", model, state, false);
+    json_supports(&json, model, state);
     json_counts(&json, &result->totals);
     td_json_integer(&json, "frames", result->frames);
     if (result->checkpoint[0] != '\0')
@@ -151,6 +178,17 @@ static void print_vectors(const tdModel *model, const tdState *state)
         td_state_reaction(model, state, b, f);
         printf("%-16s %14.6g %14.6g %14.6g\n", td_model_body_name(model, b), f[0], f[1], f[2]);
     }
+    tdSupport *supports = NULL;
+    int n = list_supports(model, &supports);
+    for (int i = 0; i < n; i++)
+    {
+        char name[512];
+        double f[3];
+        td_support_name(model, &supports[i], name, sizeof name);
+        td_support_force(model, state, &supports[i], f);
+        printf("  %-14s %14.6g %14.6g %14.6g\n", name, f[0], f[1], f[2]);
+    }
+    free(supports);
 }
 
 static void print_table(const runArguments *arguments, const tdModel *model, const tdState *state,

@@ -151,6 +151,7 @@ tdStatus sim_run(const tdModel *model, tdState *state, const simOptions *options
     if (status == TD_OK)
         status = finish(model, state, output, options, result, error);
     release_signals(&before);
+    td_state_energy(model, state, &result->totals.kinetic_energy, &result->totals.elastic_energy);
     result->simulated_s = td_state_time(state) - start_time;
     result->frames = output == NULL ? 0 : td_output_frames(output);
     tdStatus closed = td_output_close(output, status == TD_OK ? error : NULL);

@@ -23,8 +23,7 @@ void td_csv_title(tdText *header, const char *name, const char *suffix, const ch
         td_text_format(header, " [%s]", unit);
 }
 
-// The fewest digits that read back as the same number.
-static void append_number(tdText *text, double value)
+void td_csv_number(tdText *text, double value)
 {
     char digits[40];
     for (int precision = 15; precision <= 17; precision++)
@@ -33,7 +32,7 @@ static void append_number(tdText *text, double value)
         if (strtod(digits, NULL) == value)
             break;
     }
-    td_text_format(text, ",%s", digits);
+    td_text_format(text, "%s", digits);
 }
 
 static tdStatus fail_io(const tdCsv *csv, tdError *error)
@@ -116,9 +115,11 @@ tdStatus td_csv_row(tdCsv *csv, int64_t step, double time, int n, const double *
 {
     csv->row.size = 0;
     td_text_format(&csv->row, "%" PRId64, step);
-    append_number(&csv->row, time);
-    for (int i = 0; i < n; i++)
-        append_number(&csv->row, values[i]);
+    for (int i = -1; i < n; i++)
+    {
+        td_text_append(&csv->row, ",", 1);
+        td_csv_number(&csv->row, i < 0 ? time : values[i]);
+    }
     td_text_append(&csv->row, "\n", 1);
     if (csv->row.failed)
         return td_fail_memory(error, "a row of a table");

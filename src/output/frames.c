@@ -4,6 +4,7 @@
 #include "body/soft.h"
 #include "output/csv.h"
 #include "output/pvd.h"
+#include "output/supports.h"
 #include "output/trajectory.h"
 
 #include <limits.h>
@@ -31,8 +32,11 @@ struct tdOutput
     tdTotals totals; ///< since the last frame
     int64_t last_step, frames;
     tdBodyOutput *bodies;
-    tdBodyFrame *frame;         ///< by body
-    double *probes, *reactions; ///< 3 each
+    tdBodyFrame *frame; ///< by body
+    int n_supports;
+    tdSupport *supports;
+    double *probes;    ///< 3 each
+    double *reactions; ///< 3 each: bodies, then supports
     tdText text;
 };
 
@@ -107,8 +111,12 @@ static tdStatus prepare_bodies(tdOutput *output, tdError *error)
     output->bodies = TD_TAKE(arena, tdBodyOutput, model->n_bodies + 1);
     output->frame = TD_TAKE(arena, tdBodyFrame, model->n_bodies + 1);
     output->probes = TD_TAKE(arena, double, 3 * model->n_probes + 1);
-    output->reactions = TD_TAKE(arena, double, 3 * model->n_bodies + 1);
-    bool good = output->bodies != NULL && output->frame != NULL && output->probes != NULL && output->reactions != NULL;
+    int most = model->n_bodies * model->n_inputs;
+    output->supports = TD_TAKE(arena, tdSupport, most + 1);
+    output->reactions = TD_TAKE(arena, double, 3 * (model->n_bodies + most) + 1);
+    bool good = output->bodies != NULL && output->frame != NULL && output->probes != NULL &&
+                output->reactions != NULL && output->supports != NULL;
+    output->n_supports = good ? td_supports(model, output->supports) : 0;
     for (int b = 0; b < model->n_bodies && good; b++)
     {
         const tdBody *body = &model->bodies[b];
@@ -143,6 +151,12 @@ static tdStatus open_tables(tdOutput *output, tdError *error)
         xyz_titles(&probes, model->probes[i].name, "m");
     for (int b = 0; b < model->n_bodies; b++)
         xyz_titles(&reactions, model->bodies[b].name, "N");
+    for (int i = 0; i < output->n_supports; i++)
+    {
+        char name[512];
+        td_support_name(model, &output->supports[i], name, sizeof name);
+        xyz_titles(&reactions, name, "N");
+    }
     for (int i = 0; i < TD_TOTALS_COLUMNS; i++)
         td_csv_title(&report, td_totals_name(i), "", td_totals_unit(i));
     tdStatus status = TD_OK;
@@ -255,8 +269,8 @@ static tdStatus write_tables(tdOutput *output, const tdState *state, tdError *er
     td_totals_row(&output->totals, row);
     if (output->probe_table != NULL)
         TD_TRY(td_csv_row(output->probe_table, state->steps, state->time, 3 * model->n_probes, output->probes, error));
-    TD_TRY(
-        td_csv_row(output->reaction_table, state->steps, state->time, 3 * model->n_bodies, output->reactions, error));
+    TD_TRY(td_csv_row(output->reaction_table, state->steps, state->time, 3 * (model->n_bodies + output->n_supports),
+                      output->reactions, error));
     return td_csv_row(output->report_table, state->steps, state->time, TD_TOTALS_COLUMNS, row, error);
 }
 
@@ -270,8 +284,11 @@ tdStatus td_output_frame(tdOutput *output, tdState *state, tdError *error)
         gather_body(output, state, b);
         td_state_reaction(model, state, b, output->reactions + 3 * (int64_t)b);
     }
+    for (int i = 0; i < output->n_supports; i++)
+        td_support_force(model, state, &output->supports[i], output->reactions + 3 * (int64_t)(model->n_bodies + i));
     for (int i = 0; i < model->n_probes; i++)
         td_state_probe(model, state, i, output->probes + 3 * (int64_t)i);
+    td_state_energy(model, state, &output->totals.kinetic_energy, &output->totals.elastic_energy);
     if (output->pvd != NULL)
     {
         for (int b = 0; b < model->n_bodies; b++)

@@ -6,8 +6,8 @@
 //                     strain_energy_density [J/m^3] (a cell that is no element has those of the element at it)
 //   run.pvd           the series of all VTU files with their times, for ParaView
 //   probes.csv        positions of the probes, a row a frame
-//   reactions.csv     total force of the supports on each body
-//   report.csv        iterations, residual and time by stage since the frame before
+//   reactions.csv     total force of the supports on each body, and of each named prescribed motion (BODY.NAME)
+//   report.csv        iterations, residual and time by stage since the frame before, energies
 //   run.h5            all of it in one file (output/trajectory.h)
 //
 // Whatever happens to a run, the files hold all frames up to the last that was finished: VTU and PVD

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "output/pvd.h"
 
+#include "output/csv.h"
+
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
@@ -44,7 +46,9 @@ static void append_escaped(tdText *text, const char *value)
 
 void td_pvd_add(tdPvd *pvd, double time, int part, const char *body, const char *file)
 {
-    td_text_format(&pvd->text, "    <DataSet timestep=\"%.17g\" part=\"%d\" name=\"", time, part);
+    td_text_format(&pvd->text, "    <DataSet timestep=\"");
+    td_csv_number(&pvd->text, time);
+    td_text_format(&pvd->text, "\" part=\"%d\" name=\"", part);
     append_escaped(&pvd->text, body);
     td_text_format(&pvd->text, "\" file=\"");
     append_escaped(&pvd->text, file);

@@ -22,8 +22,6 @@ void td_totals_add(tdTotals *totals, const tdReport *report)
     totals->projected_elements += report->projected_elements;
     totals->inverted_elements = report->inverted_elements;
     totals->residual = fmax(totals->residual, report->residual);
-    totals->elastic_energy = report->elastic_energy;
-    totals->kinetic_energy = report->kinetic_energy;
     for (int i = 0; i < TD_STAGES; i++)
         totals->stage_seconds[i] += report->stage_seconds[i];
 }

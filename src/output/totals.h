@@ -12,7 +12,7 @@ typedef struct tdTotals
     int64_t projected_elements;
     int inverted_elements;                 ///< in the last step
     double residual;                       ///< largest
-    double elastic_energy, kinetic_energy; ///< [J] of the last step
+    double elastic_energy, kinetic_energy; ///< [J] at the end; filled by who wants them (td_state_energy)
     double stage_seconds[TD_STAGES];
 } tdTotals;
 
