@@ -99,7 +99,8 @@ typedef struct tdSoftState
     bool same;         ///< A is that of the kept factor
     // Where the kept factor was made, for checkpoints.
     double *factor_q, *factor_start, *factor_input;
-    int64_t factor_flags; ///< bit 0: projected, bit 1: there is one
+    double *damping_q, *factor_damping; ///< where K_damping was taken, now and in the factor
+    int64_t factor_flags;               ///< bit 0: projected, bit 1: there is one
 } tdSoftState;
 
 extern const tdBodyOps td_soft_ops;
