@@ -5,6 +5,7 @@
 #include "base/file.h"
 
 #include <signal.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -62,10 +63,10 @@ static bool exists(const char *name)
 }
 
 // Starts the program in the test's folder; its streams go to the files out and err there.
-static pid_t start(const char *arguments)
+static pid_t start_command(const char *name, const char *arguments)
 {
     char command[1024];
-    snprintf(command, sizeof command, "cd %s && exec %s run %s >out 2>err", folder, TD_PROGRAM, arguments);
+    snprintf(command, sizeof command, "cd %s && exec %s %s %s >out 2>err", folder, TD_PROGRAM, name, arguments);
     pid_t pid = fork();
     assert_true(pid >= 0);
     if (pid == 0)
@@ -81,6 +82,11 @@ static int finish(pid_t pid)
     int status = 0;
     assert_int_equal(waitpid(pid, &status, 0), pid);
     return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+static pid_t start(const char *arguments)
+{
+    return start_command("run", arguments);
 }
 
 static int run(const char *arguments)
@@ -344,6 +350,29 @@ static void test_killed_run_can_be_read(void **state)
     assert_int_equal(csv[strlen(csv) - 1], '\n');
     free(pvd);
     free(csv);
+}
+
+static void test_demo(void **state)
+{
+    (void)state;
+    char path[256];
+    snprintf(path, sizeof path, "%s/scenes", folder);
+    assert_int_equal(mkdir(path, 0777), 0);
+    assert_int_equal(finish(start_command("demo", "--scenes scenes")), 3);
+    assert_says("err", "beam.yaml");
+    write_text("scenes/beam.yaml", good_scene);
+    write_text("scenes/block.yaml", good_scene);
+    assert_int_equal(finish(start_command("demo", "--scenes scenes --quiet")), 0);
+    assert_says("out", "out/demo/beam.png");
+    assert_true(exists("out/demo/beam.png") && exists("out/demo/block.png"));
+    assert_true(exists("out/demo/beam/run.pvd") && exists("out/demo/block/beam_000012.vtu"));
+    assert_int_equal(finish(start_command("demo", "--scenes scenes --json --out other")), 0);
+    assert_true(json_number("largest_displacement") > 1e-3);
+    assert_true(exists("other/block.png"));
+    assert_int_equal(finish(start_command("demo", "extra")), 2);
+    // The shipped scenes are found and sound; running them takes longer than a test may.
+    assert_int_equal(finish(start_command("check", TD_SOURCE_DIR "/scenes/beam.yaml")), 0);
+    assert_int_equal(finish(start_command("check", TD_SOURCE_DIR "/scenes/block.yaml")), 0);
 }
 
 int main(void)

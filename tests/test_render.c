@@ -489,6 +489,13 @@ static void test_odd_input_is_drawn(void **state)
     field[1] = INFINITY;
     image = rendered(&s, 1, &mesh);
     td_image_free(&image);
+    const double odd[4][2] = {{0, 5e-324}, {1e16, 1e16 + 2}, {-0.7e308, 0.7e308}, {-1e-300, 1e-300}};
+    for (int i = 0; i < 4; i++)
+    {
+        memcpy(field, (double[]){odd[i][0], odd[i][1], odd[i][0], odd[i][1]}, sizeof field);
+        image = rendered(&s, 1, &mesh);
+        td_image_free(&image);
+    }
     mesh.field = NULL;
     s.view.elevation = 10;
     square(x, 0, 0, 0, 0, 0); // shrunk to a point
@@ -713,6 +720,13 @@ static void test_plot_input(void **state)
     series.n = 0;
     assert_ok(td_plot(&s, 1, &series, &image, &error), error);
     td_image_free(&image);
+    const double odd[4][2] = {{0, 5e-324}, {1e16, 1e16 + 2}, {-0.7e308, 0.7e308}, {-1e-300, 1e-300}};
+    for (int i = 0; i < 4; i++)
+    {
+        tdSeries strange = {.n = 2, .x = odd[i], .y = odd[3 - i], .marker = TD_MARKER_SQUARE};
+        assert_ok(td_plot(&s, 1, &strange, &image, &error), error);
+        td_image_free(&image);
+    }
     s.y_range[0] = 3;
     s.y_range[1] = 2;
     assert_int_equal(td_plot(&s, 1, &series, &image, &error), TD_ERROR_USAGE);

@@ -159,6 +159,9 @@ static tdStatus add_cell(objReader *r, tdCellType type, const int32_t *nodes)
 static bool is_concave(const objReader *r, int64_t count)
 {
     double sum[3] = {0}, least = 0;
+    for (int64_t k = 0; k < count; k++)
+        if (r->corners[k] >= r->mesh->n_nodes)
+            return false; // not yet defined
     for (int pass = 0; pass < 2; pass++)
         for (int64_t k = 1; k + 1 < count; k++)
         {
@@ -166,8 +169,6 @@ static bool is_concave(const objReader *r, int64_t count)
             double a[3], b[3];
             for (int d = 0; d < 3; d++)
             {
-                if (corner[d] >= r->mesh->n_nodes)
-                    return false; // not yet defined
                 a[d] = r->mesh->x[3 * (int64_t)corner[1] + d] - r->mesh->x[3 * (int64_t)corner[0] + d];
                 b[d] = r->mesh->x[3 * (int64_t)corner[2] + d] - r->mesh->x[3 * (int64_t)corner[0] + d];
             }

@@ -235,6 +235,8 @@ static tdStatus read_solid(stlReader *r)
 {
     size_t n = 0;
     const char *name = rest_of_line(r, &n);
+    if (memchr(name, '\0', n) != NULL)
+        return fail_text(r, "a name without zero bytes before this");
     if (!td_grow((void **)&r->solids, &r->solids_capacity, r->n_solids + 1, sizeof(stlSolid)))
         return td_fail_memory(r->error, r->name);
     stlSolid *solid = &r->solids[r->n_solids++];

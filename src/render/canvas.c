@@ -22,9 +22,10 @@ void td_canvas_close(tdCanvas *canvas)
     *canvas = (tdCanvas){0};
 }
 
+// A NaN gives lo, so that it never reaches a conversion to int.
 static double clamp(double v, double lo, double hi)
 {
-    return v < lo ? lo : v > hi ? hi : v;
+    return v > lo ? (v < hi ? v : hi) : lo;
 }
 
 typedef struct Box

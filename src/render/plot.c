@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "render/canvas.h"
+#include "render/plot_axis.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -13,33 +14,19 @@ tdPlotSettings td_default_plot(void)
     return (tdPlotSettings){.width = 1000, .height = 640, .x_range = {NAN, NAN}, .y_range = {NAN, NAN}};
 }
 
-// One direction of the plot: values lo to hi (their logarithms on a log axis) to pixels p0 to p1.
-typedef struct Axis
-{
-    bool log;
-    double lo, hi, p0, p1;
-} Axis;
-
 typedef struct Plot
 {
     const tdPlotSettings *settings;
     int n;
     const tdSeries *series;
     tdCanvas canvas;
-    Axis x, y;
+    tdAxis x, y;
     double size; // height of a capital
 } Plot;
 
 static bool is_bars(const Plot *p)
 {
     return p->settings->n_categories > 0;
-}
-
-static double place(const Axis *a, double v)
-{
-    double t = ((a->log ? log10(v) : v) - a->lo) / (a->hi - a->lo);
-    // Far outside is far enough: the clip hides it.
-    return a->p0 + (a->p1 - a->p0) * fmin(fmax(t, -50), 50);
 }
 
 // ---------------------------------------------------------------- colours
@@ -99,40 +86,6 @@ static tdStatus gather(int s, const char *axis, bool log_axis, int64_t n, const 
     return TD_OK;
 }
 
-static tdStatus set_axis(Axis *a, const char *name, const double given[2], double found[2], bool from_zero, bool tight,
-                         tdError *error)
-{
-    if (isnan(found[0]))
-        found[0] = found[1] = 1;
-    double lo = found[0], hi = found[1];
-    if (!a->log && lo > 0 && (from_zero || lo < 0.35 * hi))
-        lo = 0;
-    if (!a->log && hi < 0 && from_zero)
-        hi = 0;
-    if (a->log)
-    {
-        lo = log10(lo);
-        hi = log10(hi);
-    }
-    if (hi - lo <= 1e-12 * fmax(fabs(lo), fabs(hi)))
-    {
-        lo -= a->log ? 0.5 : lo != 0 ? 0.5 * fabs(lo) : 1;
-        hi += a->log ? 0.5 : hi != 0 ? 0.5 * fabs(hi) : 1;
-    }
-    double room = (tight ? 0.02 : 0.06) * (hi - lo);
-    a->lo = lo == 0 && !a->log ? 0 : lo - room;
-    a->hi = hi == 0 && !a->log ? 0 : hi + room;
-    if (!isnan(given[0]))
-        a->lo = a->log ? log10(given[0]) : given[0];
-    if (!isnan(given[1]))
-        a->hi = a->log ? log10(given[1]) : given[1];
-    if (!isfinite(a->lo) || !isfinite(a->hi) || !isfinite(a->hi - a->lo) || !(a->lo < a->hi))
-        return td_fail(error, TD_ERROR_USAGE,
-                       "the range of the %s axis, %g to %g, cannot be drawn; the first must be less%s", name, given[0],
-                       given[1], a->log ? " and both above 0" : "");
-    return TD_OK;
-}
-
 static tdStatus set_ranges(Plot *p, tdError *error)
 {
     const tdPlotSettings *s = p->settings;
@@ -159,68 +112,14 @@ static tdStatus set_ranges(Plot *p, tdError *error)
         p->x.hi = s->n_categories - 0.5;
     }
     else
-        TD_TRY(set_axis(&p->x, "x", s->x_range, x, false, true, error));
+        TD_TRY(td_axis_set(&p->x, "x", s->x_range, x, false, true, error));
     // Bars on a log axis start a little below the least, not at it.
     if (is_bars(p) && p->y.log && !isnan(y[0]))
         y[0] *= 0.5;
-    return set_axis(&p->y, "y", s->y_range, y, is_bars(p), false, error);
+    return td_axis_set(&p->y, "y", s->y_range, y, is_bars(p), false, error);
 }
 
 // ---------------------------------------------------------------- ticks
-
-typedef struct Tick
-{
-    double at; // value (its logarithm on a log axis)
-    bool labelled;
-} Tick;
-
-#define TICKS 256
-
-// Log axis: a mark at 1 to 9 of each decade, labels at decades, or at 1, 2, 5 when there are few.
-static int log_ticks(const Axis *a, Tick *ticks)
-{
-    int n = 0, decades = (int)(floor(a->hi) - ceil(a->lo)) + 1, skip = decades > 10 ? (decades + 7) / 8 : 1;
-    for (int d = (int)floor(a->lo); d <= (int)ceil(a->hi); d++)
-        for (int m = 1; m < 10 && n < TICKS; m++)
-        {
-            double at = d + log10(m);
-            if (at < a->lo - 1e-9 || at > a->hi + 1e-9 || (m > 1 && skip > 1) || (m == 1 && d % skip != 0))
-                continue;
-            ticks[n++] = (Tick){at, m == 1 || (decades < 2 && (m == 2 || m == 5))};
-        }
-    return n;
-}
-
-static int linear_ticks(const Axis *a, int wanted, double *step, Tick *ticks)
-{
-    int n = 0;
-    *step = td_nice_step(a->lo, a->hi, wanted);
-    double first = ceil((a->lo - 1e-9 * (a->hi - a->lo)) / *step);
-    for (; n < TICKS && (first + n) * *step <= a->hi + 1e-9 * (a->hi - a->lo); n++)
-        ticks[n] = (Tick){(first + n) * *step, true};
-    return n;
-}
-
-// Text of a tick. A power of ten outside 0.01 to 1000 is written with an exponent, left to `power`.
-static bool tick_text(const Axis *a, Tick t, double step, double factor, char *text, size_t size)
-{
-    if (!a->log)
-    {
-        td_tick_label(t.at / factor, step / factor, text, size);
-        return false;
-    }
-    int power = (int)lrint(floor(t.at + 1e-9));
-    if (a->lo < -3.01 || a->hi > 4.3)
-    {
-        if (fabs(t.at - power) < 1e-9)
-        {
-            snprintf(text, size, "%s%d", power < 0 ? "\xE2\x88\x92" : "", abs(power));
-            return true;
-        }
-    }
-    snprintf(text, size, "%.6g", pow(10, t.at));
-    return false;
-}
 
 static void draw_tick_text(Plot *p, double x, double y, double align, const char *text, bool power)
 {
@@ -243,20 +142,13 @@ static void draw_grid_line(Plot *p, bool vertical, double at, bool strong)
     td_canvas_line(&p->canvas, 2, vertical ? xs : ys, 1, ink);
 }
 
-// Common factor of a linear axis whose numbers would be long, and its name beside the label.
-static double axis_factor(const Axis *a)
-{
-    double size = fmax(fabs(a->lo), fabs(a->hi));
-    return a->log || (size < 1e5 && size >= 1e-2) ? 1 : pow(10, 3 * floor(log10(size) / 3));
-}
-
 static void draw_axis_ticks(Plot *p, bool vertical)
 {
-    const Axis *a = vertical ? &p->y : &p->x;
-    Tick ticks[TICKS];
-    double step = 1, factor = axis_factor(a);
+    const tdAxis *a = vertical ? &p->y : &p->x;
+    tdTick ticks[TD_TICKS];
+    double step = 1, factor = td_axis_factor(a);
     int wanted = (int)(fabs(a->p1 - a->p0) / (p->size * (vertical ? 4.5 : 8))) + 1;
-    int n = a->log ? log_ticks(a, ticks) : linear_ticks(a, wanted, &step, ticks);
+    int n = td_axis_ticks(a, wanted, &step, ticks);
     for (int i = 0; i < n; i++)
     {
         double at = a->p0 + (a->p1 - a->p0) * (ticks[i].at - a->lo) / (a->hi - a->lo);
@@ -264,7 +156,7 @@ static void draw_axis_ticks(Plot *p, bool vertical)
         draw_grid_line(p, !vertical, floor(at) + 0.5, ticks[i].labelled);
         if (!ticks[i].labelled)
             continue;
-        bool power = tick_text(a, ticks[i], step, factor, text, sizeof text);
+        bool power = td_axis_tick_text(a, ticks[i], step, factor, text, sizeof text);
         if (vertical)
             draw_tick_text(p, p->x.p0 - 0.7 * p->size, at + 0.42 * p->size, 1, text, power);
         else
@@ -272,28 +164,19 @@ static void draw_axis_ticks(Plot *p, bool vertical)
     }
 }
 
-static void label_with_factor(const Axis *a, const char *label, char *out, size_t size)
-{
-    double factor = axis_factor(a);
-    if (factor == 1)
-        snprintf(out, size, "%s", label != NULL ? label : "");
-    else
-        snprintf(out, size, "%s (\xC3\x97 1e%d)", label != NULL ? label : "", (int)lrint(log10(factor)));
-}
-
 // ---------------------------------------------------------------- frame
 
 static double y_label_room(const Plot *p)
 {
-    Tick ticks[TICKS];
-    double step = 1, widest = 0, factor = axis_factor(&p->y);
-    int n = p->y.log ? log_ticks(&p->y, ticks) : linear_ticks(&p->y, 6, &step, ticks);
+    tdTick ticks[TD_TICKS];
+    double step = 1, widest = 0, factor = td_axis_factor(&p->y);
+    int n = td_axis_ticks(&p->y, 6, &step, ticks);
     for (int i = 0; i < n; i++)
     {
         char text[48];
         if (!ticks[i].labelled)
             continue;
-        bool power = tick_text(&p->y, ticks[i], step, factor, text, sizeof text);
+        bool power = td_axis_tick_text(&p->y, ticks[i], step, factor, text, sizeof text);
         widest = fmax(widest, td_text_width(0.85 * p->size, text) * (power ? 0.7 : 1) + (power ? 2.2 * p->size : 0));
     }
     return widest;
@@ -313,10 +196,10 @@ static void draw_labels(Plot *p)
     const tdPlotSettings *s = p->settings;
     double middle_x = 0.5 * (p->x.p0 + p->x.p1), middle_y = 0.5 * (p->y.p0 + p->y.p1), size = p->size;
     char text[200];
-    label_with_factor(&p->x, s->x_label, text, sizeof text);
+    td_axis_label(&p->x, s->x_label, text, sizeof text);
     td_canvas_text(&p->canvas, middle_x, s->height - 1.5 * size, (tdTextStyle){.size = size, .align = 0.5}, text_ink(p),
                    text);
-    label_with_factor(&p->y, s->y_label, text, sizeof text);
+    td_axis_label(&p->y, s->y_label, text, sizeof text);
     td_canvas_text(&p->canvas, 2.2 * size, middle_y, (tdTextStyle){.size = size, .align = 0.5, .angle = 90},
                    text_ink(p), text);
     if (s->title == NULL)
@@ -371,7 +254,7 @@ static void draw_rimmed_marker(Plot *p, tdMarker marker, double x, double y, tdI
 
 static void draw_spread(Plot *p, double x, double low, double high, double half, tdInk ink)
 {
-    double a = place(&p->y, low), b = place(&p->y, high);
+    double a = td_axis_place(&p->y, low), b = td_axis_place(&p->y, high);
     double stem[] = {x, a, x, b}, foot[] = {x - half, a, x + half, a}, head[] = {x - half, b, x + half, b};
     td_canvas_line(&p->canvas, 2, stem, 1.3, ink);
     td_canvas_line(&p->canvas, 2, foot, 1.3, ink);
@@ -401,8 +284,8 @@ static void draw_curve(Plot *p, int i, double *xy)
             from = k + 1;
             continue;
         }
-        xy[2 * k] = place(&p->x, s->x[k]);
-        xy[2 * k + 1] = place(&p->y, s->y[k]);
+        xy[2 * k] = td_axis_place(&p->x, s->x[k]);
+        xy[2 * k + 1] = td_axis_place(&p->y, s->y[k]);
     }
     for (int64_t k = 0; k < s->n; k++)
     {
@@ -420,20 +303,20 @@ static void draw_bars(Plot *p, int i)
     const tdSeries *s = &p->series[i];
     tdInk ink = series_ink(p, i);
     double room = (p->x.p1 - p->x.p0) / p->settings->n_categories, width = 0.74 * room / p->n;
-    double zero = p->y.log ? p->y.p0 : place(&p->y, 0);
+    double zero = p->y.log ? p->y.p0 : td_axis_place(&p->y, 0);
     zero = fmin(fmax(zero, p->y.p1), p->y.p0);
     for (int64_t k = 0; k < s->n; k++)
     {
         if (isnan(s->y[k]))
             continue;
-        double left = place(&p->x, (double)k) - 0.37 * room + i * width, top = place(&p->y, s->y[k]);
+        double left = td_axis_place(&p->x, (double)k) - 0.37 * room + i * width, top = td_axis_place(&p->y, s->y[k]);
         td_canvas_rectangle(&p->canvas, left + 0.04 * width, fmin(top, zero), left + 0.96 * width, fmax(top, zero),
                             ink);
         double end = top;
         if (s->low != NULL && s->high != NULL && !isnan(s->low[k]) && !isnan(s->high[k]))
         {
             draw_spread(p, left + 0.5 * width, s->low[k], s->high[k], fmin(0.35 * p->size, 0.3 * width), text_ink(p));
-            end = fmin(top, place(&p->y, s->high[k]));
+            end = fmin(top, td_axis_place(&p->y, s->high[k]));
         }
         char text[32];
         bool whole = fabs(s->y[k]) >= 100 && fabs(s->y[k]) < 1e6;
@@ -452,8 +335,8 @@ static void draw_categories(Plot *p)
     {
         double size = 0.9 * p->size, wide = td_text_width(size, p->settings->categories[k]);
         size *= fmin(1, 0.95 * room / fmax(wide, 1));
-        td_canvas_text(&p->canvas, place(&p->x, k), p->y.p0 + 1.9 * p->size, (tdTextStyle){.size = size, .align = 0.5},
-                       text_ink(p), p->settings->categories[k]);
+        td_canvas_text(&p->canvas, td_axis_place(&p->x, k), p->y.p0 + 1.9 * p->size,
+                       (tdTextStyle){.size = size, .align = 0.5}, text_ink(p), p->settings->categories[k]);
     }
 }
 
@@ -469,12 +352,12 @@ static int covered(const Plot *p, double x0, double y0, double x1, double y1)
             const tdSeries *s = &p->series[i];
             if (isnan(s->y[k]) || isnan(s->x[k]))
                 continue;
-            double x = place(&p->x, s->x[k]), y = place(&p->y, s->y[k]), u = x, v = y;
+            double x = td_axis_place(&p->x, s->x[k]), y = td_axis_place(&p->y, s->y[k]), u = x, v = y;
             bool joined = k + 1 < s->n && s->line != TD_LINE_NONE && !isnan(s->x[k + 1] + s->y[k + 1]);
             if (joined)
             {
-                u = place(&p->x, s->x[k + 1]);
-                v = place(&p->y, s->y[k + 1]);
+                u = td_axis_place(&p->x, s->x[k + 1]);
+                v = td_axis_place(&p->y, s->y[k + 1]);
             }
             for (int t = 0; t < 8; t++)
             {

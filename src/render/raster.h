@@ -64,8 +64,9 @@ tdStatus td_occlusion(const tdFrame *frame, const tdCamera *camera, tdTasks *tas
 /// Shadow that falls on the ground: share of the light that is kept out, on a grid on the plane.
 typedef struct tdGround
 {
-    double height; ///< of the plane along world_up
-    double e1[3], e2[3], corner[2], step;
+    double height;  ///< of the plane along world_up
+    int up, e1, e2; ///< axes of the world: along world_up, and the two on the plane
+    double corner[2], cells_per_length;
     int n;        ///< grid points along a side
     float *shade; ///< n * n; free()
 } tdGround;

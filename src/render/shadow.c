@@ -120,8 +120,8 @@ tdStatus td_occlusion(const tdFrame *frame, const tdCamera *camera, tdTasks *tas
 
 // ---------------------------------------------------------------- ground
 
-#define LAMPS 64 // points of the lamp, cast in groups that run in parallel
-#define GROUP 8
+#define LAMPS 96 // points of the lamp, cast in groups that run in parallel
+#define GROUP 12
 #define LAMP  0.42 // radius of the lamp: slope of its outermost light against the middle's
 #define CELLS 384  // of the ground along a side
 
@@ -137,8 +137,8 @@ static void lamp_tilt(const tdCamera *camera, const tdGround *ground, double til
     for (int k = 0; k < 3; k++)
         key[k] = -0.42 * camera->right[k] + 0.60 * camera->up[k] + 0.55 * camera->back[k] + 0.9 * camera->world_up[k];
     double high = fmax(dot(key, camera->world_up), 0.5);
-    tilt[0] = -dot(key, ground->e1) / high;
-    tilt[1] = -dot(key, ground->e2) / high;
+    tilt[0] = -key[ground->e1] / high;
+    tilt[1] = -key[ground->e2] / high;
 }
 
 // Point i of a golden-angle spiral over the round lamp.
@@ -155,14 +155,12 @@ typedef struct Spot
     double x, y;
 } Spot;
 
-static Spot cast(const tdCamera *camera, const tdGround *ground, const double *x, const double slope[2])
+// Shadow of a point, in cells.
+static Spot cast(const tdGround *ground, const double *x, const double slope[2])
 {
-    double h = dot(x, camera->world_up) - ground->height;
-    Spot s = {dot(x, ground->e1) + slope[0] * h - ground->corner[0],
-              dot(x, ground->e2) + slope[1] * h - ground->corner[1]};
-    s.x /= ground->step;
-    s.y /= ground->step;
-    return s;
+    double h = x[ground->up] - ground->height, cells = ground->cells_per_length;
+    return (Spot){(x[ground->e1] + slope[0] * h - ground->corner[0]) * cells,
+                  (x[ground->e2] + slope[1] * h - ground->corner[1]) * cells};
 }
 
 static double side(Spot a, Spot b, double x, double y)
@@ -188,15 +186,15 @@ static void cast_tri(const Spot p[3], int n, uint8_t *hit)
 static void ground_extent(const tdCamera *camera, int n, const tdDrawMesh *meshes, tdGround *ground)
 {
     double lo[2] = {INFINITY, INFINITY}, hi[2] = {-INFINITY, -INFINITY};
-    ground->step = 1;
+    ground->cells_per_length = 1;
     double tilt[2];
     lamp_tilt(camera, ground, tilt);
     for (int m = 0; m < n; m++)
         for (int64_t t = 0; meshes[m].opacity >= 1 && t < 3 * meshes[m].n_tris; t++)
         {
             const double *x = meshes[m].x + 3 * (int64_t)meshes[m].tris[t];
-            Spot s = cast(camera, ground, x, tilt);
-            double spread = LAMP * (dot(x, camera->world_up) - ground->height);
+            Spot s = cast(ground, x, tilt);
+            double spread = LAMP * (x[ground->up] - ground->height);
             lo[0] = fmin(lo[0], s.x - spread);
             lo[1] = fmin(lo[1], s.y - spread);
             hi[0] = fmax(hi[0], s.x + spread);
@@ -205,9 +203,9 @@ static void ground_extent(const tdCamera *camera, int n, const tdDrawMesh *meshe
     // Four empty cells around, so that smoothing and interpolation end at zero.
     double size = fmax(fmax(hi[0] - lo[0], hi[1] - lo[1]), 1e-6 * camera->radius);
     ground->n = CELLS;
-    ground->step = size / (CELLS - 9);
+    ground->cells_per_length = (CELLS - 9) / size;
     for (int k = 0; k < 2; k++)
-        ground->corner[k] = lo[k] - 4 * ground->step;
+        ground->corner[k] = lo[k] - 4 / ground->cells_per_length;
 }
 
 static void smooth_shade(int n, const float *from, float *to)
@@ -246,7 +244,7 @@ static void cast_group(void *context, int g)
                 const int32_t *tri = c->meshes[m].tris + 3 * t;
                 Spot p[3];
                 for (int k = 0; k < 3; k++)
-                    p[k] = cast(c->camera, c->ground, c->meshes[m].x + 3 * (int64_t)tri[k], slope);
+                    p[k] = cast(c->ground, c->meshes[m].x + 3 * (int64_t)tri[k], slope);
                 cast_tri(p, c->ground->n, hit);
             }
         for (int k = 0; k < cells; k++)
@@ -287,7 +285,9 @@ tdStatus td_ground_shadow(const tdCamera *camera, int n, const tdDrawMesh *meshe
 {
     *ground = (tdGround){.height = INFINITY};
     int up = camera->world_up[0] > 0 ? 0 : camera->world_up[1] > 0 ? 1 : 2;
-    ground->e1[(up + 1) % 3] = ground->e2[(up + 2) % 3] = 1;
+    ground->up = up;
+    ground->e1 = (up + 1) % 3;
+    ground->e2 = (up + 2) % 3;
     bool any = false;
     for (int m = 0; m < n; m++)
         for (int64_t t = 0; meshes[m].opacity >= 1 && t < 3 * meshes[m].n_tris; t++, any = true)
@@ -300,8 +300,8 @@ tdStatus td_ground_shadow(const tdCamera *camera, int n, const tdDrawMesh *meshe
 
 double td_ground_shade(const tdGround *ground, const double x[3])
 {
-    double u = (dot(x, ground->e1) - ground->corner[0]) / ground->step;
-    double v = (dot(x, ground->e2) - ground->corner[1]) / ground->step;
+    double u = (x[ground->e1] - ground->corner[0]) * ground->cells_per_length;
+    double v = (x[ground->e2] - ground->corner[1]) * ground->cells_per_length;
     if (ground->shade == NULL || !(u >= 0 && v >= 0 && u < ground->n - 1 && v < ground->n - 1))
         return 0;
     int i = (int)u, j = (int)v;
