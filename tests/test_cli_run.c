@@ -62,11 +62,12 @@ static bool exists(const char *name)
     return access(path, F_OK) == 0;
 }
 
-// Starts the program in the test's folder; its streams go to the files out and err there.
+// Starts the program in the test's folder; its streams go to files there.
 static pid_t start_command(const char *name, const char *arguments)
 {
     char command[1024];
-    snprintf(command, sizeof command, "cd %s && exec %s %s %s >out 2>err", folder, TD_PROGRAM, name, arguments);
+    snprintf(command, sizeof command, "cd %s && exec %s %s %s >stdout.txt 2>stderr.txt", folder, TD_PROGRAM, name,
+             arguments);
     pid_t pid = fork();
     assert_true(pid >= 0);
     if (pid == 0)
@@ -105,7 +106,7 @@ static void assert_says(const char *stream, const char *words)
 // The text of a JSON value, up to the comma or brace behind it; enough for numbers and lists of them.
 static char *json_value(const char *key)
 {
-    char *text = read_text("out"), quoted[64];
+    char *text = read_text("stdout.txt"), quoted[64];
     snprintf(quoted, sizeof quoted, "\"%s\": ", key);
     const char *at = strstr(text, quoted);
     if (at == NULL)
@@ -147,14 +148,14 @@ static void test_table(void **state)
 {
     (void)state;
     assert_int_equal(run("good.yaml"), 0);
-    assert_says("out", "beam: 54 nodes, 120 elements");
-    assert_says("out", "tip ");
-    assert_says("out", "factorizations");
-    assert_says("err", "simulating: 12 of 12");
+    assert_says("stdout.txt", "beam: 54 nodes, 120 elements");
+    assert_says("stdout.txt", "tip ");
+    assert_says("stdout.txt", "factorizations");
+    assert_says("stderr.txt", "simulating: 12 of 12");
     // Without --out nothing is written.
     assert_false(exists("run.pvd") || exists("checkpoint.h5") || exists("probes.csv"));
     assert_int_equal(run("good.yaml --quiet"), 0);
-    char *text = read_text("err");
+    char *text = read_text("stderr.txt");
     assert_string_equal(text, "");
     free(text);
 }
@@ -173,7 +174,7 @@ static void test_json(void **state)
     assert_near(json_number("time"), 0.12, 1e-15);
     assert_true(json_number("peak_rss") > 1e6);
     assert_true(json_number("residual") < 1e-6);
-    char *tip = json_value("tip"), *text = read_text("out");
+    char *tip = json_value("tip"), *text = read_text("stdout.txt");
     double x = 0, y = 0, z = 0;
     assert_int_equal(sscanf(tip, "[%lf, %lf, %lf", &x, &y, &z), 3);
     assert_true(z < 0.01 && z > -0.1);
@@ -216,31 +217,31 @@ static void test_bad_options(void **state)
         int code = run(bad[i]);
         if (code != 2)
             fail_msg("'run %s' ends with %d", bad[i], code);
-        char *out = read_text("out"), *err = read_text("err");
+        char *out = read_text("stdout.txt"), *err = read_text("stderr.txt");
         assert_string_equal(out, "");
         assert_true(strlen(err) > 10);
         free(out);
         free(err);
     }
     assert_int_equal(run("good.yaml --step 3"), 2);
-    assert_says("err", "--steps");
+    assert_says("stderr.txt", "--steps");
     assert_int_equal(run("--help"), 0);
-    assert_says("out", "--resume");
+    assert_says("stdout.txt", "--resume");
 }
 
 static void test_bad_input(void **state)
 {
     (void)state;
     assert_int_equal(run("missing.yaml"), 3);
-    assert_says("err", "missing.yaml");
+    assert_says("stderr.txt", "missing.yaml");
     write_text("bad.yaml", "tendril: 1\ntime_stop: 3\n");
     assert_int_equal(run("bad.yaml"), 3);
-    assert_says("err", "bad.yaml:2");
+    assert_says("stderr.txt", "bad.yaml:2");
     assert_int_equal(run("good.yaml --resume good.yaml"), 3);
-    assert_says("err", "not a checkpoint");
+    assert_says("stderr.txt", "not a checkpoint");
     assert_int_equal(run("good.yaml --out good.yaml"), 3);
     assert_int_equal(run("good.yaml --checkpoint nowhere/state.h5"), 3);
-    assert_says("err", "nowhere/state.h5");
+    assert_says("stderr.txt", "nowhere/state.h5");
 }
 
 static void test_resume_equals_a_straight_run(void **state)
@@ -267,7 +268,7 @@ static void test_resume_equals_a_straight_run(void **state)
     // Nothing left to do is no error.
     assert_int_equal(run("good.yaml --json --resume parts.h5"), 0);
     assert_near(json_number("steps"), 0, 0);
-    assert_says("err", "nothing left");
+    assert_says("stderr.txt", "nothing left");
 }
 
 static void test_frames(void **state)
@@ -289,7 +290,7 @@ static void test_failure(void **state)
 {
     (void)state;
     assert_int_equal(run("failing.yaml --json --out failing"), 4);
-    assert_says("err", "failed");
+    assert_says("stderr.txt", "failed");
     char *status = json_value("status");
     assert_string_equal(status, "\"failed\"");
     free(status);
@@ -359,11 +360,11 @@ static void test_demo(void **state)
     snprintf(path, sizeof path, "%s/scenes", folder);
     assert_int_equal(mkdir(path, 0777), 0);
     assert_int_equal(finish(start_command("demo", "--scenes scenes")), 3);
-    assert_says("err", "beam.yaml");
+    assert_says("stderr.txt", "beam.yaml");
     write_text("scenes/beam.yaml", good_scene);
     write_text("scenes/block.yaml", good_scene);
     assert_int_equal(finish(start_command("demo", "--scenes scenes --quiet")), 0);
-    assert_says("out", "out/demo/beam.png");
+    assert_says("stdout.txt", "out/demo/beam.png");
     assert_true(exists("out/demo/beam.png") && exists("out/demo/block.png"));
     assert_true(exists("out/demo/beam/run.pvd") && exists("out/demo/block/beam_000012.vtu"));
     assert_int_equal(finish(start_command("demo", "--scenes scenes --json --out other")), 0);
@@ -383,6 +384,7 @@ int main(void)
         cmocka_unit_test(test_bad_input),   cmocka_unit_test(test_resume_equals_a_straight_run),
         cmocka_unit_test(test_frames),      cmocka_unit_test(test_failure),
         cmocka_unit_test(test_interrupted), cmocka_unit_test(test_killed_run_can_be_read),
+        cmocka_unit_test(test_demo),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }
