@@ -263,46 +263,62 @@ static double line_strength(const Raster *r, const Tri *t, double area)
     return clamp01(area / (longest * pixel) / (7 * r->settings->line_width));
 }
 
-// Colour of a triangle at a point of the screen (samples * GRID).
-static Look shade(const Raster *r, const Tri *t, double x, double y, double *key, double n[3])
+// Where a point of the screen (samples * GRID) is on a triangle.
+typedef struct Spot
 {
-    double w[3], b[3], area = 0, sum = 0;
+    double w[3], area; // edge functions on the screen, and their sum
+    double share[3];   // of the corners, in space
+    double key;        // depth
+    double normal[3];
+} Spot;
+
+static Spot spot_at(const Tri *t, double x, double y)
+{
+    Spot p = {0};
+    double sum = 0;
     for (int c = 0; c < 3; c++)
     {
         int i = (c + 1) % 3, j = (c + 2) % 3;
-        w[c] = ((double)t->x[j] - t->x[i]) * (y - t->y[i]) - ((double)t->y[j] - t->y[i]) * (x - t->x[i]);
-        w[c] = fmax(w[c], 0);
-        area += w[c];
+        p.w[c] = fmax(((double)t->x[j] - t->x[i]) * (y - t->y[i]) - ((double)t->y[j] - t->y[i]) * (x - t->x[i]), 0);
+        p.area += p.w[c];
+        p.share[c] = p.w[c] * t->inverse_w[c];
+        sum += p.share[c];
     }
-    *key = 0;
     for (int c = 0; c < 3; c++)
     {
-        *key += w[c] / area * t->key[c];
-        b[c] = w[c] * t->inverse_w[c];
-        sum += b[c];
+        p.key += p.w[c] / p.area * t->key[c];
+        p.share[c] /= sum;
     }
-    for (int c = 0; c < 3; c++)
-        b[c] /= sum;
     for (int k = 0; k < 3; k++)
-        n[k] = b[0] * t->normal[k] + b[1] * t->normal[3 + k] + b[2] * t->normal[6 + k];
-    double length = sqrt(dot(n, n));
+        p.normal[k] = p.share[0] * t->normal[k] + p.share[1] * t->normal[3 + k] + p.share[2] * t->normal[6 + k];
+    double length = sqrt(dot(p.normal, p.normal));
     for (int k = 0; k < 3; k++)
-        n[k] = length > 0 ? n[k] / length : k == 2;
+        p.normal[k] = length > 0 ? p.normal[k] / length : k == 2;
+    return p;
+}
 
-    Look look = {.alpha = 1};
-    double base[3];
-    base_colour(r, t, b, base);
-    light(r, n, base, look.rgb);
-    const tdDrawMesh *mesh = &r->meshes[t->mesh];
-    double line = 0;
+// How much of a spot lines cover: of the mesh and, stronger, sharp ones.
+static double line_at(const Raster *r, const Tri *t, const Spot *p, double x, double y)
+{
+    double line = 0, width = r->settings->line_width;
     if (t->lines & TD_LINE_ALL)
-        line = 0.62 * line_strength(r, t, area) * line_cover(r, t, t->lines, w, r->settings->line_width);
+        line = 0.62 * line_strength(r, t, p->area) * line_cover(r, t, t->lines, p->w, width);
     if (t->lines & (TD_LINE_SHARP | TD_LINE_CORNER))
     {
-        double width = 1.4 * r->settings->line_width;
-        line = fmax(line, 0.85 * line_cover(r, t, t->lines >> TD_LINE_SHIFT, w, width));
-        line = fmax(line, 0.85 * corner_cover(r, t, x, y, width));
+        line = fmax(line, 0.85 * line_cover(r, t, t->lines >> TD_LINE_SHIFT, p->w, 1.4 * width));
+        line = fmax(line, 0.85 * corner_cover(r, t, x, y, 1.4 * width));
     }
+    return line;
+}
+
+static Look shade(const Raster *r, const Tri *t, const Spot *p, double x, double y)
+{
+    Look look = {.alpha = 1};
+    double base[3];
+    base_colour(r, t, p->share, base);
+    light(r, p->normal, base, look.rgb);
+    const tdDrawMesh *mesh = &r->meshes[t->mesh];
+    double line = line_at(r, t, p, x, y);
     // Lines of a ghost keep its colour: darker than it before a light background, brighter before a dark one.
     double ink = 0.03;
     if (t->plain && mesh->opacity < 1)
@@ -312,7 +328,7 @@ static Look shade(const Raster *r, const Tri *t, double x, double y, double *key
     if (mesh->opacity < 1)
     {
         // Like glass, a translucent body is denser where it is seen at a slant.
-        double slant = 1 - clamp01(n[2]);
+        double slant = 1 - clamp01(p->normal[2]);
         look.alpha = fmax(clamp01(mesh->opacity * (1 + 2 * slant * slant)), 0.85 * line);
     }
     return look;
@@ -419,17 +435,19 @@ static void resolve(const Raster *r, const Band *band, int px, int py, bool laye
     int most = 0;
     for (int k = 0; k < n; k++)
     {
-        double key, normal[3], share = (double)count[k] / (s * s);
-        Look look = shade(r, &r->tris[ids[k] - 1], at[k][0] / count[k], at[k][1] / count[k], &key, normal);
+        const Tri *t = &r->tris[ids[k] - 1];
+        double share = (double)count[k] / (s * s), x = at[k][0] / count[k], y = at[k][1] / count[k];
+        Spot spot = spot_at(t, x, y);
+        Look look = shade(r, t, &spot, x, y);
         for (int c = 0; c < 3; c++)
             sum[c] += share * look.alpha * look.rgb[c];
         sum[3] += share * look.alpha;
         if (layer || count[k] <= most)
             continue;
         most = count[k];
-        frame->depth[pixel] = (float)td_camera_depth(r->camera, key);
+        frame->depth[pixel] = (float)td_camera_depth(r->camera, spot.key);
         for (int c = 0; c < 3; c++)
-            frame->normal[3 * pixel + (size_t)c] = (float)normal[c];
+            frame->normal[3 * pixel + (size_t)c] = (float)spot.normal[c];
     }
     float *out = (layer ? frame->layer : frame->surface) + 4 * pixel;
     for (int c = 0; c < 4; c++)
