@@ -16,8 +16,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-extern char **environ;
-
 // More than this says nothing new: the first errors are the ones that matter.
 #define MOST_OUTPUT ((int64_t)4 << 20)
 
