@@ -325,12 +325,11 @@ static tdStatus mesh_surface(meshJob *job, tdError *error)
         say("the surface cannot be meshed anew, so its own triangles are kept as the boundary (%s)", why.message);
     }
     tdStatus status = fill_and_check(job, &job->surface, &job->shells, error);
-    if (status != TD_OK)
-        return td_fail_at(
-            error, status, job->input, 0, NULL,
-            "%s; the surface may cut itself: look at that place, or repair it in the program that made it",
-            error->message);
-    return TD_OK;
+    if (status == TD_ERROR_INPUT && !job->work.hopeless)
+        return td_fail_at(error, status, job->input, 0, NULL,
+                          "%s; the surface may cut itself: look there, or repair it in the program that made it",
+                          error->message);
+    return status;
 }
 
 // ---------------------------------------------------------------- the result
