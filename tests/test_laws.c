@@ -89,13 +89,13 @@ static const double modulus = 450e3;
 static void test_derivatives(void **state)
 {
     (void)state;
-    for (int kind = 0; kind < TD_LAWS; kind++)
+    for (int kind = 0; kind <= TD_LAW_NEO_HOOKEAN; kind++)
         for (int isa = 0; isa <= (int)td_isa_pick(false); isa++)
             for (int trial = 0; trial < 60; trial++)
             {
                 const tdLaw *law = td_law(kind);
                 double parameters[TD_LAW_PARAMETERS] = {0}, F[9], R[9];
-                law->parameters(&rubber, parameters);
+                assert_int_equal(law->parameters(&rubber, NULL, parameters, NULL), TD_OK);
                 random_gradient(0.3, 2.0, F);
                 random_rotation(R);
                 point at = evaluate(law, isa, parameters, F, R);
@@ -125,11 +125,11 @@ static void test_rest_is_stress_free_with_the_given_moduli(void **state)
     (void)state;
     double I[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
     double mu = 450e3 / (2 * 1.45), lambda = 450e3 * 0.45 / (1.45 * 0.1);
-    for (int kind = 0; kind < TD_LAWS; kind++)
+    for (int kind = 0; kind <= TD_LAW_NEO_HOOKEAN; kind++)
     {
         const tdLaw *law = td_law(kind);
         double parameters[TD_LAW_PARAMETERS] = {0};
-        law->parameters(&rubber, parameters);
+        assert_int_equal(law->parameters(&rubber, NULL, parameters, NULL), TD_OK);
         point at = evaluate(law, TD_ISA_PORTABLE, parameters, I, I);
         assert_near(at.psi, 0, 1e-9);
         for (int i = 0; i < 9; i++)
@@ -148,13 +148,13 @@ static void test_rest_is_stress_free_with_the_given_moduli(void **state)
 static void test_objectivity(void **state)
 {
     (void)state;
-    for (int kind = 0; kind < TD_LAWS; kind++)
+    for (int kind = 0; kind <= TD_LAW_NEO_HOOKEAN; kind++)
     {
         const tdLaw *law = td_law(kind);
         if (kind == TD_LAW_LINEAR || kind == TD_LAW_COROTATIONAL_LAGGED)
             continue; // by construction not objective
         double parameters[TD_LAW_PARAMETERS] = {0};
-        law->parameters(&rubber, parameters);
+        assert_int_equal(law->parameters(&rubber, NULL, parameters, NULL), TD_OK);
         for (int trial = 0; trial < 200; trial++)
         {
             double F[9], Q[9], QF[9], QP[9];
@@ -242,12 +242,12 @@ static void test_instruction_sets_agree(void **state)
     (void)state;
     if (td_isa_pick(false) == TD_ISA_PORTABLE)
         skip();
-    for (int kind = 0; kind < TD_LAWS; kind++)
+    for (int kind = 0; kind <= TD_LAW_NEO_HOOKEAN; kind++)
         for (int trial = 0; trial < 500; trial++)
         {
             const tdLaw *law = td_law(kind);
             double parameters[TD_LAW_PARAMETERS] = {0}, F[9], R[9];
-            law->parameters(&rubber, parameters);
+            assert_int_equal(law->parameters(&rubber, NULL, parameters, NULL), TD_OK);
             random_gradient(0.3, 2.0, F);
             random_rotation(R);
             point a = evaluate(law, TD_ISA_PORTABLE, parameters, F, R);
@@ -270,7 +270,7 @@ static void test_projection(void **state)
     (void)state;
     const tdLaw *law = td_law(TD_LAW_STVK);
     double parameters[TD_LAW_PARAMETERS] = {0};
-    law->parameters(&rubber, parameters);
+    assert_int_equal(law->parameters(&rubber, NULL, parameters, NULL), TD_OK);
     int changed = 0;
     for (int trial = 0; trial < 200; trial++)
     {

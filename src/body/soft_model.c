@@ -272,7 +272,7 @@ tdStatus td_soft_build(tdArena *arena, tdSoft *soft, const tdSceneBody *body, co
     TD_TRY(list_node_elements(arena, soft, error));
     TD_TRY(build_mass(arena, soft, body, error));
     soft->law = td_law(body->material.law);
-    soft->law->parameters(&body->material, soft->parameters);
+    TD_TRY(soft->law->parameters(&body->material, file, soft->parameters, error));
     soft->alpha = body->damping_mass;
     soft->beta = body->damping_stiffness;
     return td_linear_model_create(arena, &soft->pattern, soft->held, &soft->linear, error);

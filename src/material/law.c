@@ -30,29 +30,59 @@ DECLARE(td_law_stvk)
 DECLARE(td_law_neo_hookean)
 
 // mu and lambda, the Lame constants.
-static void lame_parameters(const tdSceneMaterial *material, double *parameters)
+static tdStatus lame_parameters(const tdSceneMaterial *material, const char *file, double *parameters, tdError *error)
 {
+    (void)file;
+    (void)error;
     double young = material->young, poisson = material->poisson;
     parameters[0] = young / (2 * (1 + poisson));
     parameters[1] = young * poisson / ((1 + poisson) * (1 - 2 * poisson));
+    return TD_OK;
 }
 
 // mu and kappa, the moduli of shear and volume.
-static void shear_bulk_parameters(const tdSceneMaterial *material, double *parameters)
+static tdStatus shear_bulk_parameters(const tdSceneMaterial *material, const char *file, double *parameters,
+                                      tdError *error)
 {
+    (void)file;
+    (void)error;
     parameters[0] = material->young / (2 * (1 + material->poisson));
     parameters[1] = material->young / (3 * (1 - 2 * material->poisson));
+    return TD_OK;
 }
 
 static const tdLaw laws[TD_LAWS] = {
-    [TD_LAW_LINEAR] = {"linear", TD_ROTATION_NONE, true, true, lame_parameters, KERNELS(td_law_linear)},
-    [TD_LAW_COROTATIONAL] = {"corotational", TD_ROTATION_CURRENT, false, false, lame_parameters,
-                             KERNELS(td_law_corotational)},
-    [TD_LAW_COROTATIONAL_LAGGED] = {"corotational_lagged", TD_ROTATION_LAGGED, true, false, lame_parameters,
-                                    KERNELS(td_law_corotational_lagged)},
-    [TD_LAW_STVK] = {"stvk", TD_ROTATION_NONE, false, false, lame_parameters, KERNELS(td_law_stvk)},
-    [TD_LAW_NEO_HOOKEAN] = {"neo_hookean", TD_ROTATION_NONE, false, false, shear_bulk_parameters,
-                            KERNELS(td_law_neo_hookean)},
+    [TD_LAW_LINEAR] =
+        {"linear", TD_ROTATION_NONE, true, true, false, lame_parameters, KERNELS(td_law_linear), {NULL, NULL}, false},
+    [TD_LAW_COROTATIONAL] = {"corotational",
+                             TD_ROTATION_CURRENT,
+                             false,
+                             false,
+                             false,
+                             lame_parameters,
+                             KERNELS(td_law_corotational),
+                             {NULL, NULL},
+                             false},
+    [TD_LAW_COROTATIONAL_LAGGED] = {"corotational_lagged",
+                                    TD_ROTATION_LAGGED,
+                                    true,
+                                    false,
+                                    false,
+                                    lame_parameters,
+                                    KERNELS(td_law_corotational_lagged),
+                                    {NULL, NULL},
+                                    false},
+    [TD_LAW_STVK] =
+        {"stvk", TD_ROTATION_NONE, false, false, false, lame_parameters, KERNELS(td_law_stvk), {NULL, NULL}, false},
+    [TD_LAW_NEO_HOOKEAN] = {"neo_hookean",
+                            TD_ROTATION_NONE,
+                            false,
+                            false,
+                            true,
+                            shear_bulk_parameters,
+                            KERNELS(td_law_neo_hookean),
+                            {NULL, NULL},
+                            false},
 };
 
 const tdLaw *td_law(tdLawKind kind)

@@ -7,26 +7,53 @@
 //
 // Arrays are structures of arrays: component c of lane l is at [4 c + l]; F is row-major, F[3 i + J].
 // A law is a row in the table of law.c and one file *_kernel.c, compiled for each instruction set.
+//
+// Hyperelastic laws have the form psi = W(F) + U(J) with W free of volume change (a function of the
+// invariants of J^(-2/3) C), and exist twice: in closed form in F, and by MJED (S3 section III-B),
+// psi = sum f_k(J) g_k(I1, I2), where only ten numbers a point are the law's own and the rest is shared by
+// all laws (see tdMjedKernel). Below J = TD_COMPRESSION every f_k(J) and U(J) goes on as its second-order
+// Taylor polynomial there, so that flat and inverted elements stay finite with continuous tangents.
 #pragma once
 #include "base/isa.h"
 #include "scene/scene.h"
 
-#define TD_LAW_PARAMETERS 8
-#define TD_TANGENT        45 // entries of a packed symmetric 9 x 9 matrix
+#define TD_LAW_PARAMETERS 40
+#define TD_COMPRESSION    0.1 // J below which a hyperelastic law is extended
+#define TD_TANGENT        45  // entries of a packed symmetric 9 x 9 matrix
 
 /// Place of D(i, j), i >= j, in the packed triangle.
 #define TD_PACKED(i, j) ((i) * ((i) + 1) / 2 + (j))
 
-/// R is the rotation of each point (NULL unless the law asks for it). D may be NULL. A point that the
-/// law cannot evaluate (J <= 0 for neo-Hookean) gets psi = NaN.
+/// Parameters of a hyperelastic law: the first two are common, its own follow (documented in its file and
+/// listed by `names`).
+enum
+{
+    TD_PARAMETER_KAPPA,      // bulk modulus [Pa]; 0 leaves the change of volume to the element
+    TD_PARAMETER_VOLUMETRIC, // a tdVolumetric
+    TD_PARAMETER_OWN
+};
+
+/// R is the rotation (or, for TD_ROTATION_FIBRE, the constant fibre frame) of each point, NULL unless the law
+/// asks for one. D may be NULL. Nothing but NaN or infinity in F makes a result that is not finite.
 typedef void (*tdLawKernel)(const double *parameters, const double *F, const double *R, double *psi, double *P,
                             double *D);
+
+/// By invariants of C, I1 = tr C and I2 = (I1^2 - tr C^2)/2, and J = det F, each four lanes:
+/// W[0..8] = psi_1, psi_2, psi_J, psi_11, psi_12, psi_22, psi_1J, psi_2J, psi_JJ, each four lanes.
+/// Second derivatives are written only when `second`.
+typedef void (*tdMjedKernel)(const double *parameters, const double *I1, const double *I2, const double *J, double *psi,
+                             double *W, bool second);
+
+/// U(J), U', U'' of the volumetric energy with its extension; for formulations that average J.
+typedef void (*tdVolumetricFn)(const double *parameters, double J, double *U, double *dU, double *ddU);
+void td_volumetric(const double *parameters, double J, double *U, double *dU, double *ddU);
 
 typedef enum tdRotationUse
 {
     TD_ROTATION_NONE,
     TD_ROTATION_CURRENT, // polar rotation of F itself
-    TD_ROTATION_LAGGED   // polar rotation at the start of the step (S5 section V-B)
+    TD_ROTATION_LAGGED,  // polar rotation at the start of the step (S5 section V-B)
+    TD_ROTATION_FIBRE    // constant frame of the fibres, rows f, s, n
 } tdRotationUse;
 
 typedef struct tdLaw
@@ -35,9 +62,16 @@ typedef struct tdLaw
     tdRotationUse rotation;
     bool semidefinite; ///< D is positive semi-definite for every F
     bool constant;     ///< D does not depend on F
-    void (*parameters)(const tdSceneMaterial *material, double *parameters);
-    tdLawKernel kernel[TD_ISAS];
+    bool split;        ///< psi = W(F) + U(J): mean dilatation and Prony series may be used
+    /// From what the scene gives. Bad values are refused with the reason, naming scene file and line.
+    tdStatus (*parameters)(const tdSceneMaterial *material, const char *file, double *parameters, tdError *error);
+    tdLawKernel kernel[TD_ISAS]; ///< closed form in F
+    tdMjedKernel mjed[TD_ISAS];  ///< by invariants; NULL where the law has none (Ogden, Costa, quadratic laws)
+    bool prefer_mjed;            ///< the faster of the two, as measured by `tendril bench laws`
 } tdLaw;
+
+/// Young's modulus and Poisson's ratio at small strain of compiled parameters.
+void td_law_engineering(const tdLaw *law, const double *parameters, double *young, double *poisson);
 
 const tdLaw *td_law(tdLawKind kind);
 

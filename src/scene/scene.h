@@ -69,16 +69,59 @@ typedef enum tdLawKind
     TD_LAW_COROTATIONAL_LAGGED,
     TD_LAW_STVK,
     TD_LAW_NEO_HOOKEAN,
+    TD_LAW_MOONEY_RIVLIN,
+    TD_LAW_OGDEN,
+    TD_LAW_ARRUDA_BOYCE,
+    TD_LAW_VERONDA_WESTMANN,
+    TD_LAW_COSTA,
     TD_LAWS
 } tdLawKind;
 
+/// Energy of a change of volume, for the laws that split it off.
+typedef enum tdVolumetric
+{
+    TD_VOLUMETRIC_SQUARE, // kappa/2 (J - 1)^2
+    TD_VOLUMETRIC_LOG,    // kappa/2 ln(J)^2
+    TD_VOLUMETRIC_MIXED   // kappa/2 ((J^2 - 1)/2 - ln J)
+} tdVolumetric;
+
+#define TD_LAW_VALUES  16 // parameters a law may have of its own
+#define TD_OGDEN_TERMS 6
+#define TD_PRONY_TERMS 8
+
+/// A law with its parameters: either engineering constants, or the law's own (see material/law.h for their
+/// order in `value`). What was not given is NAN.
 typedef struct tdSceneMaterial
 {
     int line;
+    const char *group; ///< elements it is for; NULL: all that no other material names
     tdLawKind law;
-    double young, poisson;      ///< always filled (converted when lambda, mu were given)
+    double young, poisson;
+    double bulk; ///< kappa [Pa] beside a law's own parameters
+    tdVolumetric volumetric;
+    double value[TD_LAW_VALUES];
+    int n_terms; ///< Ogden
+    int n_prony;
+    double prony_g[TD_PRONY_TERMS], prony_tau[TD_PRONY_TERMS]; ///< relative moduli, relaxation times [s]
+    bool has_fibre;
+    double fibre[9];            ///< rows: fibre, sheet and normal direction in the placed body, orthonormal
+    double thickness;           ///< membranes [m]; 0: volume elements
     double density, total_mass; ///< one is given, the other 0
 } tdSceneMaterial;
+
+/// Bodies of triangles in the plane z = 0: their z coordinates are held.
+typedef enum tdPlane
+{
+    TD_PLANE_NONE,
+    TD_PLANE_STRAIN,
+    TD_PLANE_STRESS
+} tdPlane;
+
+typedef enum tdFormulation
+{
+    TD_FORMULATION_STANDARD,
+    TD_FORMULATION_MEAN_DILATATION // one volume change an element: does not lock near incompressibility
+} tdFormulation;
 
 typedef struct tdSceneBody
 {
@@ -87,10 +130,14 @@ typedef struct tdSceneBody
     const char *mesh; ///< path as resolved against the scene's folder; NULL when `box` is used
     int mesh_line;
     tdSceneBox box;
-    double scale;        ///< of the mesh's numbers, already times the scene's length unit
-    double rotation[9];  ///< row-major; applied after the scale
-    double translate[3]; ///< applied last
-    tdSceneMaterial material;
+    double scale;             ///< of the mesh's numbers, already times the scene's length unit
+    double rotation[9];       ///< row-major; applied after the scale
+    double translate[3];      ///< applied last
+    tdSceneMaterial material; ///< of all elements that no entry of `materials` names
+    int n_materials;
+    tdSceneMaterial *materials; ///< by group: parts of another material, and membranes (thickness > 0)
+    tdPlane plane;
+    tdFormulation formulation;
     bool consistent_mass;
     double damping_mass, damping_stiffness; ///< Rayleigh alpha [1/s], beta [s]
     double velocity[3];                     ///< at the start
