@@ -282,6 +282,12 @@ static tdStatus fail_indefinite(const tdModel *model, const tdBody *body, tdStat
                    "body '%s': the matrix of the step is not positive definite; use a smaller time_step", body->name);
 }
 
+// Explicit with a lumped mass: A is diagonal and never built.
+static bool is_diagonal(const tdScheme *scheme, const tdSoft *soft)
+{
+    return scheme->ce == 0 && (scheme->de == 0 || soft->beta == 0) && !soft->consistent;
+}
+
 // The matrix, then dv = -A^-1 (m + s K held), once more with projected tangents if A is not definite.
 static tdStatus free_motion(const tdModel *model, const tdBody *body, tdState *state)
 {
@@ -292,9 +298,8 @@ static tdStatus free_motion(const tdModel *model, const tdBody *body, tdState *s
     double *rhs = state->work + first, *dv = state->dv + first;
     const double *m = state->m + first, *held = state->held + first;
 
-    if (scheme->ce == 0 && (scheme->de == 0 || soft->beta == 0) && !soft->consistent)
+    if (is_diagonal(scheme, soft))
     {
-        // Explicit with a lumped mass: A is diagonal.
         double factor = scheme->mass + scheme->s * scheme->de * soft->alpha;
         for (int64_t i = 0; i < n; i++)
             dv[i] = soft->held[i] ? 0 : -m[i] / (factor * soft->node_mass[i / 3]);
@@ -347,8 +352,8 @@ static void balance(const tdModel *model, const tdBody *body, tdState *state)
     double *m = state->m + body->first, *work = state->work + body->first;
     if (soft->n_held == 0)
         return;
-    if (scheme->ce == 0 && !soft->consistent)
-        return; // A is diagonal: nothing reaches the held coordinates
+    if (is_diagonal(scheme, soft))
+        return; // nothing reaches the held coordinates
     td_block_multiply(state->tasks, &soft->pattern, mine->A, state->dv + body->first, m, true);
     td_block_multiply(state->tasks, &soft->pattern, mine->K, state->held + body->first, work, false);
     for (int64_t i = 0; i < body->count; i++)
