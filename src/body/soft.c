@@ -465,8 +465,17 @@ static void balance(const tdModel *model, const tdBody *body, tdState *state)
 
 static tdStatus apply_inverse(const tdModel *model, const tdBody *body, tdState *state, const double *b, double *x)
 {
+    const tdSoft *soft = soft_of(body);
     tdSoftState *mine = mine_of(body, state);
     const tdSceneSettings *settings = &model->scene.settings;
+    const tdScheme *scheme = &model->scheme;
+    if (is_diagonal(scheme, soft))
+    {
+        double factor = scheme->mass + scheme->s * scheme->de * soft->alpha;
+        for (int64_t i = 0; i < body->count; i++)
+            x[i] = soft->held[i] ? 0 : b[i] / (factor * soft->node_mass[i / 3]);
+        return TD_OK;
+    }
     tdLinearResult result;
     memset(x, 0, (size_t)body->count * sizeof *x);
     tdLinearTask task = {.kind = settings->solver,
@@ -475,7 +484,12 @@ static tdStatus apply_inverse(const tdModel *model, const tdBody *body, tdState 
                          .same = mine->same,
                          .b = b,
                          .x = x};
-    return td_linear_solve(mine->linear, state->tasks, &task, &result, &state->report.error);
+    TD_TRY(td_linear_solve(mine->linear, state->tasks, &task, &result, &state->report.error));
+    if (result.indefinite)
+        return fail_indefinite(model, body, state);
+    if (result.refreshed)
+        remember_factor(model, body, state);
+    return TD_OK;
 }
 
 // M a = -m / s on the free coordinates; consistent mass by conjugate gradients with its diagonal, whose
