@@ -118,7 +118,7 @@ static tdStatus forces(const tdModel *model, tdState *state, bool tangent)
 {
     state->scale = 0;
     state->bad_element = -1;
-    state->report.inverted_elements = state->report.projected_elements = 0;
+    state->report.inverted_elements = 0;
     for (int b = 0; b < model->n_bodies; b++)
         TD_TRY(model->bodies[b].ops->forces(model, &model->bodies[b], state, tangent));
     return TD_OK;

@@ -229,9 +229,11 @@ static void sum_chunks(const tdSoft *soft, const tdBody *body, const tdSoftState
             state->bad_body = body->index;
         }
     }
-    state->report.inverted_elements += inverted;
+    // Projected tangents are a second look at a shape whose inverted elements have been counted.
     if (mine->projecting)
         state->report.projected_elements += projected;
+    else
+        state->report.inverted_elements += inverted;
 }
 
 // m = mass M (v - v_hat) + s [alpha M v_e + beta K v_e + f_int - f_ext]
@@ -409,7 +411,6 @@ static tdStatus free_motion(const tdModel *model, const tdBody *body, tdState *s
             td_block_multiply(state->tasks, &soft->pattern, mine->K, held, rhs, false);
         for (int64_t i = 0; i < n; i++)
             rhs[i] = soft->held[i] ? 0 : -m[i] - scheme->s * rhs[i];
-        state->rhs = sqrt(state->rhs * state->rhs + td_dot(state->tasks, n, rhs, rhs));
         if (!mine->same)
             build_matrix(model, body, state);
         // The velocity of the step before is a good guess of this one.
@@ -434,8 +435,10 @@ static tdStatus free_motion(const tdModel *model, const tdBody *body, tdState *s
         {
             if (result.refreshed)
                 remember_factor(model, body, state);
+            mine->projecting = false; // the next pass may do without: nearer the solution it converges faster
             mine->same = (mine->same || result.refreshed) && mine->K_valid && !has_pressure(soft);
             state->report.residual = fmax(state->report.residual, result.residual);
+            state->rhs = sqrt(state->rhs * state->rhs + td_dot(state->tasks, n, rhs, rhs));
             state->slope -= td_dot(state->tasks, n, rhs, dv);
             return TD_OK;
         }
