@@ -44,10 +44,13 @@ static tdStatus state_create(const tdModel *model, const tdBody *body, tdState *
     mine->turn_factor = TD_TAKE(arena, double, 3 * body->count);
     mine->factor_q = TD_TAKE(arena, double, body->count);
     mine->factor_start = TD_TAKE(arena, double, body->count);
+    mine->damping_q = TD_TAKE(arena, double, body->count);
+    mine->factor_damping = TD_TAKE(arena, double, body->count);
     mine->factor_input = TD_TAKE(arena, double, model->n_inputs + 1);
     if (mine->F == NULL || mine->R == NULL || mine->K == NULL || mine->A == NULL || mine->K_damping == NULL ||
         mine->turn == NULL || mine->turn_factor == NULL || mine->sums == NULL || mine->factor_q == NULL ||
-        mine->factor_start == NULL || mine->factor_input == NULL)
+        mine->factor_start == NULL || mine->damping_q == NULL || mine->factor_damping == NULL ||
+        mine->factor_input == NULL)
         return td_fail_memory(error, "the state of a soft body");
     const tdSceneBody *given = &model->scene.bodies[body->index];
     for (int64_t i = 0; i < body->count; i++)
@@ -251,7 +254,10 @@ static tdStatus forces(const tdModel *model, const tdBody *body, tdState *state,
         mine->same = false;
         mine->K_valid = soft->law->constant;
         if (mine->K_damping != mine->K && !mine->damping_kept)
+        {
             memcpy(mine->K_damping, mine->K, 9 * (size_t)soft->pattern.blocks * sizeof *mine->K);
+            memcpy(mine->damping_q, state->q_e + first, (size_t)n * sizeof(double));
+        }
         mine->damping_kept = true;
     }
     td_soft_loads(model, body, state);
@@ -362,6 +368,7 @@ static void remember_factor(const tdModel *model, const tdBody *body, tdState *s
     node_turns(soft_of(body), mine, state, mine->turn_factor);
     memcpy(mine->factor_q, state->q_e + body->first, (size_t)body->count * sizeof(double));
     memcpy(mine->factor_start, state->q + body->first, (size_t)body->count * sizeof(double));
+    memcpy(mine->factor_damping, mine->damping_q, (size_t)body->count * sizeof(double));
     memcpy(mine->factor_input, state->input, (size_t)model->n_inputs * sizeof(double));
     mine->factor_flags = 2 | (mine->projecting ? 1 : 0);
 }
@@ -545,6 +552,7 @@ static int arrays(const tdModel *model, const tdBody *body, tdState *state, tdSt
     tdStateArray list[] = {
         {"factor_q", body->index, false, body->count, mine->factor_q},
         {"factor_start", body->index, false, body->count, mine->factor_start},
+        {"factor_damping", body->index, false, body->count, mine->factor_damping},
         {"factor_input", body->index, false, model->n_inputs + 1, mine->factor_input},
         {"factor_flags", body->index, true, 1, &mine->factor_flags},
         {"solver_counts", body->index, true, sizeof(tdLinearCounts) / sizeof(int64_t), td_linear_counts(mine->linear)},
@@ -564,11 +572,19 @@ static tdStatus restore(const tdModel *model, const tdBody *body, tdState *state
     mine->K_valid = mine->same = mine->damping_kept = false;
     if (!(mine->factor_flags & 2) || !kept.has_factor)
         return TD_OK;
-    mine->projecting = mine->factor_flags & 1;
-    memcpy(state->q_e + body->first, mine->factor_q, (size_t)body->count * sizeof(double));
     memcpy(state->input, mine->factor_input, (size_t)model->n_inputs * sizeof(double));
     if (soft->law->rotation == TD_ROTATION_LAGGED)
         td_soft_gradients(soft, mine, state, mine->factor_start, true);
+    if (mine->K_damping != mine->K)
+    {
+        // Newton's first pass took the damping, a later one may have made the factor.
+        mine->projecting = false;
+        memcpy(state->q_e + body->first, mine->factor_damping, (size_t)body->count * sizeof(double));
+        kinematics(model, body, state);
+        TD_TRY(forces(model, body, state, true));
+    }
+    mine->projecting = mine->factor_flags & 1;
+    memcpy(state->q_e + body->first, mine->factor_q, (size_t)body->count * sizeof(double));
     kinematics(model, body, state);
     TD_TRY(forces(model, body, state, true));
     build_matrix(model, body, state);

@@ -103,7 +103,8 @@ typedef struct tdSoftState
         *turn_factor; ///< by node: rotation of its elements now (then: since the factor), and when the factor was made
     // Where the kept factor was made, for checkpoints.
     double *factor_q, *factor_start, *factor_input;
-    int64_t factor_flags; ///< bit 0: projected, bit 1: there is one
+    double *damping_q, *factor_damping; ///< where K_damping was taken, now and in the factor
+    int64_t factor_flags;               ///< bit 0: projected, bit 1: there is one
 } tdSoftState;
 
 extern const tdBodyOps td_soft_ops;
