@@ -160,7 +160,7 @@ static void steady_support_feels_nothing(void **unused)
         tdState *state = scene_state(model);
         scene_steps(model, state, 1000);
         for (int64_t i = 0; i < model->coords; i++)
-            assert_near(state->reaction[i], 0, 1e-3);
+            assert_near(state->reaction[i], 0, 0.1); // of some 6,000 N at the start
         scene_free(model, state);
     }
 }
