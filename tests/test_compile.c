@@ -106,19 +106,6 @@ static void axes_hold_components(void **unused)
     td_model_free(model);
 }
 
-// A group of faces loads just these faces, though its nodes span others too.
-static void group_means_its_faces(void **unused)
-{
-    (void)unused;
-    tdModel *model = scene_model(HEAD BOX "loads: [{type: surface, body: block, group: zmax, pressure: 1}, "
-                                          "{type: surface, body: block, box: [[0, 0, 2], [1, 2, 2]], pressure: 1}]\n");
-    const tdSoft *soft = scene_soft(model);
-    assert_int_equal(soft->n_loads, 2);
-    assert_int_equal(soft->loads[0].n, 12); // 3 x 2 squares of two triangles
-    assert_int_equal(soft->loads[1].n, 4);
-    td_model_free(model);
-}
-
 static void probes_follow_points_and_means(void **unused)
 {
     (void)unused;
@@ -219,7 +206,7 @@ static void bad_meshes_are_named(void **unused)
     refuse(HEAD "  - name: block\n    mesh: no/such/file.msh\n" MATERIAL, 6, "mesh", "no/such/file.msh", "");
 }
 
-// ---------------------------------------------------------------- warnings
+// ---------------------------------------------------------------- mesh files, warnings
 
 typedef struct heard
 {
@@ -257,6 +244,33 @@ static tdModel *compile_mesh(tdMesh *mesh, const char *more, heard *h)
     assert_ok(status, error);
     remove(path);
     return model;
+}
+
+// A group of faces loads just these faces, though its nodes span another one too; other selectors take the
+// faces all of whose nodes they choose.
+static void group_means_its_faces(void **unused)
+{
+    (void)unused;
+    tdMesh mesh = {0};
+    tdError error = {0};
+    heard h;
+    tdStatus status = td_mesh_box((double[3]){0}, (double[3]){3, 2, 2}, (int[3]){3, 2, 2}, false, &mesh, &error);
+    assert_ok(status, error);
+    int ring = td_mesh_group(&mesh, "ring", 2, 77), top = td_mesh_find_group(&mesh, "zmax");
+    assert_int_equal(mesh.groups[top].count[TD_CELL_TRI], 12); // 3 x 2 squares of two triangles
+    for (int k = 0; k < 12; k++)
+        assert_true(k == 5 || td_mesh_group_add(&mesh, ring, TD_CELL_TRI, mesh.groups[top].cells[TD_CELL_TRI][k]));
+    tdModel *model = compile_mesh(&mesh,
+                                  "loads: [{type: surface, body: block, group: zmax, pressure: 1}, "
+                                  "{type: surface, body: block, group: ring, pressure: 1}, "
+                                  "{type: surface, body: block, box: [[0, 0, 2], [1, 2, 2]], pressure: 1}]\n",
+                                  &h);
+    const tdSoft *soft = scene_soft(model);
+    assert_int_equal(soft->n_loads, 3);
+    assert_int_equal(soft->loads[0].n, 12);
+    assert_int_equal(soft->loads[1].n, 11);
+    assert_int_equal(soft->loads[2].n, 4);
+    td_model_free(model);
 }
 
 static void odd_meshes_are_mended_with_a_warning(void **unused)

@@ -334,6 +334,40 @@ static void momentum_of_free_body_is_kept(void **unused)
         }
 }
 
+// A load that grows with time is taken where the method wants it: the momentum is the sum of h F(t + theta h),
+// or, for average acceleration, of the mean of both ends.
+static void growing_load_is_taken_in_time(void **unused)
+{
+    (void)unused;
+    const struct
+    {
+        const char *integrator;
+        double share; // of the step at which a load that grows linearly acts, on average
+    } cases[] = {{"{method: backward_euler}", 1},
+                 {"{method: symplectic}", 0},
+                 {"{method: midpoint}", 0.5},
+                 {"{method: newmark}", 0.5},
+                 {"{method: theta, theta: 0.7, theta_vq: 0.6}", 0.7},
+                 {"{method: backward_euler, newton: true}", 1}};
+    for (int k = 0; k < 6; k++)
+    {
+        double h = 1e-3, momentum = 0, expected = 0;
+        tdModel *model = bar("linear", cases[k].integrator, h,
+                             "loads: [{name: push, type: surface, body: bar, group: xmax, force: [0, 0, 50]}]\n"
+                             "motion: {keyframes: [{t: 0, push: 0}, {t: 1, push: 1}]}\n");
+        tdState *state = scene_state(model);
+        for (int s = 0; s < 20; s++)
+        {
+            scene_steps(model, state, 1);
+            expected += h * 50 * h * (s + cases[k].share);
+        }
+        for (int i = 2; i < 48; i += 3)
+            momentum += scene_soft(model)->node_mass[i / 3] * state->v[i];
+        assert_near(momentum, expected, 1e-8 * expected);
+        scene_free(model, state);
+    }
+}
+
 // ---------------------------------------------------------------- Newton and one linearization
 
 // Largest difference in position between the two ways after 0.2 s.
@@ -403,6 +437,7 @@ int main(void)
         cmocka_unit_test(start_acceleration),
         cmocka_unit_test(free_fall_is_exact),
         cmocka_unit_test(momentum_of_free_body_is_kept),
+        cmocka_unit_test(growing_load_is_taken_in_time),
         cmocka_unit_test(newton_and_linearized_meet),
         cmocka_unit_test(newton_with_stiffness_damping),
     };
