@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+// Cantilevers against beam theory: small deflection, the elastica, frequencies.
+//
+// Poisson's ratio is 0, so that a clamped end does not stiffen the beam and a strip held in its plane
+// bends like a free one. Linear tetrahedra are too stiff in bending by an amount that falls with the square
+// of the cell size, so each figure is taken on meshes halved each time, and the limit is extrapolated.
+#pragma once
+#include "verify.h"
+
+#define BEAM_YOUNG   1e6    // [Pa]
+#define BEAM_DENSITY 1000.0 // [kg/m^3]
+
+/// A beam along x, bending in z.
+typedef struct verifyBeam
+{
+    const char *law;
+    double length, width, height;
+    bool plane;  ///< held in its plane, one cell wide
+    int n;       ///< cells over the height
+    int stretch; ///< cells are this much longer than high
+} verifyBeam;
+
+static inline double beam_inertia(const verifyBeam *b)
+{
+    return b->width * b->height * b->height * b->height / 12;
+}
+
+/// `head` and `tail` are lines of the scene before and after the body.
+static inline tdModel *beam_model(const verifyBeam *b, const char *head, const char *tail)
+{
+    int along = (int)lround(b->length / b->height * b->n / b->stretch);
+    int across = b->plane ? 1 : (int)lround(b->width / b->height * b->n);
+    return verify_model("tendril: 1\n"
+                        "solver: {tolerance: 1e-11}\n"
+                        "%s"
+                        "bodies:\n"
+                        "  - name: beam\n"
+                        "    mesh: {box: [[0, 0, 0], [%.17g, %.17g, %.17g]], cells: [%d, %d, %d]}\n"
+                        "    material: {law: %s, young: %g, poisson: 0, density: %g}\n"
+                        "    fixed: [{group: xmin}%s]\n"
+                        "probes: [{name: tip, body: beam, group: xmax}]\n"
+                        "%s",
+                        head, b->length, b->width, b->height, along, across, b->n, b->law, BEAM_YOUNG, BEAM_DENSITY,
+                        b->plane ? ", {all: true, axes: y}" : "", tail);
+}
+
+// ---------------------------------------------------------------- small deflection
+
+/// Tip deflection [m] under the tip load P, linear.
+static inline double beam_deflection(const verifyBeam *b, double P)
+{
+    char tail[256];
+    snprintf(tail, sizeof tail, "loads: [{type: surface, body: beam, group: xmax, force: [0, 0, %.17g]}]\n", -P);
+    tdModel *model = beam_model(b, "integrator: {method: static}\n", tail);
+    tdState *state = verify_state(model);
+    verify_step(model, state);
+    double tip[3];
+    td_state_probe(model, state, 0, tip);
+    td_state_free(state);
+    td_model_free(model);
+    return b->height / 2 - tip[2];
+}
+
+// ---------------------------------------------------------------- elastica
+
+#define ELASTICA_LOADS 4
+// a = P L^2 / (E I), deflection and shortening of the tip over the length (Mattiasson 1981).
+static const double elastica_a[ELASTICA_LOADS] = {1, 2, 5, 10};
+static const double elastica_down[ELASTICA_LOADS] = {0.30172, 0.49346, 0.71379, 0.81061};
+static const double elastica_short[ELASTICA_LOADS] = {0.05643, 0.16064, 0.38763, 0.55500};
+
+/// Tip deflection and shortening over the length at each of the loads.
+static inline void beam_elastica(const verifyBeam *b, double *down, double *shorter)
+{
+    char tail[512];
+    double P = 10 * BEAM_YOUNG * beam_inertia(b) / (b->length * b->length);
+    snprintf(tail, sizeof tail,
+             "loads: [{name: tip, type: surface, body: beam, group: xmax, force: [0, 0, %.17g]}]\n"
+             "motion: {keyframes: [{t: 0, tip: 0}, {t: 1, tip: 0.1}, {t: 2, tip: 0.2}, {t: 3, tip: 0.5}, "
+             "{t: 4, tip: 1}]}\n",
+             -P);
+    tdModel *model =
+        beam_model(b, "steps: 4\nintegrator: {method: static, tolerance: 1e-8, max_iterations: 60}\n", tail);
+    tdState *state = verify_state(model);
+    for (int k = 0; k < ELASTICA_LOADS; k++)
+    {
+        verify_step(model, state);
+        double tip[3];
+        td_state_probe(model, state, 0, tip);
+        down[k] = (b->height / 2 - tip[2]) / b->length;
+        shorter[k] = 1 - tip[0] / b->length;
+    }
+    td_state_free(state);
+    td_model_free(model);
+}
+
+// ---------------------------------------------------------------- frequencies
+
+// First frequency of a fixed-free bar, axial [Hz].
+static inline double bar_frequency(const verifyBeam *b)
+{
+    return sqrt(BEAM_YOUNG / BEAM_DENSITY) / (4 * b->length);
+}
+
+// Euler-Bernoulli, first bending frequency of a cantilever [Hz].
+#define BEAM_ROOT 1.875104068711961 // cos k cosh k = -1
+static inline double euler_frequency(const verifyBeam *b)
+{
+    double area = b->width * b->height, l2 = b->length * b->length;
+    return BEAM_ROOT * BEAM_ROOT / (2 * M_PI * l2) * sqrt(BEAM_YOUNG * beam_inertia(b) / (BEAM_DENSITY * area));
+}
+
+// Characteristic function of a Timoshenko cantilever (Huang 1961), p^2 = rho A L^4 w^2 / (E I).
+static inline double timoshenko_function(double p, double r2, double s2)
+{
+    double root = sqrt((r2 - s2) * (r2 - s2) + 4 / (p * p));
+    double alpha = sqrt((root - (r2 + s2)) / 2), beta = sqrt((root + (r2 + s2)) / 2);
+    return 2 + (p * p * (r2 - s2) * (r2 - s2) + 2) * cosh(p * alpha) * cos(p * beta) -
+           p * (r2 + s2) / sqrt(1 - p * p * r2 * s2) * sinh(p * alpha) * sin(p * beta);
+}
+
+static inline double timoshenko_frequency(const verifyBeam *b)
+{
+    double r2 = b->height * b->height / (12 * b->length * b->length); // I / (A L^2)
+    double s2 = r2 * 2 / (5.0 / 6);                                   // E I / (kappa G A L^2), G = E / 2
+    double low = 0.5 * BEAM_ROOT * BEAM_ROOT, high = BEAM_ROOT * BEAM_ROOT;
+    for (int k = 0; k < 60; k++)
+    {
+        double middle = 0.5 * (low + high);
+        // Positive at 0 (where it is 4) and until the first root.
+        *(timoshenko_function(middle, r2, s2) > 0 ? &low : &high) = middle;
+    }
+    return euler_frequency(b) * low / (BEAM_ROOT * BEAM_ROOT);
+}
+
+// Puts the nodes into the first mode of beam theory: u = sin(pi x / 2 L), or w and sections that turn with it.
+static inline void beam_mode(const verifyBeam *b, bool axial, double amplitude, double *q)
+{
+    const double k = BEAM_ROOT / b->length;
+    const double c = (cos(BEAM_ROOT) + cosh(BEAM_ROOT)) / (sin(BEAM_ROOT) + sinh(BEAM_ROOT));
+    double x = q[0], z = q[2] - b->height / 2;
+    if (axial)
+    {
+        q[0] += amplitude * sin(M_PI * x / (2 * b->length));
+        return;
+    }
+    double w = cosh(k * x) - cos(k * x) - c * (sinh(k * x) - sin(k * x));
+    double slope = k * (sinh(k * x) + sin(k * x) - c * (cosh(k * x) - cos(k * x)));
+    q[2] += amplitude * 0.5 * w;
+    q[0] -= amplitude * 0.5 * slope * z;
+}
+
+/// Frequency [Hz] of the free swing from the first mode, by the times at which the tip passes its rest
+/// position. `guess` sets the time step: 200 to a period, for which Newmark's rule is low by
+/// (2 pi / 200)^2 / 12 = 0.008 %.
+static inline double beam_frequency(const verifyBeam *b, bool axial, double guess, int periods)
+{
+    char head[256];
+    snprintf(head, sizeof head, "time_step: %.17g\nsteps: %d\nintegrator: {method: newmark}\n", 1 / (200 * guess),
+             200 * periods);
+    tdModel *model = beam_model(b, head, "");
+    tdState *state = verify_state(model);
+    for (int64_t i = 0; i < model->coords; i += 3)
+        beam_mode(b, axial, 1e-3 * b->length, state->q + i);
+    double rest = axial ? b->length : b->height / 2, last = 0, first_time = 0, last_time = 0;
+    int passes = 0;
+    for (int k = 0; k < td_model_steps(model); k++)
+    {
+        double tip[3];
+        verify_step(model, state);
+        td_state_probe(model, state, 0, tip);
+        double now = tip[axial ? 0 : 2] - rest, h = td_model_time_step(model);
+        if (k > 0 && (now > 0) != (last > 0))
+        {
+            last_time = td_state_time(state) - h * now / (now - last);
+            if (passes++ == 0)
+                first_time = last_time;
+        }
+        last = now;
+    }
+    td_state_free(state);
+    td_model_free(model);
+    assert_true(passes >= 3);
+    return (passes - 1) / (2 * (last_time - first_time));
+}
