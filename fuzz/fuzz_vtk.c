@@ -37,9 +37,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         {
             tdText out = {0};
             tdMesh again = {0};
-            check(td_mesh_write_vtk(&mesh, (tdMeshEncoding)encoding, &out, &error) == TD_OK);
-            check(td_mesh_read_vtk(out.data, (size_t)out.size, "again.vtk", &again, &error) == TD_OK);
-            check_same(&mesh, &again);
+            tdStatus status = td_mesh_write_vtk(&mesh, (tdMeshEncoding)encoding, &out, &error);
+            check(status == TD_OK || (status == TD_ERROR_USAGE && strstr(error.message, "too long") != NULL));
+            if (status == TD_OK)
+            {
+                check(td_mesh_read_vtk(out.data, (size_t)out.size, "again.vtk", &again, &error) == TD_OK);
+                check_same(&mesh, &again);
+            }
             td_mesh_free(&again);
             free(out.data);
         }

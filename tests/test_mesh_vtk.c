@@ -3,6 +3,7 @@
 #include "test.h"
 
 #include "mesh/mesh.h"
+#include "mesh/vtk.h"
 
 static tdStatus read_text(const char *text, tdMesh *mesh, tdError *error)
 {
@@ -319,8 +320,63 @@ static void round_trips_keep_every_bit(void **state)
     tdText out = {0};
     tdError error = {0};
     assert_int_equal(td_mesh_write_vtk(&mesh, TD_MESH_BASE64, &out, &error), TD_ERROR_USAGE);
+    char name[90]; // three bytes each, and the prefix: more than VTK's 255
+    memset(name, ' ', sizeof name);
+    name[sizeof name - 1] = '\0';
+    assert_true(td_mesh_group(&mesh, name, -1, 0) >= 0);
+    assert_int_equal(td_mesh_write_vtk(&mesh, TD_MESH_BINARY, &out, &error), TD_ERROR_USAGE);
+    assert_non_null(strstr(error.message, "too long"));
     free(out.data);
     td_mesh_free(&mesh);
+}
+
+// Against the C library: printed numbers read back as the same bits, read numbers are the nearest doubles.
+static void numbers_are_exact_both_ways(void **state)
+{
+    (void)state;
+    uint64_t seed = 88172645463325252u;
+    for (int i = 0; i < 200000; i++)
+    {
+        seed ^= seed << 13, seed ^= seed >> 7, seed ^= seed << 17;
+        double value = 0;
+        if (i % 4 == 0) // any bits
+            memcpy(&value, &seed, sizeof value);
+        else if (i % 4 == 1) // few digits
+            value = (double)(int)(seed % 100001) / (double[]){1, 10, 1000, 1e5, 1e9}[seed >> 40 & 3];
+        else // common sizes, full precision
+            value = ((double)(int64_t)seed / 9.3e18) * pow(10, (double)(int)(seed % 30) - 20);
+        if (isnan(value))
+            continue;
+        tdText text = {0};
+        td_vtk_print(&text, value);
+        double library = strtod(text.data, NULL), ours = 0;
+        const char *at = text.data;
+        assert_int_equal(td_vtk_parse(&at, text.data + text.size, 1, &ours), 1);
+        if (memcmp(&library, &value, 8) != 0 || memcmp(&ours, &value, 8) != 0)
+            fail_msg("%.17g printed as %s, read as %.17g", value, text.data, ours);
+        // Decimal numbers that no double printed.
+        char digits[64];
+        int n = snprintf(digits, sizeof digits, "%llu.%llue%d", (unsigned long long)(seed % 100000000),
+                         (unsigned long long)(seed >> 20 & 0xFFFFFFFFFF), (int)(seed % 50) - 25);
+        library = strtod(digits, NULL);
+        at = digits;
+        assert_int_equal(td_vtk_parse(&at, digits + n, 1, &ours), 1);
+        if (memcmp(&library, &ours, 8) != 0)
+            fail_msg("%s read as %.17g", digits, ours);
+        free(text.data);
+    }
+    static const char *const bad[] = {"", ".", "-", "1e", "1e+", "--1", "1.2.3", "1x", "e5", "+-1"};
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+    {
+        const char *at = bad[i];
+        assert_int_equal(td_vtk_parse(&at, bad[i] + strlen(bad[i]), 1, NULL), 0);
+    }
+    tdText text = {0};
+    td_vtk_print(&text, 0.1);
+    td_vtk_print(&text, -2.5e-9);
+    td_vtk_print(&text, 1e-4);
+    assert_string_equal(text.data, "0.1-2.5e-90.0001");
+    free(text.data);
 }
 
 // ---------------------------------------------------------------- damage
@@ -360,6 +416,9 @@ static void refuses_with_a_reason(void **state)
         {HEAD POINTS "CELLS 1 5\n4 0 1 2 3\nCELL_TYPES 1\n300\n", "from 0 to 255", 0},
         {HEAD POINTS "CELLS 1 5\n4 0 1 2 3\nCELL_TYPES 1\n10\nCELL_DATA 2\n", "CELL_DATA", 11},
         {HEAD POINTS "CELLS 1 5\n4 0 1 2 3\nCELL_TYPES 1\n10\nNONSENSE 2\n", "unknown keyword 'NONSENSE'", 11},
+        {"# vtk DataFile Version 3.0\nt\nASCII\nDATASET POLYDATA\n" POINTS
+         "LINES 1 3\n2 0 1\nCELL_DATA 1\nSCALARS medit:ref int\nLOOKUP_TABLE default\n1\nVERTICES 1 2\n1 0\n",
+         "must stand before", 13},
         {HEAD POINTS "POLYGONS 1 5\n4 0 1 2 3\n", "does not belong", 7},
         {"# vtk DataFile Version 5.1\nt\nASCII\nDATASET UNSTRUCTURED_GRID\n" POINTS
          "CELLS 2 4\nOFFSETS vtktypeint64\n0 3\nCONNECTIVITY vtktypeint64\n0 1 2 3\n",
@@ -438,6 +497,7 @@ int main(void)
         cmocka_unit_test(reads_polydata),
         cmocka_unit_test(converts_cells),
         cmocka_unit_test(round_trips_keep_every_bit),
+        cmocka_unit_test(numbers_are_exact_both_ways),
         cmocka_unit_test(refuses_with_a_reason),
         cmocka_unit_test(survives_truncation_anywhere),
         cmocka_unit_test(survives_changed_bytes),

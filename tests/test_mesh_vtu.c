@@ -303,6 +303,25 @@ static void joins_unequal_pieces(void **state)
     td_mesh_free(&mesh);
 }
 
+// Labels that make no sense as groups stay fields.
+static void keeps_odd_labels_as_fields(void **state)
+{
+    (void)state;
+    static const char text[] = PIECE(POINTS TET "<CellData>" ARRAY("Int64", "CellEntityIds", "3000000000") ARRAY(
+        "Float32", "medit:ref", "1") ARRAY("UInt8", "gmsh:physical", "5") "</CellData>");
+    tdMesh mesh = {0};
+    tdFields fields = {0};
+    tdError error = {0};
+    assert_ok(td_mesh_read_vtu_fields(text, strlen(text), "labels.vtu", &mesh, &fields, &error), error);
+    assert_int_equal(fields.n, 3);
+    assert_int_equal(mesh.n_groups, 1);
+    assert_string_equal(mesh.groups[0].name, "physical_5");
+    assert_int_equal(mesh.groups[0].tag, 5);
+    assert_non_null(strstr(mesh.notes, "made no groups of 'CellEntityIds'"));
+    td_fields_free(&fields);
+    td_mesh_free(&mesh);
+}
+
 // ---------------------------------------------------------------- round trips
 
 static tdMesh sample_mesh(int64_t n_nodes, int64_t n_tets)
@@ -446,8 +465,8 @@ static void refuses_with_a_reason(void **state)
         {PIECE(POINTS CELLS("0 1 2 3\n3", "4", "10")), "found 4 and then 3", 6},
         {PIECE(POINTS CELLS("0 1 2 3", "nan", "10")), "must be whole", 5},
         {PIECE(POINTS CELLS("0 1 2 3", "-4", "10")), "must be whole", 5},
-        {PIECE(POINTS CELLS("0 1 2 3", "4", "13")), "cell 0 (from 0) has VTK type 13 (wedge)", 0},
-        {PIECE(POINTS CELLS("0 1 2", "3", "10")), "has 3 nodes, expected 4", 0},
+        {PIECE(POINTS CELLS("0 1 2 3", "4", "13")), "cell 0 (from 0) has VTK type 13 (wedge)", 5},
+        {PIECE(POINTS CELLS("0 1 2", "3", "10")), "has 3 nodes, expected 4", 5},
         {PIECE(POINTS CELLS("0 1 2 3", "4", "1e300")), "from 0 to 255", 5},
         {PIECE(POINTS CELLS("0 1 2 x", "4", "10")), "found 3 and then x", 5},
         {PIECE(POINTS "<Cells>" ARRAY("Int32", "offsets", "4") "</Cells>"), "types: is missing", 5},
@@ -562,20 +581,85 @@ static void huge_sizes_fail_fast(void **state)
     put_word(&t, 300000000, 4, false);
     put_word(&t, 0, 4, false);
     put_word(&t, 8, 4, false);
-    td_text_format(&t, "12345678</AppendedData></VTKFile>");
-    assert_int_equal(read_cut(t.data, (size_t)t.size), TD_ERROR_INPUT);
+    td_text_format(&t, "12345678%0400000d</AppendedData></VTKFile>", 0); // long enough that only the block lies
+    tdMesh mesh = {0};
+    tdError error = {0};
+    assert_int_equal(td_mesh_read_vtu(t.data, (size_t)t.size, "lie.vtu", &mesh, &error), TD_ERROR_INPUT);
+    assert_non_null(strstr(error.message, "more data than zlib could have compressed"));
+    td_mesh_free(&mesh);
     free(t.data);
     assert_true(clock() - start < CLOCKS_PER_SEC);
+}
+
+static void expect_refusal(Build *b, const char *message)
+{
+    td_text_format(&b->head, "</UnstructuredGrid><AppendedData encoding='raw'>_");
+    td_text_append(&b->head, b->appended.data, (size_t)b->appended.size);
+    td_text_format(&b->head, "</AppendedData></VTKFile>");
+    tdMesh mesh = {0};
+    tdFields fields = {0};
+    tdError error = {0};
+    assert_int_equal(td_mesh_read_vtu_fields(b->head.data, (size_t)b->head.size, "bomb.vtu", &mesh, &fields, &error),
+                     TD_ERROR_INPUT);
+    if (strstr(error.message, message) == NULL)
+        fail_msg("expected '%s', found '%s'", message, error.message);
+    td_fields_free(&fields);
+    td_mesh_free(&mesh);
+    free(b->head.data);
+    free(b->appended.data);
+}
+
+#define BOMB "<VTKFile type='UnstructuredGrid' compressor='vtkZLibDataCompressor'><UnstructuredGrid>"
+
+// Each array is honest, but all share the same bytes; or one cell becomes many, each with a long tuple.
+static void small_files_cannot_ask_for_much(void **state)
+{
+    (void)state;
+    enum
+    {
+        N = 100000
+    };
+    double *zeros = td_take(3 * N, sizeof(double));
+    assert_non_null(zeros);
+    Build b = {.format = APPENDED_RAW, .zlib = true, .block = 65536};
+    td_text_format(&b.head, BOMB "<Piece NumberOfPoints='%d' NumberOfCells='0'><Points>", N);
+    put_array(&b, "Points", "Int8", 3, 3 * N, zeros);
+    td_text_format(&b.head, "</Points><PointData>");
+    for (int i = 0; i < 100; i++)
+        td_text_format(&b.head,
+                       "<DataArray type='Int8' Name='a%d' NumberOfComponents='3' format='appended' offset='0'/>", i);
+    td_text_format(&b.head, "</PointData></Piece>");
+    expect_refusal(&b, "together declare more data");
+
+    b = (Build){.format = APPENDED_RAW, .zlib = true, .block = 65536};
+    td_text_format(&b.head, BOMB "<Piece NumberOfPoints='1' NumberOfCells='1'><Points>");
+    put_array(&b, "Points", "Int8", 3, 3, zeros);
+    td_text_format(&b.head, "</Points><Cells>");
+    put_array(&b, "connectivity", "Int8", 1, N, zeros);
+    put_array(&b, "offsets", "Int32", 1, 1, (double[]){N});
+    put_array(&b, "types", "Int8", 1, 1, (double[]){2});
+    td_text_format(&b.head, "</Cells><CellData>");
+    put_array(&b, "long", "Int8", N, N, zeros);
+    td_text_format(&b.head, "</CellData></Piece>");
+    expect_refusal(&b, "more than the file can hold");
+    free(zeros);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reads_every_encoding),     cmocka_unit_test(reads_without_fields),
-        cmocka_unit_test(joins_unequal_pieces),     cmocka_unit_test(round_trips_keep_every_bit),
-        cmocka_unit_test(round_trips_large_arrays), cmocka_unit_test(writer_refuses_names_of_groups),
-        cmocka_unit_test(refuses_with_a_reason),    cmocka_unit_test(truncation_anywhere_is_an_error),
-        cmocka_unit_test(survives_changed_bytes),   cmocka_unit_test(huge_sizes_fail_fast),
+        cmocka_unit_test(reads_every_encoding),
+        cmocka_unit_test(reads_without_fields),
+        cmocka_unit_test(joins_unequal_pieces),
+        cmocka_unit_test(keeps_odd_labels_as_fields),
+        cmocka_unit_test(round_trips_keep_every_bit),
+        cmocka_unit_test(round_trips_large_arrays),
+        cmocka_unit_test(writer_refuses_names_of_groups),
+        cmocka_unit_test(refuses_with_a_reason),
+        cmocka_unit_test(truncation_anywhere_is_an_error),
+        cmocka_unit_test(survives_changed_bytes),
+        cmocka_unit_test(huge_sizes_fail_fast),
+        cmocka_unit_test(small_files_cannot_ask_for_much),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -377,6 +377,7 @@ static void test_bad_yaml(void **state)
         {"tendril: 1\nname: \xff\xfe\n", 2, "not valid UTF-8"},
         {"tendril: 1\n\nname: a\x01z\n", 3, "not valid UTF-8"},
         {"tendril: 1\nsteps: 3\nsteps: 4\n", 3, "'steps' is given twice, on line 2 and on line 3"},
+        {"{tendril: 1, steps: 3, steps: 4}\n", 1, "'steps' is given twice on line 1"},
         {"tendril: 1\n<<: {steps: 3}\n", 2, "merge keys '<<' are not supported"},
         {"tendril: 1\nsteps: !!int 3\n", 2, "the tag 'tag:yaml.org,2002:int'"},
         {"tendril: 1\nsteps: *there\n", 2, "alias '*there' has no anchor"},
@@ -704,6 +705,39 @@ static void test_example_of_the_reference_is_right(void **state)
     free(text.data);
 }
 
+// The short examples: each is a key with a value that the schema of its section must take.
+static void test_examples_of_the_sections_are_right(void **state)
+{
+    (void)state;
+    const struct
+    {
+        const tdSchema *schema, *of_value;
+    } cases[] = {
+        {&td_schema_units, &td_schema_units},         {&td_schema_mesh_box, &td_schema_mesh_box},
+        {&td_schema_transform, &td_schema_transform}, {&td_schema_material, &td_schema_material},
+        {&td_schema_damping, &td_schema_damping},     {&td_schema_select, &td_schema_fixed},
+        {&td_schema_sphere, &td_schema_sphere},       {&td_schema_plane, &td_schema_plane},
+        {&td_schema_fixed, &td_schema_fixed},         {&td_schema_prescribed, &td_schema_prescribed},
+        {&td_schema_load, &td_schema_load},           {&td_schema_probe, &td_schema_probe},
+        {&td_schema_motion, &td_schema_motion},       {&td_schema_integrator, &td_schema_integrator},
+        {&td_schema_solver, &td_schema_solver},       {&td_schema_output, &td_schema_output},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+    {
+        tdArena arena = {0};
+        tdYaml *root = NULL;
+        tdError error = {0};
+        tdRecord record;
+        const char *example = cases[i].schema->example;
+        const tdReader reader = {.file = example, .units = {1, 1, 1}, .error = &error};
+        assert_ok(td_yaml_parse(example, strlen(example), example, &arena, &root, &error), error);
+        const tdYaml *value = root->first, *item = value->kind == TD_YAML_LIST ? value->first : value;
+        for (; item != NULL; item = value->kind == TD_YAML_LIST ? item->next : NULL)
+            assert_ok(td_schema_read(&reader, item, cases[i].of_value, "", &record), error);
+        td_arena_free(&arena);
+    }
+}
+
 static int run(const char *arguments, char *out, size_t size)
 {
     char command[1024];
@@ -762,6 +796,7 @@ int main(void)
         cmocka_unit_test(test_csv_file_of_a_scene),
         cmocka_unit_test(test_reference_is_up_to_date),
         cmocka_unit_test(test_example_of_the_reference_is_right),
+        cmocka_unit_test(test_examples_of_the_sections_are_right),
         cmocka_unit_test(test_check_command),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

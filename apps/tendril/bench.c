@@ -1,9 +1,476 @@
 // SPDX-License-Identifier: Apache-2.0
+// tendril bench: how fast the engine is on this machine. Each figure is a median over runs with its
+// spread, beside the rate of a dense matrix product on one core in the same run.
 #include "cli.h"
+
+#include "base/timer.h"
+#include "body/soft.h"
+#include "render/plot.h"
+
+#include <cblas.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static const char help[] =
+    "usage: tendril bench [elements|step|growth] [--out DIR] [--runs N] [--threads N] [--json]\n\n"
+    "Measures the speed of the engine on this machine; all three without a name.\n\n"
+    "  elements   forces and tangents of 72,000 tetrahedra with their scatter into the matrix, one core,\n"
+    "             for every law, with AVX2 and portable kernels\n"
+    "  step       a full-order step of a bending beam of 14,641 nodes and 72,000 tetrahedra, its tip moving\n"
+    "             1.5 % of its length a step, at a relative residual of 1e-6; time by stage\n"
+    "  growth     time and memory from 4,608 to 294,912 tetrahedra\n\n"
+    "  --out DIR  writes bench.json and plots (PNG) there\n"
+    "  --runs N   runs behind each median (default 7)\n";
+
+#define MOST_RUNS  101
+#define BEND_STEPS 40
+
+// ---------------------------------------------------------------- statistics
+
+typedef struct spread
+{
+    double median, low, high;
+} spread;
+
+static int compare_numbers(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static spread spread_of(double *values, int n)
+{
+    qsort(values, (size_t)n, sizeof *values, compare_numbers);
+    double middle = n % 2 == 1 ? values[n / 2] : 0.5 * (values[n / 2 - 1] + values[n / 2]);
+    return (spread){middle, values[0], values[n - 1]};
+}
+
+static void json_spread(tdJson *json, const char *key, spread s)
+{
+    td_json_open(json, key, '{');
+    td_json_number(json, "median", s.median);
+    td_json_number(json, "low", s.low);
+    td_json_number(json, "high", s.high);
+    td_json_close(json, '}');
+}
+
+// ---------------------------------------------------------------- what all share
+
+typedef struct bench
+{
+    tdSettings settings;
+    int runs;
+    const char *folder;
+    tdJson json;
+    bool print;
+} bench;
+
+static void machine_name(char *out, size_t size)
+{
+    snprintf(out, size, "unknown processor");
+    FILE *file = fopen("/proc/cpuinfo", "r");
+    char line[256];
+    while (file != NULL && fgets(line, sizeof line, file) != NULL)
+        if (strncmp(line, "model name", 10) == 0)
+        {
+            const char *colon = strchr(line, ':');
+            snprintf(out, size, "%.*s", (int)strcspn(colon + 2, "\n"), colon + 2);
+            break;
+        }
+    if (file != NULL)
+        fclose(file);
+}
+
+// Rate of a dense product on one core [flop/s]: the arithmetic this machine has to offer just now.
+static double dense_rate(void)
+{
+    enum
+    {
+        N = 768
+    };
+    double *a = td_take(3 * (size_t)N * N, sizeof *a), best = 0;
+    if (a == NULL)
+        return NAN;
+    double *b = a + N * N, *c = b + N * N;
+    for (int i = 0; i < N * N; i++)
+        a[i] = b[i] = 1.0 / (1 + i % 97);
+    openblas_set_num_threads(1);
+    for (int run = 0; run < 5; run++)
+    {
+        double start = td_seconds();
+        cblas_dgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, N, N, N, 1, a, N, b, N, 0, c, N);
+        best = fmax(best, 2.0 * N * N * N / (td_seconds() - start));
+    }
+    free(a);
+    return best;
+}
+
+// A beam of 12 : 1 : 1 with k cells through its thickness. Its end is moved sideways by 1.5 % of its
+// length a step, out and back, while it may slide along its axis.
+static tdStatus make_beam(const bench *b, const char *law, int k, const char *solver, tdModel **out, tdError *error)
+{
+    tdText text = {0};
+    td_text_format(&text,
+                   "tendril: 1\n"
+                   "time_step: 10 ms\n"
+                   "steps: %d\n"
+                   "bodies:\n"
+                   "  - name: beam\n"
+                   "    mesh: {box: [[0, 0, 0], [0.24, 0.02, 0.02]], cells: [%d, %d, %d]}\n"
+                   "    material: {law: %s, young: 450 kPa, poisson: 0.45, density: 1070}\n"
+                   "    fixed: [{group: xmin}]\n"
+                   "    prescribed: [{name: end, group: xmax, axes: z, displacement: [0, 0, 0.0036]}]\n"
+                   "motion: {keyframes: [{t: 0, end: 0}, {t: 0.4, end: 40}, {t: 0.8, end: 0}]}\n"
+                   "probes: [{name: tip, body: beam, group: xmax}]\n"
+                   "solver: {type: %s, tolerance: 1e-6}\n",
+                   BEND_STEPS, 12 * k, k, k, law, solver);
+    tdStatus status = text.failed
+                          ? td_fail_memory(error, "the scene")
+                          : td_model_parse(text.data, (size_t)text.size, "bench", NULL, &b->settings, out, error);
+    free(text.data);
+    return status;
+}
+
+// ---------------------------------------------------------------- elements
+
+static spread element_rate(const tdModel *model, tdState *state, int runs)
+{
+    const tdSoft *soft = model->bodies[0].data;
+    tdSoftState *mine = (tdSoftState *)state->bodies[0];
+    double rates[MOST_RUNS];
+    for (int run = -2; run < runs; run++) // two to warm up
+    {
+        double start = td_seconds();
+        td_soft_gradients(soft, mine, state, state->q, soft->law->rotation != TD_ROTATION_NONE);
+        td_soft_forces(soft, mine, state, state->force, mine->K);
+        if (run >= 0)
+            rates[run] = (double)model->bodies[0].elements / (td_seconds() - start);
+    }
+    return spread_of(rates, runs);
+}
+
+static tdStatus bench_elements(bench *b, tdError *error)
+{
+    static const char *const laws[] = {"linear", "corotational", "corotational_lagged", "stvk", "neo_hookean"};
+    double dense = dense_rate();
+    if (b->print)
+        printf("Elements: force and tangent with scatter, 72,000 tetrahedra, one core, bent shape\n"
+               "(million a second: median, least to most of %d runs; dense product beside it: %.1f Gflop/s)\n\n"
+               "  %-20s %24s %24s\n",
+               b->runs, dense * 1e-9, "law", "AVX2", "portable");
+    td_json_open(&b->json, "elements", '{');
+    td_json_integer(&b->json, "tetrahedra", 72000);
+    td_json_number(&b->json, "dgemm_gflops", dense * 1e-9);
+    for (size_t l = 0; l < sizeof laws / sizeof laws[0]; l++)
+    {
+        tdModel *model = NULL;
+        TD_TRY(make_beam(b, laws[l], 10, "auto", &model, error));
+        spread rate[TD_ISAS] = {{0}};
+        tdStatus status = TD_OK;
+        for (int isa = 0; isa <= (int)td_isa_pick(false) && status == TD_OK; isa++)
+        {
+            tdSettings settings = b->settings;
+            settings.threads = 1;
+            settings.portable = isa == TD_ISA_PORTABLE;
+            tdState *state = NULL;
+            status = td_state_create(model, &settings, &state, error);
+            for (int step = 0; step < 3 && status == TD_OK; step++)
+                if ((status = td_step(model, state)) != TD_OK)
+                    *error = td_state_report(state)->error;
+            if (status == TD_OK)
+                rate[isa] = element_rate(model, state, b->runs);
+            td_state_free(state);
+        }
+        td_model_free(model);
+        TD_TRY(status);
+        td_json_open(&b->json, laws[l], '{');
+        json_spread(&b->json, "avx2", rate[TD_ISA_AVX2]);
+        json_spread(&b->json, "portable", rate[TD_ISA_PORTABLE]);
+        td_json_close(&b->json, '}');
+        if (b->print)
+            printf("  %-20s %8.2f (%.2f to %.2f) %10.2f (%.2f to %.2f)\n", laws[l], rate[1].median * 1e-6,
+                   rate[1].low * 1e-6, rate[1].high * 1e-6, rate[0].median * 1e-6, rate[0].low * 1e-6,
+                   rate[0].high * 1e-6);
+    }
+    td_json_close(&b->json, '}');
+    return TD_OK;
+}
+
+// ---------------------------------------------------------------- step
+
+typedef struct bendResult
+{
+    int64_t nodes, elements, dofs;
+    double compile_s;
+    double factor_flops, factor_entries;
+    double steps_per_s; // of the whole motion
+    double step_s[BEND_STEPS];
+    double stage_s[TD_STAGES];
+    double least_motion; // of the tip in a step, over its length
+    double worst_residual;
+    int cg, factorizations;
+    double peak_mb;
+} bendResult;
+
+static tdStatus bend(const bench *b, int k, const char *solver, bendResult *out, tdError *error)
+{
+    tdModel *model = NULL;
+    tdState *state = NULL;
+    *out = (bendResult){.least_motion = INFINITY};
+    double start = td_seconds();
+    TD_TRY(make_beam(b, "corotational", k, solver, &model, error));
+    out->compile_s = td_seconds() - start;
+    tdStatus status = td_state_create(model, &b->settings, &state, error);
+    const tdSoft *soft = model->bodies[0].data;
+    out->nodes = model->bodies[0].nodes;
+    out->elements = model->bodies[0].elements;
+    out->dofs = model->unknowns;
+    out->factor_flops = soft->linear.factor_flops;
+    out->factor_entries = soft->linear.factor_entries;
+    double before[3], after[3], total = 0;
+    // One step to warm up: the first factorization and the first touch of the memory.
+    for (int step = -1; step < BEND_STEPS && status == TD_OK; step++)
+    {
+        td_state_probe(model, state, 0, before);
+        start = td_seconds();
+        status = td_step(model, state);
+        double taken = td_seconds() - start;
+        const tdReport *report = td_state_report(state);
+        if (status != TD_OK)
+        {
+            *error = report->error;
+            break;
+        }
+        if (step < 0)
+            continue;
+        td_state_probe(model, state, 0, after);
+        double moved = hypot(hypot(after[0] - before[0], after[1] - before[1]), after[2] - before[2]);
+        out->least_motion = fmin(out->least_motion, moved / 0.24);
+        out->worst_residual = fmax(out->worst_residual, report->residual);
+        out->cg += report->cg_iterations;
+        out->factorizations += report->factorizations;
+        out->step_s[step] = taken;
+        total += taken;
+        for (int s = 0; s < TD_STAGES; s++)
+            out->stage_s[s] += report->stage_seconds[s];
+    }
+    out->steps_per_s = BEND_STEPS / total;
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    out->peak_mb = (double)usage.ru_maxrss / 1024;
+    td_state_free(state);
+    td_model_free(model);
+    return status;
+}
+
+static void json_bend(bench *b, const char *key, const bendResult *r, spread rate)
+{
+    td_json_open(&b->json, key, '{');
+    td_json_integer(&b->json, "nodes", r->nodes);
+    td_json_integer(&b->json, "tetrahedra", r->elements);
+    td_json_integer(&b->json, "dofs", r->dofs);
+    json_spread(&b->json, "steps_per_s", rate);
+    td_json_number(&b->json, "compile_s", r->compile_s);
+    td_json_number(&b->json, "least_tip_motion", r->least_motion);
+    td_json_number(&b->json, "worst_residual", r->worst_residual);
+    td_json_integer(&b->json, "cg_iterations", r->cg);
+    td_json_integer(&b->json, "factorizations", r->factorizations);
+    td_json_number(&b->json, "factor_gflop", r->factor_flops * 1e-9);
+    td_json_number(&b->json, "factor_entries", r->factor_entries);
+    td_json_number(&b->json, "peak_mb", r->peak_mb);
+    td_json_open(&b->json, "stage_s", '{');
+    for (int s = 0; s < TD_STAGES; s++)
+        td_json_number(&b->json, td_stage_name(s), r->stage_s[s]);
+    td_json_close(&b->json, '}');
+    td_json_close(&b->json, '}');
+}
+
+static tdStatus bench_step(bench *b, tdError *error)
+{
+    static const char *const solvers[] = {"auto", "cholesky"};
+    int runs = b->runs < 5 ? b->runs : 5;
+    td_json_open(&b->json, "step", '{');
+    for (int s = 0; s < 2; s++)
+    {
+        bendResult last = {0};
+        double rates[MOST_RUNS], steps[BEND_STEPS];
+        int times = s == 0 ? runs : 1; // the reference is slow and steady
+        for (int run = 0; run < times; run++)
+        {
+            TD_TRY(bend(b, 10, solvers[s], &last, error));
+            rates[run] = last.steps_per_s;
+            cli_progress("bench step", s * runs + run + 1, runs + 1);
+        }
+        spread rate = spread_of(rates, times);
+        json_bend(b, solvers[s], &last, rate);
+        memcpy(steps, last.step_s, sizeof steps);
+        spread one = spread_of(steps, BEND_STEPS);
+        if (!b->print)
+            continue;
+        if (s == 0)
+            printf("\nStep: bending beam, %lld nodes, %lld tetrahedra, %lld unknowns, corotational, backward Euler 10 "
+                   "ms\n",
+                   (long long)last.nodes, (long long)last.elements, (long long)last.dofs);
+        printf("  solver %-9s %6.2f steps a second (%.2f to %.2f, %d runs); a step %.0f ms (%.0f to %.0f)\n"
+               "    %.1f iterations and %.2f factorizations a step, residual at most %.1e, tip moves at least %.2f %% "
+               "a step\n   ",
+               solvers[s], rate.median, rate.low, rate.high, times, 1e3 * one.median, 1e3 * one.low, 1e3 * one.high,
+               (double)last.cg / BEND_STEPS, (double)last.factorizations / BEND_STEPS, last.worst_residual,
+               100 * last.least_motion);
+        double total = 0;
+        for (int k = 0; k < TD_STAGES; k++)
+            total += last.stage_s[k];
+        for (int k = 0; k < TD_STAGES; k++)
+            printf(" %s %.1f %%", td_stage_name(k), 100 * last.stage_s[k] / total);
+        printf("\n");
+    }
+    td_json_close(&b->json, '}');
+    return TD_OK;
+}
+
+// ---------------------------------------------------------------- growth
+
+// Each size in a process of its own, so that its peak of memory is its own.
+static tdStatus bend_apart(const bench *b, int k, bendResult *out, tdError *error)
+{
+    int pipe_ends[2];
+    if (pipe(pipe_ends) != 0)
+        return td_fail(error, TD_ERROR_IO, "no pipe to be had");
+    fflush(NULL);
+    pid_t child = fork();
+    if (child < 0)
+        return td_fail(error, TD_ERROR_IO, "no process to be had");
+    if (child == 0)
+    {
+        bendResult result;
+        tdError why = {0};
+        bool good = bend(b, k, "auto", &result, &why) == TD_OK &&
+                    write(pipe_ends[1], &result, sizeof result) == (ssize_t)sizeof result;
+        _exit(good ? 0 : 1);
+    }
+    close(pipe_ends[1]);
+    size_t got = 0;
+    ssize_t n = 0;
+    while (got < sizeof *out && (n = read(pipe_ends[0], (char *)out + got, sizeof *out - got)) > 0)
+        got += (size_t)n;
+    close(pipe_ends[0]);
+    waitpid(child, NULL, 0);
+    if (got < sizeof *out)
+        return td_fail(error, TD_ERROR_NUMERIC, "the beam with %d cells through its thickness failed (memory?)", k);
+    return TD_OK;
+}
+
+static tdStatus plot_growth(const bench *b, int n, const double *size, const double *time, const double *memory,
+                            const double *compile, tdError *error)
+{
+    char path[4096];
+    tdSeries series[] = {
+        {.name = "time of a step [ms]", .n = n, .x = size, .y = time, .marker = TD_MARKER_CIRCLE},
+        {.name = "set-up of the model [ms]", .n = n, .x = size, .y = compile, .marker = TD_MARKER_SQUARE},
+        {.name = "peak memory [MB]", .n = n, .x = size, .y = memory, .marker = TD_MARKER_DIAMOND},
+    };
+    tdPlotSettings plot = td_default_plot();
+    plot.title = "Full-order step of a bending beam";
+    plot.x_label = "tetrahedra";
+    plot.y_label = "milliseconds, megabytes";
+    plot.x_log = plot.y_log = true;
+    tdImage image = {0};
+    TD_TRY(td_plot(&plot, 3, series, &image, error));
+    td_path_join(path, sizeof path, b->folder, "growth.png");
+    tdStatus status = td_image_write_png(&image, path, error);
+    td_image_free(&image);
+    return status;
+}
+
+static tdStatus bench_growth(bench *b, tdError *error)
+{
+    static const int cells[] = {4, 7, 10, 16};
+    enum
+    {
+        SIZES = sizeof cells / sizeof cells[0]
+    };
+    double size[SIZES], time[SIZES], memory[SIZES], compile[SIZES];
+    if (b->print)
+        printf("\nGrowth: the same beam, finer\n\n"
+               "  tetrahedra   nodes  unknowns  set-up s  step ms (least to most)  steps/s  factor Gflop  memory MB\n");
+    td_json_open(&b->json, "growth", '[');
+    for (int i = 0; i < SIZES; i++)
+    {
+        bendResult r;
+        TD_TRY(bend_apart(b, cells[i], &r, error));
+        cli_progress("bench growth", i + 1, SIZES);
+        double steps[BEND_STEPS];
+        memcpy(steps, r.step_s, sizeof steps);
+        spread one = spread_of(steps, BEND_STEPS);
+        json_bend(b, NULL, &r, (spread){r.steps_per_s, r.steps_per_s, r.steps_per_s});
+        size[i] = (double)r.elements;
+        time[i] = 1e3 / r.steps_per_s;
+        memory[i] = r.peak_mb;
+        compile[i] = 1e3 * r.compile_s;
+        if (b->print)
+            printf("  %10lld %7lld %9lld %9.2f %8.1f (%.1f to %.1f) %12.2f %13.2f %10.0f\n", (long long)r.elements,
+                   (long long)r.nodes, (long long)r.dofs, r.compile_s, 1e3 * one.median, 1e3 * one.low, 1e3 * one.high,
+                   r.steps_per_s, r.factor_flops * 1e-9, r.peak_mb);
+    }
+    td_json_close(&b->json, ']');
+    return b->folder != NULL ? plot_growth(b, SIZES, size, time, memory, compile, error) : TD_OK;
+}
+
+// ---------------------------------------------------------------- command
 
 int cmd_bench(int argc, char **argv)
 {
-    (void)argc;
-    (void)argv;
-    return cli_usage("'bench' is not built yet");
+    const char *which = NULL, *folder = NULL, *runs_text = "7", *threads_text = "0";
+    const cliOption options[] = {
+        {"--out", &folder, NULL}, {"--runs", &runs_text, NULL}, {"--threads", &threads_text, NULL}};
+    int code = cli_parse(argc, argv, help, options, 3, &which, 0, 1);
+    long runs = 0, threads = 0;
+    if (code >= 0)
+        return code;
+    if (!cli_integer("--runs", runs_text, 1, &runs) || !cli_integer("--threads", threads_text, 0, &threads))
+        return TD_ERROR_USAGE;
+    if (which != NULL && strcmp(which, "elements") != 0 && strcmp(which, "step") != 0 && strcmp(which, "growth") != 0)
+        return cli_usage("there is no benchmark '%s'; there are elements, step and growth", which);
+    bench b = {.settings = cli_settings(),
+               .runs = runs < MOST_RUNS ? (int)runs : MOST_RUNS,
+               .folder = folder,
+               .print = !cli_json()};
+    b.settings.threads = (int)threads;
+    tdError error = {0};
+    if (folder != NULL && td_path_make(folder, &error) != TD_OK)
+        return cli_fail(&error);
+    char machine[128];
+    machine_name(machine, sizeof machine);
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    td_json_open(&b.json, NULL, '{');
+    td_json_string(&b.json, "version", td_version());
+    td_json_string(&b.json, "machine", machine);
+    td_json_integer(&b.json, "cores", cores);
+    td_json_integer(&b.json, "threads", threads == 0 ? cores : threads);
+    if (b.print)
+        printf("tendril %s on %s, %ld cores, %ld threads\n\n", td_version(), machine, cores,
+               threads == 0 ? cores : threads);
+    tdStatus status = TD_OK;
+    if (which == NULL || strcmp(which, "elements") == 0)
+        status = bench_elements(&b, &error);
+    if (status == TD_OK && (which == NULL || strcmp(which, "step") == 0))
+        status = bench_step(&b, &error);
+    if (status == TD_OK && (which == NULL || strcmp(which, "growth") == 0))
+        status = bench_growth(&b, &error);
+    td_json_close(&b.json, '}');
+    if (status == TD_OK && folder != NULL)
+    {
+        char path[4096];
+        td_path_join(path, sizeof path, folder, "bench.json");
+        status = td_file_write(path, b.json.text.data, (size_t)b.json.text.size, &error);
+    }
+    if (status == TD_OK && cli_json())
+        cli_print_json(&b.json);
+    free(b.json.text.data);
+    return status == TD_OK ? 0 : cli_fail(&error);
 }

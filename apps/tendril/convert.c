@@ -163,6 +163,8 @@ static int convert(const convertOptions *o, double scale, tdMeshFormat format, t
     if (o->surface && status == TD_OK && mesh.notes != NULL)
         td_text_format(&notes, "%s", mesh.notes);
     if (status == TD_OK)
+        td_mesh_losses(&mesh, format, encoding, &notes);
+    if (status == TD_OK)
         status = td_mesh_write(&mesh, o->paths[1], format, encoding, &error);
     if (status == TD_OK)
     {

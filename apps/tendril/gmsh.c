@@ -18,7 +18,7 @@
 
 extern char **environ;
 
-// gmsh may print a line for each of millions of steps; errors are at the end.
+// More than this says nothing new: the first errors are the ones that matter.
 #define MOST_OUTPUT ((int64_t)4 << 20)
 
 // Set by an interruption, so that gmsh is stopped and the folder removed before the program ends.
@@ -152,12 +152,8 @@ static bool collect(tdText *text, int pipe_end, double deadline)
             return true;
         if (got < 0)
             continue;
-        if (text->size + got > MOST_OUTPUT)
-        {
-            text->size /= 2;
-            memmove(text->data, text->data + text->size, (size_t)text->size);
-        }
-        td_text_append(text, buffer, (size_t)got);
+        if (text->size < MOST_OUTPUT)
+            td_text_append(text, buffer, (size_t)got);
     }
 }
 
@@ -244,12 +240,14 @@ tdStatus gmsh_run(gmshWork *work, const char *const *args, tdError *error)
     size_t n = 0;
     while (args[n] != NULL)
         n++;
-    char **argv = td_take(n + 2, sizeof *argv);
+    char **argv = td_take(n + 4, sizeof *argv);
     if (argv == NULL)
         return td_fail_memory(error, "gmsh's arguments");
-    char name[] = "gmsh";
+    char name[] = "gmsh", verbosity[] = "-v", errors_and_warnings[] = "2";
     argv[0] = name;
-    memcpy(argv + 1, args, n * sizeof *argv);
+    argv[1] = verbosity;
+    argv[2] = errors_and_warnings;
+    memcpy(argv + 3, args, n * sizeof *argv);
     work->output.size = 0;
     work->runs++;
     tdStatus status = run_process(work, argv, error);

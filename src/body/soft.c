@@ -40,11 +40,14 @@ static tdStatus state_create(const tdModel *model, const tdBody *body, tdState *
     bool damped_newton = soft->beta > 0 && model->scene.settings.newton;
     mine->K_damping = damped_newton ? TD_TAKE(arena, double, values) : mine->K;
     mine->sums = TD_TAKE(arena, tdChunkSums, soft->tets.chunks);
+    mine->turn = TD_TAKE(arena, double, 3 * body->count);
+    mine->turn_factor = TD_TAKE(arena, double, 3 * body->count);
     mine->factor_q = TD_TAKE(arena, double, body->count);
     mine->factor_start = TD_TAKE(arena, double, body->count);
     mine->factor_input = TD_TAKE(arena, double, model->n_inputs + 1);
     if (mine->F == NULL || mine->R == NULL || mine->K == NULL || mine->A == NULL || mine->K_damping == NULL ||
-        mine->sums == NULL || mine->factor_q == NULL || mine->factor_start == NULL || mine->factor_input == NULL)
+        mine->turn == NULL || mine->turn_factor == NULL || mine->sums == NULL || mine->factor_q == NULL ||
+        mine->factor_start == NULL || mine->factor_input == NULL)
         return td_fail_memory(error, "the state of a soft body");
     const tdSceneBody *given = &model->scene.bodies[body->index];
     for (int64_t i = 0; i < body->count; i++)
@@ -52,7 +55,7 @@ static tdStatus state_create(const tdModel *model, const tdBody *body, tdState *
         state->q[body->first + i] = soft->rest[i];
         state->v[body->first + i] = soft->held[i] ? 0 : given->velocity[i % 3];
     }
-    return td_linear_create(&soft->linear, arena, &mine->linear, error);
+    return td_linear_create(&soft->linear, arena, state->isa, &mine->linear, error);
 }
 
 static void state_free(const tdBody *body, tdState *state)
@@ -110,6 +113,45 @@ void td_soft_forces(const tdSoft *soft, tdSoftState *mine, tdState *state, doubl
         loop.chunks = soft->tets.coloured + soft->tets.colour[c];
         td_parallel(state->tasks, soft->tets.colour[c + 1] - soft->tets.colour[c], run_chunk, &loop);
     }
+}
+
+typedef struct turnWork
+{
+    const tdSoft *soft;
+    const double *F;
+    double *turn;
+    tdPolarKernel polar;
+} turnWork;
+
+#define TURN_GRAIN 256 // nodes a task, a multiple of the four lanes
+
+// Rotation of the mean deformation gradient of a node's elements, by volume.
+static void turn_nodes(void *context, int piece)
+{
+    const turnWork *w = context;
+    const tdSoft *soft = w->soft;
+    for (int32_t first = piece * TURN_GRAIN; first < (piece + 1) * TURN_GRAIN && first < soft->n_nodes; first += 4)
+    {
+        _Alignas(64) double F[36] = {0}, R[36];
+        for (int l = 0; l < 4 && first + l < soft->n_nodes; l++)
+            for (int64_t k = soft->node_start[first + l]; k < soft->node_start[first + l + 1]; k++)
+            {
+                int32_t lane = soft->node_lane[k];
+                const double *from = w->F + 36 * (int64_t)(lane / 4) + lane % 4;
+                for (int c = 0; c < 9; c++)
+                    F[4 * c + l] += soft->tets.volume[lane] * from[4 * c];
+            }
+        w->polar(F, R);
+        for (int l = 0; l < 4 && first + l < soft->n_nodes; l++)
+            for (int c = 0; c < 9; c++)
+                w->turn[9 * (int64_t)(first + l) + c] = R[4 * c + l];
+    }
+}
+
+static void node_turns(const tdSoft *soft, const tdSoftState *mine, tdState *state, double *turn)
+{
+    turnWork work = {soft, mine->F, turn, td_polar(state->isa)};
+    td_parallel(state->tasks, td_pieces(soft->n_nodes, TURN_GRAIN), turn_nodes, &work);
 }
 
 // ---------------------------------------------------------------- stages
@@ -233,24 +275,49 @@ static tdStatus forces(const tdModel *model, const tdBody *body, tdState *state,
     return TD_OK;
 }
 
+typedef struct matrixWork
+{
+    const tdSoft *soft;
+    const double *K, *K_damping;
+    double *A;
+    double of_mass, of_K, of_damping;
+} matrixWork;
+
+#define MATRIX_GRAIN 8192 // blocks a task
+
+static void matrix_piece(void *context, int piece)
+{
+    const matrixWork *w = context;
+    int64_t begin = (int64_t)piece * MATRIX_GRAIN, end = begin + MATRIX_GRAIN;
+    if (end > w->soft->pattern.blocks)
+        end = w->soft->pattern.blocks;
+    for (int64_t b = begin; b < end; b++)
+    {
+        const double *K = w->K + 9 * b, *D = w->K_damping + 9 * b;
+        double *A = w->A + 9 * b, mass = w->of_mass * w->soft->mass[b];
+        for (int c = 0; c < 9; c++)
+            A[c] = w->of_K * K[c] + w->of_damping * D[c];
+        A[0] += mass;
+        A[4] += mass;
+        A[8] += mass;
+    }
+}
+
 // A = (mass + s de alpha) M + s ce K + s de beta K_damping (+ stiffness of pressures)
 static void build_matrix(const tdModel *model, const tdBody *body, tdState *state)
 {
     const tdSoft *soft = soft_of(body);
     tdSoftState *mine = mine_of(body, state);
     const tdScheme *scheme = &model->scheme;
-    double of_mass = scheme->mass + scheme->s * scheme->de * soft->alpha * (scheme->mass > 0);
-    double of_K = scheme->s * scheme->ce, of_damping = scheme->s * scheme->de * soft->beta * (scheme->mass > 0);
-    for (int64_t b = 0; b < soft->pattern.blocks; b++)
-    {
-        const double *K = mine->K + 9 * b, *D = mine->K_damping + 9 * b;
-        double *A = mine->A + 9 * b, mass = of_mass * soft->mass[b];
-        for (int c = 0; c < 9; c++)
-            A[c] = of_K * K[c] + of_damping * D[c] + (c % 4 == 0 ? mass : 0);
-    }
+    bool moving = scheme->mass > 0;
+    matrixWork work = {.soft = soft, .K = mine->K, .K_damping = mine->K_damping, .A = mine->A};
+    work.of_mass = scheme->mass + (moving ? scheme->s * scheme->de * soft->alpha : 0);
+    work.of_K = scheme->s * scheme->ce;
+    work.of_damping = moving ? scheme->s * scheme->de * soft->beta : 0;
+    td_parallel(state->tasks, td_pieces(soft->pattern.blocks, MATRIX_GRAIN), matrix_piece, &work);
     // Dropped where the tangent had to be projected: it has no sign of its own.
     if (!mine->projecting)
-        td_soft_pressure_stiffness(model, body, state, of_K, mine->A);
+        td_soft_pressure_stiffness(model, body, state, work.of_K, mine->A);
 }
 
 static bool has_pressure(const tdSoft *soft)
@@ -261,9 +328,36 @@ static bool has_pressure(const tdSoft *soft)
     return false;
 }
 
+// Rotations of the nodes since the kept factor was made, Q = R_now R_then'.
+typedef struct sinceFactor
+{
+    const tdSoft *soft;
+    tdSoftState *mine;
+    tdState *state;
+} sinceFactor;
+
+static const double *turns_since_factor(void *context)
+{
+    const sinceFactor *w = context;
+    double *turn = w->mine->turn;
+    node_turns(w->soft, w->mine, w->state, turn);
+    for (int32_t i = 0; i < w->soft->n_nodes; i++)
+    {
+        const double *then = w->mine->turn_factor + 9 * (int64_t)i;
+        double *now = turn + 9 * (int64_t)i, Q[9];
+        for (int r = 0; r < 3; r++)
+            for (int c = 0; c < 3; c++)
+                Q[3 * r + c] =
+                    now[3 * r] * then[3 * c] + now[3 * r + 1] * then[3 * c + 1] + now[3 * r + 2] * then[3 * c + 2];
+        memcpy(now, Q, sizeof Q);
+    }
+    return turn;
+}
+
 static void remember_factor(const tdModel *model, const tdBody *body, tdState *state)
 {
     tdSoftState *mine = mine_of(body, state);
+    node_turns(soft_of(body), mine, state, mine->turn_factor);
     memcpy(mine->factor_q, state->q_e + body->first, (size_t)body->count * sizeof(double));
     memcpy(mine->factor_start, state->q + body->first, (size_t)body->count * sizeof(double));
     memcpy(mine->factor_input, state->input, (size_t)model->n_inputs * sizeof(double));
@@ -318,8 +412,17 @@ static tdStatus free_motion(const tdModel *model, const tdBody *body, tdState *s
             dv[i] = scheme->mass > 0 ? state->v[first + i] - state->v_new[first + i] : 0;
         const tdSceneSettings *settings = &model->scene.settings;
         tdLinearResult result;
-        TD_TRY(td_linear_solve(mine->linear, state->tasks, settings->solver, settings->solver_tolerance, mine->A,
-                               mine->same, rhs, dv, &result, &state->report.error));
+        sinceFactor since = {soft, mine, state};
+        tdLinearTask task = {.kind = settings->solver,
+                             .tolerance = settings->solver_tolerance,
+                             .values = mine->A,
+                             .same = mine->same,
+                             .b = rhs,
+                             .x = dv,
+                             .context = &since};
+        // The linear law has no rotations: its stiffness does not turn with the body.
+        task.rotations = soft->law->constant ? NULL : turns_since_factor;
+        TD_TRY(td_linear_solve(mine->linear, state->tasks, &task, &result, &state->report.error));
         state->report.cg_iterations += result.iterations;
         state->report.factorizations += result.factorizations;
         if (!result.indefinite)
@@ -361,8 +464,13 @@ static tdStatus apply_inverse(const tdModel *model, const tdBody *body, tdState 
     const tdSceneSettings *settings = &model->scene.settings;
     tdLinearResult result;
     memset(x, 0, (size_t)body->count * sizeof *x);
-    return td_linear_solve(mine->linear, state->tasks, settings->solver, settings->solver_tolerance, mine->A, true, b,
-                           x, &result, &state->report.error);
+    tdLinearTask task = {.kind = settings->solver,
+                         .tolerance = settings->solver_tolerance,
+                         .values = mine->A,
+                         .same = mine->same,
+                         .b = b,
+                         .x = x};
+    return td_linear_solve(mine->linear, state->tasks, &task, &result, &state->report.error);
 }
 
 // M a = -m / s on the free coordinates; consistent mass by conjugate gradients with its diagonal, whose
@@ -443,6 +551,7 @@ static tdStatus restore(const tdModel *model, const tdBody *body, tdState *state
     TD_TRY(forces(model, body, state, true));
     build_matrix(model, body, state);
     TD_TRY(td_linear_refresh(mine->linear, mine->A, error));
+    node_turns(soft, mine, state, mine->turn_factor);
     *counts = kept;
     mine->same = mine->K_valid && !has_pressure(soft);
     mine->projecting = false;

@@ -63,10 +63,12 @@ typedef struct tdSoft
     double density;
     double total_mass;
     bool consistent;
-    double *node_mass;  ///< row sums
-    double *mass;       ///< by block: M = mass I; only diagonals when lumped
-    double alpha, beta; ///< Rayleigh
-    bool *held;         ///< by coordinate: fixed or driven
+    int64_t *node_start; ///< n_nodes + 1: where the elements of a node are listed
+    int32_t *node_lane;  ///< their places, 4 * batch + lane
+    double *node_mass;   ///< row sums
+    double *mass;        ///< by block: M = mass I; only diagonals when lumped
+    double alpha, beta;  ///< Rayleigh
+    bool *held;          ///< by coordinate: fixed or driven
     int32_t n_held;
     int32_t *held_list;
     int32_t n_driven;
@@ -97,6 +99,8 @@ typedef struct tdSoftState
     bool damping_kept; ///< K_damping is that of this step
     bool K_valid;      ///< K is constant and has been assembled
     bool same;         ///< A is that of the kept factor
+    double *turn,
+        *turn_factor; ///< by node: rotation of its elements now (then: since the factor), and when the factor was made
     // Where the kept factor was made, for checkpoints.
     double *factor_q, *factor_start, *factor_input;
     int64_t factor_flags; ///< bit 0: projected, bit 1: there is one

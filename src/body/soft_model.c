@@ -223,6 +223,36 @@ static tdStatus build_mass(tdArena *arena, tdSoft *soft, const tdSceneBody *body
     return TD_OK;
 }
 
+static tdStatus list_node_elements(tdArena *arena, tdSoft *soft, tdError *error)
+{
+    const tdTets *t = &soft->tets;
+    soft->node_start = TD_TAKE(arena, int64_t, soft->n_nodes + 1);
+    soft->node_lane = TD_TAKE(arena, int32_t, 16 * (int64_t)t->batches);
+    if (soft->node_start == NULL || soft->node_lane == NULL)
+        return td_fail_memory(error, "the elements");
+    int64_t *start = soft->node_start;
+    for (int pass = 0; pass < 2; pass++)
+    {
+        for (int64_t k = 0; k < 16 * (int64_t)t->batches; k++)
+        {
+            int32_t lane = (int32_t)(4 * (k / 16) + k % 4);
+            if (t->element[lane] < 0)
+                continue;
+            if (pass == 0)
+                start[t->nodes[k] + 1]++;
+            else
+                soft->node_lane[start[t->nodes[k]]++] = lane;
+        }
+        // Counts become starts; after the second pass, which moved them on, they are put back.
+        for (int32_t i = 0; pass == 0 && i < soft->n_nodes; i++)
+            start[i + 1] += start[i];
+    }
+    for (int32_t i = soft->n_nodes; i > 0; i--)
+        start[i] = start[i - 1];
+    start[0] = 0;
+    return TD_OK;
+}
+
 tdStatus td_soft_build(tdArena *arena, tdSoft *soft, const tdSceneBody *body, const char *file, tdError *error)
 {
     const tdCells *cells = &soft->mesh.cells[TD_CELL_TET];
@@ -239,6 +269,7 @@ tdStatus td_soft_build(tdArena *arena, tdSoft *soft, const tdSceneBody *body, co
     }
     TD_TRY(td_block_pattern(arena, soft->n_nodes, cells->count, 4, cells->nodes, &soft->pattern, error));
     TD_TRY(build_batches(arena, soft, cells->nodes, cells->count, error));
+    TD_TRY(list_node_elements(arena, soft, error));
     TD_TRY(build_mass(arena, soft, body, error));
     soft->law = td_law(body->material.law);
     soft->law->parameters(&body->material, soft->parameters);

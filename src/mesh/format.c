@@ -168,11 +168,29 @@ static int64_t count_shared_faces(const tdMesh *mesh)
     return shared;
 }
 
+// Nodes of no face, and groups without one: STL knows neither.
+static void lost_loose_ends(const tdMesh *mesh, tdText *out)
+{
+    int64_t groups = 0, nodes = mesh->n_nodes;
+    for (int g = 0; g < mesh->n_groups; g++)
+        groups += mesh->groups[g].count[TD_CELL_TRI] + mesh->groups[g].count[TD_CELL_QUAD] == 0;
+    unsigned char *used = calloc((size_t)mesh->n_nodes + 1, 1);
+    for (int t = TD_CELL_TRI; t <= TD_CELL_QUAD && used != NULL; t++)
+        for (int64_t i = 0; i < mesh->cells[t].count * td_cell_nodes((tdCellType)t); i++)
+        {
+            nodes -= used[mesh->cells[t].nodes[i]] == 0;
+            used[mesh->cells[t].nodes[i]] = 1;
+        }
+    if (nodes > 0 && used != NULL)
+        td_text_format(out, "STL holds no nodes without a triangle: %lld are left out\n", (long long)nodes);
+    if (groups > 0)
+        td_text_format(out, "STL holds no groups without a triangle: %lld are left out\n", (long long)groups);
+    free(used);
+}
+
 static void lost_in_stl(const tdMesh *mesh, tdMeshEncoding encoding, tdText *out)
 {
-    int64_t small = count_cells(mesh, 0) + count_cells(mesh, 1), shared = count_shared_faces(mesh);
-    if (small > 0)
-        td_text_format(out, "STL holds no lines and vertices: %lld are left out\n", (long long)small);
+    int64_t shared = count_shared_faces(mesh);
     if (mesh->cells[TD_CELL_QUAD].count > 0)
         td_text_format(out, "STL holds triangles only: %lld quadrilaterals are cut in two\n",
                        (long long)mesh->cells[TD_CELL_QUAD].count);
@@ -181,8 +199,9 @@ static void lost_in_stl(const tdMesh *mesh, tdMeshEncoding encoding, tdText *out
         td_text_format(out, "binary STL holds coordinates in single precision\n");
         if (mesh->n_groups > 0)
             td_text_format(out, "binary STL holds no groups: %d are left out\n", mesh->n_groups);
+        return;
     }
-    else if (shared > 0)
+    if (shared > 0)
         td_text_format(out, "STL holds one group for a triangle: %lld that are in several keep the first\n",
                        (long long)shared);
 }
@@ -199,11 +218,17 @@ void td_mesh_losses(const tdMesh *mesh, tdMeshFormat format, tdMeshEncoding enco
 {
     if (format != TD_MESH_STL && format != TD_MESH_OBJ)
         return;
-    if (count_cells(mesh, 3) > 0)
-        td_text_format(out, "%s holds no volumes: of %lld cells the boundary is written\n",
-                       format == TD_MESH_STL ? "STL" : "OBJ", (long long)count_cells(mesh, 3));
-    if (format == TD_MESH_STL)
-        lost_in_stl(mesh, encoding, out);
-    else
+    const char *name = format == TD_MESH_STL ? "STL" : "OBJ";
+    int64_t volumes = count_cells(mesh, 3), small = count_cells(mesh, 0) + count_cells(mesh, 1);
+    if (volumes > 0)
+        td_text_format(out, "%s holds no volumes: of %lld cells the boundary is written, without faces inside\n", name,
+                       (long long)volumes);
+    if (small > 0 && (volumes > 0 || format == TD_MESH_STL))
+        td_text_format(out, "%s: %lld lines and vertices are left out\n", name, (long long)small);
+    if (format == TD_MESH_OBJ)
         lost_in_obj(mesh, out);
+    else
+        lost_in_stl(mesh, encoding, out);
+    if (format == TD_MESH_STL && volumes == 0)
+        lost_loose_ends(mesh, out);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "mesh/members.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 bool td_mesh_members(const tdMesh *mesh, tdCellType type, tdArena *arena, tdMembers *members)
@@ -29,4 +30,21 @@ bool td_members_equal(const tdMembers *a, int64_t cell_a, const tdMembers *b, in
     int64_t n = a->start[cell_a + 1] - a->start[cell_a];
     return n == b->start[cell_b + 1] - b->start[cell_b] &&
            memcmp(a->list + a->start[cell_a], b->list + b->start[cell_b], (size_t)n * sizeof(int32_t)) == 0;
+}
+
+int td_mesh_named_group(tdMesh *mesh, tdHash *names, const char *text, size_t n, int dim, int tag)
+{
+    uint64_t key = td_hash_bytes(text, n);
+    int64_t probe = -1;
+    const int32_t *found;
+    while ((found = td_hash_next(names, key, &probe)) != NULL)
+    {
+        const char *name = mesh->groups[*found].name;
+        if (strlen(name) == n && memcmp(name, text, n) == 0)
+            return *found;
+    }
+    char *name = strndup(text, n);
+    int made = name == NULL ? -1 : td_mesh_new_group(mesh, name, dim, tag);
+    free(name);
+    return made >= 0 && td_hash_add(names, key, made) ? made : -1;
 }

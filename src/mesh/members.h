@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The groups of each cell: the mesh's lists of cells by group, turned round. For writers.
+// Groups for readers and writers of files: found by name at a cost that does not depend on their
+// number, and the mesh's lists of cells by group turned round into lists of groups by cell.
 #pragma once
+#include "base/hash.h"
 #include "base/memory.h"
 #include "mesh/mesh.h"
 
@@ -16,3 +18,7 @@ bool td_mesh_members(const tdMesh *mesh, tdCellType type, tdArena *arena, tdMemb
 
 /// Whether two cells, of the same or of different types, are in the same groups.
 bool td_members_equal(const tdMembers *a, int64_t cell_a, const tdMembers *b, int64_t cell_b);
+
+/// Number of the group with this name (n bytes), added if missing; -1 when memory runs out. `names` is
+/// zero-initialized before the first call, with no groups in the mesh, and freed after the last.
+int td_mesh_named_group(tdMesh *mesh, tdHash *names, const char *text, size_t n, int dim, int tag);

@@ -7,6 +7,7 @@
 // 2.2: an element has one physical group. Gmsh writes a cell in several groups several times, so
 // elements of one entity with the same nodes and different groups are one cell here. Elements with the
 // same nodes and the same group stay separate cells.
+#include "mesh/members.h"
 #include "mesh/msh.h"
 
 #include <limits.h>
@@ -38,17 +39,9 @@ void td_msh_reverse(tdCellType type, int32_t *nodes)
 // The mesh's group of this name, made if missing; -1 when memory runs out. *old: it was there.
 static int name_group(tdMshReader *reader, const char *name, int dim, int tag, bool *old)
 {
-    uint64_t key = td_hash_bytes(name, strlen(name));
-    int64_t probe = -1;
-    const int32_t *found;
-    *old = true;
-    while ((found = td_hash_next(&reader->group_of, key, &probe)) != NULL)
-        if (strcmp(reader->mesh->groups[*found].name, name) == 0)
-            return *found;
-    *old = false;
-    int group = td_mesh_new_group(reader->mesh, name, dim, tag);
-    if (group >= 0 && !td_hash_add(&reader->group_of, key, group))
-        return -1;
+    int before = reader->mesh->n_groups;
+    int group = td_mesh_named_group(reader->mesh, &reader->group_of, name, strlen(name), dim, tag);
+    *old = group >= 0 && group < before;
     return group;
 }
 

@@ -432,6 +432,20 @@ static tdStatus read_section(tdMshReader *reader, int *passed)
     return end_section(reader);
 }
 
+// A mesh of which every element was passed over: say why it is empty.
+static tdStatus check_some_left(tdMshReader *reader)
+{
+    int64_t cells = 0;
+    for (int t = 0; t < TD_CELL_TYPES; t++)
+        cells += reader->mesh->cells[t].count;
+    for (int t = 0; t < TD_MSH_TYPES && cells == 0; t++)
+        if (reader->passed_over[t] > 0)
+            return td_fail_at(reader->error, TD_ERROR_INPUT, reader->name, 0, "$Elements",
+                              "all elements are of types that are not read, such as %s; mesh with -order 1 in Gmsh",
+                              td_msh_types[t].name);
+    return TD_OK;
+}
+
 static tdStatus read_all(tdMshReader *reader)
 {
     TD_TRY(begin_section(reader));
@@ -458,6 +472,7 @@ static tdStatus read_all(tdMshReader *reader)
     if (reader->partitioned > 0)
         td_mesh_note(reader->mesh, "the partition numbers of %lld elements were passed over",
                      (long long)reader->partitioned);
+    TD_TRY(check_some_left(reader));
     if (reader->interfaces > 0)
         td_mesh_note(reader->mesh, "%lld elements between partitions were passed over", (long long)reader->interfaces);
     return td_mesh_check(reader->mesh, reader->name, reader->error);

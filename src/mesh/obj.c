@@ -24,7 +24,7 @@ typedef struct objReader
 
     int groups[MOST_GROUPS]; // of `g`, then `object`: -1 if none
     int n_groups, object;
-    tdHash group_of;
+    tdHash names; // of the mesh's groups
 
     int32_t *corners; // of the face being read
     int64_t corners_capacity;
@@ -159,6 +159,9 @@ static tdStatus add_cell(objReader *r, tdCellType type, const int32_t *nodes)
 static bool is_concave(const objReader *r, int64_t count)
 {
     double sum[3] = {0}, least = 0;
+    for (int64_t k = 0; k < count; k++)
+        if (r->corners[k] >= r->mesh->n_nodes)
+            return false; // not yet defined
     for (int pass = 0; pass < 2; pass++)
         for (int64_t k = 1; k + 1 < count; k++)
         {
@@ -166,8 +169,6 @@ static bool is_concave(const objReader *r, int64_t count)
             double a[3], b[3];
             for (int d = 0; d < 3; d++)
             {
-                if (corner[d] >= r->mesh->n_nodes)
-                    return false; // not yet defined
                 a[d] = r->mesh->x[3 * (int64_t)corner[1] + d] - r->mesh->x[3 * (int64_t)corner[0] + d];
                 b[d] = r->mesh->x[3 * (int64_t)corner[2] + d] - r->mesh->x[3 * (int64_t)corner[0] + d];
             }
@@ -217,23 +218,6 @@ static tdStatus read_cells(objReader *r, char kind)
 
 // ---------------------------------------------------------------- groups and the rest
 
-static int find_group(objReader *r, const char *text, size_t n)
-{
-    uint64_t key = td_hash_bytes(text, n);
-    int64_t probe = -1;
-    const int32_t *found;
-    while ((found = td_hash_next(&r->group_of, key, &probe)) != NULL)
-    {
-        const char *name = r->mesh->groups[*found].name;
-        if (strlen(name) == n && memcmp(name, text, n) == 0)
-            return *found;
-    }
-    char *name = strndup(text, n);
-    int made = name == NULL ? -1 : td_mesh_new_group(r->mesh, name, 2, 0);
-    free(name);
-    return made >= 0 && td_hash_add(&r->group_of, key, made) ? made : -1;
-}
-
 static tdStatus read_groups(objReader *r)
 {
     r->n_groups = 0;
@@ -243,7 +227,7 @@ static tdStatus read_groups(objReader *r)
             return fail_line(r, "more than %d groups in one line", MOST_GROUPS);
         if (memchr(r->at, '\0', n) != NULL)
             return fail_line(r, "the name of a group holds a zero byte");
-        int group = r->groups[r->n_groups++] = find_group(r, r->at, n);
+        int group = r->groups[r->n_groups++] = td_mesh_named_group(r->mesh, &r->names, r->at, n, 2, 0);
         if (group < 0)
             return td_fail_memory(r->error, r->name);
         r->at += n;
@@ -264,7 +248,7 @@ static tdStatus read_object(objReader *r)
         return TD_OK;
     if (memchr(first, '\0', n) != NULL || memchr(first, '\n', n) != NULL)
         return fail_line(r, "the name of an object holds a zero byte or goes over the line");
-    r->object = find_group(r, first, n);
+    r->object = td_mesh_named_group(r->mesh, &r->names, first, n, 2, 0);
     return r->object < 0 ? td_fail_memory(r->error, r->name) : TD_OK;
 }
 
@@ -346,7 +330,7 @@ tdStatus td_mesh_read_obj(const char *data, size_t size, const char *name, tdMes
                            (long long)mesh->n_nodes);
     }
     free(r.corners);
-    td_hash_free(&r.group_of);
+    td_hash_free(&r.names);
     if (status != TD_OK)
         return status;
     td_mesh_group_dims(mesh);

@@ -235,6 +235,8 @@ static tdStatus read_solid(stlReader *r)
 {
     size_t n = 0;
     const char *name = rest_of_line(r, &n);
+    if (memchr(name, '\0', n) != NULL)
+        return fail_text(r, "a name without zero bytes before this");
     if (!td_grow((void **)&r->solids, &r->solids_capacity, r->n_solids + 1, sizeof(stlSolid)))
         return td_fail_memory(r->error, r->name);
     stlSolid *solid = &r->solids[r->n_solids++];
@@ -251,19 +253,6 @@ static tdStatus read_solid(stlReader *r)
     return TD_OK;
 }
 
-// Number of the group of this name, added if missing; -1 when memory runs out.
-static int find_group(stlReader *r, tdHash *group_of, const char *name)
-{
-    uint64_t key = td_hash_bytes(name, strlen(name));
-    int64_t probe = -1;
-    const int32_t *found;
-    while ((found = td_hash_next(group_of, key, &probe)) != NULL)
-        if (strcmp(r->mesh->groups[*found].name, name) == 0)
-            return *found;
-    int made = td_mesh_new_group(r->mesh, name, 2, 0);
-    return made >= 0 && td_hash_add(group_of, key, made) ? made : -1;
-}
-
 static tdStatus make_groups(stlReader *r)
 {
     bool named = false;
@@ -271,7 +260,7 @@ static tdStatus make_groups(stlReader *r)
         named = named || r->solids[s].name != NULL;
     if (!named && r->n_solids == 1)
         return TD_OK;
-    tdHash group_of = {0};
+    tdHash names = {0};
     bool good = true;
     for (int64_t s = 0; s < r->n_solids && good; s++)
     {
@@ -280,13 +269,13 @@ static tdStatus make_groups(stlReader *r)
         const char *name = named ? r->solids[s].name : number;
         if (name == NULL)
             continue; // among named solids, one without a name is in no group
-        int group = find_group(r, &group_of, name);
+        int group = td_mesh_named_group(r->mesh, &names, name, strlen(name), 2, 0);
         int64_t end = s + 1 < r->n_solids ? r->solids[s + 1].first : r->mesh->cells[TD_CELL_TRI].count;
         good = group >= 0;
         for (int64_t c = r->solids[s].first; c < end && good; c++)
             good = td_mesh_group_add(r->mesh, group, TD_CELL_TRI, c);
     }
-    td_hash_free(&group_of);
+    td_hash_free(&names);
     td_mesh_group_dims(r->mesh);
     return good ? TD_OK : td_fail_memory(r->error, r->name);
 }

@@ -39,6 +39,8 @@ bool td_vtk_type_integer(tdVtkType type);
 /// count values of a type from bytes of either order to doubles. Not for strings.
 void td_vtk_decode(tdVtkType type, bool big_endian, const void *bytes, int64_t count, double *out);
 
+// ---------------------------------------------------------------- numbers as text (vtk_numbers.c)
+
 /// Parses up to `count` numbers, separated by white space, into out (NULL: they are stepped over).
 /// Moves *at behind the last good one and returns how many there were.
 int64_t td_vtk_parse(const char **at, const char *end, int64_t count, double *out);
@@ -46,10 +48,6 @@ int64_t td_vtk_parse(const char **at, const char *end, int64_t count, double *ou
 /// Appends a number so that it reads back as the same double.
 void td_vtk_print(tdText *text, double value);
 void td_vtk_print_integer(tdText *text, int64_t value);
-
-/// Values that must be whole numbers in [low, high], as the node numbers of a file.
-/// Returns the index of the first that is not, or -1 when all are good.
-int64_t td_vtk_whole(const double *values, int64_t count, double low, double high, int32_t *out);
 
 // ---------------------------------------------------------------- cells (vtk_cells.c)
 
@@ -59,15 +57,20 @@ typedef struct tdVtkCells
 {
     tdMesh *mesh;
     const char *file;
+    int line;  ///< where the cells stand, for messages; 0 if unknown
     int64_t n; ///< cells of the file so far
     int64_t capacity[TD_CELL_TYPES];
     int32_t *source[TD_CELL_TYPES];
     int64_t fans;        ///< polygons cut into triangles
     int64_t passed[128]; ///< cells passed over, by VTK type
+    int64_t ids_capacity;
+    int32_t *ids; ///< nodes of one cell
 } tdVtkCells;
 
-/// Adds the file's next cell, given by its VTK type and its nodes (of the mesh).
-tdStatus td_vtk_cell_add(tdVtkCells *cells, int vtk_type, const int32_t *nodes, int64_t n_nodes, tdError *error);
+/// Adds the file's next cell, given by its VTK type and its nodes as they stand in the file; those
+/// must be whole numbers in [0, n_points) and become first_node + number.
+tdStatus td_vtk_cell_add(tdVtkCells *cells, double vtk_type, const double *nodes, int64_t n_nodes, int64_t first_node,
+                         int64_t n_points, tdError *error);
 /// Notes in the mesh what was passed over or cut up.
 void td_vtk_cells_note(tdVtkCells *cells);
 void td_vtk_cells_free(tdVtkCells *cells);

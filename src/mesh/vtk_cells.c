@@ -103,7 +103,7 @@ static tdStatus add(tdVtkCells *cells, tdCellType type, const int32_t *nodes, td
 
 static tdStatus wrong_count(const tdVtkCells *cells, int vtk_type, int64_t n, const char *expected, tdError *error)
 {
-    return td_fail_at(error, TD_ERROR_INPUT, cells->file, 0, "cells",
+    return td_fail_at(error, TD_ERROR_INPUT, cells->file, cells->line, "cells",
                       "cell %lld (from 0) of VTK type %d has %lld nodes, expected %s; export the file again",
                       (long long)cells->n, vtk_type, (long long)n, expected);
 }
@@ -122,7 +122,7 @@ static tdStatus foreign(tdVtkCells *cells, int vtk_type, tdError *error)
         }
         name = foreign_cells[i].name;
     }
-    return td_fail_at(error, TD_ERROR_INPUT, cells->file, 0, "cells",
+    return td_fail_at(error, TD_ERROR_INPUT, cells->file, cells->line, "cells",
                       "cell %lld (from 0) has VTK type %d (%s), which is not supported; mesh the body with tetrahedra "
                       "(types 10 and 24) or hexahedra (type 12), or split such cells before exporting",
                       (long long)cells->n, vtk_type, name);
@@ -167,30 +167,50 @@ static tdStatus add_fixed(tdVtkCells *cells, int vtk_type, tdCellType type, cons
     return add(cells, type, v, error);
 }
 
-tdStatus td_vtk_cell_add(tdVtkCells *cells, int vtk_type, const int32_t *nodes, int64_t n_nodes, tdError *error)
+static tdStatus add_any(tdVtkCells *cells, int vtk_type, const int32_t *nodes, int64_t n_nodes, tdError *error)
 {
-    if (cells->n >= INT32_MAX)
-        return td_fail_at(error, TD_ERROR_INPUT, cells->file, 0, "cells", "more than %d cells", INT32_MAX);
-    tdStatus status = TD_OK;
     switch (vtk_type)
     {
     case VTK_POLY_VERTEX:
     case VTK_POLY_LINE:
     case VTK_TRIANGLE_STRIP:
-    case VTK_POLYGON: status = add_many(cells, vtk_type, nodes, n_nodes, error); break;
-    case VTK_VERTEX: status = add_fixed(cells, vtk_type, TD_CELL_VERTEX, nodes, n_nodes, error); break;
-    case VTK_LINE: status = add_fixed(cells, vtk_type, TD_CELL_LINE, nodes, n_nodes, error); break;
-    case VTK_TRIANGLE: status = add_fixed(cells, vtk_type, TD_CELL_TRI, nodes, n_nodes, error); break;
+    case VTK_POLYGON: return add_many(cells, vtk_type, nodes, n_nodes, error);
+    case VTK_VERTEX: return add_fixed(cells, vtk_type, TD_CELL_VERTEX, nodes, n_nodes, error);
+    case VTK_LINE: return add_fixed(cells, vtk_type, TD_CELL_LINE, nodes, n_nodes, error);
+    case VTK_TRIANGLE: return add_fixed(cells, vtk_type, TD_CELL_TRI, nodes, n_nodes, error);
     case VTK_PIXEL:
-    case VTK_QUAD: status = add_fixed(cells, vtk_type, TD_CELL_QUAD, nodes, n_nodes, error); break;
-    case VTK_TETRA: status = add_fixed(cells, vtk_type, TD_CELL_TET, nodes, n_nodes, error); break;
+    case VTK_QUAD: return add_fixed(cells, vtk_type, TD_CELL_QUAD, nodes, n_nodes, error);
+    case VTK_TETRA: return add_fixed(cells, vtk_type, TD_CELL_TET, nodes, n_nodes, error);
     case VTK_VOXEL:
-    case VTK_HEXAHEDRON: status = add_fixed(cells, vtk_type, TD_CELL_HEX, nodes, n_nodes, error); break;
-    case VTK_QUADRATIC_TETRA: status = add_fixed(cells, vtk_type, TD_CELL_TET10, nodes, n_nodes, error); break;
-    default: status = foreign(cells, vtk_type, error); break;
+    case VTK_HEXAHEDRON: return add_fixed(cells, vtk_type, TD_CELL_HEX, nodes, n_nodes, error);
+    case VTK_QUADRATIC_TETRA: return add_fixed(cells, vtk_type, TD_CELL_TET10, nodes, n_nodes, error);
+    default: return foreign(cells, vtk_type, error);
     }
+}
+
+tdStatus td_vtk_cell_add(tdVtkCells *cells, double vtk_type, const double *nodes, int64_t n_nodes, int64_t first_node,
+                         int64_t n_points, tdError *error)
+{
+    if (cells->n >= INT32_MAX)
+        return td_fail_at(error, TD_ERROR_INPUT, cells->file, cells->line, "cells", "more than %d cells", INT32_MAX);
+    if (!(vtk_type >= 0 && vtk_type <= 255) || vtk_type != (double)(int)vtk_type)
+        return td_fail_at(error, TD_ERROR_INPUT, cells->file, cells->line, "cells",
+                          "cell %lld (from 0) has the type %.17g; VTK's types go from 0 to 255", (long long)cells->n,
+                          vtk_type);
+    if (!td_grow((void **)&cells->ids, &cells->ids_capacity, n_nodes, sizeof(int32_t)))
+        return td_fail_memory(error, "the cells of a mesh");
+    for (int64_t i = 0; i < n_nodes; i++)
+    {
+        // The range comes first (and fails for NaN), so that the cast is safe.
+        if (!(nodes[i] >= 0 && nodes[i] < (double)n_points) || nodes[i] != (double)(int32_t)nodes[i])
+            return td_fail_at(error, TD_ERROR_INPUT, cells->file, cells->line, "cells",
+                              "cell %lld (from 0) names node %.17g, but nodes go from 0 to %lld", (long long)cells->n,
+                              nodes[i], (long long)n_points - 1);
+        cells->ids[i] = (int32_t)(first_node + (int64_t)nodes[i]);
+    }
+    TD_TRY(add_any(cells, (int)vtk_type, cells->ids, n_nodes, error));
     cells->n++;
-    return status;
+    return TD_OK;
 }
 
 void td_vtk_cells_note(tdVtkCells *cells)
@@ -211,6 +231,7 @@ void td_vtk_cells_free(tdVtkCells *cells)
 {
     for (int t = 0; t < TD_CELL_TYPES; t++)
         free(cells->source[t]);
+    free(cells->ids);
     *cells = (tdVtkCells){0};
 }
 
@@ -275,16 +296,14 @@ static int64_t sort_unique(int32_t *list, int64_t n)
     return kept;
 }
 
-// The different labels of an array, sorted. *n is MOST_LABELS + 1 when there are too many.
-static tdStatus collect_labels(const tdVtkCells *cells, const char *name, const double *values, int32_t *labels, int *n,
-                               tdError *error)
+// The different labels of an array, sorted; returns why they make no groups, NULL if they do.
+static const char *collect_labels(const tdVtkCells *cells, const double *values, int32_t *labels, int *n)
 {
     *n = 0;
     for (int64_t i = 0; i < cells->n; i++)
     {
         if (!(values[i] >= INT32_MIN && values[i] <= INT32_MAX))
-            return td_fail_at(error, TD_ERROR_INPUT, cells->file, 0, name,
-                              "cell %lld has the label %.17g; labels must fit into 32 bits", (long long)i, values[i]);
+            return "a value does not fit into 32 bits";
         int32_t label = (int32_t)values[i];
         int low = 0, high = *n;
         while (low < high)
@@ -298,15 +317,12 @@ static tdStatus collect_labels(const tdVtkCells *cells, const char *name, const 
         if (low < *n && labels[low] == label)
             continue;
         if (*n == MOST_LABELS)
-        {
-            *n = MOST_LABELS + 1;
-            return TD_OK;
-        }
+            return "it has thousands of different values";
         memmove(labels + low + 1, labels + low, (size_t)(*n - low) * sizeof *labels);
         labels[low] = label;
         ++*n;
     }
-    return TD_OK;
+    return NULL;
 }
 
 static tdStatus take_labels(tdVtkCells *cells, const char *name, const double *values, tdError *error)
@@ -314,10 +330,10 @@ static tdStatus take_labels(tdVtkCells *cells, const char *name, const double *v
     int32_t labels[MOST_LABELS];
     int groups[MOST_LABELS];
     int n = 0;
-    TD_TRY(collect_labels(cells, name, values, labels, &n, error));
-    if (n > MOST_LABELS)
+    const char *reason = collect_labels(cells, values, labels, &n);
+    if (reason != NULL)
     {
-        td_mesh_note(cells->mesh, "made no groups of '%.80s': it has more than %d different values", name, MOST_LABELS);
+        td_mesh_note(cells->mesh, "made no groups of '%.80s': %s", name, reason);
         return TD_OK;
     }
     for (int i = 0; i < n; i++)

@@ -107,17 +107,15 @@ static tdStatus next_word(Reader *r, char word[TOKEN_BYTES])
     return TD_OK;
 }
 
-// The next word without moving, as a keyword: only its first bytes matter.
-static bool next_is(Reader *r, const char *keyword)
+// Whether the next word is this keyword; does not move.
+static bool next_is(const Reader *r, const char *keyword)
 {
-    const char *kept = r->at;
-    char word[TOKEN_BYTES];
-    tdError *error = r->error;
-    r->error = NULL;
-    bool same = next_word(r, word) == TD_OK && strcasecmp(word, keyword) == 0;
-    r->error = error;
-    r->at = kept;
-    return same;
+    const char *c = r->at;
+    size_t n = strlen(keyword);
+    while (c < r->end && isspace((unsigned char)*c))
+        c++;
+    return (size_t)(r->end - c) >= n && strncasecmp(c, keyword, n) == 0 &&
+           (c + n == r->end || isspace((unsigned char)c[n]));
 }
 
 static void skip_line(Reader *r)
@@ -510,6 +508,9 @@ static tdStatus read_sections(Reader *r)
         while (list < LISTS && strcasecmp(word, lists[list].keyword) != 0)
             list++;
         bool in_data = r->in_cells || r->in_points;
+        // Arrays were measured by the cells before them, so no more may come.
+        if (in_data && (list < LISTS || strcasecmp(word, "POINTS") == 0 || strcasecmp(word, "CELL_TYPES") == 0))
+            return FAIL(r, word, "must stand before CELL_DATA and POINT_DATA; move it there");
         if (list < LISTS)
             TD_TRY(read_list(r, (List)list));
         else if (strcasecmp(word, "POINTS") == 0)
@@ -559,43 +560,22 @@ static tdStatus read_head(Reader *r)
     return TD_OK;
 }
 
-static tdStatus build_list(Reader *r, List which, tdVtkCells *cells, int32_t **nodes, int64_t *capacity)
-{
-    CellList *list = &r->list[which];
-    for (int64_t i = 0; i < list->n; i++)
-    {
-        int64_t n = list->start[i + 1] - list->start[i];
-        const double *from = list->nodes + list->start[i];
-        if (!td_grow((void **)nodes, capacity, n, sizeof(int32_t)))
-            return td_fail_memory(r->error, "the cells of a VTK file");
-        int64_t bad = td_vtk_whole(from, n, 0, (double)r->mesh->n_nodes - 1, *nodes);
-        if (bad >= 0)
-            return td_fail_at(r->error, TD_ERROR_INPUT, r->file, 0, lists[which].keyword,
-                              "cell %lld (from 0) names node %.17g, but nodes go from 0 to %lld", (long long)i,
-                              from[bad], (long long)r->mesh->n_nodes - 1);
-        double type = which == CELLS ? r->types[i] : lists[which].vtk_type;
-        if (!(type >= 0 && type <= 255) || type != (double)(int)type)
-            return td_fail_at(r->error, TD_ERROR_INPUT, r->file, 0, "CELL_TYPES",
-                              "cell %lld (from 0) has the type %.17g; VTK's types go from 0 to 255", (long long)i,
-                              type);
-        TD_TRY(td_vtk_cell_add(cells, (int)type, *nodes, n, r->error));
-    }
-    return TD_OK;
-}
-
 static tdStatus build(Reader *r, tdVtkCells *cells)
 {
     if (r->list[CELLS].n != r->n_types)
         return td_fail_at(r->error, TD_ERROR_INPUT, r->file, 0, "CELL_TYPES",
                           "there are %lld types for %lld cells; the file is cut off or damaged", (long long)r->n_types,
                           (long long)r->list[CELLS].n);
-    int32_t *nodes = NULL;
-    int64_t capacity = 0;
-    tdStatus status = TD_OK;
-    for (int i = 0; i < LISTS && status == TD_OK; i++)
-        status = build_list(r, (List)i, cells, &nodes, &capacity);
-    free(nodes);
-    TD_TRY(status);
+    for (int which = 0; which < LISTS; which++)
+    {
+        const CellList *list = &r->list[which];
+        for (int64_t i = 0; i < list->n; i++)
+        {
+            double type = which == CELLS ? r->types[i] : lists[which].vtk_type;
+            TD_TRY(td_vtk_cell_add(cells, type, list->nodes + list->start[i], list->start[i + 1] - list->start[i], 0,
+                                   r->mesh->n_nodes, r->error));
+        }
+    }
     td_vtk_cells_note(cells);
     for (int i = 0; i < r->n_labels; i++)
         TD_TRY(td_vtk_take_groups(cells, r->labels[i].name, r->labels[i].values, r->error));

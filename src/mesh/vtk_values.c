@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers of VTK files: names of types, either order of bytes, text.
+// Numbers of VTK files: names of types, either order of bytes.
 #include "mesh/vtk.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -116,91 +113,4 @@ void td_vtk_decode(tdVtkType type, bool big_endian, const void *bytes, int64_t c
     case TD_VTK_NONE:
     case TD_VTK_STRING: break;
     }
-}
-
-static bool is_space(char c)
-{
-    return c == ' ' || (c >= '\t' && c <= '\r');
-}
-
-// Up to 15 digits without point or exponent: most numbers of a mesh, and many times faster than strtod.
-static bool parse_short_integer(const char *c, const char *end, const char **behind, double *out)
-{
-    bool negative = c < end && *c == '-';
-    c += negative;
-    const char *first = c;
-    int64_t value = 0;
-    while (c < end && *c >= '0' && *c <= '9' && c - first < 15)
-        value = 10 * value + (*c++ - '0');
-    if (c == first || (c < end && !is_space(*c)))
-        return false;
-    *out = negative ? -(double)value : (double)value;
-    *behind = c;
-    return true;
-}
-
-int64_t td_vtk_parse(const char **at, const char *end, int64_t count, double *out)
-{
-    const char *c = *at;
-    int64_t n = 0;
-    for (; n < count; n++)
-    {
-        while (c < end && is_space(*c))
-            c++;
-        if (c >= end)
-            break;
-        double value = 0;
-        const char *behind = c;
-        if (!parse_short_integer(c, end, &behind, &value))
-        {
-            char *stop = NULL;
-            value = strtod(c, &stop);
-            // strtod runs to the zero byte behind the data, which may be farther than our end.
-            if (stop == c || stop > end || (stop < end && !is_space(*stop)))
-                break;
-            behind = stop;
-        }
-        c = behind;
-        if (out != NULL)
-            out[n] = value;
-    }
-    *at = c;
-    return n;
-}
-
-void td_vtk_print_integer(tdText *text, int64_t value)
-{
-    char digits[24];
-    char *c = digits + sizeof digits;
-    uint64_t rest = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
-    do
-        *--c = (char)('0' + rest % 10);
-    while ((rest /= 10) > 0);
-    if (value < 0)
-        *--c = '-';
-    td_text_append(text, c, (size_t)(digits + sizeof digits - c));
-}
-
-void td_vtk_print(tdText *text, double value)
-{
-    if (fabs(value) < 1e15 && value == (double)(int64_t)value && !(value == 0 && signbit(value)))
-    {
-        td_vtk_print_integer(text, (int64_t)value);
-        return;
-    }
-    char digits[40];
-    int n = snprintf(digits, sizeof digits, "%.17g", value);
-    td_text_append(text, digits, (size_t)n);
-}
-
-int64_t td_vtk_whole(const double *values, int64_t count, double low, double high, int32_t *out)
-{
-    for (int64_t i = 0; i < count; i++)
-    {
-        // Also false for NaN; the cast is safe because the range was checked first.
-        if (!(values[i] >= low && values[i] <= high && values[i] == (double)(int32_t)values[i]))
-            return i;
-        out[i] = (int32_t)values[i];
-    }
-    return -1;
 }

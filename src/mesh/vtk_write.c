@@ -5,6 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+// VTK's own reader takes words of at most this many bytes.
+#define LONGEST_NAME 255
+
 static void put_int32(tdText *out, bool binary, int32_t value)
 {
     if (binary)
@@ -73,8 +76,17 @@ static tdStatus put_groups(const tdMesh *mesh, bool binary, int64_t total, tdTex
     for (int g = 0; g < mesh->n_groups; g++)
     {
         td_vtk_group_bytes(mesh, g, members);
+        int64_t start = out->size;
         td_vtk_encode_name(out, TD_VTK_GROUP);
         td_vtk_encode_name(out, mesh->groups[g].name);
+        if (out->size - start > LONGEST_NAME)
+        {
+            free(members);
+            return td_fail(
+                error, TD_ERROR_USAGE,
+                "the group name '%.40s...' is too long for a legacy VTK file; shorten it or write a VTU file",
+                mesh->groups[g].name);
+        }
         td_text_format(out, " 1 %lld unsigned_char\n", (long long)total);
         if (binary)
             td_text_append(out, members, (size_t)total);

@@ -35,7 +35,7 @@ typedef struct Reader
     tdFields *fields; // NULL: arrays are passed over, except those that make groups
     int64_t n_stores, stores_capacity;
     Store *store;
-    int64_t passed_arrays, passed_data;
+    int64_t passed_arrays, passed_data, passed_elements;
     tdError *error;
 } Reader;
 
@@ -192,7 +192,6 @@ typedef struct PieceCells
     const xmlNode *node;
     int64_t n;
     double *offsets, *types, *nodes;
-    int32_t *ids; // nodes of the mesh
 } PieceCells;
 
 static tdStatus read_cell_array(Reader *r, const PieceCells *p, const char *name, int64_t count, double **out)
@@ -216,24 +215,13 @@ static tdStatus gather_cells(Reader *r, PieceCells *p, int64_t first_node, int64
     TD_TRY(read_cell_array(r, p, "types", p->n, &p->types));
     int64_t numbers = (int64_t)p->offsets[p->n - 1];
     TD_TRY(read_cell_array(r, p, "connectivity", numbers, &p->nodes));
-    p->ids = malloc((size_t)(numbers + 1) * sizeof(int32_t));
-    if (p->ids == NULL)
-        return td_fail_memory(r->error, "the cells of a VTU file");
-    int64_t bad = td_vtk_whole(p->nodes, numbers, 0, (double)n_points - 1, p->ids);
-    if (bad >= 0)
-        return FAIL(r, p->node, "connectivity", "entry %lld (from 0) names node %.17g, but nodes go from 0 to %lld",
-                    (long long)bad, p->nodes[bad], (long long)n_points - 1);
-    for (int64_t i = 0; i < numbers; i++)
-        p->ids[i] += (int32_t)first_node;
     int64_t at = 0;
+    r->cells.line = td_vtu_element(&r->xml, p->node)->line;
     for (int64_t i = 0; i < p->n; i++)
     {
-        double type = p->types[i];
-        if (!(type >= 0 && type <= 255) || type != (double)(int)type)
-            return FAIL(r, p->node, "types", "cell %lld (from 0) has the type %.17g; VTK's types go from 0 to 255",
-                        (long long)i, type);
-        TD_TRY(td_vtk_cell_add(&r->cells, (int)type, p->ids + at, (int64_t)p->offsets[i] - at, r->error));
-        at = (int64_t)p->offsets[i];
+        int64_t next = (int64_t)p->offsets[i];
+        TD_TRY(td_vtk_cell_add(&r->cells, p->types[i], p->nodes + at, next - at, first_node, n_points, r->error));
+        at = next;
     }
     return TD_OK;
 }
@@ -249,7 +237,6 @@ static tdStatus read_cells(Reader *r, const xmlNode *piece, int64_t n, int64_t f
     free(p.offsets);
     free(p.types);
     free(p.nodes);
-    free(p.ids);
     return status;
 }
 
@@ -417,8 +404,8 @@ static tdStatus read_pieces(Reader *r, const xmlNode *root)
         else if (td_vtu_is(c, "FieldData"))
             for (const xmlNode *array = c->children; array != NULL; array = array->next)
                 r->passed_data += array->type == XML_ELEMENT_NODE;
-        else if (c->type == XML_ELEMENT_NODE)
-            td_mesh_note(r->mesh, "passed over <%.80s>", (const char *)c->name);
+        else
+            r->passed_elements += c->type == XML_ELEMENT_NODE;
     }
     return TD_OK;
 }
@@ -476,6 +463,8 @@ static tdStatus finish(Reader *r)
         td_mesh_note(r->mesh, "passed over %lld point and cell arrays", (long long)r->passed_arrays);
     if (r->passed_data > 0)
         td_mesh_note(r->mesh, "passed over %lld arrays of <FieldData>", (long long)r->passed_data);
+    if (r->passed_elements > 0)
+        td_mesh_note(r->mesh, "passed over %lld unknown elements beside <Piece>", (long long)r->passed_elements);
     return td_mesh_check(r->mesh, r->file, r->error);
 }
 

@@ -66,8 +66,11 @@ static tdStatus next_event(Builder *b, yaml_event_t *event)
 static tdStatus new_node(Builder *b, tdYamlKind kind, int line, tdYaml **out)
 {
     if (++b->nodes > TD_YAML_MOST_NODES)
-        return FAIL(b, line, NULL, "the scene has more than %d values (aliases counted as often as they are used)",
-                    TD_YAML_MOST_NODES);
+        return FAIL(
+            b, line, NULL,
+            "the scene has more than %d values, those of an alias counted at each use; a long motion can stand in a "
+            "CSV file",
+            TD_YAML_MOST_NODES);
     tdYaml *node = TD_TAKE(b->arena, tdYaml, 1);
     if (node == NULL)
         return td_fail_memory(b->error, "the scene");
@@ -174,7 +177,10 @@ static tdStatus check_key(Builder *b, const tdYaml *map, const tdYaml *key)
                     "merge keys '<<' are not supported; repeat the keys, or use an alias for a "
                     "whole value");
     for (const tdYaml *other = map->first; other != NULL; other = other->next)
-        if (strcmp(other->key, key->text) == 0)
+        if (strcmp(other->key, key->text) == 0 && other->key_line == key->line)
+            return FAIL(b, key->line, NULL, "the key '%.60s' is given twice on line %d; remove one", key->text,
+                        key->line);
+        else if (strcmp(other->key, key->text) == 0)
             return FAIL(b, key->line, NULL, "the key '%.60s' is given twice, on line %d and on line %d; remove one",
                         key->text, other->key_line, key->line);
     if (map->n == TD_YAML_MOST_KEYS)

@@ -23,7 +23,10 @@ struct tdLinear
     cholmod_factor *factor;
     cholmod_sparse A;
     cholmod_dense B, *X, *Y, *E;
-    double *r, *z, *p, *Ap; // over coordinates
+    double *r, *z, *p, *Ap;  // over coordinates
+    tdTriangular triangular; // the factor in single precision, for the time that it is not exact anyway
+    bool triangular_set;
+    double *turned, *solution; // over unknowns
     tdLinearCounts counts;
 };
 
@@ -146,9 +149,10 @@ tdStatus td_linear_model_create(tdArena *arena, const tdBlockPattern *pattern, c
     list_entries(out, true);
     out->Ai = TD_TAKE(arena, int32_t, out->Ap[out->n]);
     out->source = TD_TAKE(arena, int32_t, out->Ap[out->n]);
+    out->turning = TD_TAKE(arena, bool, pattern->n);
     int32_t *nodes = td_take((size_t)pattern->n, sizeof *nodes), *order = td_take((size_t)out->n, sizeof *order);
     tdStatus status = TD_OK;
-    if (out->Ai == NULL || out->source == NULL || nodes == NULL || order == NULL)
+    if (out->Ai == NULL || out->source == NULL || out->turning == NULL || nodes == NULL || order == NULL)
         status = td_fail_memory(error, "the matrix");
     else
         status = order_nodes(out->common, pattern, nodes, error);
@@ -171,7 +175,11 @@ tdStatus td_linear_model_create(tdArena *arena, const tdBlockPattern *pattern, c
     free(nodes);
     free(order);
     if (status == TD_OK)
+        status = td_triangular_shape(arena, out->symbolic, &out->shape, error);
+    if (status == TD_OK)
     {
+        for (int32_t i = 0; i < pattern->n; i++)
+            out->turning[i] = out->dof[3 * i] >= 0 && out->dof[3 * i + 1] >= 0 && out->dof[3 * i + 2] >= 0;
         out->factor_flops = out->common->fl;
         out->factor_entries = out->common->lnz;
         double cost = out->factor_flops / (4 * FLOP_RATIO * out->factor_entries);
@@ -191,7 +199,7 @@ void td_linear_model_free(tdLinearModel *model)
     model->common = NULL;
 }
 
-tdStatus td_linear_create(const tdLinearModel *model, tdArena *arena, tdLinear **out, tdError *error)
+tdStatus td_linear_create(const tdLinearModel *model, tdArena *arena, tdIsa isa, tdLinear **out, tdError *error)
 {
     *out = NULL;
     tdLinear *linear = TD_TAKE(arena, tdLinear, 1);
@@ -220,6 +228,11 @@ tdStatus td_linear_create(const tdLinearModel *model, tdArena *arena, tdLinear *
                                 .x = b,
                                 .xtype = CHOLMOD_REAL,
                                 .dtype = CHOLMOD_DOUBLE};
+    linear->turned = TD_TAKE(arena, double, model->n);
+    linear->solution = TD_TAKE(arena, double, model->n);
+    if (linear->turned == NULL || linear->solution == NULL)
+        return td_fail_memory(error, "the linear solver");
+    TD_TRY(td_triangular_create(arena, &model->shape, isa, &linear->triangular, error));
     linear->factor = cholmod_copy_factor(model->symbolic, &linear->common);
     if (linear->A.x == NULL || linear->factor == NULL)
         return td_fail_memory(error, "the linear solver");
@@ -255,6 +268,7 @@ static tdStatus factorize(tdLinear *linear, const double *values, bool *definite
     omp_set_max_active_levels(levels);
     *definite = linear->common.status != CHOLMOD_NOT_POSDEF;
     linear->counts = (tdLinearCounts){.has_factor = good && *definite};
+    linear->triangular_set = false;
     if (linear->common.status == CHOLMOD_OUT_OF_MEMORY)
         return td_fail(error, TD_ERROR_MEMORY, "the factor of the matrix needs %.1f GB; use a coarser mesh",
                        8e-9 * model->factor_entries);
@@ -319,6 +333,51 @@ static void residual(tdLinear *linear, tdTasks *tasks, const double *values, con
     }
 }
 
+// to = Q' from (into the frame of the factor) or Q from (back), node by node, from coordinates to
+// coordinates; nodes with a held coordinate keep their frame.
+static void turn(const tdLinearModel *model, const double *Q, bool back, const double *from, double *to)
+{
+    for (int32_t i = 0; i < model->pattern->n; i++)
+    {
+        const double *q = Q + 9 * (int64_t)i, *f = from + 3 * (int64_t)i;
+        double x = f[0], y = f[1], z = f[2], *t = to + 3 * (int64_t)i;
+        for (int c = 0; c < 3; c++)
+        {
+            if (!model->turning[i])
+                t[c] = c == 0 ? x : c == 1 ? y : z;
+            else
+                t[c] =
+                    back ? q[3 * c] * x + q[3 * c + 1] * y + q[3 * c + 2] * z : q[c] * x + q[3 + c] * y + q[6 + c] * z;
+        }
+    }
+}
+
+// z = P^-1 r with the kept factor: exact in double precision while it is the factor of A, else in single
+// precision and turned with the body.
+static tdStatus precondition(tdLinear *linear, tdTasks *tasks, bool exact, const double *Q, tdError *error)
+{
+    const tdLinearModel *model = linear->model;
+    if (exact)
+        return td_linear_apply(linear, linear->r, linear->z, error);
+    if (!linear->triangular_set)
+        td_triangular_set(&linear->triangular, tasks, linear->factor->x);
+    linear->triangular_set = true;
+    const double *source = linear->r;
+    if (Q != NULL)
+    {
+        turn(model, Q, false, linear->r, linear->z);
+        source = linear->z;
+    }
+    for (int32_t k = 0; k < model->n; k++)
+        linear->turned[k] = source[model->coord[k]];
+    td_triangular_solve(&linear->triangular, tasks, linear->turned, linear->solution);
+    for (int32_t k = 0; k < model->n; k++)
+        linear->z[model->coord[k]] = linear->solution[k];
+    if (Q != NULL)
+        turn(model, Q, true, linear->z, linear->z);
+    return TD_OK;
+}
+
 typedef struct iterateResult
 {
     int iterations;
@@ -327,17 +386,18 @@ typedef struct iterateResult
 } iterateResult;
 
 // Preconditioned conjugate gradients from x with its residual in r.
-static tdStatus iterate(tdLinear *linear, tdTasks *tasks, const double *values, double target, int most, double *x,
-                        iterateResult *out, tdError *error)
+static tdStatus iterate(tdLinear *linear, tdTasks *tasks, const tdLinearTask *task, bool exact, const double *Q,
+                        double target, int most, iterateResult *out, tdError *error)
 {
     const tdLinearModel *model = linear->model;
+    double *x = task->x;
     int64_t coords = 3 * (int64_t)model->pattern->n;
     double *r = linear->r, *z = linear->z, *p = linear->p, *Ap = linear->Ap;
     double rho = 0;
     *out = (iterateResult){.norm = sqrt(td_dot(tasks, coords, r, r))};
     while (out->norm > target && out->iterations < most)
     {
-        TD_TRY(td_linear_apply(linear, r, z, error));
+        TD_TRY(precondition(linear, tasks, exact, Q, error));
         double next = td_dot(tasks, coords, r, z);
         double ratio = out->iterations == 0 ? 0 : next / rho;
         rho = next;
@@ -346,7 +406,7 @@ static tdStatus iterate(tdLinear *linear, tdTasks *tasks, const double *values, 
             int32_t i = model->coord[k];
             p[i] = z[i] + ratio * p[i];
         }
-        td_block_multiply(tasks, model->pattern, values, p, Ap, false);
+        td_block_multiply(tasks, model->pattern, task->values, p, Ap, false);
         double curvature = td_dot(tasks, coords, p, Ap);
         out->iterations++;
         if (!(curvature > 0) || !(rho > 0))
@@ -370,8 +430,8 @@ static tdStatus iterate(tdLinear *linear, tdTasks *tasks, const double *values, 
     return TD_OK;
 }
 
-tdStatus td_linear_solve(tdLinear *linear, tdTasks *tasks, tdSolverKind kind, double tolerance, const double *values,
-                         bool same, const double *b, double *x, tdLinearResult *result, tdError *error)
+tdStatus td_linear_solve(tdLinear *linear, tdTasks *tasks, const tdLinearTask *task, tdLinearResult *result,
+                         tdError *error)
 {
     const tdLinearModel *model = linear->model;
     int64_t coords = 3 * (int64_t)model->pattern->n;
@@ -381,25 +441,25 @@ tdStatus td_linear_solve(tdLinear *linear, tdTasks *tasks, tdSolverKind kind, do
     // Held coordinates take no part: zero in x, r, p and z throughout.
     for (int64_t i = 0; i < coords; i++)
         if (model->dof[i] < 0)
-            x[i] = linear->r[i] = linear->p[i] = linear->z[i] = 0;
+            task->x[i] = linear->r[i] = linear->p[i] = linear->z[i] = 0;
     double square = 0;
     for (int32_t k = 0; k < model->n; k++)
-        square += b[model->coord[k]] * b[model->coord[k]];
-    double scale = sqrt(square);
+        square += task->b[model->coord[k]] * task->b[model->coord[k]];
+    double scale = sqrt(square), target = task->tolerance * scale;
     if (!isfinite(scale))
         return td_fail(error, TD_ERROR_NUMERIC, "the right-hand side holds numbers that are not finite");
     if (scale == 0)
     {
-        memset(x, 0, (size_t)coords * sizeof *x);
+        memset(task->x, 0, (size_t)coords * sizeof *task->x);
         return TD_OK;
     }
     for (int attempt = 0; attempt < 2; attempt++)
     {
-        bool fresh = attempt == 1 || worth_refreshing(linear, kind, same);
+        bool fresh = attempt == 1 || worth_refreshing(linear, task->kind, task->same);
         if (fresh)
         {
             bool definite = true;
-            TD_TRY(factorize(linear, values, &definite, error));
+            TD_TRY(factorize(linear, task->values, &definite, error));
             result->factorizations++;
             result->refreshed = true;
             if (!definite)
@@ -408,17 +468,19 @@ tdStatus td_linear_solve(tdLinear *linear, tdTasks *tasks, tdSolverKind kind, do
                 return TD_OK;
             }
         }
-        residual(linear, tasks, values, b, x);
-        int patience = kind == TD_SOLVER_AUTO ? 3 * model->factor_cost + 10 : MOST_ITERATIONS;
+        bool exact = fresh || task->same;
+        const double *Q = exact || task->rotations == NULL ? NULL : task->rotations(task->context);
+        residual(linear, tasks, task->values, task->b, task->x);
+        int patience = task->kind == TD_SOLVER_AUTO ? 3 * model->factor_cost + 10 : MOST_ITERATIONS;
         iterateResult done;
-        TD_TRY(iterate(linear, tasks, values, tolerance * scale, patience, x, &done, error));
+        TD_TRY(iterate(linear, tasks, task, exact, Q, target, patience, &done, error));
         result->iterations += done.iterations;
         result->indefinite = done.indefinite;
         result->residual = done.norm / scale;
         linear->counts.solves++;
         linear->counts.iterations += done.iterations;
         linear->counts.last = done.iterations;
-        if (done.indefinite || done.norm <= tolerance * scale || fresh)
+        if (done.indefinite || done.norm <= target || exact)
             return TD_OK;
     }
     return TD_OK;

@@ -11,6 +11,7 @@
 #pragma once
 #include "base/block.h"
 #include "scene/scene.h"
+#include "solve/triangular.h"
 
 /// The part that never changes.
 typedef struct tdLinearModel
@@ -23,6 +24,8 @@ typedef struct tdLinearModel
     int32_t *source;  ///< where each entry stands in the block values
     struct cholmod_common_struct *common;
     struct cholmod_factor_struct *symbolic;
+    tdTriangularShape shape;
+    bool *turning; ///< by node: its three coordinates are all unknowns, so that its frame may turn
     double factor_flops, factor_entries;
     int factor_cost; ///< of a factorization, in iterations
 } tdLinearModel;
@@ -43,17 +46,30 @@ typedef struct tdLinearResult
     bool indefinite; ///< A is not positive definite: nothing was solved
 } tdLinearResult;
 
-tdStatus td_linear_create(const tdLinearModel *model, tdArena *arena, tdLinear **out, tdError *error);
+tdStatus td_linear_create(const tdLinearModel *model, tdArena *arena, tdIsa isa, tdLinear **out, tdError *error);
 void td_linear_free(tdLinear *linear);
 
-/// values: block values of A over the model's pattern. b and x are over all coordinates; held ones are
-/// ignored and stay zero. x holds a first guess. `same` says that A is the one the kept factor was made of.
-tdStatus td_linear_solve(tdLinear *linear, tdTasks *tasks, tdSolverKind kind, double tolerance, const double *values,
-                         bool same, const double *b, double *x, tdLinearResult *result, tdError *error);
+/// A system. b and x are over all coordinates; held ones are ignored and stay zero.
+typedef struct tdLinearTask
+{
+    tdSolverKind kind;
+    double tolerance;     ///< |b - A x| <= tolerance |b|
+    const double *values; ///< of A, over the model's pattern
+    bool same;            ///< A is the one the kept factor was made of
+    const double *b;
+    double *x; ///< holds a first guess
+    /// Rotation of each node (9 numbers, row-major) since the kept factor was made: a body that turns as
+    /// a whole takes its stiffness along, A ~ Q L L' Q' (S3). Called only when it is needed; NULL: none.
+    const double *(*rotations)(void *context);
+    void *context;
+} tdLinearTask;
+
+tdStatus td_linear_solve(tdLinear *linear, tdTasks *tasks, const tdLinearTask *task, tdLinearResult *result,
+                         tdError *error);
 
 /// Makes the kept factor from these values (after a checkpoint was read).
 tdStatus td_linear_refresh(tdLinear *linear, const double *values, tdError *error);
-/// x = A^-1 b by the kept factor alone (exact when it is the factor of A).
+/// x = A^-1 b by the kept factor alone (to rounding when it is the factor of A).
 tdStatus td_linear_apply(tdLinear *linear, const double *b, double *x, tdError *error);
 
 /// Counters that decide about refreshing; part of a checkpoint.

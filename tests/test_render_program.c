@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+// tendril render from outside: exit codes, messages and the picture that appears.
+#include "test.h"
+
+#include "base/file.h"
+
+#include <png.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+// A cube of one cell, lifted by 0.5: points are deformed, "displacement" leads back to rest.
+static const char cube[] =
+    "<?xml version=\"1.0\"?>\n<VTKFile type=\"UnstructuredGrid\" version=\"0.1\" byte_order=\"LittleEndian\">\n"
+    "<UnstructuredGrid><Piece NumberOfPoints=\"8\" NumberOfCells=\"1\">\n"
+    "<PointData><DataArray type=\"Float64\" Name=\"displacement\" NumberOfComponents=\"3\" format=\"ascii\">\n"
+    "0 0 0.5 0 0 0.5 0 0 0.5 0 0 0.5 0 0 0.5 0 0 0.5 0 0 0.5 0 0 0.7</DataArray></PointData>\n"
+    "<CellData><DataArray type=\"Float64\" Name=\"von_mises\" format=\"ascii\">2500</DataArray></CellData>\n"
+    "<Points><DataArray type=\"Float64\" NumberOfComponents=\"3\" format=\"ascii\">\n"
+    "0 0 0.5 1 0 0.5 1 1 0.5 0 1 0.5 0 0 1.5 1 0 1.5 1 1 1.5 0 1 1.7</DataArray></Points>\n"
+    "<Cells><DataArray type=\"Int32\" Name=\"connectivity\" format=\"ascii\">0 1 2 3 4 5 6 7</DataArray>\n"
+    "<DataArray type=\"Int32\" Name=\"offsets\" format=\"ascii\">8</DataArray>\n"
+    "<DataArray type=\"UInt8\" Name=\"types\" format=\"ascii\">12</DataArray></Cells>\n"
+    "</Piece></UnstructuredGrid></VTKFile>\n";
+
+typedef struct Place
+{
+    char folder[64], vtu[96], png[96], said[96];
+} Place;
+
+static int setup(void **state)
+{
+    Place *p = calloc(1, sizeof *p);
+    snprintf(p->folder, sizeof p->folder, "/tmp/tendril_render_XXXXXX");
+    if (mkdtemp(p->folder) == NULL)
+        return -1;
+    snprintf(p->vtu, sizeof p->vtu, "%s/cube.vtu", p->folder);
+    snprintf(p->png, sizeof p->png, "%s/cube.png", p->folder);
+    snprintf(p->said, sizeof p->said, "%s/said", p->folder);
+    *state = p;
+    return td_file_write(p->vtu, cube, sizeof cube - 1, NULL) == TD_OK ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+    Place *p = *state;
+    unlink(p->vtu);
+    unlink(p->png);
+    unlink(p->said);
+    rmdir(p->folder);
+    free(p);
+    return 0;
+}
+
+// Runs "tendril render cube.vtu -o cube.png OPTIONS"; returns the exit code, all output in *said.
+static int render(const Place *p, const char *options, char **said)
+{
+    char command[1024];
+    size_t size;
+    unlink(p->png);
+    snprintf(command, sizeof command, "%s render %s -o %s --width 160 --height 120 %s > %s 2>&1", TD_PROGRAM, p->vtu,
+             p->png, options, p->said);
+    int status = system(command);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(td_file_read(p->said, said, &size, NULL), TD_OK);
+    return WEXITSTATUS(status);
+}
+
+static void test_draws(void **state)
+{
+    const Place *p = *state;
+    static const char *const options[] = {
+        "",
+        "--edges --features --ghost --scale-bar --title cube",
+        "--field von_mises --json",
+        "--field von_mises --flat --range 0: --colormap ember --background dark",
+        "--field displacement --component z --deform 3 --parallel --up y --no-axes --no-legend --no-shadow",
+        "--field displacement --azimuth 10 --elevation -40 --zoom 2 --unit furlong --quiet",
+    };
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++)
+    {
+        char *said;
+        assert_int_equal(render(p, options[i], &said), 0);
+        png_image png = {.version = PNG_IMAGE_VERSION};
+        assert_true(png_image_begin_read_from_file(&png, p->png));
+        assert_int_equal(png.width, 160);
+        assert_int_equal(png.height, 120);
+        png_image_free(&png);
+        if (strstr(options[i], "--json") != NULL)
+        {
+            assert_int_equal(said[0], '{');
+            assert_non_null(strstr(said, "\"triangles\": 12"));
+            assert_non_null(strstr(said, "2500"));
+        }
+        if (strstr(options[i], "--quiet") != NULL)
+            assert_string_equal(said, "");
+        free(said);
+    }
+}
+
+static void test_refuses(void **state)
+{
+    const Place *p = *state;
+    static const struct
+    {
+        const char *options;
+        int code;
+        const char *says;
+    } cases[] = {
+        {"--field vonmises", 3, "did you mean von_mises"},
+        {"--field von_mises --component x", 2, "--component"},
+        {"--component x", 2, "--field"},
+        {"--field von_mises --range 3:1", 2, "LO:HI"},
+        {"--field von_mises --range 3", 2, "LO:HI"},
+        {"--field von_mises --colormap jet", 2, "lagoon"},
+        {"--background pink", 2, "light, white, dark"},
+        {"--up w", 2, "x, y, z"},
+        {"--zoom 0", 2, "zoom"},
+        {"--elevation 100", 2, "elevation"},
+        {"--width 1000000", 2, "1000000"},
+        {"--supersample 7", 2, "samples"},
+        {"--fild x", 2, "did you mean --field"},
+        {"again.vtu", 2, "unexpected"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+    {
+        char *said;
+        assert_int_equal(render(p, cases[i].options, &said), cases[i].code);
+        if (strstr(said, cases[i].says) == NULL)
+            fail_msg("'%s' says: %s", cases[i].options, said);
+        assert_int_not_equal(access(p->png, F_OK), 0);
+        free(said);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_draws), cmocka_unit_test(test_refuses)};
+    return cmocka_run_group_tests(tests, setup, teardown);
+}
