@@ -59,7 +59,7 @@ static void test_force(void **context)
 static void test_order(void **context)
 {
     (void)context;
-    verify_wave(4, VERIFY_SLOW ? 2 : 3);
+    verify_wave(4, VERIFY_SLOW ? 2 : 3, NULL);
 }
 
 int main(void)

@@ -64,7 +64,7 @@ static inline double tet_volume(const double *x, const int32_t *t)
            6;
 }
 
-/// Sums over quadrature points: nodal loads, or (q given) the square of the L2 error.
+/// Square of the L2 error of the positions q; without q, of the displacement itself. Nodal loads when asked for.
 static inline double wave_integrate(const tdSoft *soft, const double *q, double *loads)
 {
     const tdCells *tets = &soft->mesh.cells[TD_CELL_TET];
@@ -97,7 +97,7 @@ static inline double wave_integrate(const tdSoft *soft, const double *q, double 
     return sum;
 }
 
-/// L2 error of the displacement with n cells along each edge of the cube.
+/// L2 error of the displacement over its L2 norm, with n cells along each edge of the cube.
 static inline double wave_error(int n)
 {
     tdModel *model = verify_model("tendril: 1\n"
@@ -116,7 +116,7 @@ static inline double wave_error(int n)
     int32_t *nodes = calloc((size_t)soft->n_nodes, sizeof *nodes);
     tdDriven *driven = calloc((size_t)soft->n_held, sizeof *driven);
     assert_true(loads != NULL && nodes != NULL && driven != NULL);
-    wave_integrate(soft, NULL, loads);
+    double norm = sqrt(wave_integrate(soft, NULL, loads));
     for (int32_t i = 0; i < soft->n_nodes; i++)
         nodes[i] = i;
     for (int32_t k = 0; k < soft->n_held; k++)
@@ -132,7 +132,7 @@ static inline double wave_error(int n)
 
     tdState *state = verify_state(model);
     verify_step(model, state);
-    double error = sqrt(wave_integrate(soft, td_state_positions(model, state, 0), NULL));
+    double error = sqrt(wave_integrate(soft, td_state_positions(model, state, 0), NULL)) / norm;
     td_state_free(state);
     td_model_free(model);
     free(loads);
@@ -142,13 +142,15 @@ static inline double wave_error(int n)
 }
 
 /// Meshes of first, 2 first, 4 first ... cells; the order between the two finest must be 2 within 0.1.
-static inline void verify_wave(int first, int levels)
+/// errors (may be NULL): of each mesh.
+static inline void verify_wave(int first, int levels, double *errors)
 {
     double last = 0;
     for (int k = 0, n = first; k < levels; k++, n *= 2)
     {
         double error = wave_error(n), order = k > 0 ? log2(last / error) : 0;
-        printf("LEVEL\tconvergence\t%d\t%.9e\n", n, error);
+        if (errors != NULL)
+            errors[k] = error;
         char name[128];
         snprintf(name, sizeof name, "manufactured solution, L2 order from %d³ to %d³ cells", n / 2, n);
         if (k > 0) // a coarse pair is not asymptotic yet
