@@ -232,9 +232,11 @@ static void sum_chunks(const tdSoft *soft, const tdBody *body, const tdSoftState
             state->bad_body = body->index;
         }
     }
-    state->report.inverted_elements += inverted;
+    // Projected tangents are a second look at a shape whose inverted elements have been counted.
     if (mine->projecting)
         state->report.projected_elements += projected;
+    else
+        state->report.inverted_elements += inverted;
 }
 
 // m = mass M (v - v_hat) + s [alpha M v_e + beta K v_e + f_int - f_ext]
@@ -383,6 +385,12 @@ static tdStatus fail_indefinite(const tdModel *model, const tdBody *body, tdStat
                    "body '%s': the matrix of the step is not positive definite; use a smaller time_step", body->name);
 }
 
+// Explicit with a lumped mass: A is diagonal and never built.
+static bool is_diagonal(const tdScheme *scheme, const tdSoft *soft)
+{
+    return scheme->ce == 0 && (scheme->de == 0 || soft->beta == 0) && !soft->consistent;
+}
+
 // The matrix, then dv = -A^-1 (m + s K held), once more with projected tangents if A is not definite.
 static tdStatus free_motion(const tdModel *model, const tdBody *body, tdState *state)
 {
@@ -393,9 +401,8 @@ static tdStatus free_motion(const tdModel *model, const tdBody *body, tdState *s
     double *rhs = state->work + first, *dv = state->dv + first;
     const double *m = state->m + first, *held = state->held + first;
 
-    if (scheme->ce == 0 && (scheme->de == 0 || soft->beta == 0) && !soft->consistent)
+    if (is_diagonal(scheme, soft))
     {
-        // Explicit with a lumped mass: A is diagonal.
         double factor = scheme->mass + scheme->s * scheme->de * soft->alpha;
         for (int64_t i = 0; i < n; i++)
             dv[i] = soft->held[i] ? 0 : -m[i] / (factor * soft->node_mass[i / 3]);
@@ -411,7 +418,6 @@ static tdStatus free_motion(const tdModel *model, const tdBody *body, tdState *s
             td_block_multiply(state->tasks, &soft->pattern, mine->K, held, rhs, false);
         for (int64_t i = 0; i < n; i++)
             rhs[i] = soft->held[i] ? 0 : -m[i] - scheme->s * rhs[i];
-        state->rhs = sqrt(state->rhs * state->rhs + td_dot(state->tasks, n, rhs, rhs));
         if (!mine->same)
             build_matrix(model, body, state);
         // The velocity of the step before is a good guess of this one.
@@ -436,8 +442,10 @@ static tdStatus free_motion(const tdModel *model, const tdBody *body, tdState *s
         {
             if (result.refreshed)
                 remember_factor(model, body, state);
+            mine->projecting = false; // the next pass may do without: nearer the solution it converges faster
             mine->same = (mine->same || result.refreshed) && mine->K_valid && !has_pressure(soft);
             state->report.residual = fmax(state->report.residual, result.residual);
+            state->rhs = sqrt(state->rhs * state->rhs + td_dot(state->tasks, n, rhs, rhs));
             state->slope -= td_dot(state->tasks, n, rhs, dv);
             return TD_OK;
         }
@@ -457,8 +465,8 @@ static void balance(const tdModel *model, const tdBody *body, tdState *state)
     double *m = state->m + body->first, *work = state->work + body->first;
     if (soft->n_held == 0)
         return;
-    if (scheme->ce == 0 && !soft->consistent)
-        return; // A is diagonal: nothing reaches the held coordinates
+    if (is_diagonal(scheme, soft))
+        return; // nothing reaches the held coordinates
     td_block_multiply(state->tasks, &soft->pattern, mine->A, state->dv + body->first, m, true);
     td_block_multiply(state->tasks, &soft->pattern, mine->K, state->held + body->first, work, false);
     for (int64_t i = 0; i < body->count; i++)
@@ -467,8 +475,17 @@ static void balance(const tdModel *model, const tdBody *body, tdState *state)
 
 static tdStatus apply_inverse(const tdModel *model, const tdBody *body, tdState *state, const double *b, double *x)
 {
+    const tdSoft *soft = soft_of(body);
     tdSoftState *mine = mine_of(body, state);
     const tdSceneSettings *settings = &model->scene.settings;
+    const tdScheme *scheme = &model->scheme;
+    if (is_diagonal(scheme, soft))
+    {
+        double factor = scheme->mass + scheme->s * scheme->de * soft->alpha;
+        for (int64_t i = 0; i < body->count; i++)
+            x[i] = soft->held[i] ? 0 : b[i] / (factor * soft->node_mass[i / 3]);
+        return TD_OK;
+    }
     tdLinearResult result;
     memset(x, 0, (size_t)body->count * sizeof *x);
     tdLinearTask task = {.kind = settings->solver,
@@ -477,7 +494,12 @@ static tdStatus apply_inverse(const tdModel *model, const tdBody *body, tdState 
                          .same = mine->same,
                          .b = b,
                          .x = x};
-    return td_linear_solve(mine->linear, state->tasks, &task, &result, &state->report.error);
+    TD_TRY(td_linear_solve(mine->linear, state->tasks, &task, &result, &state->report.error));
+    if (result.indefinite)
+        return fail_indefinite(model, body, state);
+    if (result.refreshed)
+        remember_factor(model, body, state);
+    return TD_OK;
 }
 
 // M a = -m / s on the free coordinates; consistent mass by conjugate gradients with its diagonal, whose

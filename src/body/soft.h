@@ -95,7 +95,7 @@ typedef struct tdSoftState
     double *K, *K_damping, *A; ///< block values
     tdChunkSums *sums;
     tdLinear *linear;
-    bool projecting;   ///< tangents are projected in this step
+    bool projecting;   ///< tangents are projected in this pass
     bool damping_kept; ///< K_damping is that of this step
     bool K_valid;      ///< K is constant and has been assembled
     bool same;         ///< A is that of the kept factor
