@@ -4,12 +4,15 @@
 // term. Small strain: shear modulus sum mu_i. (Ogden's own form mu_i'/alpha_i (...) has
 // mu_i = alpha_i mu_i'/2.)
 //
-// Each term is f(J) g(C), f = J^(-alpha/3), g = sum_a h(x_a), h = x^(alpha/2) of the eigenvalues x of C. In
-// the eigenvectors n_a of C, with y_a = F n_a, the tangent of g is diagonal: h''(x_a) for a pair (a, a) and the
-// divided difference (h'(x_a) - h'(x_b))/(x_a - x_b) for a pair (a, b). Written with expm1 and log1p that is
-// exact for eigenvalues however close, and its limit h'' for equal ones. Outside the stretches
-// TD_STRETCH_LOW..TD_STRETCH_HIGH h goes on as its second-order Taylor polynomial in x, so that flat elements
-// stay finite with negative alpha, too.
+// Each term is f(J) g(C). With h(x) = x^(|alpha|/2) of the eigenvalues x of C,
+//     alpha > 0:  f = J^(-alpha/3),      g = h1 + h2 + h3
+//     alpha < 0:  f = J^(-2 |alpha|/3),  g = h2 h3 + h3 h1 + h1 h2   (l1^alpha = (l2 l3)^|alpha| J^alpha)
+// so that no power of a stretch is negative: flat elements stay finite, f grows under compression for either
+// sign, and alpha = -2 is I2bar for every F. In the eigenvectors of C the tangent needs, for a pair of axes,
+// the divided difference (g_a - g_b)/(x_a - x_b), made of those of h' and h. Written with expm1 and log1p
+// they are exact for eigenvalues however close, with h'' and h' for equal ones. Outside the stretches
+// TD_STRETCH_LOW..TD_STRETCH_HIGH h goes on as its second-order Taylor polynomial in x: powers below 4 have no
+// second derivative at a stretch of 0, and large ones would overflow.
 #include "material/frame.h"
 
 #define TD_STRETCH_LOW  0.02
@@ -86,55 +89,86 @@ static lanePoint lane_point(const double *x, double J, bool tangent)
     return p;
 }
 
-// f(J) and its derivatives of one term: {f, f', f''}.
-static void volume_factor(const lanePoint *p, double alpha, double f[3])
+// f(J) = J^power and its derivatives: {f, f', f''}.
+static void volume_factor(const lanePoint *p, double power, double f[3])
 {
-    double third = -alpha / 3, i = 1 / p->J_inside, x = p->J - p->J_inside;
-    double v = exp(third * p->ln_J), d = third * v * i, dd = (third - 1) * d * i;
+    double i = 1 / p->J_inside, x = p->J - p->J_inside;
+    double v = exp(power * p->ln_J), d = power * v * i, dd = (power - 1) * d * i;
     f[0] = v + x * (d + 0.5 * dd * x);
     f[1] = d + dd * x;
     f[2] = dd;
 }
 
-// (h'(x_a) - h'(x_b))/(x_a - x_b) of a pair; d and dd are h' and h'' at the clamped eigenvalues. The parts
-// outside the limits are straight lines: all three summands have the same sign of run, nothing cancels.
-static double divided_difference(const lanePoint *p, int m, double power, const double *d, const double *dd)
+// h of one term: with its slope at each eigenvalue, and with its derivatives where those are clamped.
+typedef struct stretchPower
+{
+    double power, h[3], slope[3];
+    double at[3], d[3], dd[3];
+} stretchPower;
+
+static stretchPower stretch_power(const lanePoint *p, double power)
+{
+    stretchPower s = {.power = power};
+    for (int a = 0; a < 3; a++)
+    {
+        double x = p->x[a] - p->inside[a];
+        s.at[a] = exp(power * p->ln[a]);
+        s.d[a] = power * s.at[a] / p->inside[a];
+        s.dd[a] = (power - 1) * s.d[a] / p->inside[a];
+        s.slope[a] = s.d[a] + s.dd[a] * x;
+        s.h[a] = s.at[a] + 0.5 * x * (s.d[a] + s.slope[a]);
+    }
+    return s;
+}
+
+// Divided differences of h' and of h over pair m. The way from one eigenvalue to the other goes through the
+// clamped ones: three parts that run in the same direction, so that nothing cancels.
+static double divided_differences(const lanePoint *p, const stretchPower *s, int m, double *of_h)
 {
     int a = td_frame_pair[3 + m][0], b = td_frame_pair[3 + m][1];
-    double run = p->x[a] - p->x[b];
-    if (run == 0)
-        return dd[a];
-    double inner = 0;
-    if (p->upper[m] > p->lower[m])
-    {
-        int small = p->inside[a] < p->inside[b] ? a : b;
-        inner = d[small] * expm1(power * p->span[m]);
-        inner = small == a ? -inner : inner;
-    }
-    return (dd[a] * (p->x[a] - p->inside[a]) + inner - dd[b] * (p->x[b] - p->inside[b])) / run;
+    double run = p->x[a] - p->x[b], da = p->x[a] - p->inside[a], db = p->x[b] - p->inside[b];
+    *of_h = s->d[a] + 0.5 * s->dd[a] * (da + db);
+    if (p->upper[m] == p->lower[m]) // equal, or both on the same parabola
+        return s->dd[a];
+    int small = p->inside[a] < p->inside[b] ? a : b;
+    double sign = small == a ? -1 : 1;
+    double inner = sign * s->at[small] * expm1(s->power * p->span[m]);
+    double inner_slope = sign * s->d[small] * expm1((s->power - 1) * p->span[m]);
+    *of_h = (da * (s->d[a] + 0.5 * s->dd[a] * da) + inner - db * (s->d[b] + 0.5 * s->dd[b] * db)) / run;
+    return (s->dd[a] * da + inner_slope - s->dd[b] * db) / run;
 }
 
 // Adds one term c (f(J) g(C) - 3).
 static void add_term(double mu, double alpha, const lanePoint *p, int l, tdFrameEnergy *e, td4 *psi, bool tangent)
 {
-    double c = 2 * mu / (alpha * alpha), half = 0.5 * alpha, f[3], d[3], dd[3], sum = 0;
-    volume_factor(p, alpha, f);
+    bool negative = alpha < 0;
+    double c = 2 * mu / (alpha * alpha), f[3];
+    volume_factor(p, negative ? 2 * alpha / 3 : -alpha / 3, f);
+    stretchPower s = stretch_power(p, 0.5 * fabs(alpha));
+    const double *h = s.h;
+    double g = negative ? h[1] * h[2] + h[2] * h[0] + h[0] * h[1] : h[0] + h[1] + h[2];
+    (*psi)[l] += c * (f[0] * g - 3);
+    e->J[l] += c * f[1] * g;
+    e->JJ[l] += c * f[2] * g;
     for (int a = 0; a < 3; a++)
     {
-        double v = exp(half * p->ln[a]), x = p->x[a] - p->inside[a];
-        d[a] = half * v / p->inside[a];
-        dd[a] = (half - 1) * d[a] / p->inside[a];
-        double slope = d[a] + dd[a] * x;
-        sum += v + 0.5 * x * (d[a] + slope);
-        e->s[a][l] += c * f[0] * slope;
-        e->sJ[a][l] += c * f[1] * slope;
-        e->k[a][l] += c * f[0] * dd[a];
+        double others = negative ? h[(a + 1) % 3] + h[(a + 2) % 3] : 1;
+        e->s[a][l] += c * f[0] * s.slope[a] * others;
+        e->sJ[a][l] += c * f[1] * s.slope[a] * others;
+        e->k[a][l] += c * f[0] * s.dd[a] * others;
     }
-    (*psi)[l] += c * (f[0] * sum - 3);
-    e->J[l] += c * f[1] * sum;
-    e->JJ[l] += c * f[2] * sum;
     for (int m = 0; tangent && m < 3; m++)
-        e->k[3 + m][l] += 2 * c * f[0] * divided_difference(p, m, half - 1, d, dd);
+    {
+        int a = td_frame_pair[3 + m][0], b = td_frame_pair[3 + m][1];
+        double of_h, difference = divided_differences(p, &s, m, &of_h);
+        if (negative)
+        {
+            // g_a = h'_a (h_b + h_c): the difference of g_a and g_b, and the coupling g_ab = h'_a h'_b
+            difference = difference * (h[b] + h[3 - a - b]) - s.slope[b] * of_h;
+            e->mixed[m][l] += c * f[0] * s.slope[a] * s.slope[b];
+        }
+        e->k[3 + m][l] += 2 * c * f[0] * difference;
+    }
 }
 
 void TD_ISA(td_law_ogden)(const double *p, const double *F_in, const double *R, double *psi_out, double *P, double *D)
