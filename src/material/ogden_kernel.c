@@ -17,6 +17,7 @@
 
 #define TD_STRETCH_LOW  0.02
 #define TD_STRETCH_HIGH 100.0
+#define FAR_APART       1.25 // ratio of eigenvalues from which a plain difference is exact enough
 
 void TD_ISA(td_law_ogden)(const double *, const double *, const double *, double *, double *, double *);
 
@@ -64,7 +65,7 @@ typedef struct lanePoint
 {
     double x[3], inside[3], ln[3]; // eigenvalues, clamped, their logarithms
     double upper[3], lower[3];     // clamped eigenvalues of a pair 12, 13, 23
-    double span[3];                // log1p((upper - lower)/lower)
+    double span[3];                // log1p((upper - lower)/lower), unless far apart
     double J, J_inside, ln_J;
 } lanePoint;
 
@@ -84,7 +85,8 @@ static lanePoint lane_point(const double *x, double J, bool tangent)
         double a = p.inside[td_frame_pair[3 + m][0]], b = p.inside[td_frame_pair[3 + m][1]];
         p.upper[m] = a > b ? a : b;
         p.lower[m] = a > b ? b : a;
-        p.span[m] = log1p((p.upper[m] - p.lower[m]) / p.lower[m]);
+        if (p.upper[m] <= FAR_APART * p.lower[m])
+            p.span[m] = log1p((p.upper[m] - p.lower[m]) / p.lower[m]);
     }
     return p;
 }
@@ -121,21 +123,29 @@ static stretchPower stretch_power(const lanePoint *p, double power)
     return s;
 }
 
-// Divided differences of h' and of h over pair m. The way from one eigenvalue to the other goes through the
-// clamped ones: three parts that run in the same direction, so that nothing cancels.
+// y_a - y_b of y = x^power at the clamped eigenvalues of pair m; close ones are not left to cancel.
+static double difference_of(const lanePoint *p, int m, double power, const double *y)
+{
+    int a = td_frame_pair[3 + m][0], b = td_frame_pair[3 + m][1];
+    if (p->upper[m] > FAR_APART * p->lower[m])
+        return y[a] - y[b];
+    return p->inside[a] < p->inside[b] ? -y[a] * expm1(power * p->span[m]) : y[b] * expm1(power * p->span[m]);
+}
+
+// Divided differences of h' (returned) and of h over pair m. The way from one eigenvalue to the other goes
+// through the clamped ones: three parts that run in the same direction, so that nothing cancels.
 static double divided_differences(const lanePoint *p, const stretchPower *s, int m, double *of_h)
 {
     int a = td_frame_pair[3 + m][0], b = td_frame_pair[3 + m][1];
     double run = p->x[a] - p->x[b], da = p->x[a] - p->inside[a], db = p->x[b] - p->inside[b];
-    *of_h = s->d[a] + 0.5 * s->dd[a] * (da + db);
-    if (p->upper[m] == p->lower[m]) // equal, or both on the same parabola
-        return s->dd[a];
-    int small = p->inside[a] < p->inside[b] ? a : b;
-    double sign = small == a ? -1 : 1;
-    double inner = sign * s->at[small] * expm1(s->power * p->span[m]);
-    double inner_slope = sign * s->d[small] * expm1((s->power - 1) * p->span[m]);
-    *of_h = (da * (s->d[a] + 0.5 * s->dd[a] * da) + inner - db * (s->d[b] + 0.5 * s->dd[b] * db)) / run;
-    return (s->dd[a] * da + inner_slope - s->dd[b] * db) / run;
+    bool same = p->upper[m] == p->lower[m]; // equal, or both on the same parabola
+    if (of_h != NULL && same)
+        *of_h = s->d[a] + 0.5 * s->dd[a] * (da + db);
+    else if (of_h != NULL)
+        *of_h = (da * (s->d[a] + 0.5 * s->dd[a] * da) + difference_of(p, m, s->power, s->at) -
+                 db * (s->d[b] + 0.5 * s->dd[b] * db)) /
+                run;
+    return same ? s->dd[a] : (s->dd[a] * da + difference_of(p, m, s->power - 1, s->d) - s->dd[b] * db) / run;
 }
 
 // Adds one term c (f(J) g(C) - 3).
@@ -160,7 +170,7 @@ static void add_term(double mu, double alpha, const lanePoint *p, int l, tdFrame
     for (int m = 0; tangent && m < 3; m++)
     {
         int a = td_frame_pair[3 + m][0], b = td_frame_pair[3 + m][1];
-        double of_h, difference = divided_differences(p, &s, m, &of_h);
+        double of_h = 0, difference = divided_differences(p, &s, m, negative ? &of_h : NULL);
         if (negative)
         {
             // g_a = h'_a (h_b + h_c): the difference of g_a and g_b, and the coupling g_ab = h'_a h'_b
