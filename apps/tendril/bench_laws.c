@@ -13,7 +13,7 @@
 enum
 {
     BATCHES = 64, // of four points, from the first level of cache
-    REPEATS = 60
+    REPEATS = 10
 };
 
 typedef struct points

@@ -26,11 +26,10 @@ void TD_ISA(td_law_ogden)(const double *, const double *, const double *, double
 static inline void rotate(td4 *A, td4 *n, int p, int q)
 {
     int k = 3 - p - q;
-    td4 apq = A[3 * p + q], app = A[4 * p], aqq = A[4 * q], zero = td4_set(0), one = td4_set(1);
+    td4 apq = A[3 * p + q], app = A[4 * p], aqq = A[4 * q], zero = td4_set(0);
     td4i act = td4_abs(apq) > 1e-17 * (app + aqq);
-    td4 theta = (aqq - app) / td4_select(act, 2.0 * apq, one);
-    td4 t = 1.0 / (td4_abs(theta) + td4_sqrt(theta * theta + 1.0));
-    t = td4_select(act, td4_select(theta < zero, -t, t), zero);
+    td4 gap = aqq - app, twice = 2.0 * apq, size = td4_abs(gap) + td4_sqrt(gap * gap + twice * twice);
+    td4 t = td4_select(act, td4_select(gap < zero, -twice, twice) / td4_select(act, size, td4_set(1)), zero);
     td4 c = 1.0 / td4_sqrt(t * t + 1.0), s = t * c, akp = A[3 * k + p], akq = A[3 * k + q];
     A[4 * p] = app - t * apq;
     A[4 * q] = aqq + t * apq;
