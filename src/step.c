@@ -98,6 +98,10 @@ static void evaluation_point(const tdModel *model, tdState *state, bool arrived)
         {
             int64_t i = body->first + body->held[k];
             state->q_e[i] = state->q[i] + (arrived ? force_share(scheme) * (state->q_end[i] - state->q[i]) : 0);
+            // Newmark's own acceleration would answer every change of speed by ringing for ever, because
+            // nothing damps a coordinate whose motion is given: its acceleration is the mean of the step.
+            if (scheme->method == TD_METHOD_NEWMARK)
+                state->inertia[i] = scheme->gamma * (state->v_new[i] - state->v[i]);
         }
     }
 }
@@ -114,7 +118,7 @@ static tdStatus forces(const tdModel *model, tdState *state, bool tangent)
 {
     state->scale = 0;
     state->bad_element = -1;
-    state->report.inverted_elements = state->report.projected_elements = 0;
+    state->report.inverted_elements = 0;
     for (int b = 0; b < model->n_bodies; b++)
         TD_TRY(model->bodies[b].ops->forces(model, &model->bodies[b], state, tangent));
     return TD_OK;
@@ -254,6 +258,18 @@ static tdStatus balance(const tdModel *model, tdState *state, double *clock)
 
 // ---------------------------------------------------------------- integrate, publish
 
+// Held coordinates, see evaluation_point: Newmark ends with the acceleration it began with if that is the
+// mean of the step.
+static void mean_acceleration(const tdModel *model, tdState *state)
+{
+    for (int b = 0; b < model->n_bodies; b++)
+        for (int32_t k = 0; k < model->bodies[b].n_held; k++)
+        {
+            int64_t i = model->bodies[b].first + model->bodies[b].held[k];
+            state->a[i] = (state->v_new[i] - state->v[i]) / model->scheme.h;
+        }
+}
+
 // reads  v_new, q_end      writes  q, v, a. Nothing is written when a number is not finite.
 static tdStatus integrate(const tdModel *model, tdState *state)
 {
@@ -266,6 +282,8 @@ static tdStatus integrate(const tdModel *model, tdState *state)
                     "smaller time_step",
                     (long long)(i / 3), model->bodies[b].name, state->time + model->scheme.h,
                     (long long)state->steps + 1);
+    if (model->scheme.method == TD_METHOD_NEWMARK)
+        mean_acceleration(model, state);
     td_scheme_finish(&model->scheme, model->coords, state->q, state->v, state->a, state->v_new);
     for (int b = 0; b < model->n_bodies; b++)
     {

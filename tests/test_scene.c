@@ -757,13 +757,29 @@ static void test_check_command(void **state)
     static char out[8192];
     tdError error = {0};
     const char *path = TD_BUILD_DIR "/test_scene_check.yaml";
-    assert_ok(td_file_write(path, full, sizeof full - 1, &error), error);
+    const char checked[] = "tendril: 1\n"
+                           "time_step: 10 ms\n"
+                           "steps: 100\n"
+                           "bodies:\n"
+                           "  - name: cube\n"
+                           "    mesh: {box: [[0, 0, 0], [1, 1, 1]], cells: [2, 2, 2]}\n"
+                           "    material: {law: stvk, young: 450 kPa, poisson: 0.3, density: 1000}\n"
+                           "    fixed: [{group: xmin}]\n"
+                           "integrator: {method: newmark}\n";
+    assert_ok(td_file_write(path, checked, sizeof checked - 1, &error), error);
     assert_int_equal(run(TD_BUILD_DIR "/test_scene_check.yaml", out, sizeof out), 0);
     assert_non_null(strstr(out, "Young's modulus 450 kPa (450000 Pa)"));
     assert_non_null(strstr(out, "newmark: 100 steps of 0.01 s"));
     assert_int_equal(run("--json " TD_BUILD_DIR "/test_scene_check.yaml", out, sizeof out), 0);
     assert_int_equal(strncmp(out, "{", 1), 0);
     assert_non_null(strstr(out, "\"ok\": true"));
+    // What only the mesh can tell is checked too.
+    char absent[sizeof checked];
+    memcpy(absent, checked, sizeof checked);
+    memcpy(strstr(absent, "xmin"), "xmun", 4);
+    assert_ok(td_file_write(path, absent, sizeof absent - 1, &error), error);
+    assert_int_equal(run(TD_BUILD_DIR "/test_scene_check.yaml", out, sizeof out), 3);
+    assert_non_null(strstr(out, "did you mean 'xmin'?"));
     const char bad[] = GOOD "gravty: [0, 0, 0]\n";
     assert_ok(td_file_write(path, bad, sizeof bad - 1, &error), error);
     assert_int_equal(run(TD_BUILD_DIR "/test_scene_check.yaml", out, sizeof out), 3);

@@ -2,7 +2,7 @@
 // tendril check: validates a scene and says what was understood of it.
 #include "cli.h"
 
-#include "scene/scene.h"
+#include "model.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -284,19 +284,6 @@ static void print_summary_json(const tdScene *scene)
 
 // ---------------------------------------------------------------- the command
 
-// Everything that can be found wrong without running.
-static tdStatus load(const char *path, tdScene *scene, tdError *error)
-{
-    char *text = NULL;
-    size_t size = 0;
-    TD_TRY(td_file_read(path, &text, &size, error));
-    char folder[4096];
-    td_path_folder(folder, sizeof folder, path);
-    tdStatus status = td_scene_parse(text, size, path, folder, scene, error);
-    free(text);
-    return status;
-}
-
 static int print_reference(void)
 {
     tdText text = {0};
@@ -319,18 +306,16 @@ int cmd_check(int argc, char **argv)
         return print_reference();
     if (path == NULL)
         return cli_usage("the scene file is missing: tendril check SCENE");
-    tdScene scene = {0};
+    // Compiled and thrown away: meshes are read, groups, probes and supports resolved as in a run.
+    tdSettings settings = cli_settings();
+    tdModel *model = NULL;
     tdError error = {0};
-    if (load(path, &scene, &error) != TD_OK)
-        code = report_error(&error);
-    else
-    {
-        code = 0;
-        if (cli_json())
-            print_summary_json(&scene);
-        else if (!cli_quiet())
-            print_summary(&scene);
-    }
-    td_scene_free(&scene);
-    return code;
+    if (td_model_load(path, &settings, &model, &error) != TD_OK)
+        return report_error(&error);
+    if (cli_json())
+        print_summary_json(&model->scene);
+    else if (!cli_quiet())
+        print_summary(&model->scene);
+    td_model_free(model);
+    return 0;
 }

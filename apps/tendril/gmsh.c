@@ -16,8 +16,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-extern char **environ;
-
 // More than this says nothing new: the first errors are the ones that matter.
 #define MOST_OUTPUT ((int64_t)4 << 20)
 
@@ -218,6 +216,7 @@ static tdStatus run_process(gmshWork *work, char *const *argv, tdError *error)
     if (code != 0)
     {
         close(ends[0]);
+        work->hopeless = true;
         if (code == ENOENT)
             return td_fail(error, TD_ERROR_INPUT,
                            "the program 'gmsh' was not found; install it (Debian and Ubuntu: apt install gmsh)");
@@ -232,6 +231,7 @@ static tdStatus run_process(gmshWork *work, char *const *argv, tdError *error)
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
         ;
     work->seconds -= td_seconds() - start;
+    work->hopeless = interrupted != 0;
     return judge(work, status, ended, error);
 }
 

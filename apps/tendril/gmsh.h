@@ -10,6 +10,7 @@ typedef struct gmshWork
     char folder[PATH_MAX]; ///< temporary; empty when there is none
     double seconds;        ///< time left for all runs together
     int runs;
+    bool hopeless; ///< gmsh is missing, or the user interrupted: another run makes no sense
     tdText output; ///< of the last run: stdout and stderr together
 } gmshWork;
 

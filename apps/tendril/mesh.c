@@ -308,23 +308,28 @@ static tdStatus mesh_surface(meshJob *job, tdError *error)
         tdMesh surface = {0};
         meshShells shells = {0};
         tdError why = {0};
+        // Half of the time stays for filling the surface as it is, should this fail.
+        double half = job->work.seconds / 2;
+        job->work.seconds -= half;
         tdStatus status = remesh(job, &surface, &shells, &why);
         if (status == TD_OK)
             status = fill_and_check(job, &surface, &shells, &why);
         td_mesh_free(&surface);
         free_shells(&shells);
+        job->work.seconds += half;
         job->remeshed = status == TD_OK;
         if (status == TD_OK)
             return TD_OK;
+        if (job->work.hopeless)
+            return td_fail(error, status, "%s", why.message);
         say("the surface cannot be meshed anew, so its own triangles are kept as the boundary (%s)", why.message);
     }
     tdStatus status = fill_and_check(job, &job->surface, &job->shells, error);
-    if (status != TD_OK)
-        return td_fail_at(
-            error, status, job->input, 0, NULL,
-            "%s; the surface may cut itself: look at that place, or repair it in the program that made it",
-            error->message);
-    return TD_OK;
+    if (status == TD_ERROR_INPUT && !job->work.hopeless)
+        return td_fail_at(error, status, job->input, 0, NULL,
+                          "%s; the surface may cut itself: look there, or repair it in the program that made it",
+                          error->message);
+    return status;
 }
 
 // ---------------------------------------------------------------- the result

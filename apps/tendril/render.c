@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "base/suggest.h"
 #include "base/timer.h"
+#include "body/soft.h"
 #include "mesh/mesh.h"
 #include "mesh/topology.h"
 #include "render/render.h"
@@ -213,13 +214,33 @@ static tdStatus take_triangles(Picture *p, const char *path, tdError *error)
 
 // ---------------------------------------------------------------- files
 
-// NOT BUILT YET: the scene's bodies in their initial state, as one mesh. To be made from
-// td_model_load() and td_state_positions() once models exist.
-static tdStatus load_scene_surfaces(const char *path, Picture *p, tdError *error)
+// The bodies of a scene as they are placed, all in one mesh.
+static tdStatus load_scene(const char *path, Picture *p, tdError *error)
 {
-    (void)p;
-    return td_fail_at(error, TD_ERROR_INPUT, path, 0, NULL,
-                      "scenes cannot be drawn yet; draw one of its meshes, or a .vtu file that a run wrote");
+    tdSettings settings = cli_settings();
+    tdModel *model = NULL;
+    TD_TRY(td_model_load(path, &settings, &model, error));
+    tdStatus status = TD_OK;
+    for (int b = 0; b < model->n_bodies && status == TD_OK; b++)
+    {
+        const tdSoft *soft = model->bodies[b].data;
+        const tdCells *tets = &soft->mesh.cells[TD_CELL_TET];
+        int32_t first = (int32_t)p->mesh.n_nodes;
+        bool room = true;
+        for (int32_t i = 0; i < soft->n_nodes && room; i++)
+            room = td_mesh_add_node(&p->mesh, soft->rest[3 * i], soft->rest[3 * i + 1], soft->rest[3 * i + 2]);
+        for (int64_t e = 0; e < tets->count && room; e++)
+        {
+            int32_t n[4];
+            for (int a = 0; a < 4; a++)
+                n[a] = first + tets->nodes[4 * e + a];
+            room = td_mesh_add_cell(&p->mesh, TD_CELL_TET, n);
+        }
+        if (!room)
+            status = td_fail_memory(error, "the scene");
+    }
+    td_model_free(model);
+    return status == TD_OK ? take_triangles(p, path, error) : status;
 }
 
 static tdStatus load(const char *path, Picture *p, tdError *error)
@@ -227,7 +248,7 @@ static tdStatus load(const char *path, Picture *p, tdError *error)
     char extension[16];
     td_path_extension(extension, sizeof extension, path);
     if (strcmp(extension, ".yaml") == 0 || strcmp(extension, ".yml") == 0)
-        return load_scene_surfaces(path, p, error);
+        return load_scene(path, p, error);
     if (strcmp(extension, ".vtu") != 0)
         TD_TRY(td_mesh_read(path, &p->mesh, error));
     else

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 // More shells than this are a broken surface rather than a design.
-#define MOST_SHELLS 1000
+#define MOST_SHELLS 200
 // Nodes of a shell that are looked at to tell whether it lies inside another.
 #define SAMPLES 64
 
@@ -64,6 +64,18 @@ static void measure_shells(const tdMesh *surface, meshShells *shells)
     }
 }
 
+static void sort_triangles(int64_t n_tris, meshShells *shells)
+{
+    int64_t at[MOST_SHELLS], sum = 0;
+    for (int s = 0; s < shells->n; s++)
+    {
+        shells->shell[s].start = at[s] = sum;
+        sum += shells->shell[s].n_tris;
+    }
+    for (int64_t i = 0; i < n_tris; i++)
+        shells->order[at[shells->part[i]]++] = (int32_t)i;
+}
+
 // Does shell s go around the point? Its solid angle is 4π inside and 0 outside (Van Oosterom and
 // Strackee 1983): tan(Ω/2) = a·b×c / (abc + a·b c + b·c a + c·a b).
 static bool surrounds(const tdMesh *surface, const meshShells *shells, int s, const double *p)
@@ -73,10 +85,9 @@ static bool surrounds(const tdMesh *surface, const meshShells *shells, int s, co
         if (p[c] < shell->min[c] || p[c] > shell->max[c])
             return false;
     double angle = 0;
-    for (int64_t i = 0; i < surface->cells[TD_CELL_TRI].count; i++)
+    for (int64_t n = 0; n < shell->n_tris; n++)
     {
-        if (shells->part[i] != s)
-            continue;
+        int64_t i = shells->order[shell->start + n];
         double v[3][3], l[3];
         for (int k = 0; k < 3; k++)
         {
@@ -102,12 +113,10 @@ static int lies_inside(const tdMesh *surface, const meshShells *shells, int i, i
     for (int c = 0; c < 3; c++)
         if (a->max[c] < b->min[c] || a->min[c] > b->max[c])
             return 0;
-    int64_t stride = a->n_tris / SAMPLES + 1, seen = 0;
     int inside = 0, outside = 0;
-    for (int64_t t = 0; t < surface->cells[TD_CELL_TRI].count; t++)
+    for (int64_t n = 0; n < a->n_tris; n += a->n_tris / SAMPLES + 1)
     {
-        if (shells->part[t] != i || seen++ % stride != 0)
-            continue;
+        int64_t t = shells->order[a->start + n];
         const double *p = surface->x + 3 * (int64_t)surface->cells[TD_CELL_TRI].nodes[3 * t];
         if (surrounds(surface, shells, j, p))
             inside++;
@@ -184,9 +193,11 @@ tdStatus find_shells(const char *file, tdMesh *surface, meshShells *shells, tdEr
                           (long long)n, MOST_SHELLS);
     shells->n = (int)n;
     shells->shell = td_take((size_t)n, sizeof *shells->shell);
-    if (shells->shell == NULL)
+    shells->order = td_take((size_t)surface->cells[TD_CELL_TRI].count, sizeof *shells->order);
+    if (shells->shell == NULL || shells->order == NULL)
         return td_fail_memory(error, "the parts of the surface");
     measure_shells(surface, shells);
+    sort_triangles(surface->cells[TD_CELL_TRI].count, shells);
     TD_TRY(nest_shells(file, surface, shells, error));
     turn_shells(surface, shells);
     if (!(shells->volume > 0))
@@ -199,6 +210,7 @@ void free_shells(meshShells *shells)
 {
     free(shells->shell);
     free(shells->part);
+    free(shells->order);
     *shells = (meshShells){0};
 }
 

@@ -6,7 +6,7 @@
 /// One connected closed surface.
 typedef struct meshShell
 {
-    int64_t n_tris;
+    int64_t n_tris, start; ///< its triangles are order[start] ...
     int32_t first_node;
     double min[3], max[3];
     double volume; ///< enclosed, always positive after find_shells()
@@ -19,8 +19,9 @@ typedef struct meshShells
     int n, cavities;
     int turned; ///< shells whose triangles faced the wrong way and were turned
     meshShell *shell;
-    int32_t *part; ///< shell of each triangle
-    double volume; ///< of the bodies: outer walls less cavities
+    int32_t *part;  ///< shell of each triangle
+    int32_t *order; ///< triangles sorted by shell
+    double volume;  ///< of the bodies: outer walls less cavities
 } meshShells;
 
 /// Finds the shells of a surface of triangles and turns their triangles so that normals leave the

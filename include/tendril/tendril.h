@@ -148,7 +148,7 @@ extern "C"
         int load_cuts;          ///< static: increments that failed and were retried smaller
         int cg_iterations;      ///< conjugate-gradient iterations
         int factorizations;     ///< sparse factorizations made
-        int projected_elements; ///< elements whose tangent was made positive semi-definite
+        int projected_elements; ///< tangents made positive semi-definite, over all linearizations
         int inverted_elements;  ///< elements with a non-positive volume at the end
         double residual;        ///< relative residual of the momentum balance that the step solved
         double stage_seconds[TD_STAGES];

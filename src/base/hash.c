@@ -25,9 +25,9 @@ bool td_hash_add(tdHash *hash, uint64_t key, int32_t value)
         for (int64_t i = 0; i < hash->capacity; i++)
             if (hash->slot[i].value >= 0)
                 put(&larger, hash->slot[i].key, hash->slot[i].value);
-        larger.count = hash->count;
         free(hash->slot);
-        *hash = larger;
+        hash->slot = larger.slot;
+        hash->capacity = larger.capacity;
     }
     put(hash, key, value);
     hash->count++;

@@ -44,10 +44,13 @@ static tdStatus state_create(const tdModel *model, const tdBody *body, tdState *
     mine->turn_factor = TD_TAKE(arena, double, 3 * body->count);
     mine->factor_q = TD_TAKE(arena, double, body->count);
     mine->factor_start = TD_TAKE(arena, double, body->count);
+    mine->damping_q = TD_TAKE(arena, double, body->count);
+    mine->factor_damping = TD_TAKE(arena, double, body->count);
     mine->factor_input = TD_TAKE(arena, double, model->n_inputs + 1);
     if (mine->F == NULL || mine->R == NULL || mine->K == NULL || mine->A == NULL || mine->K_damping == NULL ||
         mine->turn == NULL || mine->turn_factor == NULL || mine->sums == NULL || mine->factor_q == NULL ||
-        mine->factor_start == NULL || mine->factor_input == NULL)
+        mine->factor_start == NULL || mine->damping_q == NULL || mine->factor_damping == NULL ||
+        mine->factor_input == NULL)
         return td_fail_memory(error, "the state of a soft body");
     const tdSceneBody *given = &model->scene.bodies[body->index];
     for (int64_t i = 0; i < body->count; i++)
@@ -229,9 +232,11 @@ static void sum_chunks(const tdSoft *soft, const tdBody *body, const tdSoftState
             state->bad_body = body->index;
         }
     }
-    state->report.inverted_elements += inverted;
+    // Projected tangents are a second look at a shape whose inverted elements have been counted.
     if (mine->projecting)
         state->report.projected_elements += projected;
+    else
+        state->report.inverted_elements += inverted;
 }
 
 // m = mass M (v - v_hat) + s [alpha M v_e + beta K v_e + f_int - f_ext]
@@ -249,7 +254,10 @@ static tdStatus forces(const tdModel *model, const tdBody *body, tdState *state,
         mine->same = false;
         mine->K_valid = soft->law->constant;
         if (mine->K_damping != mine->K && !mine->damping_kept)
+        {
             memcpy(mine->K_damping, mine->K, 9 * (size_t)soft->pattern.blocks * sizeof *mine->K);
+            memcpy(mine->damping_q, state->q_e + first, (size_t)n * sizeof(double));
+        }
         mine->damping_kept = true;
     }
     td_soft_loads(model, body, state);
@@ -360,6 +368,7 @@ static void remember_factor(const tdModel *model, const tdBody *body, tdState *s
     node_turns(soft_of(body), mine, state, mine->turn_factor);
     memcpy(mine->factor_q, state->q_e + body->first, (size_t)body->count * sizeof(double));
     memcpy(mine->factor_start, state->q + body->first, (size_t)body->count * sizeof(double));
+    memcpy(mine->factor_damping, mine->damping_q, (size_t)body->count * sizeof(double));
     memcpy(mine->factor_input, state->input, (size_t)model->n_inputs * sizeof(double));
     mine->factor_flags = 2 | (mine->projecting ? 1 : 0);
 }
@@ -376,6 +385,12 @@ static tdStatus fail_indefinite(const tdModel *model, const tdBody *body, tdStat
                    "body '%s': the matrix of the step is not positive definite; use a smaller time_step", body->name);
 }
 
+// Explicit with a lumped mass: A is diagonal and never built.
+static bool is_diagonal(const tdScheme *scheme, const tdSoft *soft)
+{
+    return scheme->ce == 0 && (scheme->de == 0 || soft->beta == 0) && !soft->consistent;
+}
+
 // The matrix, then dv = -A^-1 (m + s K held), once more with projected tangents if A is not definite.
 static tdStatus free_motion(const tdModel *model, const tdBody *body, tdState *state)
 {
@@ -386,9 +401,8 @@ static tdStatus free_motion(const tdModel *model, const tdBody *body, tdState *s
     double *rhs = state->work + first, *dv = state->dv + first;
     const double *m = state->m + first, *held = state->held + first;
 
-    if (scheme->ce == 0 && (scheme->de == 0 || soft->beta == 0) && !soft->consistent)
+    if (is_diagonal(scheme, soft))
     {
-        // Explicit with a lumped mass: A is diagonal.
         double factor = scheme->mass + scheme->s * scheme->de * soft->alpha;
         for (int64_t i = 0; i < n; i++)
             dv[i] = soft->held[i] ? 0 : -m[i] / (factor * soft->node_mass[i / 3]);
@@ -404,7 +418,6 @@ static tdStatus free_motion(const tdModel *model, const tdBody *body, tdState *s
             td_block_multiply(state->tasks, &soft->pattern, mine->K, held, rhs, false);
         for (int64_t i = 0; i < n; i++)
             rhs[i] = soft->held[i] ? 0 : -m[i] - scheme->s * rhs[i];
-        state->rhs = sqrt(state->rhs * state->rhs + td_dot(state->tasks, n, rhs, rhs));
         if (!mine->same)
             build_matrix(model, body, state);
         // The velocity of the step before is a good guess of this one.
@@ -429,8 +442,10 @@ static tdStatus free_motion(const tdModel *model, const tdBody *body, tdState *s
         {
             if (result.refreshed)
                 remember_factor(model, body, state);
+            mine->projecting = false; // the next pass may do without: nearer the solution it converges faster
             mine->same = (mine->same || result.refreshed) && mine->K_valid && !has_pressure(soft);
             state->report.residual = fmax(state->report.residual, result.residual);
+            state->rhs = sqrt(state->rhs * state->rhs + td_dot(state->tasks, n, rhs, rhs));
             state->slope -= td_dot(state->tasks, n, rhs, dv);
             return TD_OK;
         }
@@ -450,8 +465,8 @@ static void balance(const tdModel *model, const tdBody *body, tdState *state)
     double *m = state->m + body->first, *work = state->work + body->first;
     if (soft->n_held == 0)
         return;
-    if (scheme->ce == 0 && !soft->consistent)
-        return; // A is diagonal: nothing reaches the held coordinates
+    if (is_diagonal(scheme, soft))
+        return; // nothing reaches the held coordinates
     td_block_multiply(state->tasks, &soft->pattern, mine->A, state->dv + body->first, m, true);
     td_block_multiply(state->tasks, &soft->pattern, mine->K, state->held + body->first, work, false);
     for (int64_t i = 0; i < body->count; i++)
@@ -460,8 +475,17 @@ static void balance(const tdModel *model, const tdBody *body, tdState *state)
 
 static tdStatus apply_inverse(const tdModel *model, const tdBody *body, tdState *state, const double *b, double *x)
 {
+    const tdSoft *soft = soft_of(body);
     tdSoftState *mine = mine_of(body, state);
     const tdSceneSettings *settings = &model->scene.settings;
+    const tdScheme *scheme = &model->scheme;
+    if (is_diagonal(scheme, soft))
+    {
+        double factor = scheme->mass + scheme->s * scheme->de * soft->alpha;
+        for (int64_t i = 0; i < body->count; i++)
+            x[i] = soft->held[i] ? 0 : b[i] / (factor * soft->node_mass[i / 3]);
+        return TD_OK;
+    }
     tdLinearResult result;
     memset(x, 0, (size_t)body->count * sizeof *x);
     tdLinearTask task = {.kind = settings->solver,
@@ -470,7 +494,12 @@ static tdStatus apply_inverse(const tdModel *model, const tdBody *body, tdState 
                          .same = mine->same,
                          .b = b,
                          .x = x};
-    return td_linear_solve(mine->linear, state->tasks, &task, &result, &state->report.error);
+    TD_TRY(td_linear_solve(mine->linear, state->tasks, &task, &result, &state->report.error));
+    if (result.indefinite)
+        return fail_indefinite(model, body, state);
+    if (result.refreshed)
+        remember_factor(model, body, state);
+    return TD_OK;
 }
 
 // M a = -m / s on the free coordinates; consistent mass by conjugate gradients with its diagonal, whose
@@ -523,6 +552,7 @@ static int arrays(const tdModel *model, const tdBody *body, tdState *state, tdSt
     tdStateArray list[] = {
         {"factor_q", body->index, false, body->count, mine->factor_q},
         {"factor_start", body->index, false, body->count, mine->factor_start},
+        {"factor_damping", body->index, false, body->count, mine->factor_damping},
         {"factor_input", body->index, false, model->n_inputs + 1, mine->factor_input},
         {"factor_flags", body->index, true, 1, &mine->factor_flags},
         {"solver_counts", body->index, true, sizeof(tdLinearCounts) / sizeof(int64_t), td_linear_counts(mine->linear)},
@@ -542,11 +572,19 @@ static tdStatus restore(const tdModel *model, const tdBody *body, tdState *state
     mine->K_valid = mine->same = mine->damping_kept = false;
     if (!(mine->factor_flags & 2) || !kept.has_factor)
         return TD_OK;
-    mine->projecting = mine->factor_flags & 1;
-    memcpy(state->q_e + body->first, mine->factor_q, (size_t)body->count * sizeof(double));
     memcpy(state->input, mine->factor_input, (size_t)model->n_inputs * sizeof(double));
     if (soft->law->rotation == TD_ROTATION_LAGGED)
         td_soft_gradients(soft, mine, state, mine->factor_start, true);
+    if (mine->K_damping != mine->K)
+    {
+        // Newton's first pass took the damping, a later one may have made the factor.
+        mine->projecting = false;
+        memcpy(state->q_e + body->first, mine->factor_damping, (size_t)body->count * sizeof(double));
+        kinematics(model, body, state);
+        TD_TRY(forces(model, body, state, true));
+    }
+    mine->projecting = mine->factor_flags & 1;
+    memcpy(state->q_e + body->first, mine->factor_q, (size_t)body->count * sizeof(double));
     kinematics(model, body, state);
     TD_TRY(forces(model, body, state, true));
     build_matrix(model, body, state);

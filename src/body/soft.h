@@ -95,7 +95,7 @@ typedef struct tdSoftState
     double *K, *K_damping, *A; ///< block values
     tdChunkSums *sums;
     tdLinear *linear;
-    bool projecting;   ///< tangents are projected in this step
+    bool projecting;   ///< tangents are projected in this pass
     bool damping_kept; ///< K_damping is that of this step
     bool K_valid;      ///< K is constant and has been assembled
     bool same;         ///< A is that of the kept factor
@@ -103,7 +103,8 @@ typedef struct tdSoftState
         *turn_factor; ///< by node: rotation of its elements now (then: since the factor), and when the factor was made
     // Where the kept factor was made, for checkpoints.
     double *factor_q, *factor_start, *factor_input;
-    int64_t factor_flags; ///< bit 0: projected, bit 1: there is one
+    double *damping_q, *factor_damping; ///< where K_damping was taken, now and in the factor
+    int64_t factor_flags;               ///< bit 0: projected, bit 1: there is one
 } tdSoftState;
 
 extern const tdBodyOps td_soft_ops;

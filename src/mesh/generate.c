@@ -40,14 +40,26 @@ static tdStatus check_box(const double min[3], const double max[3], const int ce
     return TD_OK;
 }
 
+// Every other brick is mirrored, along each axis. Were all diagonals parallel, the mesh would be stiffer
+// along one of them than along its mirror image, and a straight beam would bend sideways.
+static bool mirrored(int i)
+{
+    return i % 2 == 1;
+}
+
 // Six tetrahedra, one for each order in which a path from the first to the last corner takes the axes.
-static bool add_kuhn(tdMesh *mesh, const boxGrid *g, int32_t origin)
+static bool add_kuhn(tdMesh *mesh, const boxGrid *g, int i, int j, int k)
 {
     static const int paths[6][3] = {{0, 1, 2}, {1, 2, 0}, {2, 0, 1}, {0, 2, 1}, {2, 1, 0}, {1, 0, 2}};
+    const bool flip[3] = {mirrored(i), mirrored(j), mirrored(k)};
+    int32_t origin = grid_node(g, i + flip[0], j + flip[1], k + flip[2]), step[3];
+    for (int a = 0; a < 3; a++)
+        step[a] = flip[a] ? -g->step[a] : g->step[a];
+    bool mirror = flip[0] != (flip[1] != flip[2]);
     for (int p = 0; p < 6; p++)
     {
-        int32_t a = origin + g->step[paths[p][0]], b = a + g->step[paths[p][1]], c = b + g->step[paths[p][2]];
-        bool odd = p >= 3; // an odd order of axes mirrors the tetrahedron
+        int32_t a = origin + step[paths[p][0]], b = a + step[paths[p][1]], c = b + step[paths[p][2]];
+        bool odd = (p >= 3) != mirror; // an odd order of axes mirrors the tetrahedron
         if (!td_mesh_add_cell(mesh, TD_CELL_TET, (int32_t[]){origin, odd ? b : a, odd ? a : b, c}))
             return false;
     }
@@ -63,13 +75,14 @@ static bool add_bricks(tdMesh *mesh, const boxGrid *g, bool hexahedra)
             {
                 int32_t o = grid_node(g, i, j, k);
                 int32_t brick[8] = {o, o + x, o + x + y, o + y, o + z, o + x + z, o + x + y + z, o + y + z};
-                if (hexahedra ? !td_mesh_add_cell(mesh, TD_CELL_HEX, brick) : !add_kuhn(mesh, g, o))
+                if (hexahedra ? !td_mesh_add_cell(mesh, TD_CELL_HEX, brick) : !add_kuhn(mesh, g, i, j, k))
                     return false;
             }
     return true;
 }
 
-// One side of the box. The diagonal of a square goes from its first to its last corner, as Kuhn's cut does.
+// One side of the box. The diagonal of a square goes from its first to its last corner, as Kuhn's cut does,
+// or in a brick that is mirrored along one of its axes between the other two.
 static bool add_side(tdMesh *mesh, const boxGrid *g, int axis, bool upper, bool hexahedra, int group)
 {
     int u = (axis + 1) % 3, v = (axis + 2) % 3;
@@ -85,9 +98,16 @@ static bool add_side(tdMesh *mesh, const boxGrid *g, int axis, bool upper, bool 
                 good = td_mesh_add_cell(mesh, type, (int32_t[]){a, upper ? b : d, c, upper ? d : b}) &&
                        td_mesh_group_add(mesh, group, type, first);
             else
+            {
+                if (mirrored(i) != mirrored(j))
+                {
+                    int32_t first_corner = a; // turned by one corner, the other diagonal is cut
+                    a = b, b = c, c = d, d = first_corner;
+                }
                 good = td_mesh_add_cell(mesh, type, (int32_t[]){a, upper ? b : c, upper ? c : b}) &&
                        td_mesh_add_cell(mesh, type, (int32_t[]){a, upper ? c : d, upper ? d : c}) &&
                        td_mesh_group_add(mesh, group, type, first) && td_mesh_group_add(mesh, group, type, first + 1);
+            }
             if (!good)
                 return false;
         }

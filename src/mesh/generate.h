@@ -5,7 +5,8 @@
 #include "mesh/mesh.h"
 
 /// Box cut into cells[0] x cells[1] x cells[2] bricks: hexahedra, or six tetrahedra each along the
-/// brick's diagonal (Kuhn's cut, which fits from brick to brick). All volumes are positive. Groups:
+/// brick's diagonal (Kuhn's cut, mirrored from brick to brick: with even numbers of cells the mesh is its own
+/// mirror image along each axis). All volumes are positive. Groups:
 /// "body", and "xmin", "xmax", "ymin", "ymax", "zmin", "zmax" of triangles (quadrilaterals for
 /// hexahedra) with normals outwards. Nodes run along x first, then y, then z.
 tdStatus td_mesh_box(const double min[3], const double max[3], const int cells[3], bool hexahedra, tdMesh *mesh,

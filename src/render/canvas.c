@@ -160,8 +160,9 @@ void td_canvas_polygon(tdCanvas *canvas, int n, const double *xy, tdInk ink)
         for (int x = box.x0; x < box.x1; x++)
         {
             int count = 0;
-            for (int k = 0; k < s * s; k++)
-                count += inside(n, xy, x + (k % s + 0.5) / s, y + (k / s + 0.5) / s);
+            for (int row = 0; row < s; row++)
+                for (int column = 0; column < s; column++)
+                    count += inside(n, xy, x + (column + 0.5) / s, y + (row + 0.5) / s);
             cover(canvas, x, y, (double)count / (s * s));
         }
     td_canvas_flush(canvas, ink);

@@ -469,7 +469,7 @@ static void draw_pass(const Raster *r, Band *band, int b, int mesh)
         if (layer ? t->mesh == mesh : opaque)
             fill(band, t, r->band_tris[i] + 1, z, layer ? band->z : NULL);
     }
-    int rows = band->rows / r->samples;
+    int rows = band->rows / r->samples; // NOLINT(clang-analyzer-unix.Malloc): draw_band frees all three
     for (int y = 0; y < rows; y++)
         for (int x = 0; x < r->frame->width; x++)
             resolve(r, band, x, b * BAND + y, layer);

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// The loop that 'run' and 'demo' share: steps, frames, checkpoints, interruption.
+#pragma once
+#include "cli.h"
+#include "output/totals.h"
+
+typedef struct simOptions
+{
+    const char *what;       ///< for the progress
+    int64_t until;          ///< number of the last step, counted from the scene's start
+    const char *out;        ///< folder for frames, or NULL
+    int every;              ///< steps between frames; 0 = only the last
+    bool compressed;        ///< frames are
+    bool resumed;           ///< goes on in the folder
+    const char *checkpoint; ///< file, or NULL: DIR/checkpoint.h5 when one is due
+    int checkpoint_every;   ///< steps; 0 = none on the way
+} simOptions;
+
+typedef enum simEnd
+{
+    SIM_DONE,
+    SIM_FAILED,     // the numbers; the last good state was kept and written
+    SIM_INTERRUPTED // by SIGINT or SIGTERM, after a whole step
+} simEnd;
+
+typedef struct simResult
+{
+    simEnd end;
+    tdError error; ///< when it failed
+    tdTotals totals;
+    double wall_s;         ///< in steps
+    double output_s;       ///< in writing
+    double simulated_s;    ///< time that passed in the scene
+    int64_t frames;        ///< written
+    char checkpoint[4096]; ///< last one written, or ""
+    int64_t checkpoint_step;
+} simResult;
+
+/// Steps until options->until. A numerical failure and an interruption are results (TD_OK); other
+/// trouble, such as a full disk, comes back as an error.
+tdStatus sim_run(const tdModel *model, tdState *state, const simOptions *options, simResult *result, tdError *error);
+
+/// Exit code of a result.
+int sim_exit_code(const simResult *result);
+/// Largest resident memory of this process so far [bytes].
+int64_t sim_peak_memory(void);

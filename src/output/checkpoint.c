@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: Apache-2.0
+// Checkpoints: all that a state holds, so that a run goes on bit for bit.
+//
+// A checkpoint is an HDF5 file behind a block of 512 bytes that says what the rest is: magic, format,
+// length and CRC-32. HDF5 tools look for their file at 512 too and open it as usual. The library is not
+// safe on damaged files, so it only ever sees bytes whose length and sum are right.
+//
+//   /            attributes format, version, scene (hash of its text)
+//   /state/NAME  arrays of the state
+//   /bodies/I/NAME arrays of a body
+#include "base/file.h"
+#include "output/h5.h"
+#include "state.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+#define CHECKPOINT_FORMAT 1
+#define BLOCK_BYTES       512
+#define STATE_ARRAYS      64 // more than a state has
+#define BODY_ARRAYS       64 // more than a body has
+
+static const char magic[8] = {'T', 'D', 'S', 'T', 'A', 'T', 'E', '\n'};
+
+// The block: magic, then format u32, crc u32, length u64, scene u64, all little-endian, then a line for
+// whoever looks at the file, then zeros. The CRC is of what follows its own field, to the file's end.
+enum
+{
+    AT_FORMAT = 8,
+    AT_CRC = 12,
+    AT_LENGTH = 16,
+    AT_SCENE = 24,
+    AT_TEXT = 32
+};
+
+static void put(unsigned char *at, uint64_t value, int bytes)
+{
+    for (int i = 0; i < bytes; i++)
+        at[i] = (unsigned char)(value >> (8 * i));
+}
+
+static uint64_t get(const unsigned char *at, int bytes)
+{
+    uint64_t value = 0;
+    for (int i = 0; i < bytes; i++)
+        value |= (uint64_t)at[i] << (8 * i);
+    return value;
+}
+
+static uint32_t sum_of(const unsigned char *file, size_t size)
+{
+    // crc32() counts in unsigned int, files may be longer.
+    uLong crc = crc32(0, NULL, 0);
+    for (size_t at = AT_LENGTH; at < size;)
+    {
+        size_t n = size - at < 1U << 30 ? size - at : 1U << 30;
+        crc = crc32(crc, file + at, (uInt)n);
+        at += n;
+    }
+    return (uint32_t)crc;
+}
+
+static void array_path(char *out, size_t size, const tdStateArray *array)
+{
+    if (array->body < 0)
+        snprintf(out, size, "/state/%s", array->name);
+    else
+        snprintf(out, size, "/bodies/%d/%s", array->body, array->name);
+}
+
+static hid_t memory_type(const tdStateArray *array)
+{
+    return array->integer ? H5T_NATIVE_INT64 : H5T_NATIVE_DOUBLE;
+}
+
+// The list of arrays; free().
+static tdStatus list_arrays(const tdModel *model, tdState *state, tdStateArray **arrays, int *n, tdError *error)
+{
+    int most = STATE_ARRAYS + BODY_ARRAYS * model->n_bodies;
+    *arrays = calloc((size_t)most, sizeof **arrays);
+    if (*arrays == NULL)
+        return td_fail_memory(error, "the list of a checkpoint");
+    *n = td_state_arrays(model, state, *arrays, most);
+    assert(*n < most); // or some may have been left out
+    return TD_OK;
+}
+
+// ---------------------------------------------------------------- save
+
+static herr_t write_groups(const tdModel *model, hid_t file)
+{
+    hid_t group = td_h5_group(file, "state");
+    if (group < 0 || H5Gclose(group) < 0)
+        return -1;
+    hid_t bodies = td_h5_group(file, "bodies");
+    if (bodies < 0)
+        return -1;
+    herr_t status = 0;
+    for (int b = 0; b < model->n_bodies && status >= 0; b++)
+    {
+        char name[16];
+        snprintf(name, sizeof name, "%d", b);
+        group = td_h5_group(bodies, name);
+        status = group < 0 ? -1 : td_h5_text(group, "name", model->bodies[b].name);
+        if (group >= 0)
+            H5Gclose(group);
+    }
+    H5Gclose(bodies);
+    return status;
+}
+
+static herr_t write_arrays(const tdModel *model, hid_t file, const tdStateArray *arrays, int n)
+{
+    char scene[17];
+    snprintf(scene, sizeof scene, "%016" PRIx64, model->scene.hash);
+    if (td_h5_integer(file, "format", CHECKPOINT_FORMAT) < 0 || td_h5_text(file, "version", td_version()) < 0 ||
+        td_h5_text(file, "scene", scene) < 0 || write_groups(model, file) < 0)
+        return -1;
+    for (int i = 0; i < n; i++)
+    {
+        char path[128];
+        array_path(path, sizeof path, &arrays[i]);
+        hsize_t count = (hsize_t)arrays[i].count;
+        if (td_h5_array(file, path, memory_type(&arrays[i]), 1, &count, arrays[i].data, NULL) < 0)
+            return -1;
+    }
+    return H5Fflush(file, H5F_SCOPE_GLOBAL);
+}
+
+// The HDF5 file in memory, behind room for the block; free().
+static tdStatus make_image(const tdModel *model, const tdStateArray *arrays, int n, const char *path,
+                           unsigned char **image, size_t *size, tdError *error)
+{
+    tdStatus status = TD_OK;
+    hid_t list = H5Pcreate(H5P_FILE_ACCESS), file = -1;
+    if (list >= 0 && H5Pset_fapl_core(list, 1 << 20, 0) >= 0)
+        file = H5Fcreate("checkpoint", H5F_ACC_TRUNC, H5P_DEFAULT, list);
+    if (file < 0 || write_arrays(model, file, arrays, n) < 0)
+        status = td_h5_fail(error, TD_ERROR_IO, path, "the checkpoint cannot be made");
+    if (status == TD_OK)
+    {
+        ssize_t bytes = H5Fget_file_image(file, NULL, 0);
+        if (bytes > 0)
+            *image = calloc(1, BLOCK_BYTES + (size_t)bytes);
+        if (bytes <= 0)
+            status = td_h5_fail(error, TD_ERROR_IO, path, "the checkpoint cannot be made");
+        else if (*image == NULL)
+            status = td_fail_memory(error, "a checkpoint");
+        else if (H5Fget_file_image(file, *image + BLOCK_BYTES, (size_t)bytes) != bytes)
+            status = td_h5_fail(error, TD_ERROR_IO, path, "the checkpoint cannot be made");
+        *size = BLOCK_BYTES + (size_t)(bytes > 0 ? bytes : 0);
+    }
+    if (file >= 0)
+        H5Fclose(file);
+    if (list >= 0)
+        H5Pclose(list);
+    return status;
+}
+
+static void seal(unsigned char *image, size_t size, uint64_t scene)
+{
+    memcpy(image, magic, sizeof magic);
+    put(image + AT_FORMAT, CHECKPOINT_FORMAT, 4);
+    put(image + AT_LENGTH, size, 8);
+    put(image + AT_SCENE, scene, 8);
+    snprintf((char *)image + AT_TEXT, BLOCK_BYTES - AT_TEXT, "Tendril %s checkpoint; an HDF5 file follows at byte %d\n",
+             td_version(), BLOCK_BYTES);
+    put(image + AT_CRC, sum_of(image, size), 4);
+}
+
+tdStatus td_state_save(const tdModel *model, const tdState *state, const char *path, tdError *error)
+{
+    tdStateArray *arrays = NULL;
+    int n = 0;
+    // The list points into the state, which saving only reads.
+    tdStatus status = list_arrays(model, (tdState *)state, &arrays, &n, error);
+    unsigned char *image = NULL;
+    size_t size = 0;
+    if (status == TD_OK)
+    {
+        tdH5Quiet quiet = td_h5_begin();
+        status = make_image(model, arrays, n, path, &image, &size, error);
+        td_h5_end(quiet);
+    }
+    if (status == TD_OK)
+    {
+        seal(image, size, model->scene.hash);
+        status = td_file_write(path, image, size, error);
+    }
+    free(image);
+    free(arrays);
+    return status;
+}
+
+// ---------------------------------------------------------------- load
+
+// Everything that can be said of a file before HDF5 looks at it.
+static tdStatus check_block(const tdModel *model, const unsigned char *file, size_t size, const char *path,
+                            tdError *error)
+{
+    static const char again[] = "take another checkpoint or start the run anew";
+    if (size < sizeof magic || memcmp(file, magic, sizeof magic) != 0)
+        return td_fail_at(error, TD_ERROR_INPUT, path, 0, NULL,
+                          "is not a checkpoint of Tendril; give a file written by --checkpoint or td_state_save()");
+    if (size < BLOCK_BYTES)
+        return td_fail_at(error, TD_ERROR_INPUT, path, 0, NULL, "the checkpoint ends after %zu bytes; %s", size, again);
+    uint64_t format = get(file + AT_FORMAT, 4);
+    if (format != CHECKPOINT_FORMAT)
+        return td_fail_at(error, TD_ERROR_INPUT, path, 0, "format",
+                          "the checkpoint has format %" PRIu64 ", this version of Tendril (%s) reads format %d; "
+                          "continue the run with the version that wrote it",
+                          format, td_version(), CHECKPOINT_FORMAT);
+    uint64_t length = get(file + AT_LENGTH, 8);
+    if (length != size)
+        return td_fail_at(error, TD_ERROR_INPUT, path, 0, NULL,
+                          "the checkpoint is damaged: it has %zu bytes where %" PRIu64 " were written; %s", size,
+                          length, again);
+    if (get(file + AT_CRC, 4) != sum_of(file, size))
+        return td_fail_at(error, TD_ERROR_INPUT, path, 0, NULL,
+                          "the checkpoint is damaged: its checksum does not fit its content; %s", again);
+    uint64_t scene = get(file + AT_SCENE, 8);
+    if (scene != model->scene.hash)
+        return td_fail_at(error, TD_ERROR_INPUT, path, 0, "scene",
+                          "the checkpoint was made from another scene (%016" PRIx64 ", this one is %016" PRIx64
+                          "); give the scene file as it was then",
+                          scene, model->scene.hash);
+    return TD_OK;
+}
+
+static tdStatus read_array(hid_t file, const tdStateArray *array, void *out, const char *path, tdError *error)
+{
+    char name[128];
+    array_path(name, sizeof name, array);
+    hid_t dataset = H5Dopen2(file, name, H5P_DEFAULT);
+    if (dataset < 0)
+        return td_fail_at(error, TD_ERROR_INPUT, path, 0, name, "is missing in the checkpoint");
+    tdStatus status = TD_OK;
+    hid_t space = H5Dget_space(dataset), type = H5Dget_type(dataset);
+    hssize_t count = space < 0 ? -1 : H5Sget_simple_extent_npoints(space);
+    H5T_class_t kind = array->integer ? H5T_INTEGER : H5T_FLOAT;
+    if (count != array->count)
+        status = td_fail_at(error, TD_ERROR_INPUT, path, 0, name,
+                            "has %lld numbers where this scene needs %lld; was a mesh file changed?", (long long)count,
+                            (long long)array->count);
+    else if (type < 0 || H5Tget_class(type) != kind || H5Tget_size(type) != 8)
+        status = td_fail_at(error, TD_ERROR_INPUT, path, 0, name, "has another type than %s of 64 bits",
+                            array->integer ? "integers" : "floating-point numbers");
+    else if (count > 0 && H5Dread(dataset, memory_type(array), H5S_ALL, H5S_ALL, H5P_DEFAULT, out) < 0)
+        status = td_h5_fail(error, TD_ERROR_INPUT, path, "an array of the checkpoint cannot be read");
+    if (type >= 0)
+        H5Tclose(type);
+    if (space >= 0)
+        H5Sclose(space);
+    H5Dclose(dataset);
+    return status;
+}
+
+static tdStatus read_image(const tdStateArray *arrays, int n, void *const *values, char *image, size_t size,
+                           const char *path, tdError *error)
+{
+    hid_t list = H5Pcreate(H5P_FILE_ACCESS), file = -1;
+    if (list >= 0 && H5Pset_fapl_core(list, 1 << 20, 0) >= 0 && H5Pset_file_image(list, image, size) >= 0)
+        file = H5Fopen("checkpoint", H5F_ACC_RDONLY, list);
+    tdStatus status = TD_OK;
+    if (file < 0)
+        status = td_h5_fail(error, TD_ERROR_INPUT, path, "the checkpoint cannot be opened");
+    for (int i = 0; i < n && status == TD_OK; i++)
+        status = read_array(file, &arrays[i], values[i], path, error);
+    if (file >= 0)
+        H5Fclose(file);
+    if (list >= 0)
+        H5Pclose(list);
+    return status;
+}
+
+static void swap_bytes(char *a, char *b, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+    {
+        char kept = a[i];
+        a[i] = b[i];
+        b[i] = kept;
+    }
+}
+
+static void swap_all(const tdStateArray *arrays, int n, void *const *values)
+{
+    for (int i = 0; i < n; i++)
+        swap_bytes(arrays[i].data, values[i], (size_t)arrays[i].count * 8);
+}
+
+// Takes over what was read. If what derives from it cannot be rebuilt, the state gets back what it had.
+static tdStatus take_over(const tdModel *model, tdState *state, const tdStateArray *arrays, int n, void *const *values,
+                          tdError *error)
+{
+    swap_all(arrays, n, values);
+    tdStatus status = td_state_restore(model, state, error);
+    if (status != TD_OK)
+    {
+        swap_all(arrays, n, values);
+        td_state_restore(model, state, NULL);
+    }
+    return status;
+}
+
+tdStatus td_state_load(const tdModel *model, tdState *state, const char *path, tdError *error)
+{
+    char *image = NULL;
+    size_t size = 0;
+    TD_TRY(td_file_read(path, &image, &size, error));
+    tdStatus status = check_block(model, (const unsigned char *)image, size, path, error);
+    tdStateArray *arrays = NULL;
+    int n = 0;
+    if (status == TD_OK)
+        status = list_arrays(model, state, &arrays, &n, error);
+    tdArena arena = {0};
+    void **values = NULL;
+    if (status == TD_OK)
+    {
+        values = TD_TAKE(&arena, void *, n + 1);
+        for (int i = 0; i < n && values != NULL; i++)
+            if ((values[i] = td_arena_take(&arena, (size_t)arrays[i].count + 1, 8)) == NULL)
+                values = NULL;
+        if (values == NULL)
+            status = td_fail_memory(error, "a checkpoint");
+    }
+    if (status == TD_OK)
+    {
+        tdH5Quiet quiet = td_h5_begin();
+        status = read_image(arrays, n, values, image + BLOCK_BYTES, size - BLOCK_BYTES, path, error);
+        td_h5_end(quiet);
+    }
+    if (status == TD_OK)
+        status = take_over(model, state, arrays, n, values, error);
+    td_arena_free(&arena);
+    free(arrays);
+    free(image);
+    return status;
+}

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "output/csv.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct tdCsv
+{
+    FILE *file;
+    tdText row;
+    char path[PATH_MAX];
+};
+
+void td_csv_title(tdText *header, const char *name, const char *suffix, const char *unit)
+{
+    td_text_format(header, ",%s%s", name, suffix);
+    if (unit[0] != '\0')
+        td_text_format(header, " [%s]", unit);
+}
+
+void td_csv_number(tdText *text, double value)
+{
+    char digits[40];
+    for (int precision = 15; precision <= 17; precision++)
+    {
+        snprintf(digits, sizeof digits, "%.*g", precision, value);
+        if (strtod(digits, NULL) == value)
+            break;
+    }
+    td_text_format(text, "%s", digits);
+}
+
+static tdStatus fail_io(const tdCsv *csv, tdError *error)
+{
+    return td_fail_at(error, TD_ERROR_IO, csv->path, 0, NULL, "cannot be written: %s", strerror(errno));
+}
+
+// Bytes of the part of an earlier table that stays: its header and whole rows up to `keep`.
+static tdStatus kept_bytes(const char *path, const char *data, size_t size, const tdText *header, int64_t keep,
+                           size_t *bytes, tdError *error)
+{
+    size_t length = (size_t)header->size;
+    if (size < length || memcmp(data, header->data, length) != 0)
+        return td_fail_at(error, TD_ERROR_INPUT, path, 1, NULL,
+                          "has other columns than this run, so that it cannot go on there; give another folder");
+    size_t at = length;
+    while (at < size)
+    {
+        const char *end = memchr(data + at, '\n', size - at);
+        char *after = NULL;
+        long long step = strtoll(data + at, &after, 10);
+        if (end == NULL || after == data + at || *after != ',' || step > keep)
+            break;
+        at = (size_t)(end - data) + 1;
+    }
+    *bytes = at;
+    return TD_OK;
+}
+
+static tdStatus open_kept(tdCsv *csv, const tdText *header, int64_t keep, tdError *error)
+{
+    char *data = NULL;
+    size_t size = 0, bytes = 0;
+    TD_TRY(td_file_read(csv->path, &data, &size, error));
+    tdStatus status = kept_bytes(csv->path, data, size, header, keep, &bytes, error);
+    free(data);
+    TD_TRY(status);
+    if (truncate(csv->path, (off_t)bytes) != 0)
+        return fail_io(csv, error);
+    csv->file = fopen(csv->path, "ab");
+    return csv->file == NULL ? fail_io(csv, error) : TD_OK;
+}
+
+static tdStatus open_new(tdCsv *csv, const tdText *header, tdError *error)
+{
+    csv->file = fopen(csv->path, "wb");
+    if (csv->file == NULL || fwrite(header->data, 1, (size_t)header->size, csv->file) != (size_t)header->size ||
+        fflush(csv->file) != 0)
+        return fail_io(csv, error);
+    return TD_OK;
+}
+
+tdStatus td_csv_open(const char *folder, const char *name, const tdText *header, int64_t keep, tdCsv **out,
+                     tdError *error)
+{
+    *out = NULL;
+    tdCsv *csv = calloc(1, sizeof *csv);
+    tdText line = {0};
+    td_text_format(&line, "step,time [s]%s\n", header->data == NULL ? "" : header->data);
+    tdStatus status = TD_OK;
+    if (csv == NULL || line.failed || header->failed)
+        status = td_fail_memory(error, "a table");
+    else if (!td_path_join(csv->path, sizeof csv->path, folder, name))
+        status = td_fail_at(error, TD_ERROR_IO, folder, 0, NULL, "the path is too long");
+    else if (keep >= 0 && access(csv->path, F_OK) == 0)
+        status = open_kept(csv, &line, keep, error);
+    else
+        status = open_new(csv, &line, error);
+    free(line.data);
+    if (status != TD_OK)
+    {
+        td_csv_close(csv, NULL);
+        return status;
+    }
+    *out = csv;
+    return TD_OK;
+}
+
+tdStatus td_csv_row(tdCsv *csv, int64_t step, double time, int n, const double *values, tdError *error)
+{
+    csv->row.size = 0;
+    td_text_format(&csv->row, "%" PRId64, step);
+    for (int i = -1; i < n; i++)
+    {
+        td_text_append(&csv->row, ",", 1);
+        td_csv_number(&csv->row, i < 0 ? time : values[i]);
+    }
+    td_text_append(&csv->row, "\n", 1);
+    if (csv->row.failed)
+        return td_fail_memory(error, "a row of a table");
+    // One write a row: a run that is killed leaves whole rows.
+    if (fwrite(csv->row.data, 1, (size_t)csv->row.size, csv->file) != (size_t)csv->row.size || fflush(csv->file) != 0)
+        return fail_io(csv, error);
+    return TD_OK;
+}
+
+tdStatus td_csv_close(tdCsv *csv, tdError *error)
+{
+    if (csv == NULL)
+        return TD_OK;
+    tdStatus status = TD_OK;
+    if (csv->file != NULL && fclose(csv->file) != 0)
+        status = fail_io(csv, error);
+    free(csv->row.data);
+    free(csv);
+    return status;
+}

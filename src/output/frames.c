@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "output/frames.h"
+
+#include "body/soft.h"
+#include "output/csv.h"
+#include "output/pvd.h"
+#include "output/supports.h"
+#include "output/trajectory.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+/// What a frame needs of a body beyond the state.
+typedef struct tdBodyOutput
+{
+    double *displacement, *von_mises, *energy;
+    int64_t cells;       ///< of all types
+    int64_t *element;    ///< by cell: the element whose values it shows, -1 = none
+    double *cell_fields; ///< 2 * cells: von Mises, energy
+} tdBodyOutput;
+
+struct tdOutput
+{
+    tdArena arena;
+    const tdModel *model;
+    tdOutputSettings settings;
+    char folder[PATH_MAX];
+    tdPvd *pvd;
+    tdCsv *probe_table, *reaction_table, *report_table;
+    tdTrajectory *trajectory;
+    tdTotals totals; ///< since the last frame
+    int64_t last_step, frames;
+    tdBodyOutput *bodies;
+    tdBodyFrame *frame; ///< by body
+    int n_supports;
+    tdSupport *supports;
+    double *probes;    ///< 3 each
+    double *reactions; ///< 3 each: bodies, then supports
+    tdText text;
+};
+
+tdOutputSettings td_default_output(const tdModel *model)
+{
+    const tdSceneOutput *scene = &model->scene.output;
+    return (tdOutputSettings){.vtu = scene->vtu, .csv = scene->csv, .hdf5 = scene->hdf5, .keep = -1};
+}
+
+// ---------------------------------------------------------------- cells that are no elements
+
+// Elements at each node: list[start[node] .. start[node + 1]).
+static bool elements_at_nodes(tdArena *arena, const tdMesh *mesh, int64_t **start, int32_t **list)
+{
+    const tdCells *tets = &mesh->cells[TD_CELL_TET];
+    *start = TD_TAKE(arena, int64_t, mesh->n_nodes + 2);
+    *list = TD_TAKE(arena, int32_t, 4 * tets->count + 1);
+    if (*start == NULL || *list == NULL)
+        return false;
+    // Counted two places ahead, so that filling leaves the starts in place.
+    for (int64_t i = 0; i < 4 * tets->count; i++)
+        (*start)[tets->nodes[i] + 2]++;
+    for (int64_t i = 0; i < mesh->n_nodes; i++)
+        (*start)[i + 2] += (*start)[i + 1];
+    for (int64_t i = 0; i < 4 * tets->count; i++)
+        (*list)[(*start)[tets->nodes[i] + 1]++] = (int32_t)(i / 4);
+    return true;
+}
+
+static bool element_has(const tdMesh *mesh, int32_t element, const int32_t *nodes, int n)
+{
+    const int32_t *tet = mesh->cells[TD_CELL_TET].nodes + 4 * (int64_t)element;
+    for (int i = 0; i < n; i++)
+        if (tet[0] != nodes[i] && tet[1] != nodes[i] && tet[2] != nodes[i] && tet[3] != nodes[i])
+            return false;
+    return true;
+}
+
+// A triangle on the boundary is drawn over the face of its element, so it must show the same value.
+static bool map_cells(tdArena *arena, const tdMesh *mesh, tdBodyOutput *out)
+{
+    for (int t = 0; t < TD_CELL_TYPES; t++)
+        out->cells += mesh->cells[t].count;
+    out->element = TD_TAKE(arena, int64_t, out->cells + 1);
+    tdArena scratch = {0};
+    int64_t *start = NULL;
+    int32_t *list = NULL;
+    bool good = out->element != NULL && elements_at_nodes(&scratch, mesh, &start, &list);
+    int64_t cell = 0;
+    for (int t = 0; t < TD_CELL_TYPES && good; t++)
+    {
+        int n = td_cell_nodes((tdCellType)t);
+        for (int64_t i = 0; i < mesh->cells[t].count; i++, cell++)
+        {
+            const int32_t *nodes = mesh->cells[t].nodes + i * n;
+            out->element[cell] = t == TD_CELL_TET ? i : -1;
+            for (int64_t k = start[nodes[0]]; k < start[nodes[0] + 1] && out->element[cell] < 0; k++)
+                if (element_has(mesh, list[k], nodes, n))
+                    out->element[cell] = list[k];
+        }
+    }
+    td_arena_free(&scratch);
+    return good;
+}
+
+// ---------------------------------------------------------------- open
+
+static tdStatus prepare_bodies(tdOutput *output, tdError *error)
+{
+    const tdModel *model = output->model;
+    tdArena *arena = &output->arena;
+    output->bodies = TD_TAKE(arena, tdBodyOutput, model->n_bodies + 1);
+    output->frame = TD_TAKE(arena, tdBodyFrame, model->n_bodies + 1);
+    output->probes = TD_TAKE(arena, double, 3 * model->n_probes + 1);
+    int most = model->n_bodies * model->n_inputs;
+    output->supports = TD_TAKE(arena, tdSupport, most + 1);
+    output->reactions = TD_TAKE(arena, double, 3 * (model->n_bodies + most) + 1);
+    bool good = output->bodies != NULL && output->frame != NULL && output->probes != NULL &&
+                output->reactions != NULL && output->supports != NULL;
+    output->n_supports = good ? td_supports(model, output->supports) : 0;
+    for (int b = 0; b < model->n_bodies && good; b++)
+    {
+        const tdBody *body = &model->bodies[b];
+        const tdSoft *soft = body->data;
+        tdBodyOutput *out = &output->bodies[b];
+        if (body->ops != &td_soft_ops)
+            return td_fail(error, TD_ERROR_USAGE, "body '%s' is of a kind (%s) that has no output yet", body->name,
+                           body->ops->kind);
+        out->displacement = TD_TAKE(arena, double, 3 * body->nodes);
+        out->von_mises = TD_TAKE(arena, double, body->elements + 1);
+        out->energy = TD_TAKE(arena, double, body->elements + 1);
+        good = out->displacement != NULL && out->von_mises != NULL && out->energy != NULL;
+        good = good && map_cells(arena, &soft->mesh, out);
+        good = good && (out->cell_fields = TD_TAKE(arena, double, 2 * out->cells + 1)) != NULL;
+    }
+    return good ? TD_OK : td_fail_memory(error, "the output of a run");
+}
+
+static void xyz_titles(tdText *header, const char *name, const char *unit)
+{
+    td_csv_title(header, name, "_x", unit);
+    td_csv_title(header, name, "_y", unit);
+    td_csv_title(header, name, "_z", unit);
+}
+
+static tdStatus open_tables(tdOutput *output, tdError *error)
+{
+    const tdModel *model = output->model;
+    int64_t keep = output->settings.keep;
+    tdText probes = {0}, reactions = {0}, report = {0};
+    for (int i = 0; i < model->n_probes; i++)
+        xyz_titles(&probes, model->probes[i].name, "m");
+    for (int b = 0; b < model->n_bodies; b++)
+        xyz_titles(&reactions, model->bodies[b].name, "N");
+    for (int i = 0; i < output->n_supports; i++)
+    {
+        char name[512];
+        td_support_name(model, &output->supports[i], name, sizeof name);
+        xyz_titles(&reactions, name, "N");
+    }
+    for (int i = 0; i < TD_TOTALS_COLUMNS; i++)
+        td_csv_title(&report, td_totals_name(i), "", td_totals_unit(i));
+    tdStatus status = TD_OK;
+    if (model->n_probes > 0)
+        status = td_csv_open(output->folder, "probes.csv", &probes, keep, &output->probe_table, error);
+    if (status == TD_OK)
+        status = td_csv_open(output->folder, "reactions.csv", &reactions, keep, &output->reaction_table, error);
+    if (status == TD_OK)
+        status = td_csv_open(output->folder, "report.csv", &report, keep, &output->report_table, error);
+    free(probes.data);
+    free(reactions.data);
+    free(report.data);
+    return status;
+}
+
+static tdStatus open_files(tdOutput *output, const char *folder, tdError *error)
+{
+    const tdOutputSettings *settings = &output->settings;
+    char path[PATH_MAX];
+    if (!td_path_join(output->folder, sizeof output->folder, ".", folder) ||
+        !td_path_join(path, sizeof path, folder, "run.h5"))
+        return td_fail_at(error, TD_ERROR_IO, folder, 0, NULL, "the path is too long");
+    TD_TRY(td_path_make(folder, error));
+    TD_TRY(prepare_bodies(output, error));
+    if (settings->vtu)
+        TD_TRY(td_pvd_open(folder, settings->keep, &output->pvd, error));
+    if (settings->csv)
+        TD_TRY(open_tables(output, error));
+    if (settings->hdf5)
+        TD_TRY(
+            td_trajectory_open(output->model, path, settings->compressed, settings->keep, &output->trajectory, error));
+    return TD_OK;
+}
+
+tdStatus td_output_open(const tdModel *model, const char *folder, const tdOutputSettings *settings, tdOutput **out,
+                        tdError *error)
+{
+    *out = NULL;
+    tdOutput *output = calloc(1, sizeof *output);
+    if (output == NULL)
+        return td_fail_memory(error, "the output of a run");
+    output->model = model;
+    output->settings = *settings;
+    output->last_step = -1;
+    tdStatus status = open_files(output, folder, error);
+    if (status != TD_OK)
+        td_output_close(output, NULL);
+    else
+        *out = output;
+    return status;
+}
+
+// ---------------------------------------------------------------- frames
+
+void td_output_count(tdOutput *output, const tdReport *report)
+{
+    td_totals_add(&output->totals, report);
+}
+
+// reads state      writes output->frame, displacement, von_mises, energy
+static void gather_body(tdOutput *output, tdState *state, int b)
+{
+    const tdBody *body = &output->model->bodies[b];
+    const tdSoft *soft = body->data;
+    tdBodyOutput *out = &output->bodies[b];
+    tdBodyFrame *frame = &output->frame[b];
+    td_soft_fields(output->model, body, state, out->von_mises, out->energy);
+    *frame = (tdBodyFrame){state->q + body->first, state->v + body->first, state->reaction + body->first,
+                           out->von_mises, out->energy};
+    for (int64_t i = 0; i < 3 * body->nodes; i++)
+        out->displacement[i] = frame->position[i] - soft->rest[i];
+    for (int64_t i = 0; i < out->cells; i++)
+    {
+        int64_t e = out->element[i];
+        out->cell_fields[i] = e < 0 ? 0 : out->von_mises[e];
+        out->cell_fields[out->cells + i] = e < 0 ? 0 : out->energy[e];
+    }
+}
+
+static tdStatus write_vtu(tdOutput *output, const tdState *state, int b, tdError *error)
+{
+    const tdBody *body = &output->model->bodies[b];
+    const tdSoft *soft = body->data;
+    const tdBodyOutput *out = &output->bodies[b];
+    const tdBodyFrame *frame = &output->frame[b];
+    char name[PATH_MAX], path[PATH_MAX];
+    if (!td_pvd_name(name, sizeof name, body->name, state->steps) ||
+        !td_path_join(path, sizeof path, output->folder, name))
+        return td_fail_at(error, TD_ERROR_IO, output->folder, 0, NULL, "the path is too long");
+    const tdField by_node[] = {
+        {"displacement", 3, out->displacement}, {"velocity", 3, frame->velocity}, {"reaction", 3, frame->reaction}};
+    const tdField by_cell[] = {{"von_mises", 1, out->cell_fields},
+                               {"strain_energy_density", 1, out->cell_fields + out->cells}};
+    tdMesh mesh = soft->mesh; // a view: the writer only reads
+    mesh.x = (double *)frame->position;
+    output->text.size = 0;
+    tdMeshEncoding encoding = output->settings.compressed ? TD_MESH_COMPRESSED : TD_MESH_BINARY;
+    TD_TRY(td_mesh_write_vtu(&mesh, encoding, 3, by_node, 2, by_cell, &output->text, error));
+    if (output->text.failed)
+        return td_fail_memory(error, path);
+    TD_TRY(td_file_write(path, output->text.data, (size_t)output->text.size, error));
+    td_pvd_add(output->pvd, state->time, b, body->name, name);
+    return TD_OK;
+}
+
+static tdStatus write_tables(tdOutput *output, const tdState *state, tdError *error)
+{
+    const tdModel *model = output->model;
+    double row[TD_TOTALS_COLUMNS];
+    td_totals_row(&output->totals, row);
+    if (output->probe_table != NULL)
+        TD_TRY(td_csv_row(output->probe_table, state->steps, state->time, 3 * model->n_probes, output->probes, error));
+    TD_TRY(td_csv_row(output->reaction_table, state->steps, state->time, 3 * (model->n_bodies + output->n_supports),
+                      output->reactions, error));
+    return td_csv_row(output->report_table, state->steps, state->time, TD_TOTALS_COLUMNS, row, error);
+}
+
+tdStatus td_output_frame(tdOutput *output, tdState *state, tdError *error)
+{
+    const tdModel *model = output->model;
+    if (state->steps == output->last_step)
+        return TD_OK;
+    for (int b = 0; b < model->n_bodies; b++)
+    {
+        gather_body(output, state, b);
+        td_state_reaction(model, state, b, output->reactions + 3 * (int64_t)b);
+    }
+    for (int i = 0; i < output->n_supports; i++)
+        td_support_force(model, state, &output->supports[i], output->reactions + 3 * (int64_t)(model->n_bodies + i));
+    for (int i = 0; i < model->n_probes; i++)
+        td_state_probe(model, state, i, output->probes + 3 * (int64_t)i);
+    td_state_energy(model, state, &output->totals.kinetic_energy, &output->totals.elastic_energy);
+    if (output->pvd != NULL)
+    {
+        for (int b = 0; b < model->n_bodies; b++)
+            TD_TRY(write_vtu(output, state, b, error));
+        TD_TRY(td_pvd_frame(output->pvd, error));
+    }
+    if (output->settings.csv)
+        TD_TRY(write_tables(output, state, error));
+    if (output->trajectory != NULL)
+        TD_TRY(td_trajectory_frame(output->trajectory, state->steps, state->time, &output->totals, output->frame,
+                                   output->probes, error));
+    output->last_step = state->steps;
+    output->frames++;
+    output->totals = (tdTotals){0};
+    return TD_OK;
+}
+
+int64_t td_output_frames(const tdOutput *output)
+{
+    return output->frames;
+}
+
+tdStatus td_output_close(tdOutput *output, tdError *error)
+{
+    if (output == NULL)
+        return TD_OK;
+    // All are closed; the first failure is told.
+    tdError later = {0};
+    tdStatus status = td_pvd_close(output->pvd, error);
+    tdCsv *tables[] = {output->probe_table, output->reaction_table, output->report_table};
+    for (int i = 0; i < 3; i++)
+    {
+        tdStatus closed = td_csv_close(tables[i], status == TD_OK ? error : &later);
+        status = status == TD_OK ? closed : status;
+    }
+    tdStatus closed = td_trajectory_close(output->trajectory, status == TD_OK ? error : &later);
+    status = status == TD_OK ? closed : status;
+    free(output->text.data);
+    td_arena_free(&output->arena);
+    free(output);
+    return status;
+}

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// The little of HDF5 that our files need. Objects carry no times, so that equal runs give equal bytes.
+// HDF5 keeps an error stack and prints it by default; between td_h5_begin() and td_h5_end() it is silent,
+// and whatever the caller had set is put back. Debian's HDF5 is not thread-safe: one thread at a time.
+#pragma once
+#include "base/status.h"
+
+#include <hdf5.h>
+
+typedef struct tdH5Quiet
+{
+    H5E_auto2_t print;
+    void *data;
+} tdH5Quiet;
+
+tdH5Quiet td_h5_begin(void);
+void td_h5_end(tdH5Quiet quiet);
+
+/// Fails with HDF5's own innermost reason. To be called right after the call that failed.
+tdStatus td_h5_fail(tdError *error, tdStatus status, const char *path, const char *what);
+
+// All return a negative number on failure, as HDF5 does.
+
+hid_t td_h5_group(hid_t parent, const char *name);
+herr_t td_h5_text(hid_t object, const char *name, const char *value);
+herr_t td_h5_integer(hid_t object, const char *name, int64_t value);
+
+/// Writes an array whole. `type` is that in memory; in the file it is little-endian.
+herr_t td_h5_array(hid_t parent, const char *name, hid_t type, int rank, const hsize_t *dims, const void *data,
+                   const char *unit);
+
+/// A dataset that grows along its first axis: rows of dims[0..rank-1]. rank 0: a column of numbers.
+hid_t td_h5_series(hid_t parent, const char *name, hid_t type, int rank, const hsize_t *dims, int deflate,
+                   const char *unit);
+/// Adds a row.
+herr_t td_h5_append(hid_t series, hid_t type, const void *row);
+/// Cuts or fills to `rows` rows.
+herr_t td_h5_resize(hid_t series, hsize_t rows);

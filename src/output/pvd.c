@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "output/pvd.h"
+
+#include "output/csv.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define FRAMES_WRITTEN_AT_ONCE 1000
+
+static const char head[] = "<?xml version=\"1.0\"?>\n"
+                           "<VTKFile type=\"Collection\" version=\"1.0\" byte_order=\"LittleEndian\">\n"
+                           "  <Collection>\n";
+static const char tail[] = "  </Collection>\n"
+                           "</VTKFile>\n";
+
+struct tdPvd
+{
+    tdText text;    ///< head and entries
+    int64_t frames; ///< in the list
+    int64_t waiting;
+    char path[PATH_MAX];
+};
+
+bool td_pvd_name(char *out, size_t size, const char *body, int64_t step)
+{
+    int n = snprintf(out, size, "%s_%06" PRId64 ".vtu", body, step);
+    return n > 0 && (size_t)n < size;
+}
+
+static void append_escaped(tdText *text, const char *value)
+{
+    for (const char *c = value; *c != '\0'; c++)
+        switch (*c)
+        {
+        case '&': td_text_append(text, "&amp;", 5); break;
+        case '<': td_text_append(text, "&lt;", 4); break;
+        case '"': td_text_append(text, "&quot;", 6); break;
+        default: td_text_append(text, c, 1); break;
+        }
+}
+
+void td_pvd_add(tdPvd *pvd, double time, int part, const char *body, const char *file)
+{
+    td_text_format(&pvd->text, "    <DataSet timestep=\"");
+    td_csv_number(&pvd->text, time);
+    td_text_format(&pvd->text, "\" part=\"%d\" name=\"", part);
+    append_escaped(&pvd->text, body);
+    td_text_format(&pvd->text, "\" file=\"");
+    append_escaped(&pvd->text, file);
+    td_text_format(&pvd->text, "\"/>\n");
+}
+
+static tdStatus write_list(tdPvd *pvd, tdError *error)
+{
+    int64_t size = pvd->text.size;
+    td_text_append(&pvd->text, tail, sizeof tail - 1);
+    if (pvd->text.failed)
+        return td_fail_memory(error, "run.pvd");
+    tdStatus status = td_file_write(pvd->path, pvd->text.data, (size_t)pvd->text.size, error);
+    pvd->text.size = size;
+    pvd->waiting = 0;
+    return status;
+}
+
+tdStatus td_pvd_frame(tdPvd *pvd, tdError *error)
+{
+    pvd->frames++;
+    pvd->waiting++;
+    if (pvd->waiting * FRAMES_WRITTEN_AT_ONCE < pvd->frames)
+        return TD_OK;
+    return write_list(pvd, error);
+}
+
+// Step of an entry as td_pvd_add() wrote it: the number behind the last _ of its file; -1 if there is none.
+static int64_t entry_step(const char *line, size_t length)
+{
+    static const char ending[] = ".vtu\"/>";
+    if (length < sizeof ending || memcmp(line + length - (sizeof ending - 1), ending, sizeof ending - 1) != 0)
+        return -1;
+    size_t at = length - (sizeof ending - 1), digits = 0;
+    while (at > 0 && line[at - 1] >= '0' && line[at - 1] <= '9')
+        at--, digits++;
+    return at > 0 && line[at - 1] == '_' && digits >= 6 && digits <= 18 ? strtoll(line + at, NULL, 10) : -1;
+}
+
+// Takes over the entries of an earlier run, line by line as they were written.
+static void keep_entries(tdPvd *pvd, const char *data, size_t size, int64_t keep)
+{
+    static const char start[] = "    <DataSet timestep=\"";
+    for (size_t at = 0; at < size;)
+    {
+        const char *end = memchr(data + at, '\n', size - at);
+        size_t length = end == NULL ? size - at : (size_t)(end - (data + at));
+        if (end != NULL && length > sizeof start && memcmp(data + at, start, sizeof start - 1) == 0)
+        {
+            int64_t step = entry_step(data + at, length);
+            if (step >= 0 && step <= keep)
+                td_text_append(&pvd->text, data + at, length + 1);
+        }
+        at += length + 1;
+    }
+}
+
+tdStatus td_pvd_open(const char *folder, int64_t keep, tdPvd **out, tdError *error)
+{
+    *out = NULL;
+    tdPvd *pvd = calloc(1, sizeof *pvd);
+    if (pvd == NULL)
+        return td_fail_memory(error, "run.pvd");
+    td_text_append(&pvd->text, head, sizeof head - 1);
+    tdStatus status = TD_OK;
+    if (!td_path_join(pvd->path, sizeof pvd->path, folder, "run.pvd"))
+        status = td_fail_at(error, TD_ERROR_IO, folder, 0, NULL, "the path is too long");
+    if (status == TD_OK && keep >= 0 && access(pvd->path, F_OK) == 0)
+    {
+        char *data = NULL;
+        size_t size = 0;
+        status = td_file_read(pvd->path, &data, &size, error);
+        if (status == TD_OK)
+            keep_entries(pvd, data, size, keep);
+        free(data);
+    }
+    if (status == TD_OK)
+        status = write_list(pvd, error);
+    if (status != TD_OK)
+    {
+        free(pvd->text.data);
+        free(pvd);
+        return status;
+    }
+    *out = pvd;
+    return TD_OK;
+}
+
+tdStatus td_pvd_close(tdPvd *pvd, tdError *error)
+{
+    if (pvd == NULL)
+        return TD_OK;
+    tdStatus status = pvd->waiting > 0 ? write_list(pvd, error) : TD_OK;
+    free(pvd->text.data);
+    free(pvd);
+    return status;
+}

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// ParaView's list of the files of a run, run.pvd: one entry for each body and frame.
+#pragma once
+#include "base/file.h"
+
+typedef struct tdPvd tdPvd;
+
+/// keep < 0: an empty list; else entries up to that step of an earlier run are kept.
+tdStatus td_pvd_open(const char *folder, int64_t keep, tdPvd **out, tdError *error);
+/// Name of a body's file at a step; false when it does not fit.
+bool td_pvd_name(char *out, size_t size, const char *body, int64_t step);
+void td_pvd_add(tdPvd *pvd, double time, int part, const char *body, const char *file);
+/// To be called when the files of a frame are there: puts the list on disk, whole. In long runs not at
+/// every frame (the last 0.1 % may be missing after a kill), or the time for it would grow with its square.
+tdStatus td_pvd_frame(tdPvd *pvd, tdError *error);
+/// Puts the full list on disk and releases it. A NULL is fine.
+tdStatus td_pvd_close(tdPvd *pvd, tdError *error);

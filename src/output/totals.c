@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "output/totals.h"
+
+#include <math.h>
+
+#define COUNTS (TD_TOTALS_COLUMNS - TD_STAGES)
+
+static const char *const names[COUNTS] = {
+    "steps",          "newton_iterations",  "line_search_steps", "load_steps", "load_cuts",      "cg_iterations",
+    "factorizations", "projected_elements", "inverted_elements", "residual",   "elastic_energy", "kinetic_energy",
+};
+
+void td_totals_add(tdTotals *totals, const tdReport *report)
+{
+    totals->steps++;
+    totals->newton_iterations += report->newton_iterations;
+    totals->line_search_steps += report->line_search_steps;
+    totals->load_steps += report->load_steps;
+    totals->load_cuts += report->load_cuts;
+    totals->cg_iterations += report->cg_iterations;
+    totals->factorizations += report->factorizations;
+    totals->projected_elements += report->projected_elements;
+    totals->inverted_elements = report->inverted_elements;
+    totals->residual = fmax(totals->residual, report->residual);
+    for (int i = 0; i < TD_STAGES; i++)
+        totals->stage_seconds[i] += report->stage_seconds[i];
+}
+
+void td_totals_row(const tdTotals *totals, double row[TD_TOTALS_COLUMNS])
+{
+    const double counts[COUNTS] = {
+        (double)totals->steps,
+        (double)totals->newton_iterations,
+        (double)totals->line_search_steps,
+        (double)totals->load_steps,
+        (double)totals->load_cuts,
+        (double)totals->cg_iterations,
+        (double)totals->factorizations,
+        (double)totals->projected_elements,
+        (double)totals->inverted_elements,
+        totals->residual,
+        totals->elastic_energy,
+        totals->kinetic_energy,
+    };
+    for (int i = 0; i < COUNTS; i++)
+        row[i] = counts[i];
+    for (int i = 0; i < TD_STAGES; i++)
+        row[COUNTS + i] = totals->stage_seconds[i];
+}
+
+const char *td_totals_name(int column)
+{
+    return column < COUNTS ? names[column] : td_stage_name((tdStage)(column - COUNTS));
+}
+
+const char *td_totals_unit(int column)
+{
+    if (column >= COUNTS)
+        return "s";
+    return column >= COUNTS - 2 ? "J" : "";
+}
+
+bool td_totals_timing(int column)
+{
+    return column >= COUNTS;
+}

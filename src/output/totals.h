@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// What steps did, added up: over a whole run for its summary, between two frames for the columns of
+// report.csv and of run.h5.
+#pragma once
+#include "base/status.h"
+
+typedef struct tdTotals
+{
+    int64_t steps;
+    int64_t newton_iterations, line_search_steps, load_steps, load_cuts;
+    int64_t cg_iterations, factorizations;
+    int64_t projected_elements;
+    int inverted_elements;                 ///< in the last step
+    double residual;                       ///< largest
+    double elastic_energy, kinetic_energy; ///< [J] at the end; filled by who wants them (td_state_energy)
+    double stage_seconds[TD_STAGES];
+} tdTotals;
+
+void td_totals_add(tdTotals *totals, const tdReport *report);
+
+#define TD_TOTALS_COLUMNS (12 + TD_STAGES)
+
+/// The same as a row of numbers.
+void td_totals_row(const tdTotals *totals, double row[TD_TOTALS_COLUMNS]);
+/// Name and unit ("" if none) of a column.
+const char *td_totals_name(int column);
+const char *td_totals_unit(int column);
+/// The column comes from the clock: it differs from run to run.
+bool td_totals_timing(int column);

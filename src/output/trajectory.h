@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// A whole run in one HDF5 file, to be read by h5py, MATLAB or HDFView.
+//
+//   /                  attributes tendril (version), scene (hash), units
+//   /frames/step, time and the columns of the report that do not come from the clock
+//   /probes/NAME       frame x 3, position
+//   /bodies/NAME/rest, tets, surface           once
+//   /bodies/NAME/position, velocity, reaction  frame x node x 3
+//   /bodies/NAME/von_mises, strain_energy      frame x element
+//
+// Equal runs give equal bytes. The file is flushed at each frame, so that one whose run was killed can be
+// read up to its last frame; only a kill in the middle of a flush can damage it.
+#pragma once
+#include "output/totals.h"
+
+typedef struct tdTrajectory tdTrajectory;
+
+/// Arrays of a body at a frame.
+typedef struct tdBodyFrame
+{
+    const double *position, *velocity, *reaction; ///< 3 a node
+    const double *von_mises, *strain_energy;      ///< by element
+} tdBodyFrame;
+
+/// keep < 0: a new file; else frames up to that step of an earlier run are kept, later ones dropped.
+tdStatus td_trajectory_open(const tdModel *model, const char *path, bool compressed, int64_t keep, tdTrajectory **out,
+                            tdError *error);
+/// bodies: by body; probes: 3 a probe.
+tdStatus td_trajectory_frame(tdTrajectory *trajectory, int64_t step, double time, const tdTotals *totals,
+                             const tdBodyFrame *bodies, const double *probes, tdError *error);
+/// Also releases it. A NULL is fine.
+tdStatus td_trajectory_close(tdTrajectory *trajectory, tdError *error);

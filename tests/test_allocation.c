@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+// A step allocates nothing after the second: the executable's own malloc counts calls from our code and from
+// the C library on our behalf. What CHOLMOD and the OpenMP and BLAS libraries under it take inside a
+// factorization is counted apart and printed; it is not ours to prevent.
+#include "scenes.h"
+
+#include <SuiteSparse_config.h>
+#include <dlfcn.h>
+#include <malloc.h>
+#include <stdatomic.h>
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(__GLIBC__)
+#define COUNTING 0 // a sanitizer brings its own malloc
+#else
+#define COUNTING 1
+#endif
+
+static atomic_bool watching;
+static atomic_int ours, cholmods, others;
+
+#if COUNTING
+extern void *__libc_malloc(size_t size);
+extern void *__libc_calloc(size_t count, size_t size);
+extern void *__libc_realloc(void *data, size_t size);
+extern void *__libc_memalign(size_t alignment, size_t size);
+extern void __libc_free(void *data);
+
+extern char __executable_start, etext;
+
+// By the code that the call returns to.
+static void count(const char *caller)
+{
+    if (!atomic_load_explicit(&watching, memory_order_relaxed))
+        return;
+    Dl_info library;
+    bool mine = (caller >= &__executable_start && caller < &etext) || dladdr(caller, &library) == 0 ||
+                strstr(library.dli_fname, "/libc.so") != NULL;
+    atomic_fetch_add(mine ? &ours : &others, 1);
+}
+
+// Inlined, a function would return to its caller's caller.
+#define COUNT() count(__builtin_return_address(0))
+#define COUNTED __attribute__((noinline))
+
+static void count_cholmod(void)
+{
+    if (atomic_load_explicit(&watching, memory_order_relaxed))
+        atomic_fetch_add(&cholmods, 1);
+}
+
+COUNTED void *malloc(size_t size)
+{
+    COUNT();
+    return __libc_malloc(size);
+}
+
+COUNTED void *calloc(size_t n, size_t size)
+{
+    COUNT();
+    return __libc_calloc(n, size);
+}
+
+COUNTED void *realloc(void *data, size_t size)
+{
+    COUNT();
+    return __libc_realloc(data, size);
+}
+
+COUNTED void *aligned_alloc(size_t alignment, size_t size)
+{
+    COUNT();
+    return __libc_memalign(alignment, size);
+}
+
+COUNTED void *memalign(size_t alignment, size_t size)
+{
+    COUNT();
+    return __libc_memalign(alignment, size);
+}
+
+COUNTED int posix_memalign(void **out, size_t alignment, size_t size)
+{
+    COUNT();
+    *out = __libc_memalign(alignment, size);
+    return *out == NULL ? 12 : 0; // ENOMEM
+}
+
+COUNTED void free(void *data)
+{
+    if (data != NULL)
+        COUNT();
+    __libc_free(data);
+}
+
+static void *cholmod_malloc_counted(size_t size)
+{
+    count_cholmod();
+    return __libc_malloc(size);
+}
+
+static void *cholmod_calloc_counted(size_t n, size_t size)
+{
+    count_cholmod();
+    return __libc_calloc(n, size);
+}
+
+static void *cholmod_realloc_counted(void *data, size_t size)
+{
+    count_cholmod();
+    return __libc_realloc(data, size);
+}
+
+static void cholmod_free_counted(void *data)
+{
+    __libc_free(data);
+}
+
+static void route_cholmod(void)
+{
+    SuiteSparse_config.malloc_func = cholmod_malloc_counted;
+    SuiteSparse_config.calloc_func = cholmod_calloc_counted;
+    SuiteSparse_config.realloc_func = cholmod_realloc_counted;
+    SuiteSparse_config.free_func = cholmod_free_counted;
+}
+#else
+static void route_cholmod(void)
+{
+}
+#endif
+
+// The counter itself counts: what a test of nothing must show first.
+static void counter_counts(void **unused)
+{
+    (void)unused;
+    if (!COUNTING)
+        skip();
+    atomic_store(&ours, 0);
+    atomic_store(&watching, true);
+    void *volatile memory = malloc(100);
+    free(memory);
+    void *volatile aligned = aligned_alloc(64, 128);
+    free(aligned);
+    atomic_store(&watching, false);
+    assert_int_equal(atomic_load(&ours), 4);
+}
+
+static void steps_allocate_nothing(void **unused)
+{
+    (void)unused;
+    if (!COUNTING)
+        skip();
+    const struct
+    {
+        const char *law, *solver, *integrator;
+    } cases[] = {{"linear", "auto", "method: backward_euler"},
+                 {"corotational", "auto", "method: backward_euler"},
+                 {"corotational_lagged", "cg", "method: backward_euler"},
+                 {"corotational", "cholesky", "method: backward_euler"},
+                 {"neo_hookean", "cholesky", "method: midpoint"},
+                 {"stvk", "auto", "method: newmark"},
+                 {"neo_hookean", "auto", "method: backward_euler, newton: true"},
+                 {"corotational", "auto", "method: static"},
+                 {"stvk", "cholesky", "method: static"},
+                 {"corotational", "auto", "method: symplectic"}};
+    for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++)
+        for (int threads = 1; threads <= 2; threads++)
+        {
+            tdModel *model = scene_model(
+                "tendril: 1\ngravity: [0, 0, -1]\ntime_step: 1 ms\nsteps: 1\nsolver: {type: %s}\nintegrator: {%s}\n"
+                "bodies:\n  - name: beam\n    mesh: {box: [[0, 0, 0], [3, 1, 1]], cells: [9, 3, 3]}\n"
+                "    material: {law: %s, young: 1e5, poisson: 0.3, density: 1000}\n"
+                "    damping: {mass: 0.1, stiffness: 0.1 ms}\n    fixed: [{group: xmin}]\n"
+                "    prescribed: [{name: turn, group: xmax, axes: y, displacement: [0, 0.5, 0]}]\n"
+                "loads: [{type: surface, body: beam, group: zmin, pressure: 100}]\n"
+                "probes: [{name: tip, body: beam, point: [2.9, 0.5, 0.5]}, {name: end, body: beam, group: xmax}]\n"
+                "motion: {keyframes: [{t: 0, turn: 0}, {t: 200 ms, turn: 1}]}\n",
+                cases[k].solver, cases[k].integrator, cases[k].law);
+            tdState *state = scene_state_with(model, threads, false);
+            scene_steps(model, state, 2);
+            tdStatus status = TD_OK;
+            double position[3], force[3], kinetic, elastic;
+            int factorizations = 0;
+            atomic_store(&ours, 0);
+            atomic_store(&cholmods, 0);
+            atomic_store(&others, 0);
+            atomic_store(&watching, true);
+            for (int s = 0; s < 40 && status == TD_OK; s++)
+            {
+                status = td_step(model, state);
+                factorizations += td_state_report(state)->factorizations;
+                td_state_probe(model, state, 0, position);
+                td_state_probe(model, state, 1, position);
+                td_state_reaction(model, state, 0, force);
+                td_state_energy(model, state, &kinetic, &elastic);
+            }
+            atomic_store(&watching, false);
+            assert_ok(status, td_state_report(state)->error);
+            print_message("%-20s %-9s %-40s %d threads: %d by us, %d by CHOLMOD, %d by its OpenMP and BLAS, %d "
+                          "factorizations\n",
+                          cases[k].law, cases[k].solver, cases[k].integrator, threads, atomic_load(&ours),
+                          atomic_load(&cholmods), atomic_load(&others), factorizations);
+            assert_int_equal(atomic_load(&ours), 0);
+            scene_free(model, state);
+        }
+}
+
+int main(void)
+{
+    route_cholmod();
+    const struct CMUnitTest tests[] = {cmocka_unit_test(counter_counts), cmocka_unit_test(steps_allocate_nothing)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

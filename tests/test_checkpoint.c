@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: Apache-2.0
+// A run that goes on from a checkpoint gives the same bits; a bad checkpoint changes nothing.
+#include "test.h"
+
+#include "base/file.h"
+#include "state.h"
+
+#include <unistd.h>
+
+typedef struct testCase
+{
+    const char *law, *integrator, *solver;
+    double pressure; ///< [Pa] on the cube
+    double pull;     ///< [m] at the beam's end
+} testCase;
+
+static const testCase cases[] = {
+    {"linear", "{method: backward_euler}", "{type: cholesky}", 0, 0.01},
+    {"corotational", "{method: backward_euler}", "{type: auto}", 0, 0.01}, // keeps factors over steps
+    {"corotational", "{method: backward_euler, newton: true}", "{type: auto}", 0, 0.01},
+    {"corotational_lagged", "{method: backward_euler}", "{type: auto}", 0, 0.01},
+    {"stvk", "{method: midpoint, newton: true}", "{type: auto}", 0, 0.01},
+    {"neo_hookean", "{method: newmark, newton: true}", "{type: auto}", 0, 0.01},
+    {"neo_hookean", "{method: static}", "{type: auto}", 0, 0.01},
+    {"corotational", "{method: backward_euler}", "{type: cg}", 0, 0.01},
+    {"neo_hookean", "{method: backward_euler}", "{type: cholesky}", 0, 0.01},
+    {"neo_hookean", "{method: backward_euler, newton: true}", "{type: auto}", 3e3, 0.01},
+    {"neo_hookean", "{method: static}", "{type: auto}", 3e3, 0.01},
+    {"stvk", "{method: backward_euler, newton: true}", "{type: auto}", 0, -0.03},
+};
+enum
+{
+    N_CASES = sizeof cases / sizeof cases[0],
+    STEPS = 20
+};
+
+static tdModel *make_model(const testCase *c, int cells)
+{
+    tdText text = {0};
+    td_text_format(&text,
+                   "tendril: 1\n"
+                   "gravity: [0, 0, -9.81 m/s^2]\n"
+                   "time_step: 10 ms\n"
+                   "steps: 20\n"
+                   "bodies:\n"
+                   "  - name: beam\n"
+                   "    mesh: {box: [[0, 0, 0], [0.1, 0.02, 0.02]], cells: [%d, 2, 2]}\n"
+                   "    material: {law: %s, young: 100 kPa, poisson: 0.4, density: 1000}\n"
+                   "    damping: {mass: 0.1, stiffness: 0.01}\n"
+                   "    fixed: [{group: xmin}]\n"
+                   "    prescribed: [{name: pull, group: xmax, axes: x, displacement: [%g, 0, 0]}]\n"
+                   "  - name: cube\n"
+                   "    mesh: {box: [[0, 0.1, 0], [0.02, 0.12, 0.02]], cells: [2, 2, 2]}\n"
+                   "    material: {law: %s, young: 50 kPa, poisson: 0.3, density: 1000}\n"
+                   "    fixed: [{group: zmin}]\n"
+                   "loads:\n"
+                   "  - {name: push, type: point, body: beam, group: zmax, force: [0, 0.02, 0]}\n"
+                   "  - {name: blow, type: surface, body: cube, group: zmax, pressure: %g}\n"
+                   "motion: {keyframes: [{t: 0, pull: 0, push: 0, blow: 0}, {t: 0.2, pull: 1, push: 1, blow: 1}]}\n"
+                   "integrator: %s\n"
+                   "solver: %s\n",
+                   cells, c->law, c->pull, c->law, c->pressure, c->integrator, c->solver);
+    assert_false(text.failed);
+    tdError error = {0};
+    tdModel *model = NULL;
+    tdSettings settings = td_default_settings();
+    assert_ok(td_model_parse(text.data, (size_t)text.size, "test.yaml", NULL, &settings, &model, &error), error);
+    free(text.data);
+    return model;
+}
+
+static tdState *make_state(const tdModel *model, int threads)
+{
+    tdError error = {0};
+    tdState *state = NULL;
+    tdSettings settings = td_default_settings();
+    settings.threads = threads;
+    assert_ok(td_state_create(model, &settings, &state, &error), error);
+    return state;
+}
+
+static void take_steps(const tdModel *model, tdState *state, int n)
+{
+    for (int i = 0; i < n; i++)
+        assert_ok(td_step(model, state), td_state_report(state)->error);
+}
+
+static void temporary(char path[64])
+{
+    strcpy(path, "/tmp/tendril_checkpoint_XXXXXX");
+    int file = mkstemp(path);
+    assert_true(file >= 0);
+    close(file);
+}
+
+static void assert_same_bits(const tdModel *model, const tdState *a, const tdState *b)
+{
+    size_t bytes = (size_t)model->coords * sizeof(double);
+    assert_memory_equal(a->q, b->q, bytes);
+    assert_memory_equal(a->v, b->v, bytes);
+    assert_memory_equal(a->reaction, b->reaction, bytes);
+    assert_memory_equal(&a->time, &b->time, sizeof(double));
+    assert_int_equal(a->steps, b->steps);
+}
+
+static void test_continues_bit_for_bit(void **unused)
+{
+    (void)unused;
+    char path[64];
+    temporary(path);
+    for (int c = 0; c < N_CASES; c++)
+        for (int at = 1; at < STEPS; at += 6)
+        {
+            tdError error = {0};
+            tdModel *model = make_model(&cases[c], 6);
+            tdState *straight = make_state(model, 1), *first = make_state(model, 1), *second = make_state(model, 2);
+            take_steps(model, straight, STEPS);
+            take_steps(model, first, at);
+            assert_ok(td_state_save(model, first, path, &error), error);
+            // A state that already was elsewhere takes it just as a new one does.
+            if (at > 6)
+                take_steps(model, second, 3);
+            assert_ok(td_state_load(model, second, path, &error), error);
+            assert_same_bits(model, first, second);
+            take_steps(model, second, STEPS - at);
+            assert_same_bits(model, straight, second);
+            // Saving leaves a state as it was.
+            take_steps(model, first, STEPS - at);
+            assert_same_bits(model, straight, first);
+            td_state_free(straight);
+            td_state_free(first);
+            td_state_free(second);
+            td_model_free(model);
+        }
+    unlink(path);
+}
+
+static void test_kept_factor_matters(void **unused)
+{
+    (void)unused;
+    // The case above must include steps that use a factor of an earlier step, or it proves too little.
+    tdModel *model = make_model(&cases[1], 6);
+    tdState *state = make_state(model, 1);
+    int without = 0;
+    for (int i = 0; i < STEPS; i++)
+    {
+        take_steps(model, state, 1);
+        without += td_state_report(state)->factorizations == 0;
+    }
+    assert_true(without > 0);
+    td_state_free(state);
+    td_model_free(model);
+}
+
+static void test_overrides_are_kept(void **unused)
+{
+    (void)unused;
+    char path[64];
+    temporary(path);
+    tdError error = {0};
+    tdModel *model = make_model(&cases[1], 4);
+    tdState *a = make_state(model, 1), *b = make_state(model, 1);
+    int input = td_model_find_input(model, "push");
+    assert_true(input >= 0);
+    assert_int_equal(td_state_set_input(model, a, input, 3.5), TD_OK);
+    take_steps(model, a, 4);
+    assert_ok(td_state_save(model, a, path, &error), error);
+    assert_ok(td_state_load(model, b, path, &error), error);
+    take_steps(model, a, 4);
+    take_steps(model, b, 4);
+    assert_same_bits(model, a, b);
+    td_state_free(a);
+    td_state_free(b);
+    td_model_free(model);
+    unlink(path);
+}
+
+// ---------------------------------------------------------------- bad files
+
+/// A good checkpoint in memory, and a state that must not change when a bad one is refused.
+typedef struct damage
+{
+    char path[64];
+    tdModel *model;
+    tdState *state, *copy;
+    char *data;
+    size_t size;
+} damage;
+
+static damage damage_begin(void)
+{
+    damage d = {0};
+    tdError error = {0};
+    temporary(d.path);
+    d.model = make_model(&cases[1], 3);
+    d.state = make_state(d.model, 1);
+    d.copy = make_state(d.model, 1);
+    take_steps(d.model, d.state, 5);
+    assert_ok(td_state_save(d.model, d.state, d.path, &error), error);
+    assert_ok(td_file_read(d.path, &d.data, &d.size, &error), error);
+    take_steps(d.model, d.state, 3);
+    take_steps(d.model, d.copy, 8);
+    assert_same_bits(d.model, d.state, d.copy);
+    return d;
+}
+
+static void damage_end(damage *d)
+{
+    // Refused files left nothing behind.
+    assert_same_bits(d->model, d->state, d->copy);
+    take_steps(d->model, d->state, 3);
+    take_steps(d->model, d->copy, 3);
+    assert_same_bits(d->model, d->state, d->copy);
+    unlink(d->path);
+    free(d->data);
+    td_state_free(d->state);
+    td_state_free(d->copy);
+    td_model_free(d->model);
+}
+
+static void refused(damage *d, const void *data, size_t size, const char *because)
+{
+    tdError error = {0};
+    assert_ok(td_file_write(d->path, data, size, &error), error);
+    tdStatus status = td_state_load(d->model, d->state, d->path, &error);
+    assert_int_equal(status, TD_ERROR_INPUT);
+    assert_int_equal(error.status, TD_ERROR_INPUT);
+    assert_string_equal(error.file, d->path);
+    if (because != NULL && strstr(error.message, because) == NULL)
+        fail_msg("'%s' does not say '%s'", error.message, because);
+}
+
+static void test_truncated(void **unused)
+{
+    (void)unused;
+    damage d = damage_begin();
+    refused(&d, d.data, 0, "not a checkpoint");
+    for (size_t n = 1; n < d.size; n += n < 600 ? 1 : 97)
+        refused(&d, d.data, n, NULL);
+    refused(&d, d.data, d.size - 1, "damaged");
+    char *longer = calloc(1, d.size + 1);
+    memcpy(longer, d.data, d.size);
+    refused(&d, longer, d.size + 1, "damaged");
+    free(longer);
+    damage_end(&d);
+}
+
+static void test_flipped_bits(void **unused)
+{
+    (void)unused;
+    damage d = damage_begin();
+    for (size_t at = 0; at < d.size; at += at < 512 ? 1 : 61)
+    {
+        d.data[at] ^= (char)(1 << (at % 8));
+        refused(&d, d.data, d.size, NULL);
+        d.data[at] ^= (char)(1 << (at % 8));
+    }
+    tdError error = {0};
+    tdState *state = make_state(d.model, 1);
+    assert_ok(td_file_write(d.path, d.data, d.size, &error), error);
+    assert_ok(td_state_load(d.model, state, d.path, &error), error);
+    td_state_free(state);
+    damage_end(&d);
+}
+
+static void test_other_files(void **unused)
+{
+    (void)unused;
+    damage d = damage_begin();
+    refused(&d, "tendril: 1\n", 11, "not a checkpoint");
+    refused(&d, d.data + 512, d.size - 512, "not a checkpoint"); // plain HDF5
+    d.data[8] = 99;
+    refused(&d, d.data, d.size, "format 99");
+    d.data[8] = 1;
+    tdError error = {0};
+    assert_int_equal(td_state_load(d.model, d.state, "/nowhere/state.h5", &error), TD_ERROR_INPUT);
+    assert_string_equal(error.file, "/nowhere/state.h5");
+    assert_int_equal(td_state_load(d.model, d.state, "/tmp", &error), TD_ERROR_INPUT);
+    assert_int_equal(td_state_save(d.model, d.state, "/nowhere/state.h5", &error), TD_ERROR_IO);
+    assert_string_equal(error.file, "/nowhere/state.h5");
+    damage_end(&d);
+}
+
+static void test_other_scene(void **unused)
+{
+    (void)unused;
+    damage d = damage_begin();
+    tdError error = {0};
+    tdModel *other = make_model(&cases[2], 3);
+    tdState *state = make_state(other, 1);
+    assert_ok(td_state_save(other, state, d.path, &error), error);
+    assert_int_equal(td_state_load(d.model, d.state, d.path, &error), TD_ERROR_INPUT);
+    char hash[2][17];
+    snprintf(hash[0], 17, "%016llx", (unsigned long long)d.model->scene.hash);
+    snprintf(hash[1], 17, "%016llx", (unsigned long long)other->scene.hash);
+    assert_non_null(strstr(error.message, "another scene"));
+    assert_non_null(strstr(error.message, hash[0]));
+    assert_non_null(strstr(error.message, hash[1]));
+    // The same text but another mesh, as when a mesh file was exchanged: the sizes tell.
+    tdModel *larger = make_model(&cases[1], 4);
+    tdState *large = make_state(larger, 1);
+    larger->scene.hash = d.model->scene.hash;
+    assert_ok(td_state_save(larger, large, d.path, &error), error);
+    assert_int_equal(td_state_load(d.model, d.state, d.path, &error), TD_ERROR_INPUT);
+    assert_string_equal(error.field, "/state/q");
+    assert_non_null(strstr(error.message, "mesh"));
+    td_state_free(state);
+    td_state_free(large);
+    td_model_free(other);
+    td_model_free(larger);
+    damage_end(&d);
+}
+
+static void test_equal_states_give_equal_files(void **unused)
+{
+    (void)unused;
+    damage d = damage_begin();
+    tdError error = {0};
+    char *data = NULL;
+    size_t size = 0;
+    tdState *state = make_state(d.model, 1);
+    take_steps(d.model, state, 5);
+    assert_ok(td_state_save(d.model, state, d.path, &error), error);
+    assert_ok(td_file_read(d.path, &data, &size, &error), error);
+    assert_int_equal(size, d.size);
+    assert_memory_equal(data, d.data, size);
+    free(data);
+    td_state_free(state);
+    damage_end(&d);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_continues_bit_for_bit), cmocka_unit_test(test_kept_factor_matters),
+        cmocka_unit_test(test_overrides_are_kept),    cmocka_unit_test(test_truncated),
+        cmocka_unit_test(test_flipped_bits),          cmocka_unit_test(test_other_files),
+        cmocka_unit_test(test_other_scene),           cmocka_unit_test(test_equal_states_give_equal_files),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

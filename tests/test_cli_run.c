@@ -1,0 +1,390 @@
+// SPDX-License-Identifier: Apache-2.0
+// 'tendril run' as a user meets it: exit codes, streams, JSON, files, going on, interruption.
+#include "test.h"
+
+#include "base/file.h"
+
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static char folder[] = "/tmp/tendril_cli_run_XXXXXX";
+
+static const char good_scene[] = "tendril: 1\n"
+                                 "gravity: [0, 0, -9.81 m/s^2]\n"
+                                 "time_step: 10 ms\n"
+                                 "steps: 12\n"
+                                 "bodies:\n"
+                                 "  - name: beam\n"
+                                 "    mesh: {box: [[0, 0, 0], [0.1, 0.02, 0.02]], cells: [5, 2, 2]}\n"
+                                 "    material: {law: corotational, young: 100 kPa, poisson: 0.4, density: 1000}\n"
+                                 "    fixed: [{group: xmin}]\n"
+                                 "probes: [{name: tip, body: beam, point: [0.1, 0.01, 0.01]}]\n"
+                                 "output: {every: 2, formats: [vtu, csv, hdf5]}\n";
+
+// Pressed through its own bottom: somewhere on the way there is no equilibrium any more.
+static const char failing_scene[] = "tendril: 1\n"
+                                    "time_step: 10 ms\n"
+                                    "steps: 10\n"
+                                    "bodies:\n"
+                                    "  - name: block\n"
+                                    "    mesh: {box: [[0, 0, 0], [1, 1, 1]], cells: [2, 2, 2]}\n"
+                                    "    material: {law: neo_hookean, young: 100 kPa, poisson: 0.4, density: 1000}\n"
+                                    "    fixed: [{group: zmin}]\n"
+                                    "    prescribed: [{name: press, group: zmax, displacement: [0, 0, -1.5]}]\n"
+                                    "motion: {keyframes: [{t: 0, press: 0}, {t: 0.1, press: 1}]}\n"
+                                    "integrator: {method: static}\n"
+                                    "output: {every: 1, formats: [vtu, csv]}\n";
+
+static void write_text(const char *name, const char *text)
+{
+    char path[256];
+    tdError error = {0};
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    assert_ok(td_file_write(path, text, strlen(text), &error), error);
+}
+
+static char *read_text(const char *name)
+{
+    char path[256], *data = NULL;
+    size_t size = 0;
+    tdError error = {0};
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    assert_ok(td_file_read(path, &data, &size, &error), error);
+    return data;
+}
+
+static bool exists(const char *name)
+{
+    char path[256];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    return access(path, F_OK) == 0;
+}
+
+// Starts the program in the test's folder; its streams go to files there.
+static pid_t start_command(const char *name, const char *arguments)
+{
+    char command[1024];
+    snprintf(command, sizeof command, "cd %s && exec %s %s %s >stdout.txt 2>stderr.txt", folder, TD_PROGRAM, name,
+             arguments);
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0)
+    {
+        execl("/bin/sh", "sh", "-c", command, (char *)NULL);
+        _exit(127);
+    }
+    return pid;
+}
+
+static int finish(pid_t pid)
+{
+    int status = 0;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+static pid_t start(const char *arguments)
+{
+    return start_command("run", arguments);
+}
+
+static int run(const char *arguments)
+{
+    return finish(start(arguments));
+}
+
+static void assert_says(const char *stream, const char *words)
+{
+    char *text = read_text(stream);
+    if (strstr(text, words) == NULL)
+        fail_msg("'%s' is not in:\n%s", words, text);
+    free(text);
+}
+
+// The text of a JSON value, up to the comma or brace behind it; enough for numbers and lists of them.
+static char *json_value(const char *key)
+{
+    char *text = read_text("stdout.txt"), quoted[64];
+    snprintf(quoted, sizeof quoted, "\"%s\": ", key);
+    const char *at = strstr(text, quoted);
+    if (at == NULL)
+        fail_msg("no key %s in %s", key, text);
+    at += strlen(quoted);
+    size_t n = at[0] == '[' ? strcspn(at, "]") : strcspn(at, ",}");
+    char *value = strndup(at, n);
+    free(text);
+    return value;
+}
+
+static double json_number(const char *key)
+{
+    char *text = json_value(key);
+    double value = strtod(text, NULL);
+    free(text);
+    return value;
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    if (mkdtemp(folder) == NULL)
+        return -1;
+    write_text("good.yaml", good_scene);
+    write_text("failing.yaml", failing_scene);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    char command[256];
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    return system(command);
+}
+
+static void test_table(void **state)
+{
+    (void)state;
+    assert_int_equal(run("good.yaml"), 0);
+    assert_says("stdout.txt", "beam: 54 nodes, 120 elements");
+    assert_says("stdout.txt", "tip ");
+    assert_says("stdout.txt", "factorizations");
+    assert_says("stderr.txt", "simulating: 12 of 12");
+    // Without --out nothing is written.
+    assert_false(exists("run.pvd") || exists("checkpoint.h5") || exists("probes.csv"));
+    assert_int_equal(run("good.yaml --quiet"), 0);
+    char *text = read_text("stderr.txt");
+    assert_string_equal(text, "");
+    free(text);
+}
+
+static void test_json(void **state)
+{
+    (void)state;
+    assert_int_equal(run("good.yaml --json --quiet --threads 1"), 0);
+    static const char *const keys[] = {"wall_s",        "steps_per_s",    "realtime_rate", "bodies",
+                                       "probes",        "reactions",      "residual",      "newton_iterations",
+                                       "cg_iterations", "factorizations", "stage_seconds", "status"};
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
+        free(json_value(keys[i]));
+    assert_near(json_number("steps"), 12, 0);
+    assert_near(json_number("dofs"), 3 * (54 - 9), 0);
+    assert_near(json_number("time"), 0.12, 1e-15);
+    assert_true(json_number("peak_rss") > 1e6);
+    assert_true(json_number("residual") < 1e-6);
+    char *tip = json_value("tip"), *text = read_text("stdout.txt");
+    double x = 0, y = 0, z = 0;
+    assert_int_equal(sscanf(tip, "[%lf, %lf, %lf", &x, &y, &z), 3);
+    assert_true(z < 0.01 && z > -0.1);
+    // One object, on one line.
+    assert_int_equal(text[0], '{');
+    assert_ptr_equal(strchr(text, '\n'), text + strlen(text) - 1);
+    free(tip);
+    free(text);
+}
+
+static void test_length(void **state)
+{
+    (void)state;
+    assert_int_equal(run("good.yaml --json --steps 5"), 0);
+    assert_near(json_number("steps"), 5, 0);
+    assert_int_equal(run("good.yaml --json --time 0.03"), 0);
+    assert_near(json_number("steps"), 3, 0);
+    assert_int_equal(run("good.yaml --json --time 0.031"), 0);
+    assert_near(json_number("steps"), 4, 0);
+}
+
+static void test_bad_options(void **state)
+{
+    (void)state;
+    static const char *const bad[] = {"",
+                                      "good.yaml --steps 0",
+                                      "good.yaml --steps two",
+                                      "good.yaml --steps 3 --time 1",
+                                      "good.yaml --time -1",
+                                      "good.yaml --time nan",
+                                      "good.yaml --threads 0",
+                                      "good.yaml --every 2",
+                                      "good.yaml --compress",
+                                      "good.yaml --out ''",
+                                      "good.yaml --out",
+                                      "good.yaml --rom model.h5",
+                                      "good.yaml extra"};
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+    {
+        int code = run(bad[i]);
+        if (code != 2)
+            fail_msg("'run %s' ends with %d", bad[i], code);
+        char *out = read_text("stdout.txt"), *err = read_text("stderr.txt");
+        assert_string_equal(out, "");
+        assert_true(strlen(err) > 10);
+        free(out);
+        free(err);
+    }
+    assert_int_equal(run("good.yaml --step 3"), 2);
+    assert_says("stderr.txt", "--steps");
+    assert_int_equal(run("--help"), 0);
+    assert_says("stdout.txt", "--resume");
+}
+
+static void test_bad_input(void **state)
+{
+    (void)state;
+    assert_int_equal(run("missing.yaml"), 3);
+    assert_says("stderr.txt", "missing.yaml");
+    write_text("bad.yaml", "tendril: 1\ntime_stop: 3\n");
+    assert_int_equal(run("bad.yaml"), 3);
+    assert_says("stderr.txt", "bad.yaml:2");
+    assert_int_equal(run("good.yaml --resume good.yaml"), 3);
+    assert_says("stderr.txt", "not a checkpoint");
+    assert_int_equal(run("good.yaml --out good.yaml"), 3);
+    assert_int_equal(run("good.yaml --checkpoint nowhere/state.h5"), 3);
+    assert_says("stderr.txt", "nowhere/state.h5");
+}
+
+static void test_resume_equals_a_straight_run(void **state)
+{
+    (void)state;
+    assert_int_equal(run("good.yaml --json --out straight --checkpoint straight.h5"), 0);
+    char *straight = json_value("tip");
+    assert_int_equal(run("good.yaml --steps 7 --out parts --checkpoint part.h5"), 0);
+    assert_int_equal(run("good.yaml --json --resume part.h5 --out parts --checkpoint parts.h5 --threads 2"), 0);
+    char *parts = json_value("tip");
+    assert_string_equal(parts, straight);
+    assert_near(json_number("steps"), 5, 0);
+    assert_near(json_number("last_step"), 12, 0);
+    free(straight);
+    free(parts);
+    char command[512];
+    // Step 7 was the end of the first part, so that it has a frame that the straight run has not.
+    snprintf(command, sizeof command,
+             "cd %s && cmp straight.h5 parts.h5 && cmp straight/beam_000012.vtu parts/beam_000012.vtu && "
+             "grep -v beam_000007 parts/run.pvd | cmp - straight/run.pvd && "
+             "grep -v ^7, parts/probes.csv | cmp - straight/probes.csv",
+             folder);
+    assert_int_equal(system(command), 0);
+    // Nothing left to do is no error.
+    assert_int_equal(run("good.yaml --json --resume parts.h5"), 0);
+    assert_near(json_number("steps"), 0, 0);
+    assert_says("stderr.txt", "nothing left");
+}
+
+static void test_frames(void **state)
+{
+    (void)state;
+    assert_int_equal(run("good.yaml --out frames --every 5 --compress"), 0);
+    assert_true(exists("frames/beam_000000.vtu") && exists("frames/beam_000005.vtu") &&
+                exists("frames/beam_000010.vtu") && exists("frames/beam_000012.vtu"));
+    assert_false(exists("frames/beam_000002.vtu"));
+    assert_true(exists("frames/run.pvd") && exists("frames/probes.csv") && exists("frames/reactions.csv") &&
+                exists("frames/run.h5"));
+    assert_false(exists("frames/checkpoint.h5"));
+    assert_int_equal(run("good.yaml --out last --every 0"), 0);
+    assert_true(exists("last/beam_000012.vtu"));
+    assert_false(exists("last/beam_000000.vtu"));
+}
+
+static void test_failure(void **state)
+{
+    (void)state;
+    assert_int_equal(run("failing.yaml --json --out failing"), 4);
+    assert_says("stderr.txt", "failed");
+    char *status = json_value("status");
+    assert_string_equal(status, "\"failed\"");
+    free(status);
+    int last = (int)json_number("last_step");
+    assert_true(last < 10);
+    // What came before is there, and the run can be taken up where it stood.
+    char name[64];
+    snprintf(name, sizeof name, "failing/block_%06d.vtu", last);
+    assert_true(exists(name));
+    assert_true(exists("failing/run.pvd") && exists("failing/checkpoint.h5"));
+    assert_int_equal(run("failing.yaml --resume failing/checkpoint.h5"), 4);
+    assert_int_equal(run("failing.yaml"), 4);
+}
+
+// Waits until a file of a running program is there.
+static void await(const char *name)
+{
+    for (int i = 0; i < 4000 && !exists(name); i++)
+        usleep(5000);
+    assert_true(exists(name));
+}
+
+static void test_interrupted(void **state)
+{
+    (void)state;
+    static const int signals[] = {SIGINT, SIGTERM};
+    for (int i = 0; i < 2; i++)
+    {
+        char command[128], name[64];
+        snprintf(command, sizeof command, "good.yaml --json --steps 1000000 --every 2 --out stopped%d", i);
+        pid_t pid = start(command);
+        snprintf(name, sizeof name, "stopped%d/beam_000010.vtu", i);
+        await(name);
+        kill(pid, signals[i]);
+        assert_int_equal(finish(pid), 130);
+        char *status = json_value("status");
+        assert_string_equal(status, "\"interrupted\"");
+        free(status);
+        int last = (int)json_number("last_step");
+        snprintf(name, sizeof name, "stopped%d/beam_%06d.vtu", i, last);
+        assert_true(exists(name));
+        snprintf(command, sizeof command, "good.yaml --json --steps %d --resume stopped%d/checkpoint.h5", last + 1, i);
+        assert_int_equal(run(command), 0);
+        assert_near(json_number("steps"), 1, 0);
+    }
+}
+
+static void test_killed_run_can_be_read(void **state)
+{
+    (void)state;
+    pid_t pid = start("good.yaml --steps 1000000 --every 1 --out killed");
+    await("killed/beam_000010.vtu");
+    kill(pid, SIGKILL);
+    assert_int_equal(finish(pid), -SIGKILL);
+    char *pvd = read_text("killed/run.pvd"), *csv = read_text("killed/probes.csv");
+    assert_non_null(strstr(pvd, "beam_000009.vtu"));
+    assert_non_null(strstr(pvd, "</VTKFile>"));
+    assert_int_equal(csv[strlen(csv) - 1], '\n');
+    free(pvd);
+    free(csv);
+}
+
+static void test_demo(void **state)
+{
+    (void)state;
+    char path[256];
+    snprintf(path, sizeof path, "%s/scenes", folder);
+    assert_int_equal(mkdir(path, 0777), 0);
+    assert_int_equal(finish(start_command("demo", "--scenes scenes")), 3);
+    assert_says("stderr.txt", "beam.yaml");
+    write_text("scenes/beam.yaml", good_scene);
+    write_text("scenes/block.yaml", good_scene);
+    assert_int_equal(finish(start_command("demo", "--scenes scenes --quiet")), 0);
+    assert_says("stdout.txt", "out/demo/beam.png");
+    assert_true(exists("out/demo/beam.png") && exists("out/demo/block.png"));
+    assert_true(exists("out/demo/beam/run.pvd") && exists("out/demo/block/beam_000012.vtu"));
+    assert_int_equal(finish(start_command("demo", "--scenes scenes --json --out other")), 0);
+    assert_true(json_number("largest_displacement") > 1e-3);
+    assert_true(exists("other/block.png"));
+    assert_int_equal(finish(start_command("demo", "extra")), 2);
+    // The shipped scenes are found and sound; running them takes longer than a test may.
+    assert_int_equal(finish(start_command("check", TD_SOURCE_DIR "/scenes/beam.yaml")), 0);
+    assert_int_equal(finish(start_command("check", TD_SOURCE_DIR "/scenes/block.yaml")), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_table),       cmocka_unit_test(test_json),
+        cmocka_unit_test(test_length),      cmocka_unit_test(test_bad_options),
+        cmocka_unit_test(test_bad_input),   cmocka_unit_test(test_resume_equals_a_straight_run),
+        cmocka_unit_test(test_frames),      cmocka_unit_test(test_failure),
+        cmocka_unit_test(test_interrupted), cmocka_unit_test(test_killed_run_can_be_read),
+        cmocka_unit_test(test_demo),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}

@@ -1,0 +1,419 @@
+// SPDX-License-Identifier: Apache-2.0
+// The linear solver against a dense Cholesky factorization, when it keeps and when it remakes its factor, and
+// the seam of the engine: W = J A^-1 J' through a body's apply_inverse.
+#include "scenes.h"
+
+// ---------------------------------------------------------------- random systems
+
+typedef struct fixture
+{
+    tdArena arena;
+    tdMesh mesh;
+    tdBlockPattern pattern;
+    bool *held;
+    tdLinearModel model;
+    int n; // coordinates
+    double *b, *x;
+} fixture;
+
+static void make(fixture *f)
+{
+    *f = (fixture){0};
+    tdError error = {0};
+    tdStatus status = td_mesh_box((double[3]){0}, (double[3]){3, 2, 2}, (int[3]){3, 2, 2}, false, &f->mesh, &error);
+    assert_ok(status, error);
+    const tdCells *tets = &f->mesh.cells[TD_CELL_TET];
+    status = td_block_pattern(&f->arena, (int32_t)f->mesh.n_nodes, tets->count, 4, tets->nodes, &f->pattern, &error);
+    assert_ok(status, error);
+    f->n = 3 * f->pattern.n;
+    f->held = TD_TAKE(&f->arena, bool, f->n);
+    f->b = TD_TAKE(&f->arena, double, f->n);
+    f->x = TD_TAKE(&f->arena, double, f->n);
+    for (int i = 0; i < f->n; i++)
+        f->held[i] = i < 6 || i % 17 == 0; // whole nodes and single coordinates
+    status = td_linear_model_create(&f->arena, &f->pattern, f->held, &f->model, &error);
+    assert_ok(status, error);
+    uint64_t seed = 41;
+    for (int i = 0; i < f->n; i++)
+        f->b[i] = next_random(&seed);
+}
+
+static void drop(fixture *f)
+{
+    td_linear_model_free(&f->model);
+    td_mesh_free(&f->mesh);
+    td_arena_free(&f->arena);
+}
+
+static tdLinear *solver(fixture *f)
+{
+    tdLinear *linear = NULL;
+    tdError error = {0};
+    tdStatus status = td_linear_create(&f->model, &f->arena, td_isa_pick(false), &linear, &error);
+    assert_ok(status, error);
+    return linear;
+}
+
+// Adds factor B'B of a random 12 x 12 matrix B for each element: positive definite over the pattern.
+static double *random_matrix(fixture *f, uint64_t seed)
+{
+    double *values = TD_TAKE(&f->arena, double, 9 * f->pattern.blocks);
+    const tdCells *tets = &f->mesh.cells[TD_CELL_TET];
+    for (int64_t e = 0; e < tets->count; e++)
+    {
+        double B[12][12];
+        for (int i = 0; i < 144; i++)
+            B[i / 12][i % 12] = next_random(&seed) + (i % 13 == 0);
+        for (int i = 0; i < 12; i++)
+            for (int j = 0; j < 12; j++)
+            {
+                int32_t a = tets->nodes[4 * e + i / 3], b = tets->nodes[4 * e + j / 3];
+                double sum = 0;
+                for (int k = 0; k < 12; k++)
+                    sum += B[k][i] * B[k][j];
+                if (a >= b)
+                    values[9 * (int64_t)td_block_find(&f->pattern, a, b) + 3 * (i % 3) + j % 3] += sum;
+            }
+    }
+    return values;
+}
+
+// |x - A^-1 b| / |A^-1 b| by dense Cholesky; held coordinates of x must be zero.
+static double distance(fixture *f, const double *values, const double *b, const double *x)
+{
+    double *A = dense_of(&f->pattern, values), *y = malloc((size_t)f->n * sizeof *y), off = 0, size = 0;
+    for (int i = 0; i < f->n; i++)
+    {
+        y[i] = f->held[i] ? 0 : b[i];
+        for (int j = 0; j < f->n; j++)
+            if (f->held[i] || f->held[j])
+                A[i * f->n + j] = i == j;
+    }
+    assert_true(dense_factor(f->n, A));
+    dense_solve(f->n, A, y, y);
+    for (int i = 0; i < f->n; i++)
+    {
+        off += (x[i] - y[i]) * (x[i] - y[i]);
+        size += y[i] * y[i];
+        assert_true(!f->held[i] || x[i] == 0);
+    }
+    free(A);
+    free(y);
+    return sqrt(off / size);
+}
+
+static tdLinearResult solve(fixture *f, tdLinear *linear, tdSolverKind kind, const double *values, bool same)
+{
+    tdLinearTask task = {.kind = kind, .tolerance = 1e-10, .values = values, .same = same, .b = f->b, .x = f->x};
+    tdLinearResult result;
+    tdError error = {0};
+    tdStatus status = td_linear_solve(linear, NULL, &task, &result, &error);
+    assert_ok(status, error);
+    return result;
+}
+
+static void solves_agree_with_dense(void **unused)
+{
+    (void)unused;
+    const tdSolverKind kinds[] = {TD_SOLVER_AUTO, TD_SOLVER_CHOLESKY, TD_SOLVER_CG};
+    fixture f;
+    make(&f);
+    for (int k = 0; k < 3; k++)
+    {
+        tdLinear *linear = solver(&f);
+        for (int round = 0; round < 3; round++)
+        {
+            double *values = random_matrix(&f, 50 + (uint64_t)round);
+            for (int i = 0; i < f.n; i++)
+                f.x[i] = round; // any first guess, also on held coordinates
+            tdLinearResult result = solve(&f, linear, kinds[k], values, false);
+            assert_false(result.indefinite);
+            assert_true(result.residual <= 1e-10);
+            assert_true(distance(&f, values, f.b, f.x) < 1e-7); // the residual times the condition number
+        }
+        td_linear_free(linear);
+    }
+    drop(&f);
+}
+
+static void nothing_to_solve(void **unused)
+{
+    (void)unused;
+    fixture f;
+    make(&f);
+    tdLinear *linear = solver(&f);
+    double *values = random_matrix(&f, 1);
+    memset(f.b, 0, (size_t)f.n * sizeof(double));
+    f.x[40] = 3;
+    tdLinearResult result = solve(&f, linear, TD_SOLVER_AUTO, values, false);
+    assert_int_equal(result.factorizations, 0);
+    for (int i = 0; i < f.n; i++)
+        assert_true(f.x[i] == 0);
+    f.b[30] = NAN;
+    tdLinearTask task = {.tolerance = 1e-10, .values = values, .b = f.b, .x = f.x};
+    tdError error = {0};
+    assert_int_equal(td_linear_solve(linear, NULL, &task, &result, &error), TD_ERROR_NUMERIC);
+    assert_non_null(strstr(error.message, "not finite"));
+    td_linear_free(linear);
+    drop(&f);
+}
+
+static void same_matrix_is_factored_once(void **unused)
+{
+    (void)unused;
+    const tdSolverKind kinds[] = {TD_SOLVER_AUTO, TD_SOLVER_CHOLESKY, TD_SOLVER_CG};
+    fixture f;
+    make(&f);
+    double *values = random_matrix(&f, 3);
+    uint64_t seed = 5;
+    for (int k = 0; k < 3; k++)
+    {
+        tdLinear *linear = solver(&f);
+        for (int round = 0; round < 10; round++)
+        {
+            for (int i = 0; i < f.n; i++)
+            {
+                f.b[i] = next_random(&seed);
+                f.x[i] = 0;
+            }
+            tdLinearResult result = solve(&f, linear, kinds[k], values, round > 0);
+            assert_int_equal(result.factorizations, round == 0);
+            assert_int_equal(result.refreshed, round == 0);
+            assert_true(result.iterations <= 2); // its own factor: one, and one more for rounding
+            assert_true(distance(&f, values, f.b, f.x) < 1e-7);
+        }
+        td_linear_free(linear);
+    }
+    drop(&f);
+}
+
+// A = A0 + t A1: the factor is kept while that pays, and what it decides repeats.
+static void slow_change_keeps_the_factor(void **unused)
+{
+    (void)unused;
+    fixture f;
+    make(&f);
+    double *A0 = random_matrix(&f, 3), *A1 = random_matrix(&f, 4);
+    double *values = TD_TAKE(&f.arena, double, 9 * f.pattern.blocks), *first = TD_TAKE(&f.arena, double, f.n);
+    tdLinear *a = solver(&f), *b = solver(&f), *c = solver(&f), *d = solver(&f);
+    int automatic = 0, fresh = 0, kept = 0, automatic_iterations = 0, kept_iterations = 0;
+    for (int round = 0; round < 60; round++)
+    {
+        for (int64_t i = 0; i < 9 * f.pattern.blocks; i++)
+            values[i] = A0[i] + 0.01 * round * A1[i];
+        memset(f.x, 0, (size_t)f.n * sizeof(double));
+        tdLinearResult result = solve(&f, a, TD_SOLVER_AUTO, values, false);
+        assert_true(distance(&f, values, f.b, f.x) < 1e-7);
+        automatic += result.factorizations;
+        automatic_iterations += result.iterations;
+        memcpy(first, f.x, (size_t)f.n * sizeof(double));
+
+        memset(f.x, 0, (size_t)f.n * sizeof(double));
+        tdLinearResult again = solve(&f, b, TD_SOLVER_AUTO, values, false);
+        assert_int_equal(again.iterations, result.iterations);
+        assert_int_equal(again.factorizations, result.factorizations);
+        assert_memory_equal(first, f.x, (size_t)f.n * sizeof(double));
+        assert_memory_equal(td_linear_counts(a), td_linear_counts(b), sizeof(tdLinearCounts));
+
+        memset(f.x, 0, (size_t)f.n * sizeof(double));
+        fresh += solve(&f, c, TD_SOLVER_CHOLESKY, values, false).factorizations;
+        memset(f.x, 0, (size_t)f.n * sizeof(double));
+        result = solve(&f, d, TD_SOLVER_CG, values, false);
+        kept += result.factorizations;
+        kept_iterations += result.iterations;
+        assert_true(distance(&f, values, f.b, f.x) < 1e-7);
+    }
+    assert_int_equal(fresh, 60);
+    assert_int_equal(kept, 1);
+    assert_true(automatic >= 2 && automatic <= 30);
+    assert_true(automatic_iterations < kept_iterations);
+    td_linear_free(a);
+    td_linear_free(b);
+    td_linear_free(c);
+    td_linear_free(d);
+    drop(&f);
+}
+
+static void indefinite_is_detected(void **unused)
+{
+    (void)unused;
+    fixture f;
+    make(&f);
+    double *good = random_matrix(&f, 3), *bad = TD_TAKE(&f.arena, double, 9 * f.pattern.blocks);
+    memcpy(bad, good, 9 * (size_t)f.pattern.blocks * sizeof(double));
+    for (int32_t i = 0; i < f.pattern.n; i++)
+        bad[9 * (f.pattern.row[i + 1] - 1) + 4] -= 100;
+    const tdSolverKind kinds[] = {TD_SOLVER_AUTO, TD_SOLVER_CHOLESKY, TD_SOLVER_CG};
+    for (int k = 0; k < 3; k++)
+        for (int before = 0; before < 2; before++) // without and with a factor of a good one
+        {
+            tdLinear *linear = solver(&f);
+            memset(f.x, 0, (size_t)f.n * sizeof(double));
+            if (before)
+                assert_false(solve(&f, linear, kinds[k], good, false).indefinite);
+            memset(f.x, 0, (size_t)f.n * sizeof(double));
+            assert_true(solve(&f, linear, kinds[k], bad, false).indefinite);
+            // and it recovers
+            memset(f.x, 0, (size_t)f.n * sizeof(double));
+            assert_false(solve(&f, linear, kinds[k], good, false).indefinite);
+            assert_true(distance(&f, good, f.b, f.x) < 1e-7);
+            td_linear_free(linear);
+        }
+    tdLinear *linear = solver(&f);
+    tdError error = {0};
+    assert_int_equal(td_linear_refresh(linear, bad, &error), TD_ERROR_NUMERIC);
+    assert_int_equal(td_linear_refresh(linear, good, &error), TD_OK);
+    memset(f.x, 0, (size_t)f.n * sizeof(double));
+    assert_int_equal(td_linear_apply(linear, f.b, f.x, &error), TD_OK);
+    assert_true(distance(&f, good, f.b, f.x) < 1e-9);
+    td_linear_free(linear);
+    drop(&f);
+}
+
+// ---------------------------------------------------------------- a factor that turns
+
+static double turns[9 * 64];
+
+static const double *all_turns(void *context)
+{
+    *(int *)context += 1;
+    return turns;
+}
+
+// A body that turned as a whole has the matrix Q A Q': its old factor, turned along, is as good as new.
+static void factor_turns_with_the_body(void **unused)
+{
+    (void)unused;
+    fixture f;
+    make(&f);
+    td_linear_model_free(&f.model);
+    tdError error = {0};
+    for (int i = 0; i < f.n; i++)
+        f.held[i] = i < 12; // whole nodes only
+    tdStatus status = td_linear_model_create(&f.arena, &f.pattern, f.held, &f.model, &error);
+    assert_ok(status, error);
+    double *values = random_matrix(&f, 3), *turned = TD_TAKE(&f.arena, double, 9 * f.pattern.blocks);
+    const double c = cos(1.2), s = sin(1.2), R[9] = {c, -s, 0, s, c, 0, 0, 0, 1};
+    assert_true(f.pattern.n <= 64);
+    for (int i = 0; i < 9 * f.pattern.n; i++)
+        turns[i] = i < 36 ? i % 9 % 4 == 0 : R[i % 9]; // held nodes do not turn
+    for (int32_t i = 0; i < f.pattern.n; i++)
+        for (int64_t k = f.pattern.row[i]; k < f.pattern.row[i + 1]; k++)
+        {
+            const double *Qi = turns + 9 * i, *Qj = turns + 9 * f.pattern.column[k], *A = values + 9 * k;
+            for (int e = 0; e < 9; e++)
+                for (int m = 0; m < 9; m++)
+                    turned[9 * k + e] += Qi[3 * (e / 3) + m / 3] * A[m] * Qj[3 * (e % 3) + m % 3];
+        }
+    int called = 0, iterations[2];
+    for (int with = 0; with < 2; with++)
+    {
+        tdLinear *linear = solver(&f);
+        memset(f.x, 0, (size_t)f.n * sizeof(double));
+        solve(&f, linear, TD_SOLVER_CG, values, false);
+        memset(f.x, 0, (size_t)f.n * sizeof(double));
+        tdLinearTask task = {.kind = TD_SOLVER_CG,
+                             .tolerance = 1e-10,
+                             .values = turned,
+                             .b = f.b,
+                             .x = f.x,
+                             .rotations = with ? all_turns : NULL,
+                             .context = &called};
+        tdLinearResult result;
+        status = td_linear_solve(linear, NULL, &task, &result, &error);
+        assert_ok(status, error);
+        assert_true(distance(&f, turned, f.b, f.x) < 1e-7);
+        iterations[with] = result.iterations;
+        td_linear_free(linear);
+    }
+    assert_int_equal(called, 1);
+    assert_true(iterations[1] <= 4 && iterations[0] > 10);
+    drop(&f);
+}
+
+// ---------------------------------------------------------------- the seam
+
+#define ROWS 6
+
+// W = J A^-1 J' by apply_inverse after some steps, against dense matrices.
+static void check_seam(const char *law, const char *solver_kind, const char *integrator)
+{
+    tdModel *model = scene_model("tendril: 1\ngravity: [0, 3, -9.81]\ntime_step: 2 ms\nsteps: 1\n"
+                                 "solver: {type: %s, tolerance: 1e-12}\nintegrator: {%s}\n"
+                                 "bodies:\n  - name: bar\n    mesh: %s\n"
+                                 "    material: {law: %s, young: 1e5, poisson: 0.3, density: 1000}\n"
+                                 "    damping: {mass: 0.5%s}\n    fixed: [{group: xmin}]\n",
+                                 solver_kind, integrator, scene_cube(3, 0.2, true), law,
+                                 strstr(integrator, "symplectic") == NULL ? ", stiffness: 1 ms" : "");
+    tdState *state = scene_state(model);
+    scene_steps(model, state, 7);
+    const tdBody *body = &model->bodies[0];
+    const tdSoft *soft = scene_soft(model);
+    int n = (int)body->count;
+    double *A = dense_of(&soft->pattern, scene_mine(state)->A), J[ROWS][192] = {{0}}, x[192], y[192];
+    assert_int_equal(n, 192);
+    bool explicit_step = strstr(integrator, "symplectic") != NULL;
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < n; j++)
+            if (soft->held[i] || soft->held[j])
+                A[i * n + j] = i == j;
+            else if (explicit_step)
+                A[i * n + j] = i == j ? soft->node_mass[i / 3] : 0;
+    assert_true(dense_factor(n, A));
+    uint64_t seed = 61;
+    for (int r = 0; r < ROWS; r++)
+        for (int k = 0; k < 12; k++) // as a constraint does, a row touches a few coordinates, also held ones
+            J[r][(int)(fabs(next_random(&seed)) * 191.9)] = next_random(&seed);
+    double W[ROWS][ROWS], factor[ROWS * ROWS], largest = 0;
+    for (int r = 0; r < ROWS; r++)
+    {
+        assert_int_equal(body->ops->apply_inverse(model, body, state, J[r], x), TD_OK);
+        for (int i = 0; i < n; i++)
+            y[i] = soft->held[i] ? 0 : J[r][i];
+        dense_solve(n, A, y, y);
+        for (int t = 0; t < ROWS; t++)
+        {
+            double exact = 0;
+            W[r][t] = 0;
+            for (int i = 0; i < n; i++)
+            {
+                W[r][t] += J[t][i] * x[i];
+                exact += soft->held[i] ? 0 : J[t][i] * y[i];
+            }
+            largest = fmax(largest, fabs(exact));
+            assert_near(W[r][t], exact, 1e-8 * largest);
+        }
+    }
+    for (int r = 0; r < ROWS; r++)
+        for (int t = 0; t < ROWS; t++)
+        {
+            assert_near(W[r][t], W[t][r], 1e-8 * largest);
+            factor[r * ROWS + t] = W[r][t];
+        }
+    assert_true(dense_factor(ROWS, factor));
+    scene_steps(model, state, 3); // and the step goes on
+    free(A);
+    scene_free(model, state);
+}
+
+static void inverse_through_the_seam(void **unused)
+{
+    (void)unused;
+    const char *const laws[] = LAWS_LIST, *const kinds[] = {"auto", "cholesky", "cg"};
+    for (int k = 0; k < 15; k++)
+        check_seam(laws[k / 3], kinds[k % 3], k % 2 ? "method: backward_euler" : "method: newmark");
+    check_seam("neo_hookean", "auto", "method: backward_euler, newton: true");
+    check_seam("corotational", "auto", "method: static");
+    check_seam("corotational", "auto", "method: symplectic");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(solves_agree_with_dense),      cmocka_unit_test(nothing_to_solve),
+        cmocka_unit_test(same_matrix_is_factored_once), cmocka_unit_test(slow_change_keeps_the_factor),
+        cmocka_unit_test(indefinite_is_detected),       cmocka_unit_test(factor_turns_with_the_body),
+        cmocka_unit_test(inverse_through_the_seam),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
