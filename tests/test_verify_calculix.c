@@ -141,17 +141,18 @@ static void test_stvk(void **context)
 }
 
 // Pressure on one side, which turns with the bar: a follower load in both. On a surface that is not closed its
-// tangent is not symmetric, and Newton with the symmetric part takes some forty iterations.
+// tangent is not symmetric; Newton with the symmetric part gains a constant factor an iteration, and CalculiX gives
+// up at 400 Pa.
 static void test_pressure(void **context)
 {
     (void)context;
     comparison r =
         compare("neo_hookean",
-                "loads: [{type: surface, body: bar, box: [[-1, -1, 0.035], [1, 1, 1]], pressure: 400 Pa}]\n", true);
+                "loads: [{type: surface, body: bar, box: [[-1, -1, 0.035], [1, 1, 1]], pressure: 250 Pa}]\n", true);
     verify_relative("neo-Hookean bar bent by pressure, largest displacement [m]", CCX, r.tip, r.tip_ours, SAME);
     verify_absolute("neo-Hookean bar bent by pressure, all displacements, relative L2 difference", CCX, 0, r.field,
                     SAME);
-    assert_true(r.tip > 0.4 * LENGTH);
+    assert_true(r.tip > 0.25 * LENGTH);
 }
 
 int main(void)
