@@ -166,6 +166,7 @@ static void load_steps_adapt(void **unused)
     scene_steps(model, state, 1);
     int cuts = td_state_report(state)->load_cuts, parts = td_state_report(state)->load_steps;
     assert_true(cuts > 0 && parts > 1);
+    assert_true(state->load_last[0] == 1 && state->load_last[model->n_inputs] == 1); // the next load grows from here
     assert_true(parts < 1 << cuts); // they grow again: fewer than if all were as small as the smallest
     double force[3], torque = 0;
     td_state_reaction(model, state, 0, force);
