@@ -152,8 +152,6 @@ extern "C"
         int inverted_elements;  ///< elements with a non-positive volume where forces were last evaluated
         double residual;        ///< relative residual of the momentum balance that the step solved
         double stage_seconds[TD_STAGES];
-        double elastic_energy; ///< [J], at the configuration where forces were last evaluated
-        double kinetic_energy; ///< [J]
     } tdReport;
 
     const tdReport *td_state_report(const tdState *state);
