@@ -35,12 +35,13 @@ static void compare(const tdModel *model, const tdState *state, snapshot *before
 
 static tdModel *crusher(const char *law, const char *integrator)
 {
-    return scene_model("tendril: 1\ntime_step: 2 ms\nsteps: 10\nintegrator: %s\nbodies:\n  - name: jelly\n"
-                       "    mesh: %s\n    material: {law: %s, young: 1e5, poisson: 0.3, density: 1000}\n"
-                       "    fixed: [{group: zmin}]\n"
-                       "    prescribed: [{name: press, group: zmax, displacement: [0, 0, -1]}]\n"
-                       "motion: {keyframes: [{t: 0, press: 0}, {t: 1, press: 0.2}]}\n",
-                       integrator, scene_cube(3, 0.2, false), law);
+    return scene_model(
+        "tendril: 1\ngravity: [1, 0, 0]\ntime_step: 2 ms\nsteps: 10\nintegrator: %s\nbodies:\n  - name: jelly\n"
+        "    mesh: %s\n    material: {law: %s, young: 1e5, poisson: 0.3, density: 1000}\n"
+        "    fixed: [{group: zmin}]\n"
+        "    prescribed: [{name: press, group: zmax, displacement: [0, 0, -1]}]\n"
+        "motion: {keyframes: [{t: 0, press: 0}, {t: 1, press: 0.2}]}\n",
+        integrator, scene_cube(3, 0.2, false), law);
 }
 
 static void assert_contains(const char *text, const char *part)
@@ -93,8 +94,13 @@ static void linearized_steps_fail(void **unused)
     {
         tdModel *model = crusher("neo_hookean", integrators[k / 2]);
         tdState *state = scene_state(model);
-        scene_steps(model, state, 3);
         snapshot before = take(model, state);
+        td_state_set_input(model, state, 0, 2.5); // in the very first step too
+        assert_int_equal(td_step(model, state), TD_ERROR_NUMERIC);
+        compare(model, state, &before);
+        td_state_set_input(model, state, 0, NAN);
+        scene_steps(model, state, 3);
+        before = take(model, state);
         td_state_set_input(model, state, 0, cases[k % 2].input);
         assert_int_equal(td_step(model, state), TD_ERROR_NUMERIC);
         assert_contains(td_state_report(state)->error.message, cases[k % 2].part);
