@@ -45,13 +45,13 @@ static void shear_bulk_parameters(const tdSceneMaterial *material, double *param
 }
 
 static const tdLaw laws[TD_LAWS] = {
-    [TD_LAW_LINEAR] = {"linear", TD_ROTATION_NONE, true, true, lame_parameters, KERNELS(td_law_linear)},
-    [TD_LAW_COROTATIONAL] = {"corotational", TD_ROTATION_CURRENT, false, false, lame_parameters,
+    [TD_LAW_LINEAR] = {"linear", TD_ROTATION_NONE, true, true, false, lame_parameters, KERNELS(td_law_linear)},
+    [TD_LAW_COROTATIONAL] = {"corotational", TD_ROTATION_CURRENT, false, false, false, lame_parameters,
                              KERNELS(td_law_corotational)},
-    [TD_LAW_COROTATIONAL_LAGGED] = {"corotational_lagged", TD_ROTATION_LAGGED, true, false, lame_parameters,
+    [TD_LAW_COROTATIONAL_LAGGED] = {"corotational_lagged", TD_ROTATION_LAGGED, true, false, false, lame_parameters,
                                     KERNELS(td_law_corotational_lagged)},
-    [TD_LAW_STVK] = {"stvk", TD_ROTATION_NONE, false, false, lame_parameters, KERNELS(td_law_stvk)},
-    [TD_LAW_NEO_HOOKEAN] = {"neo_hookean", TD_ROTATION_NONE, false, false, shear_bulk_parameters,
+    [TD_LAW_STVK] = {"stvk", TD_ROTATION_NONE, false, false, false, lame_parameters, KERNELS(td_law_stvk)},
+    [TD_LAW_NEO_HOOKEAN] = {"neo_hookean", TD_ROTATION_NONE, false, false, true, shear_bulk_parameters,
                             KERNELS(td_law_neo_hookean)},
 };
 

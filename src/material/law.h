@@ -35,6 +35,7 @@ typedef struct tdLaw
     tdRotationUse rotation;
     bool semidefinite; ///< D is positive semi-definite for every F
     bool constant;     ///< D does not depend on F
+    bool needs_volume; ///< not defined for J <= 0
     void (*parameters)(const tdSceneMaterial *material, double *parameters);
     tdLawKernel kernel[TD_ISAS];
 } tdLaw;
