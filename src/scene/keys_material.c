@@ -45,17 +45,20 @@ static const tdChoice volumetric_choices[] = {
 };
 
 static const tdKey term_keys[] = {
-    {.name = "mu", .kind = TD_KEY_QUANTITY, .dim = TD_DIM_PRESSURE, .required = true, .doc = "modulus μ of the term"},
-    {.name = "alpha",
+    {.name = "mu",
      .kind = TD_KEY_QUANTITY,
+     .dim = TD_DIM_PRESSURE,
      .required = true,
-     .doc = "exponent α of the stretches; of the sign of `mu`"},
+     .doc = "modulus μ of the term; together they are the shear modulus at small strain"},
+    {.name = "alpha", .kind = TD_KEY_QUANTITY, .required = true, .doc = "exponent α of the stretches, not 0"},
     {0},
 };
 const tdSchema td_schema_term = {
     .title = "terms",
-    .doc = "The terms of an Ogden material, Σ μ/α (λ1^α + λ2^α + λ3^α - 3).",
-    .example = "terms: [{mu: 0.6 MPa, alpha: 1.3}, {mu: -10 kPa, alpha: -2}]",
+    .doc = "The terms of an Ogden material, Σ 2μ/α² (λ1^α + λ2^α + λ3^α - 3): the form of Abaqus and CalculiX. Ogden's "
+           "own "
+           "form Σ μ'/α (...) has μ = α μ'/2.",
+    .example = "terms: [{mu: 0.6 MPa, alpha: 1.3}, {mu: 10 kPa, alpha: -2}]",
     .keys = term_keys,
 };
 
