@@ -315,7 +315,7 @@ static bool ogden_starts(const Problem *q, Candidate *list, int *n)
             columns[e * q->n + i] = q->weight[i] * q->data->stress[i];
     for (int e = 0; e < N_EXPONENTS; e++)
     {
-        double p[2] = {2 * q->S / exponents[e], exponents[e]}, *column = columns + (ptrdiff_t)e * q->n;
+        double p[2] = {q->S, exponents[e]}, *column = columns + (ptrdiff_t)e * q->n;
         if (!residuals(q, &one, p, q->plus))
             memset(q->plus, 0, (size_t)q->n * sizeof(double));
         for (int i = 0; i < q->n; i++)

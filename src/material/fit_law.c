@@ -81,9 +81,8 @@ void td_fit_publish(const tdFitSettings *settings, double S, const double *u, do
     case TD_LAW_OGDEN:
         for (int i = 0; i < n; i += 2)
         {
-            double alpha = fabs(u[i + 1]) > FLATTEST ? u[i + 1] : copysign(FLATTEST, u[i + 1]);
-            p[i] = 2 * S * exp(u[i]) / alpha;
-            p[i + 1] = alpha;
+            p[i] = S * exp(u[i]);
+            p[i + 1] = fabs(u[i + 1]) > FLATTEST ? u[i + 1] : copysign(FLATTEST, u[i + 1]);
         }
         break;
     case TD_LAW_ARRUDA_BOYCE:

@@ -6,7 +6,8 @@
 /// Coordinates of p, S the largest measured stress:
 ///     moduli            u = ln(p / S)              lambda_m          u = ln(lambda_m - 1)
 ///     mooney_rivlin     u = p / S >= 0             veronda_westmann  u = ln(c1 c2 / S), ln c2
-///     ogden             u = ln(mu alpha / 2 S), alpha, so that every term has a positive shear modulus
+///     exponents         u = alpha
+/// so that every term of a law adds a positive stiffness.
 void td_fit_publish(const tdFitSettings *settings, double S, const double *u, double *p);
 void td_fit_bounds(const tdFitSettings *settings, double *low, double *high);
 

@@ -78,15 +78,15 @@ typedef double (*FreeStress)(Free *f, double y, double *slope);
 // One root where the stress grows through zero: walk from y until the sign changes, then Newton in the bracket.
 static bool solve(Free *f, FreeStress stress, double y, double *root)
 {
-    double slope, g = stress(f, y, &slope), lo = y, hi = y, g_lo = g, g_hi = g;
+    double start = y, slope, g = stress(f, y, &slope), lo = y, hi = y, g_lo = g, g_hi = g;
     double step = g > 0 ? -0.05 : 0.05;
     while (isfinite(g) && g != 0 && (g > 0) == (step < 0))
     {
         double before = y, g_before = g;
         y += step;
-        step *= 1.5;
+        step *= 1.25;
         g = stress(f, y, &slope);
-        if (!isfinite(g) || fabs(step) > WIDEST)
+        if (!isfinite(g) || fabs(y - start) > WIDEST)
             return false;
         bool down = y < before;
         lo = down ? y : before;
