@@ -139,7 +139,7 @@ static void test_compressible(void **state)
             double parameters[TD_LAW_PARAMETERS];
             tdSceneMaterial m = engineering(kinds[c], ratios[k]);
             if (kinds[c] == TD_LAW_VERONDA_WESTMANN)
-                m = own(kinds[c], ratios[k], 2, (double[]){1e7, 0.03});
+                m = own(kinds[c], ratios[k], 2, (double[]){3e5, 1});
             compile(&m, parameters);
             tdSpecimen s = {td_law(m.law), parameters, false}, limit = {td_law(m.law), parameters, true};
             for (int t = 0; t < TD_TESTS; t++)
@@ -162,7 +162,8 @@ static void test_compressible(void **state)
                         assert_near(P[32], 0, 1e-11 * size / (1 - 2 * ratios[k]));
                     if (t == TD_TEST_UNIAXIAL)
                         assert_near(P[16], 0, 1e-11 * size / (1 - 2 * ratios[k]));
-                    if (ratios[k] > 0.499 && x >= 0.5 && x <= 3 && td_response(&limit, (tdTest)t, x, &held, NULL))
+                    if (ratios[k] > 0.499 && td_response(&limit, (tdTest)t, x, &held, NULL) &&
+                        fabs(held) < 0.002 * parameters[TD_PARAMETER_KAPPA])
                         assert_near(stress, held, 0.02 * fabs(held) + 1);
                 }
         }

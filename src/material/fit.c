@@ -16,8 +16,9 @@ typedef struct Problem
 {
     const tdFitData *data;
     tdFitSettings settings;
-    int n, k; // points, parameters
-    double S; // largest stress, the unit of residuals
+    int n, k;      // points, parameters
+    double S;      // largest stress, the unit of residuals
+    double strain; // largest I1 - 3 at constant volume
     double low[MOST], high[MOST];
     double *weight; // 1 / w by point
     double *plus, *minus;
@@ -41,13 +42,10 @@ static bool residuals(const Problem *q, const tdFitSettings *settings, const dou
     if (!td_fit_compile(settings, p, &material, parameters))
         return false;
     tdSpecimen specimen = {td_law(settings->law), parameters, settings->incompressible};
+    if (!td_responses(&specimen, q->n, q->data->test, q->data->x, r))
+        return false;
     for (int i = 0; i < q->n; i++)
-    {
-        double stress;
-        if (!td_response(&specimen, q->data->test[i], q->data->x[i], &stress, NULL))
-            return false;
-        r[i] = q->weight[i] * (stress - q->data->stress[i]);
-    }
+        r[i] = q->weight[i] * (r[i] - q->data->stress[i]);
     return true;
 }
 
@@ -197,6 +195,8 @@ static bool advance(const Problem *q, Candidate *c, double *lambda, double *r, d
             *lambda = fmax(*lambda * 0.1, 1e-14);
             return true;
         }
+        if (*moved < 1e-11) // what is left is rounding
+            return false;
     }
     return false;
 }
@@ -211,7 +211,7 @@ static void minimize(const Problem *q, double *r, Candidate *c)
         double before = c->cost;
         if (!linearize(q, c->u, r))
             return;
-        if (!advance(q, c, &lambda, r, &moved) || (moved < 1e-12 && before - c->cost <= 1e-13 * before))
+        if (!advance(q, c, &lambda, r, &moved) || (moved < 1e-9 && before - c->cost <= 1e-12 * before))
         {
             c->converged = true;
             return;
@@ -238,7 +238,7 @@ static void keep_best(Candidate *list, int *n, const Candidate *c)
 static void scaled_starts(const Problem *q, double *r, Candidate *list, int *n)
 {
     Candidate c;
-    for (int i = 0; td_fit_start(&q->settings, i, c.u); i++)
+    for (int i = 0; td_fit_start(&q->settings, q->strain, i, c.u); i++)
     {
         c = (Candidate){.cost = HUGE_VAL, .u = {c.u[0], c.u[1]}};
         double cost, above = 0, below = 0;
@@ -501,16 +501,28 @@ static tdStatus check(const tdFitData *data, const tdFitSettings *s, int k, tdEr
     return TD_OK;
 }
 
+// I1 - 3 of a test at constant volume.
+static double strain_of(tdTest test, double x)
+{
+    switch (test)
+    {
+    case TD_TEST_UNIAXIAL: return x * x + 2 / x - 3;
+    case TD_TEST_BIAXIAL: return 2 * x * x + 1 / (x * x * x * x) - 3;
+    case TD_TEST_PLANAR: return x * x + 1 / (x * x) - 2;
+    default: return x * x;
+    }
+}
+
 static tdStatus weigh(Problem *q, tdError *error)
 {
     const tdFitData *data = q->data;
     double largest[TD_TESTS] = {0};
-    bool strained = false;
     for (int i = 0; i < q->n; i++)
     {
         largest[data->test[i]] = fmax(largest[data->test[i]], fabs(data->stress[i]));
-        strained = strained || data->x[i] != (data->test[i] == TD_TEST_SHEAR ? 0 : 1);
+        q->strain = fmax(q->strain, strain_of(data->test[i], data->x[i]));
     }
+    bool strained = q->strain > 0;
     for (int t = 0; t < TD_TESTS; t++)
     {
         q->S = fmax(q->S, largest[t]);
@@ -553,7 +565,7 @@ static void describe(const Problem *q, tdFit *fit)
 static tdStatus search(Problem *q, double *r, tdFit *fit, tdError *error)
 {
     TD_TRY(weigh(q, error));
-    td_fit_bounds(&q->settings, q->low, q->high);
+    td_fit_bounds(&q->settings, q->strain, q->low, q->high);
     Candidate list[KEPT], best = {.cost = HUGE_VAL};
     int n = 0;
     if (q->settings.law != TD_LAW_OGDEN)

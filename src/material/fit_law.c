@@ -9,6 +9,7 @@
 #define STEEPEST    50.0 // exponent of an Ogden term
 #define FLATTEST    1e-3 // at an exponent of 0 the energy is a limit that the kernel does not take
 #define MOST_STARTS 7
+#define EXPONENT    30.0 // largest of Veronda-Westmann within the data; the kernel's exponential ends not far above
 
 static const struct
 {
@@ -16,7 +17,7 @@ static const struct
     const char *names[2];
     bool modulus[2];
     int starts;
-    double start[MOST_STARTS]; // of the second parameter
+    double start[MOST_STARTS]; // of lambda_m - 1; of c2 (I1 - 3) at the largest strain
     double low, high;          // of the second coordinate
 } laws[TD_LAWS] = {
     [TD_LAW_LINEAR] = {.n = 1, .names = {"young"}, .modulus = {true}, .starts = 1},
@@ -33,13 +34,8 @@ static const struct
                              .start = {0.2, 0.5, 1, 2, 4, 8, 20},
                              .low = -4.6,
                              .high = 4.6},
-    [TD_LAW_VERONDA_WESTMANN] = {.n = 2,
-                                 .names = {"c1", "c2"},
-                                 .modulus = {true, false},
-                                 .starts = 7,
-                                 .start = {0.003, 0.01, 0.1, 0.5, 2, 8, 30},
-                                 .low = -13.8,
-                                 .high = 6.9},
+    [TD_LAW_VERONDA_WESTMANN] =
+        {.n = 2, .names = {"c1", "c2"}, .modulus = {true, false}, .starts = 7, .start = {0.01, 0.1, 0.5, 1, 2, 5, 15}},
 };
 
 static bool is_engineering(tdLawKind law)
@@ -97,7 +93,7 @@ void td_fit_publish(const tdFitSettings *settings, double S, const double *u, do
     }
 }
 
-void td_fit_bounds(const tdFitSettings *settings, double *low, double *high)
+void td_fit_bounds(const tdFitSettings *settings, double strain, double *low, double *high)
 {
     int n = td_fit_parameters(settings->law, settings->terms);
     for (int i = 0; i < n; i++)
@@ -106,9 +102,14 @@ void td_fit_bounds(const tdFitSettings *settings, double *low, double *high)
         low[i] = second || linear ? laws[settings->law].low : -FARTHEST;
         high[i] = second || linear ? laws[settings->law].high : FARTHEST;
     }
+    if (settings->law == TD_LAW_VERONDA_WESTMANN)
+    {
+        low[1] = log(1e-4 / strain);
+        high[1] = log(EXPONENT / strain);
+    }
 }
 
-bool td_fit_start(const tdFitSettings *settings, int i, double *u)
+bool td_fit_start(const tdFitSettings *settings, double strain, int i, double *u)
 {
     if (i >= laws[settings->law].starts)
         return false;
@@ -116,7 +117,7 @@ bool td_fit_start(const tdFitSettings *settings, int i, double *u)
     if (settings->law == TD_LAW_MOONEY_RIVLIN)
         u[0] = u[1] = 0.25;
     else if (laws[settings->law].n == 2)
-        u[1] = log(laws[settings->law].start[i]);
+        u[1] = log(laws[settings->law].start[i] / (settings->law == TD_LAW_VERONDA_WESTMANN ? strain : 1));
     return true;
 }
 

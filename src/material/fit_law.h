@@ -9,10 +9,11 @@
 ///     exponents         u = alpha
 /// so that every term of a law adds a positive stiffness.
 void td_fit_publish(const tdFitSettings *settings, double S, const double *u, double *p);
-void td_fit_bounds(const tdFitSettings *settings, double *low, double *high);
+/// `strain` is the largest I1 - 3 of the data.
+void td_fit_bounds(const tdFitSettings *settings, double strain, double *low, double *high);
 
 /// Start number i with moduli that add up to S, for the caller to scale; false past the last. Not Ogden.
-bool td_fit_start(const tdFitSettings *settings, int i, double *u);
+bool td_fit_start(const tdFitSettings *settings, double strain, int i, double *u);
 /// Multiplies the moduli by a factor > 0.
 void td_fit_scale(const tdFitSettings *settings, double factor, double *u);
 

@@ -22,26 +22,29 @@ typedef struct Point
     double P[9], D[TD_TANGENT];
 } Point;
 
-static void evaluate(const tdSpecimen *s, const double F[9], Point *out)
+// Four points at once, as kernels have it; D may be NULL.
+static void run(const tdSpecimen *s, const double *F, double *P, double *D)
 {
-    double F4[36], R4[36], psi[4], P4[36], D4[4 * TD_TANGENT];
-    const double *R = NULL;
-    for (int i = 0; i < 9; i++)
-        for (int l = 0; l < 4; l++)
-        {
-            F4[4 * i + l] = F[i];
-            R4[4 * i + l] = i % 4 == 0;
-        }
+    double R[36], psi[4];
+    for (int i = 0; i < 36; i++)
+        R[i] = i / 4 % 4 == 0;
     // The lagged rotation is that of the state itself once a motion has come to rest.
     if (s->law->rotation == TD_ROTATION_CURRENT || s->law->rotation == TD_ROTATION_LAGGED)
-        td_polar(TD_ISA_PORTABLE)(F4, R4);
-    if (s->law->rotation != TD_ROTATION_NONE)
-        R = R4;
+        td_polar(TD_ISA_PORTABLE)(F, R);
     // The portable kernel: a fit gives the same digits on every machine.
-    s->law->kernel[TD_ISA_PORTABLE](s->parameters, F4, R, psi, P4, D4);
+    s->law->kernel[TD_ISA_PORTABLE](s->parameters, F, s->law->rotation != TD_ROTATION_NONE ? R : NULL, psi, P, D);
+}
+
+// Stress, and the tangent when `tangent`.
+static void evaluate(const tdSpecimen *s, const double F[9], bool tangent, Point *out)
+{
+    double F4[36], P4[36], D4[4 * TD_TANGENT];
+    for (int i = 0; i < 36; i++)
+        F4[i] = F[i / 4];
+    run(s, F4, P4, tangent ? D4 : NULL);
     for (int i = 0; i < 9; i++)
         out->P[i] = P4[4 * i];
-    for (int i = 0; i < TD_TANGENT; i++)
+    for (int i = 0; tangent && i < TD_TANGENT; i++)
         out->D[i] = D4[4 * i];
 }
 
@@ -56,7 +59,7 @@ void td_response_moduli(const tdSpecimen *specimen, double *shear, double *bulk)
     double F[9];
     Point at;
     diagonal(F, 1, 1, 1);
-    evaluate(specimen, F, &at);
+    evaluate(specimen, F, true, &at);
     *shear = at.D[TD_PACKED(1, 1)];
     *bulk = (at.D[TD_PACKED(0, 0)] + 2 * at.D[TD_PACKED(4, 0)]) / 3;
 }
@@ -131,7 +134,7 @@ static double sides_stress(Free *f, double y, double *slope)
     Point at;
     double s = exp(y);
     diagonal(f->F, f->x, s, s);
-    evaluate(f->specimen, f->F, &at);
+    evaluate(f->specimen, f->F, true, &at);
     *slope = s * (entry(&at, 4, 4) + entry(&at, 4, 8));
     return at.P[4];
 }
@@ -142,7 +145,7 @@ static double thickness_stress(Free *f, double y, double *slope)
     Point at;
     double s = exp(y);
     diagonal(f->F, f->x, f->side, s);
-    evaluate(f->specimen, f->F, &at);
+    evaluate(f->specimen, f->F, true, &at);
     *slope = s * entry(&at, 8, 8);
     return at.P[8];
 }
@@ -157,7 +160,7 @@ static double sheet_stress(Free *f, double y, double *slope)
     if (!solve(f, thickness_stress, -log(f->x) - y, &root))
         return NAN;
     diagonal(f->F, f->x, f->side, exp(root));
-    evaluate(f->specimen, f->F, &at);
+    evaluate(f->specimen, f->F, false, &at);
     return at.P[4];
 }
 
@@ -167,7 +170,7 @@ static double volume_stress(Free *f, double y, double *slope)
     Point at;
     *slope = NAN;
     diagonal(f->F, f->x, exp(y), 1 / (f->x * exp(y)));
-    evaluate(f->specimen, f->F, &at);
+    evaluate(f->specimen, f->F, false, &at);
     return at.P[4] * f->F[4] - at.P[8] * f->F[8];
 }
 
@@ -197,22 +200,61 @@ static bool find_free(Free *f)
     }
 }
 
+// What the machine reads, from the stress P (entries of `stride`) at F.
+static double reading(const tdSpecimen *specimen, tdTest test, const double *F, const double *P, int stride)
+{
+    if (test == TD_TEST_SHEAR)
+        return P[stride]; // F^-T has no 12 component: the pressure does not enter
+    return P[0] - (specimen->incompressible ? P[8 * stride] * F[8] / F[0] : 0);
+}
+
+static bool is_valid(tdTest test, double x)
+{
+    return isfinite(x) && (test == TD_TEST_SHEAR || x > 0);
+}
+
 bool td_response(const tdSpecimen *specimen, tdTest test, double x, double *stress, double F[9])
 {
     Free f = {.specimen = specimen, .test = test, .x = x};
     *stress = NAN;
-    if (!isfinite(x) || (test != TD_TEST_SHEAR && !(x > 0)) || !find_free(&f))
+    if (!is_valid(test, x) || !find_free(&f))
         return false;
     Point at;
-    evaluate(specimen, f.F, &at);
-    *stress = at.P[0];
-    if (test == TD_TEST_SHEAR)
-        *stress = at.P[1]; // F^-T has no 12 component: the pressure does not enter
-    else if (specimen->incompressible)
-        *stress = at.P[0] - at.P[8] * f.F[8] / f.F[0];
+    evaluate(specimen, f.F, false, &at);
+    *stress = reading(specimen, test, f.F, at.P, 1);
     if (F != NULL)
         memcpy(F, f.F, sizeof f.F);
     return isfinite(*stress);
+}
+
+bool td_responses(const tdSpecimen *specimen, int n, const tdTest *test, const double *x, double *stress)
+{
+    // Where F is known beforehand, four points share a call of the kernel.
+    bool together = specimen->incompressible && specimen->law->rotation != TD_ROTATION_FIBRE, good = true;
+    for (int i = 0; !together && i < n; i++)
+        good = td_response(specimen, test[i], x[i], &stress[i], NULL) && good;
+    for (int i = 0; together && i < n; i += 4)
+    {
+        Free f[4];
+        double F[36], P[36];
+        for (int l = 0; l < 4; l++)
+        {
+            int k = i + l < n ? i + l : n - 1;
+            bool valid = is_valid(test[k], x[k]);
+            good = good && valid;
+            f[l] = (Free){.specimen = specimen, .test = test[k], .x = valid ? x[k] : 1};
+            find_free(&f[l]);
+            for (int c = 0; c < 9; c++)
+                F[4 * c + l] = f[l].F[c];
+        }
+        run(specimen, F, P, NULL);
+        for (int l = 0; l < 4 && i + l < n; l++)
+        {
+            stress[i + l] = reading(specimen, test[i + l], f[l].F, P + l, 4);
+            good = good && isfinite(stress[i + l]);
+        }
+    }
+    return good;
 }
 
 // ---------------------------------------------------------------- stability

@@ -35,6 +35,9 @@ const char *td_test_name(tdTest test);
 /// gradient. False when there is no state without stress on the free sides, as for laws that collapse.
 bool td_response(const tdSpecimen *specimen, tdTest test, double x, double *stress, double F[9]);
 
+/// The same at n points, faster. False when one of them has no answer.
+bool td_responses(const tdSpecimen *specimen, int n, const tdTest *test, const double *x, double *stress);
+
 /// Moduli at rest, from the tangent: shear and bulk modulus [Pa]. Isotropic laws; of others those along the fibre.
 void td_response_moduli(const tdSpecimen *specimen, double *shear, double *bulk);
 
