@@ -15,6 +15,7 @@
 #include "base/timer.h"
 #include "state.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -392,6 +393,7 @@ static tdStatus start_acceleration(const tdModel *model, tdState *state)
 
 tdStatus td_step(const tdModel *model, tdState *state)
 {
+    assert(state->model == model);
     double clock = td_seconds();
     state->report = (tdReport){0};
     latch(model, state);

@@ -2,6 +2,8 @@
 // tendril check: validates a scene and says what was understood of it.
 #include "cli.h"
 
+#include "body/soft.h"
+#include "mesh/topology.h"
 #include "model.h"
 
 #include <math.h>
@@ -84,22 +86,17 @@ static void show_line(const tdError *error)
 
 static int report_error(const tdError *error)
 {
-    int code = cli_fail(error);
-    show_line(error);
     if (cli_json())
     {
         tdJson json = {0};
         td_json_open(&json, NULL, '{');
         td_json_bool(&json, "ok", false);
-        td_json_open(&json, "error", '{');
-        td_json_string(&json, "file", error->file);
-        td_json_integer(&json, "line", error->line);
-        td_json_string(&json, "field", error->field);
-        td_json_string(&json, "message", error->message);
-        td_json_close(&json, '}');
+        cli_json_error(&json, error);
         td_json_close(&json, '}');
         cli_print_json(&json);
     }
+    int code = cli_fail(error);
+    show_line(error);
     return code;
 }
 
@@ -145,8 +142,34 @@ static void select_text(const tdSelect *select, char *out, size_t size)
         snprintf(out, size, "%s", select_names[select->kind]);
 }
 
-static void print_body(const tdSceneBody *body)
+// Extents of a placed body [m] and its volume [m^3].
+static double measure(const tdModel *model, int body, double size[3])
 {
+    const tdSoft *soft = model->bodies[body].data;
+    double volume = 0;
+    for (int c = 0; c < 3; c++)
+    {
+        double low = INFINITY, high = -INFINITY;
+        for (int64_t i = 0; i < soft->n_nodes; i++)
+        {
+            low = fmin(low, soft->rest[3 * i + c]);
+            high = fmax(high, soft->rest[3 * i + c]);
+        }
+        size[c] = high - low;
+    }
+    for (int64_t e = 0; e < soft->mesh.cells[TD_CELL_TET].count; e++)
+        volume += td_cell_volume(&soft->mesh, TD_CELL_TET, e);
+    return volume;
+}
+
+static double mass_of(const tdSceneMaterial *material, double volume)
+{
+    return material->density > 0 ? material->density * volume : material->total_mass;
+}
+
+static void print_body(const tdModel *model, int index)
+{
+    const tdSceneBody *body = &model->scene.bodies[index];
     char young[32], where[128];
     if (body->mesh != NULL)
         printf("body %s: mesh %s, scale %g\n", body->name, body->mesh, body->scale);
@@ -156,6 +179,9 @@ static void print_body(const tdSceneBody *body)
                body->scale * (body->box.max[2] - body->box.min[2]), body->box.cells[0], body->box.cells[1],
                body->box.cells[2]);
     const tdSceneMaterial *m = &body->material;
+    double size[3], volume = measure(model, index, size);
+    printf("  placed: %g x %g x %g m, %.4g kg; %d nodes, %d elements\n", size[0], size[1], size[2], mass_of(m, volume),
+           td_model_body_nodes(model, index), td_model_body_elements(model, index));
     pressure_text(m->young, young, sizeof young);
     printf("  material: %s, Young's modulus %s (%.9g Pa), Poisson's ratio %g\n", law_names[m->law], young, m->young,
            m->poisson);
@@ -214,11 +240,12 @@ static void print_loads(const tdScene *scene)
     }
 }
 
-static void print_summary(const tdScene *scene)
+static void print_summary(const tdModel *model)
 {
+    const tdScene *scene = &model->scene;
     const tdSceneSettings *s = &scene->settings;
     for (int i = 0; i < scene->n_bodies; i++)
-        print_body(&scene->bodies[i]);
+        print_body(model, i);
     print_loads(scene);
     printf("gravity: [%g, %g, %g] m/s^2\n", s->gravity[0], s->gravity[1], s->gravity[2]);
     printf("%s: %d step%s of %g s, %g s in all%s\n", method_text(s), s->steps, s->steps == 1 ? "" : "s", s->time_step,
@@ -226,13 +253,20 @@ static void print_summary(const tdScene *scene)
     printf("%s is right\n", scene->file);
 }
 
-static void json_body(tdJson *json, const tdSceneBody *body)
+static void json_body(tdJson *json, const tdModel *model, int index)
 {
+    const tdSceneBody *body = &model->scene.bodies[index];
+    double size[3], volume = measure(model, index, size);
     td_json_open(json, NULL, '{');
     td_json_string(json, "name", body->name);
     if (body->mesh != NULL)
         td_json_string(json, "mesh", body->mesh);
     td_json_number(json, "scale", body->scale);
+    td_json_integer(json, "nodes", td_model_body_nodes(model, index));
+    td_json_integer(json, "elements", td_model_body_elements(model, index));
+    td_json_numbers(json, "size", 3, size);
+    td_json_number(json, "volume", volume);
+    td_json_number(json, "body_mass", mass_of(&body->material, volume));
     td_json_string(json, "law", law_names[body->material.law]);
     td_json_number(json, "young", body->material.young);
     td_json_number(json, "poisson", body->material.poisson);
@@ -244,8 +278,9 @@ static void json_body(tdJson *json, const tdSceneBody *body)
     td_json_close(json, '}');
 }
 
-static void print_summary_json(const tdScene *scene)
+static void print_summary_json(const tdModel *model)
 {
+    const tdScene *scene = &model->scene;
     const tdSceneSettings *s = &scene->settings;
     tdJson json = {0};
     td_json_open(&json, NULL, '{');
@@ -257,7 +292,7 @@ static void print_summary_json(const tdScene *scene)
     td_json_integer(&json, "steps", s->steps);
     td_json_open(&json, "bodies", '[');
     for (int i = 0; i < scene->n_bodies; i++)
-        json_body(&json, &scene->bodies[i]);
+        json_body(&json, model, i);
     td_json_close(&json, ']');
     td_json_open(&json, "loads", '[');
     for (int i = 0; i < scene->n_loads; i++)
@@ -313,9 +348,9 @@ int cmd_check(int argc, char **argv)
     if (td_model_load(path, &settings, &model, &error) != TD_OK)
         return report_error(&error);
     if (cli_json())
-        print_summary_json(&model->scene);
+        print_summary_json(model);
     else if (!cli_quiet())
-        print_summary(&model->scene);
+        print_summary(model);
     td_model_free(model);
     return 0;
 }
