@@ -48,30 +48,43 @@ static tdStatus compile_inputs(tdModel *model, tdError *error)
     return TD_OK;
 }
 
+// The last keyframe at or before a time, -1 if there is none: bisection, since a motion from a CSV file may
+// have a hundred thousand.
+static int keyframe_before(const tdSceneMotion *motion, double time)
+{
+    int low = -1, high = motion->n_times;
+    while (high - low > 1)
+    {
+        int middle = low + (high - low) / 2;
+        if (motion->times[middle] <= time)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
 double td_input_value(const tdModel *model, int input, double time)
 {
     const tdSceneMotion *motion = &model->scene.motion;
-    int column = model->inputs[input].column, before = -1, after = -1;
+    int column = model->inputs[input].column;
     if (column < 0)
         return 1;
-    for (int k = 0; k < motion->n_times; k++)
-    {
-        if (isnan(motion->values[k * motion->n_names + column]))
-            continue;
-        if (motion->times[k] <= time)
-            before = k;
-        else if (after < 0)
-            after = k;
-    }
-    if (before < 0 && after < 0)
+    // Keyframes may leave a name out: look for the nearest that have it.
+    const double *values = motion->values + column;
+    int n = motion->n_names, before = keyframe_before(motion, time), after = before + 1;
+    while (before >= 0 && isnan(values[before * n]))
+        before--;
+    while (after < motion->n_times && isnan(values[after * n]))
+        after++;
+    if (before < 0 && after >= motion->n_times)
         return 1;
-    if (before < 0 || after < 0)
-        return motion->values[(before < 0 ? after : before) * motion->n_names + column];
+    if (before < 0 || after >= motion->n_times)
+        return values[(before < 0 ? after : before) * n];
     double s = (time - motion->times[before]) / (motion->times[after] - motion->times[before]);
     if (motion->smooth)
         s = s * s * (3 - 2 * s);
-    double a = motion->values[before * motion->n_names + column], b = motion->values[after * motion->n_names + column];
-    return a + s * (b - a);
+    return values[before * n] + s * (values[after * n] - values[before * n]);
 }
 
 // ---------------------------------------------------------------- probes
