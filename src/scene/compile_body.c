@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One soft body: mesh, supports, loads, tables.
 #include "base/log.h"
+#include "mesh/doctor.h"
 #include "mesh/generate.h"
 #include "mesh/topology.h"
 #include "scene/compile.h"
@@ -47,6 +48,51 @@ static tdStatus check_cells(const bodyWork *w, tdError *error)
     return fail(w, line, error, "mesh", "the mesh has no tetrahedra");
 }
 
+static tdStatus check_size(const bodyWork *w, tdError *error)
+{
+    const tdMesh *mesh = &w->soft->mesh;
+    double low[3] = {INFINITY, INFINITY, INFINITY}, high[3] = {-INFINITY, -INFINITY, -INFINITY};
+    for (int64_t i = 0; i < 3 * mesh->n_nodes; i++)
+    {
+        low[i % 3] = fmin(low[i % 3], mesh->x[i]);
+        high[i % 3] = fmax(high[i % 3], mesh->x[i]);
+    }
+    double size = hypot(hypot(high[0] - low[0], high[1] - low[1]), high[2] - low[2]);
+    double cube = size * size * size;
+    if (!isfinite(cube) || cube < 1e-200)
+        return td_fail_at(error, TD_ERROR_INPUT, w->model->scene.file, w->given->mesh_line, "mesh",
+                          "body '%s' is %g m across, so its volume cannot be computed; check the scene's units and the "
+                          "body's transform",
+                          w->given->name, size);
+    // Numbers in mm that are read as m give the most common wrong simulation.
+    if (size > 50 || size < 1e-6)
+        td_log(w->settings, TD_LOG_WARNING,
+               "body '%s' is %g m across; the numbers of a mesh are in the scene's length unit, which 'units: {length: "
+               "mm}' sets",
+               w->given->name, size);
+    return TD_OK;
+}
+
+// What a simulation would bear in silence and answer wrongly: repeated or degenerate cells, nodes that
+// should be one.
+static tdStatus tell_faults(const bodyWork *w, tdError *error)
+{
+    tdMeshReport *report = td_take(1, sizeof *report);
+    if (report == NULL)
+        return td_fail_memory(error, "the mesh");
+    tdStatus status = td_mesh_examine(&w->soft->mesh, report, error);
+    for (int i = 0; status == TD_OK && i < report->n_problems; i++)
+        if (report->problem[i].blocks)
+            td_log(w->settings, TD_LOG_WARNING, "body '%s': %s; %s", w->given->name, report->problem[i].what,
+                   report->problem[i].advice);
+    if (status == TD_OK && report->components > 1)
+        td_log(w->settings, TD_LOG_WARNING,
+               "body '%s': its mesh falls into %lld parts that share no node, so they move on their own",
+               w->given->name, (long long)report->components);
+    free(report);
+    return status;
+}
+
 static tdStatus load_mesh(bodyWork *w, tdError *error)
 {
     const tdSceneBody *given = w->given;
@@ -86,6 +132,9 @@ static tdStatus load_mesh(bodyWork *w, tdError *error)
     if (turned > 0)
         td_log(w->settings, TD_LOG_WARNING, "body '%s': %lld cells were numbered inside out and have been turned",
                given->name, (long long)turned);
+    TD_TRY(check_size(w, error));
+    if (given->mesh != NULL)
+        TD_TRY(tell_faults(w, error));
     w->soft->n_nodes = (int32_t)mesh->n_nodes;
     w->soft->rest = mesh->x;
     return TD_OK;
@@ -249,6 +298,24 @@ static double face_area(const double *x, const int32_t *n)
     return 0.5 * sqrt(a * a + b * b + c * c);
 }
 
+// A load that no free coordinate feels is legal, but hardly meant.
+static void warn_if_held(const bodyWork *w, int number, const tdSoftLoad *load)
+{
+    const double *vector = w->model->scene.loads[number].vector;
+    bool pressure = load->kind == TD_LOAD_SURFACE_PRESSURE, any = pressure;
+    for (int64_t k = 0; k < (pressure ? 3 : 1) * (int64_t)load->n; k++)
+        for (int c = 0; c < 3; c++)
+        {
+            any = any || vector[c] != 0;
+            if ((pressure || vector[c] != 0) && !w->soft->held[3 * (int64_t)load->nodes[k] + c])
+                return;
+        }
+    if (any)
+        td_log(w->settings, TD_LOG_WARNING,
+               "%s:%d: loads[%d] acts on held nodes only: it changes the reaction but moves nothing",
+               w->model->scene.file, w->model->scene.loads[number].line, number);
+}
+
 // Nodal forces of the nodes with a share > 0: share * vector.
 static tdStatus add_dead_load(bodyWork *w, const tdSceneLoad *given, const double *share, tdSoftLoad *out,
                               tdError *error)
@@ -336,7 +403,11 @@ static tdStatus add_loads(bodyWork *w, tdError *error)
     tdStatus status = soft->loads == NULL || share == NULL || face == NULL ? td_fail_memory(error, "the loads") : TD_OK;
     for (int k = 0; k < scene->n_loads && status == TD_OK; k++)
         if (scene->loads[k].body == w->index)
+        {
             status = add_load(w, k, share, face, &soft->loads[soft->n_loads++], error);
+            if (status == TD_OK)
+                warn_if_held(w, k, &soft->loads[soft->n_loads - 1]);
+        }
     free(share);
     free(face);
     return status;
@@ -369,6 +440,46 @@ static void warn_about_material(const bodyWork *w)
                w->given->name, w->given->material.poisson);
 }
 
+static void warn_about_statics(const bodyWork *w)
+{
+    const tdSceneBody *given = w->given;
+    if (w->model->scene.settings.method != TD_METHOD_STATIC)
+        return;
+    if (given->damping_mass > 0 || given->damping_stiffness > 0)
+        td_log(w->settings, TD_LOG_WARNING, "body '%s': damping has no effect in a static scene", given->name);
+    if (given->consistent_mass)
+        td_log(w->settings, TD_LOG_WARNING, "body '%s': the form of the mass has no effect in a static scene",
+               given->name);
+}
+
+// A wave may not cross an element's least height in less than a step: h < height / c, c^2 = (lambda + 2 mu) / rho.
+static void warn_about_step(const bodyWork *w)
+{
+    const tdSceneSettings *settings = &w->model->scene.settings;
+    const tdMesh *mesh = &w->soft->mesh;
+    const tdSceneMaterial *m = &w->given->material;
+    const tdCells *tets = &mesh->cells[TD_CELL_TET];
+    if (settings->method != TD_METHOD_THETA || settings->theta >= 0.5)
+        return;
+    double least = INFINITY, volume = 0;
+    for (int64_t e = 0; e < tets->count; e++)
+    {
+        const int32_t *n = tets->nodes + 4 * e;
+        double v = td_cell_volume(mesh, TD_CELL_TET, e), area = 0;
+        for (int k = 0; k < 4; k++)
+            area = fmax(area, face_area(mesh->x, (int32_t[3]){n[k], n[(k + 1) % 4], n[(k + 2) % 4]}));
+        volume += v;
+        least = fmin(least, 3 * v / area);
+    }
+    double modulus = m->young * (1 - m->poisson) / ((1 + m->poisson) * (1 - 2 * m->poisson));
+    double density = m->density > 0 ? m->density : m->total_mass / volume, limit = least / sqrt(modulus / density);
+    if (settings->time_step > limit)
+        td_log(w->settings, TD_LOG_WARNING,
+               "body '%s': time_step is %.3g s, but a method with theta below 1/2 (symplectic) is stable up to about "
+               "%.2g s here; use a smaller time_step or an implicit method",
+               w->given->name, settings->time_step, limit);
+}
+
 static tdStatus compile(bodyWork *w, tdError *error)
 {
     tdSoft *soft = w->soft;
@@ -388,6 +499,8 @@ static tdStatus compile(bodyWork *w, tdError *error)
     TD_TRY(td_soft_build(&w->model->arena, soft, w->given, w->model->scene.file, error));
     find_pressure_blocks(soft);
     warn_about_material(w);
+    warn_about_statics(w);
+    warn_about_step(w);
     return TD_OK;
 }
 
