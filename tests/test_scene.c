@@ -518,7 +518,8 @@ static void test_bad_parts(void **state)
         {BLOCK("box: [[0,0,0],[1,0,1]], cells: [1,1,1]"), 6, "no extent along y"},
         {BLOCK("box: [[0,0,2],[1,1,1]], cells: [1,1,1]"), 6, "the first corner's z (2 m) is larger"},
         {BLOCK("box: [[0,0,0]], cells: [1,1,1]"), 6, "expected two corners"},
-        {BLOCK("box: [[0,0,0],[1,1,1]], cells: [1,1,1], elements: hexahedra"), 6, "only tetrahedra can be simulated"},
+        {BLOCK("box: [[0,0,0],[1,1,1]], cells: [1,1,1], elements: triangles"), 6,
+         "expected one of: tetrahedra, hexahedra"},
         {GOOD "    fixed: [{box: [[0,0,0],[1,-1,1]]}]\n", 8, "first corner's y"},
         {GOOD "    fixed: [{axes: xx, all: true}]\n", 8, "letters of x, y and z"},
         {GOOD "    fixed: [{axes: w, all: true}]\n", 8, "letters of x, y and z"},
@@ -713,14 +714,25 @@ static void test_examples_of_the_sections_are_right(void **state)
     {
         const tdSchema *schema, *of_value;
     } cases[] = {
-        {&td_schema_units, &td_schema_units},         {&td_schema_mesh_box, &td_schema_mesh_box},
-        {&td_schema_transform, &td_schema_transform}, {&td_schema_material, &td_schema_material},
-        {&td_schema_damping, &td_schema_damping},     {&td_schema_select, &td_schema_fixed},
-        {&td_schema_sphere, &td_schema_sphere},       {&td_schema_plane, &td_schema_plane},
-        {&td_schema_fixed, &td_schema_fixed},         {&td_schema_prescribed, &td_schema_prescribed},
-        {&td_schema_load, &td_schema_load},           {&td_schema_probe, &td_schema_probe},
-        {&td_schema_motion, &td_schema_motion},       {&td_schema_integrator, &td_schema_integrator},
-        {&td_schema_solver, &td_schema_solver},       {&td_schema_output, &td_schema_output},
+        {&td_schema_units, &td_schema_units},
+        {&td_schema_mesh_box, &td_schema_mesh_box},
+        {&td_schema_transform, &td_schema_transform},
+        {&td_schema_material, &td_schema_material},
+        {&td_schema_part, &td_schema_part},
+        {&td_schema_term, &td_schema_term},
+        {&td_schema_viscoelastic, &td_schema_viscoelastic},
+        {&td_schema_damping, &td_schema_damping},
+        {&td_schema_select, &td_schema_fixed},
+        {&td_schema_sphere, &td_schema_sphere},
+        {&td_schema_plane, &td_schema_plane},
+        {&td_schema_fixed, &td_schema_fixed},
+        {&td_schema_prescribed, &td_schema_prescribed},
+        {&td_schema_load, &td_schema_load},
+        {&td_schema_probe, &td_schema_probe},
+        {&td_schema_motion, &td_schema_motion},
+        {&td_schema_integrator, &td_schema_integrator},
+        {&td_schema_solver, &td_schema_solver},
+        {&td_schema_output, &td_schema_output},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
     {
@@ -773,6 +785,8 @@ static void test_check_command(void **state)
     assert_int_equal(run("--json " TD_BUILD_DIR "/test_scene_check.yaml", out, sizeof out), 0);
     assert_int_equal(strncmp(out, "{", 1), 0);
     assert_non_null(strstr(out, "\"ok\": true"));
+    assert_non_null(strstr(out, "\"law\": \"stvk\""));
+    assert_non_null(strstr(out, "\"bulk\": null"));
     // What only the mesh can tell is checked too.
     char absent[sizeof checked];
     memcpy(absent, checked, sizeof checked);
