@@ -137,7 +137,7 @@ static void test_meshes(void **unused)
            "4 nodes are exactly at the place of an earlier one");
     expect(MESH(8, NODES "5 0 0 5\n6 1 0 5\n7 0 1 5\n8 0 0 6\n", 2, FIRST "2 4 2 1 1 5 6 7 8\n"), "", "",
            "falls into 2 parts");
-    expect(MESH(5, NODES "5 9 9 9\n", 1, FIRST), "", "", "belong to no tetrahedron");
+    expect(MESH(5, NODES "5 9 9 9\n", 1, FIRST), "", "", "belong to no element");
 }
 
 // The text of the scene is the same, the number of nodes too; only the file behind it has changed.

@@ -31,9 +31,10 @@ static inline void ccx_free(ccxResult *r)
 // *ELASTIC, or *HYPERELASTIC in the form psi = C10 (J^(-2/3) I1 - 3) + 1/D1 (J - 1)^2.
 static inline void ccx_material(FILE *f, const tdSoft *soft)
 {
-    const double *p = soft->parameters;
+    const tdMaterial *material = &soft->blocks[0].material;
+    const double *p = material->parameters;
     fprintf(f, "*MATERIAL, NAME=M\n");
-    if (soft->law == td_law(TD_LAW_NEO_HOOKEAN)) // kappa, form, mu
+    if (material->law == td_law(TD_LAW_NEO_HOOKEAN)) // kappa, form, mu
         fprintf(f, "*HYPERELASTIC, NEO HOOKE\n%.12g, %.12g\n", CCX_FORCE * p[TD_PARAMETER_OWN] / 2,
                 2 / p[TD_PARAMETER_KAPPA] / CCX_FORCE);
     else // mu, lambda

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One soft body: mesh, supports, loads, tables.
+// One soft body: mesh, supports, tables. Its materials are in compile_material.c, its loads in compile_load.c.
 #include "base/log.h"
 #include "mesh/doctor.h"
 #include "mesh/generate.h"
@@ -11,19 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// What the compilation of one body hands around.
-typedef struct bodyWork
-{
-    tdModel *model;
-    const tdSceneBody *given;
-    const tdSettings *settings;
-    tdSoft *soft;
-    bool *chosen;      // scratch by node
-    tdSurface surface; // boundary
-    int index;
-} bodyWork;
-
-static tdStatus fail(const bodyWork *w, int line, tdError *error, const char *field, const char *message)
+static tdStatus fail(const tdBodyWork *w, int line, tdError *error, const char *field, const char *message)
 {
     return td_fail_at(error, TD_ERROR_INPUT, w->model->scene.file, line, field, "body '%s': %s", w->given->name,
                       message);
@@ -31,24 +19,7 @@ static tdStatus fail(const bodyWork *w, int line, tdError *error, const char *fi
 
 // ---------------------------------------------------------------- mesh
 
-static tdStatus check_cells(const bodyWork *w, tdError *error)
-{
-    const tdMesh *mesh = &w->soft->mesh;
-    int line = w->given->mesh_line;
-    if (mesh->cells[TD_CELL_HEX].count > 0 || mesh->cells[TD_CELL_TET10].count > 0)
-        return fail(
-            w, line, error, "mesh",
-            "the mesh has hexahedra or quadratic tetrahedra; this version simulates linear tetrahedra: make the "
-            "mesh anew with 'tendril mesh'");
-    if (mesh->cells[TD_CELL_TET].count > 0)
-        return TD_OK;
-    if (mesh->cells[TD_CELL_TRI].count + mesh->cells[TD_CELL_QUAD].count > 0)
-        return fail(w, line, error, "mesh",
-                    "the mesh is a surface; fill it with tetrahedra first: tendril mesh IN -o OUT.msh --size H");
-    return fail(w, line, error, "mesh", "the mesh has no tetrahedra");
-}
-
-static tdStatus check_size(const bodyWork *w, tdError *error)
+static tdStatus check_size(const tdBodyWork *w, tdError *error)
 {
     const tdMesh *mesh = &w->soft->mesh;
     double low[3] = {INFINITY, INFINITY, INFINITY}, high[3] = {-INFINITY, -INFINITY, -INFINITY};
@@ -75,7 +46,7 @@ static tdStatus check_size(const bodyWork *w, tdError *error)
 
 // What a simulation would bear in silence and answer wrongly: repeated or degenerate cells, nodes that
 // should be one.
-static tdStatus tell_faults(const bodyWork *w, tdError *error)
+static tdStatus tell_faults(const tdBodyWork *w, tdError *error)
 {
     tdMeshReport *report = td_take(1, sizeof *report);
     if (report == NULL)
@@ -93,7 +64,7 @@ static tdStatus tell_faults(const bodyWork *w, tdError *error)
     return status;
 }
 
-static tdStatus load_mesh(bodyWork *w, tdError *error)
+static tdStatus load_mesh(tdBodyWork *w, tdError *error)
 {
     const tdSceneBody *given = w->given;
     tdMesh *mesh = &w->soft->mesh;
@@ -118,9 +89,10 @@ static tdStatus load_mesh(bodyWork *w, tdError *error)
             note = end == NULL ? NULL : end + 1;
         }
     }
+    else if (given->box.cells[2] == 0)
+        TD_TRY(td_mesh_rectangle(given->box.min, given->box.max, given->box.cells, mesh, error));
     else
         TD_TRY(td_mesh_box(given->box.min, given->box.max, given->box.cells, given->box.hexahedra, mesh, error));
-    TD_TRY(check_cells(w, error));
     const double *R = given->rotation;
     for (int64_t i = 0; i < mesh->n_nodes; i++)
     {
@@ -143,13 +115,17 @@ static tdStatus load_mesh(bodyWork *w, tdError *error)
 // ---------------------------------------------------------------- supports
 
 // Nodes of no element would make the matrix singular: they stay where they are.
-static void hold_loose_nodes(bodyWork *w)
+static void hold_loose_nodes(tdBodyWork *w)
 {
     tdSoft *soft = w->soft;
-    const tdCells *tets = &soft->mesh.cells[TD_CELL_TET];
     memset(w->chosen, 0, (size_t)soft->n_nodes * sizeof *w->chosen);
-    for (int64_t k = 0; k < 4 * tets->count; k++)
-        w->chosen[tets->nodes[k]] = true;
+    for (int k = 0; k < w->n_lists; k++)
+    {
+        const tdElementShape *shape = &td_element_shape[w->lists[k].kind];
+        for (int64_t e = 0; e < w->lists[k].count; e++)
+            for (int a = 0; a < shape->nodes; a++)
+                w->chosen[soft->mesh.cells[shape->cell].nodes[shape->nodes * (int64_t)w->lists[k].cells[e] + a]] = true;
+    }
     int64_t loose = 0;
     for (int32_t i = 0; i < soft->n_nodes; i++)
         if (!w->chosen[i])
@@ -159,12 +135,11 @@ static void hold_loose_nodes(bodyWork *w)
                 soft->held[3 * i + c] = true;
         }
     if (loose > 0)
-        td_log(w->settings, TD_LOG_WARNING,
-               "body '%s': %lld nodes belong to no tetrahedron and are left where they are", w->given->name,
-               (long long)loose);
+        td_log(w->settings, TD_LOG_WARNING, "body '%s': %lld nodes belong to no element and are left where they are",
+               w->given->name, (long long)loose);
 }
 
-static tdStatus add_driven(bodyWork *w, int k, int32_t *driver, tdError *error)
+static tdStatus add_driven(tdBodyWork *w, int k, int32_t *driver, tdError *error)
 {
     const tdScenePrescribed *p = &w->given->prescribed[k];
     tdSoft *soft = w->soft;
@@ -189,7 +164,7 @@ static tdStatus add_driven(bodyWork *w, int k, int32_t *driver, tdError *error)
     return TD_OK;
 }
 
-static tdStatus add_supports(bodyWork *w, tdError *error)
+static tdStatus add_supports(tdBodyWork *w, tdError *error)
 {
     tdSoft *soft = w->soft;
     tdArena *arena = &w->model->arena;
@@ -223,6 +198,8 @@ static tdStatus add_supports(bodyWork *w, tdError *error)
     free(driver);
     TD_TRY(status);
     hold_loose_nodes(w);
+    for (int64_t i = 2; i < coords && w->given->plane != TD_PLANE_NONE; i += 3)
+        soft->held[i] = true;
     for (int64_t i = 0; i < coords; i++)
         if (soft->held[i])
             soft->held_list[soft->n_held++] = (int32_t)i;
@@ -232,215 +209,37 @@ static tdStatus add_supports(bodyWork *w, tdError *error)
     return TD_OK;
 }
 
-// ---------------------------------------------------------------- loads
-
-static int compare_triples(const void *a, const void *b)
-{
-    return memcmp(a, b, 3 * sizeof(int32_t));
-}
-
-static void sorted_triple(const int32_t *n, int32_t *out)
-{
-    memcpy(out, n, 3 * sizeof *out);
-    for (int i = 1; i < 3; i++)
-        for (int j = i; j > 0 && out[j - 1] > out[j]; j--)
-        {
-            int32_t t = out[j];
-            out[j] = out[j - 1];
-            out[j - 1] = t;
-        }
-}
-
-// Boundary faces of a selector. A group of triangles means just these triangles; every other selector
-// means the faces all of whose nodes it chooses.
-static tdStatus select_faces(bodyWork *w, const tdSelect *select, const char *field, bool *face, int64_t *count,
-                             tdError *error)
-{
-    const tdMesh *mesh = &w->soft->mesh;
-    TD_TRY(td_select_nodes(w->model, mesh, select, field, w->chosen, error));
-    const tdGroup *group =
-        select->kind == TD_SELECT_GROUP ? &mesh->groups[td_mesh_find_group(mesh, select->group)] : NULL;
-    int64_t listed = group != NULL ? group->count[TD_CELL_TRI] : 0;
-    int32_t *triples = td_take((size_t)(3 * listed), sizeof *triples);
-    if (triples == NULL)
-        return td_fail_memory(error, "the loads");
-    for (int64_t k = 0; k < listed; k++)
-        sorted_triple(mesh->cells[TD_CELL_TRI].nodes + 3 * (int64_t)group->cells[TD_CELL_TRI][k], triples + 3 * k);
-    qsort(triples, (size_t)listed, 3 * sizeof *triples, compare_triples);
-    *count = 0;
-    for (int64_t f = 0; f < w->surface.n_tris; f++)
-    {
-        const int32_t *n = w->surface.tris + 3 * f;
-        int32_t triple[3];
-        sorted_triple(n, triple);
-        face[f] = w->chosen[n[0]] && w->chosen[n[1]] && w->chosen[n[2]];
-        if (listed > 0)
-            face[f] = bsearch(triple, triples, (size_t)listed, sizeof triple, compare_triples) != NULL;
-        *count += face[f];
-    }
-    free(triples);
-    if (*count == 0)
-        return td_fail_at(error, TD_ERROR_INPUT, w->model->scene.file, select->line, field,
-                          "chooses no face of the surface of body '%s': a face is taken when all its nodes are chosen",
-                          w->given->name);
-    return TD_OK;
-}
-
-static double face_area(const double *x, const int32_t *n)
-{
-    double u[3], v[3];
-    for (int c = 0; c < 3; c++)
-    {
-        u[c] = x[3 * (int64_t)n[1] + c] - x[3 * (int64_t)n[0] + c];
-        v[c] = x[3 * (int64_t)n[2] + c] - x[3 * (int64_t)n[0] + c];
-    }
-    double a = u[1] * v[2] - u[2] * v[1], b = u[2] * v[0] - u[0] * v[2], c = u[0] * v[1] - u[1] * v[0];
-    return 0.5 * sqrt(a * a + b * b + c * c);
-}
-
-// A load that no free coordinate feels is legal, but hardly meant.
-static void warn_if_held(const bodyWork *w, int number, const tdSoftLoad *load)
-{
-    const double *vector = w->model->scene.loads[number].vector;
-    bool pressure = load->kind == TD_LOAD_SURFACE_PRESSURE, any = pressure;
-    for (int64_t k = 0; k < (pressure ? 3 : 1) * (int64_t)load->n; k++)
-        for (int c = 0; c < 3; c++)
-        {
-            any = any || vector[c] != 0;
-            if ((pressure || vector[c] != 0) && !w->soft->held[3 * (int64_t)load->nodes[k] + c])
-                return;
-        }
-    if (any)
-        td_log(w->settings, TD_LOG_WARNING,
-               "%s:%d: loads[%d] acts on held nodes only: it changes the reaction but moves nothing",
-               w->model->scene.file, w->model->scene.loads[number].line, number);
-}
-
-// Nodal forces of the nodes with a share > 0: share * vector.
-static tdStatus add_dead_load(bodyWork *w, const tdSceneLoad *given, const double *share, tdSoftLoad *out,
-                              tdError *error)
-{
-    int32_t n = 0;
-    for (int32_t i = 0; i < w->soft->n_nodes; i++)
-        n += share[i] > 0;
-    out->nodes = TD_TAKE(&w->model->arena, int32_t, n);
-    out->force = TD_TAKE(&w->model->arena, double, 3 * (int64_t)n);
-    if (out->nodes == NULL || out->force == NULL)
-        return td_fail_memory(error, "the loads");
-    for (int32_t i = 0; i < w->soft->n_nodes; i++)
-        if (share[i] > 0)
-        {
-            out->nodes[out->n] = i;
-            for (int c = 0; c < 3; c++)
-                out->force[3 * (int64_t)out->n + c] = share[i] * given->vector[c];
-            out->n++;
-        }
-    return TD_OK;
-}
-
-// The blocks of the matrix that a pressure's stiffness is added to are found after the pattern is made.
-static tdStatus add_pressure(bodyWork *w, const tdSceneLoad *given, const bool *face, int64_t faces, tdSoftLoad *out,
-                             tdError *error)
-{
-    out->pressure = given->pressure;
-    out->nodes = TD_TAKE(&w->model->arena, int32_t, 3 * faces);
-    out->block = TD_TAKE(&w->model->arena, int32_t, 9 * faces);
-    if (out->nodes == NULL || out->block == NULL)
-        return td_fail_memory(error, "the loads");
-    for (int64_t f = 0; f < w->surface.n_tris; f++)
-        if (face[f])
-            memcpy(out->nodes + 3 * (int64_t)out->n++, w->surface.tris + 3 * f, 3 * sizeof(int32_t));
-    return TD_OK;
-}
-
-static tdStatus add_load(bodyWork *w, int number, double *share, bool *face, tdSoftLoad *out, tdError *error)
-{
-    const tdSceneLoad *given = &w->model->scene.loads[number];
-    const tdSoft *soft = w->soft;
-    char field[64];
-    snprintf(field, sizeof field, "loads[%d]", number);
-    out->kind = given->kind;
-    out->input = td_compile_input(w->model, given->name);
-    memset(share, 0, (size_t)soft->n_nodes * sizeof *share);
-    if (given->kind == TD_LOAD_POINT_TOTAL || given->kind == TD_LOAD_POINT_EACH)
-    {
-        TD_TRY(td_select_nodes(w->model, &soft->mesh, &given->select, field, w->chosen, error));
-        int64_t n = 0;
-        for (int32_t i = 0; i < soft->n_nodes; i++)
-            n += w->chosen[i];
-        for (int32_t i = 0; i < soft->n_nodes; i++)
-            if (w->chosen[i])
-                share[i] = given->kind == TD_LOAD_POINT_EACH ? 1 : 1.0 / (double)n;
-        return add_dead_load(w, given, share, out, error);
-    }
-    int64_t faces = 0;
-    TD_TRY(select_faces(w, &given->select, field, face, &faces, error));
-    if (given->kind == TD_LOAD_SURFACE_PRESSURE)
-        return add_pressure(w, given, face, faces, out, error);
-    double total = 0;
-    for (int64_t f = 0; f < w->surface.n_tris; f++)
-        if (face[f])
-        {
-            const int32_t *n = w->surface.tris + 3 * f;
-            double area = face_area(soft->rest, n);
-            total += area;
-            for (int a = 0; a < 3; a++)
-                share[n[a]] += area / 3;
-        }
-    if (given->kind == TD_LOAD_SURFACE_TOTAL)
-        for (int32_t i = 0; i < soft->n_nodes; i++)
-            share[i] /= total;
-    return add_dead_load(w, given, share, out, error);
-}
-
-static tdStatus add_loads(bodyWork *w, tdError *error)
-{
-    const tdScene *scene = &w->model->scene;
-    tdSoft *soft = w->soft;
-    soft->loads = TD_TAKE(&w->model->arena, tdSoftLoad, scene->n_loads);
-    double *share = td_take((size_t)soft->n_nodes, sizeof *share);
-    bool *face = td_take((size_t)w->surface.n_tris, sizeof *face);
-    tdStatus status = soft->loads == NULL || share == NULL || face == NULL ? td_fail_memory(error, "the loads") : TD_OK;
-    for (int k = 0; k < scene->n_loads && status == TD_OK; k++)
-        if (scene->loads[k].body == w->index)
-        {
-            status = add_load(w, k, share, face, &soft->loads[soft->n_loads++], error);
-            if (status == TD_OK)
-                warn_if_held(w, k, &soft->loads[soft->n_loads - 1]);
-        }
-    free(share);
-    free(face);
-    return status;
-}
-
-static void find_pressure_blocks(tdSoft *soft)
-{
-    for (int k = 0; k < soft->n_loads; k++)
-    {
-        tdSoftLoad *load = &soft->loads[k];
-        if (load->kind != TD_LOAD_SURFACE_PRESSURE)
-            continue;
-        for (int64_t f = 0; f < load->n; f++)
-            for (int p = 0; p < 9; p++)
-            {
-                int32_t a = load->nodes[3 * f + p / 3], b = load->nodes[3 * f + p % 3];
-                load->block[9 * f + p] = td_block_find(&soft->pattern, a > b ? a : b, a > b ? b : a);
-            }
-    }
-}
-
 // ---------------------------------------------------------------- body
 
-static void warn_about_material(const bodyWork *w)
+// Triangles for pictures and for loads: the boundary, or the elements of a body of triangles.
+static tdStatus take_surface(tdBodyWork *w, tdError *error)
 {
-    if (w->given->material.poisson > 0.49)
-        td_log(w->settings, TD_LOG_WARNING,
-               "body '%s': Poisson's ratio %g with linear tetrahedra: they lock (too stiff) near incompressibility; "
-               "results are trustworthy up to about 0.45",
-               w->given->name, w->given->material.poisson);
+    tdSoft *soft = w->soft;
+    tdSurface *surface = &w->surface;
+    TD_TRY(td_mesh_boundary_faces(&soft->mesh, surface, error));
+    if (!td_body_is_flat(w))
+    {
+        soft->surface_tris = surface->n_tris;
+        soft->surface = TD_TAKE(&w->model->arena, int32_t, 3 * surface->n_tris);
+        if (soft->surface == NULL)
+            return td_fail_memory(error, "the surface");
+        if (surface->n_tris > 0)
+            memcpy(soft->surface, surface->tris, 3 * (size_t)surface->n_tris * sizeof(int32_t));
+        return TD_OK;
+    }
+    for (int k = 0; k < w->n_lists; k++)
+        soft->surface_tris += w->lists[k].count;
+    soft->surface = TD_TAKE(&w->model->arena, int32_t, 3 * soft->surface_tris);
+    if (soft->surface == NULL)
+        return td_fail_memory(error, "the surface");
+    int32_t *to = soft->surface;
+    for (int k = 0; k < w->n_lists; k++)
+        for (int64_t e = 0; e < w->lists[k].count; e++, to += 3)
+            memcpy(to, soft->mesh.cells[TD_CELL_TRI].nodes + 3 * (int64_t)w->lists[k].cells[e], 3 * sizeof *to);
+    return TD_OK;
 }
 
-static void warn_about_statics(const bodyWork *w)
+static void warn_about_statics(const tdBodyWork *w)
 {
     const tdSceneBody *given = w->given;
     if (w->model->scene.settings.method != TD_METHOD_STATIC)
@@ -452,53 +251,69 @@ static void warn_about_statics(const bodyWork *w)
                given->name);
 }
 
-// A wave may not cross an element's least height in less than a step: h < height / c, c^2 = (lambda + 2 mu) / rho.
-static void warn_about_step(const bodyWork *w)
+static double face_area(const double *x, int32_t a, int32_t b, int32_t c)
+{
+    double u[3], v[3];
+    for (int k = 0; k < 3; k++)
+    {
+        u[k] = x[3 * (int64_t)b + k] - x[3 * (int64_t)a + k];
+        v[k] = x[3 * (int64_t)c + k] - x[3 * (int64_t)a + k];
+    }
+    return 0.5 * hypot(hypot(u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2]), u[0] * v[1] - u[1] * v[0]);
+}
+
+// The least height of a tetrahedron; for other cells the edge of a cube of their volume.
+static double cell_size(const tdMesh *mesh, tdCellType type, int64_t cell)
+{
+    double volume = fabs(td_cell_volume(mesh, type, cell)), area = 0;
+    const int32_t *n = mesh->cells[type].nodes + cell * td_cell_nodes(type);
+    if (type != TD_CELL_TET)
+        return cbrt(volume);
+    for (int k = 0; k < 4; k++)
+        area = fmax(area, face_area(mesh->x, n[k], n[(k + 1) % 4], n[(k + 2) % 4]));
+    return 3 * volume / area;
+}
+
+// A wave may not cross an element in less than a step: h < size / c, c^2 = (lambda + 2 mu) / rho.
+static void warn_about_step(const tdBodyWork *w)
 {
     const tdSceneSettings *settings = &w->model->scene.settings;
-    const tdMesh *mesh = &w->soft->mesh;
-    const tdSceneMaterial *m = &w->given->material;
-    const tdCells *tets = &mesh->cells[TD_CELL_TET];
-    if (settings->method != TD_METHOD_THETA || settings->theta >= 0.5)
+    const tdSoft *soft = w->soft;
+    if (settings->method != TD_METHOD_THETA || settings->theta >= 0.5 || td_body_is_flat(w))
         return;
-    double least = INFINITY, volume = 0;
-    for (int64_t e = 0; e < tets->count; e++)
+    double least = INFINITY, fastest = 0;
+    for (int t = TD_CELL_TET; t < TD_CELL_TYPES; t++)
+        for (int64_t e = 0; e < soft->mesh.cells[t].count; e++)
+            least = fmin(least, cell_size(&soft->mesh, t, e));
+    for (int b = 0; b < soft->n_blocks; b++)
     {
-        const int32_t *n = tets->nodes + 4 * e;
-        double v = td_cell_volume(mesh, TD_CELL_TET, e), area = 0;
-        for (int k = 0; k < 4; k++)
-            area = fmax(area, face_area(mesh->x, (int32_t[3]){n[k], n[(k + 1) % 4], n[(k + 2) % 4]}));
-        volume += v;
-        least = fmin(least, 3 * v / area);
+        const tdMaterial *material = &soft->blocks[b].material;
+        double young = 0, poisson = 0;
+        td_law_engineering(material->law, material->parameters, &young, &poisson);
+        double modulus = young * (1 - poisson) / ((1 + poisson) * (1 - 2 * poisson));
+        fastest = fmax(fastest, sqrt(modulus / material->density));
     }
-    double modulus = m->young * (1 - m->poisson) / ((1 + m->poisson) * (1 - 2 * m->poisson));
-    double density = m->density > 0 ? m->density : m->total_mass / volume, limit = least / sqrt(modulus / density);
-    if (settings->time_step > limit)
+    if (settings->time_step > least / fastest)
         td_log(w->settings, TD_LOG_WARNING,
                "body '%s': time_step is %.3g s, but a method with theta below 1/2 (symplectic) is stable up to about "
                "%.2g s here; use a smaller time_step or an implicit method",
-               w->given->name, settings->time_step, limit);
+               w->given->name, settings->time_step, least / fastest);
 }
 
-static tdStatus compile(bodyWork *w, tdError *error)
+static tdStatus compile(tdBodyWork *w, tdError *error)
 {
     tdSoft *soft = w->soft;
     TD_TRY(load_mesh(w, error));
     w->chosen = td_take((size_t)soft->n_nodes, sizeof *w->chosen);
     if (w->chosen == NULL)
         return td_fail_memory(error, "the body");
-    TD_TRY(td_mesh_boundary_faces(&soft->mesh, &w->surface, error));
-    soft->surface_tris = w->surface.n_tris;
-    soft->surface = TD_TAKE(&w->model->arena, int32_t, 3 * w->surface.n_tris);
-    if (soft->surface == NULL)
-        return td_fail_memory(error, "the surface");
-    if (w->surface.n_tris > 0)
-        memcpy(soft->surface, w->surface.tris, 3 * (size_t)w->surface.n_tris * sizeof(int32_t));
+    TD_TRY(td_compile_materials(w, error));
+    TD_TRY(take_surface(w, error));
     TD_TRY(add_supports(w, error));
-    TD_TRY(add_loads(w, error));
-    TD_TRY(td_soft_build(&w->model->arena, soft, w->given, w->model->scene.file, error));
-    find_pressure_blocks(soft);
-    warn_about_material(w);
+    TD_TRY(td_compile_loads(w, error));
+    bool at_rest = w->model->scene.settings.method == TD_METHOD_STATIC;
+    TD_TRY(td_soft_build(&w->model->arena, soft, w->n_lists, w->lists, w->given, at_rest, w->model->scene.file, error));
+    td_compile_pressure_blocks(soft);
     warn_about_statics(w);
     warn_about_step(w);
     return TD_OK;
@@ -512,14 +327,15 @@ tdStatus td_compile_soft(tdModel *model, int index, const tdSettings *settings, 
         return td_fail_memory(error, "the body");
     body->ops = &td_soft_ops;
     body->data = soft;
-    bodyWork w = {
+    tdBodyWork w = {
         .model = model, .given = &model->scene.bodies[index], .settings = settings, .soft = soft, .index = index};
     tdStatus status = compile(&w, error);
     free(w.chosen);
     td_surface_free(&w.surface);
+    td_arena_free(&w.scratch);
     body->count = 3 * (int64_t)soft->n_nodes;
     body->nodes = soft->n_nodes;
-    body->elements = soft->mesh.cells[TD_CELL_TET].count;
+    body->elements = soft->elements;
     body->unknowns = body->count - soft->n_held;
     body->n_held = soft->n_held;
     body->held = soft->held_list;
