@@ -326,13 +326,15 @@ int cmd_material(int argc, char **argv)
         return material_fit(argc - 1, argv + 1);
     if (argc > 0 && strcmp(argv[0], "plot") == 0)
         return material_plot(argc - 1, argv + 1);
-    const char *path = NULL;
-    int code = cli_parse(argc, argv, help, NULL, 0, &path, 0, 1);
+    if (argc > 0 && argv[0][0] != '-')
+    {
+        const char *nearest = td_suggest(argv[0], names, 2);
+        if (nearest != NULL)
+            return cli_usage("'%s' is neither fit nor plot; did you mean '%s'?", argv[0], nearest);
+        return cli_usage("'%s' is neither fit nor plot; 'tendril material --help' shows the form", argv[0]);
+    }
+    int code = cli_parse(argc, argv, help, NULL, 0, NULL, 0, 0);
     if (code >= 0)
         return code;
-    if (path == NULL)
-        return cli_usage("what to do is missing: tendril material fit, or tendril material plot");
-    const char *nearest = td_suggest(path, names, 2);
-    return cli_usage("'%s' is neither fit nor plot; %s%s%s", path, nearest != NULL ? "did you mean '" : "",
-                     nearest != NULL ? nearest : "tendril material --help shows the form", nearest != NULL ? "'?" : "");
+    return cli_usage("what to do is missing: tendril material fit, or tendril material plot");
 }
