@@ -90,6 +90,58 @@ static void test_box_sides(void **state)
     }
 }
 
+// Triangles with normals along z that cover the rectangle; borders that run around it with it on their left.
+static void test_rectangle(void **state)
+{
+    (void)state;
+    static const char *const names[4] = {"xmin", "xmax", "ymin", "ymax"};
+    const double min[2] = {-1, 2}, max[2] = {3, 2.5};
+    const int n[2] = {4, 3};
+    tdMesh mesh = {0};
+    tdError error = {0};
+    assert_ok(td_mesh_rectangle(min, max, n, &mesh, &error), error);
+    assert_ok(td_mesh_check(&mesh, NULL, &error), error);
+    assert_int_equal(mesh.n_nodes, 5 * 4);
+    assert_int_equal(mesh.cells[TD_CELL_TRI].count, 2 * 12);
+    assert_int_equal(mesh.cells[TD_CELL_LINE].count, 2 * (4 + 3));
+    assert_int_equal(mesh.n_groups, 5);
+    assert_int_equal(mesh.groups[td_mesh_find_group(&mesh, "body")].count[TD_CELL_TRI], 24);
+    assert_near(mesh.x[3], 0, 0); // the second node is the first one's neighbour along x
+    assert_near(mesh.x[4], 2, 0);
+    double area = 0;
+    for (int64_t i = 0; i < 24; i++)
+    {
+        const int32_t *t = mesh.cells[TD_CELL_TRI].nodes + 3 * i;
+        const double *a = mesh.x + 3 * t[0], *b = mesh.x + 3 * t[1], *c = mesh.x + 3 * t[2];
+        double twice = (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]);
+        assert_near(twice, 4 * 0.5 / 12, 1e-14);
+        area += twice / 2;
+    }
+    assert_near(area, 2, 1e-14);
+    double around = 0; // the same area by Green's formula
+    for (int s = 0; s < 4; s++)
+    {
+        const tdGroup *group = &mesh.groups[td_mesh_find_group(&mesh, names[s])];
+        assert_int_equal(group->dim, 1);
+        assert_int_equal(group->count[TD_CELL_LINE], n[1 - s / 2]);
+        for (int64_t i = 0; i < group->count[TD_CELL_LINE]; i++)
+        {
+            const int32_t *l = mesh.cells[TD_CELL_LINE].nodes + 2 * group->cells[TD_CELL_LINE][i];
+            const double *a = mesh.x + 3 * l[0], *b = mesh.x + 3 * l[1];
+            assert_near(a[s / 2], s % 2 ? max[s / 2] : min[s / 2], 0);
+            assert_near(b[s / 2], a[s / 2], 0);
+            assert_near(a[2], 0, 0);
+            around += (a[0] * b[1] - a[1] * b[0]) / 2;
+        }
+    }
+    assert_near(around, 2, 1e-14);
+    td_mesh_free(&mesh);
+    assert_int_equal(td_mesh_rectangle(min, max, (int[]){1, 0}, &mesh, &error), TD_ERROR_INPUT);
+    assert_non_null(strstr(error.message, "a rectangle needs at least 1 cell along y"));
+    assert_int_equal(td_mesh_rectangle(max, min, n, &mesh, &error), TD_ERROR_INPUT);
+    td_mesh_free(&mesh);
+}
+
 static void test_sphere(void **state)
 {
     (void)state;
@@ -156,8 +208,8 @@ static void test_nonsense_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_box),   cmocka_unit_test(test_box_sides),           cmocka_unit_test(test_sphere),
-        cmocka_unit_test(test_torus), cmocka_unit_test(test_nonsense_is_refused),
+        cmocka_unit_test(test_box),    cmocka_unit_test(test_box_sides), cmocka_unit_test(test_rectangle),
+        cmocka_unit_test(test_sphere), cmocka_unit_test(test_torus),     cmocka_unit_test(test_nonsense_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

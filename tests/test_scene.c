@@ -518,7 +518,8 @@ static void test_bad_parts(void **state)
         {BLOCK("box: [[0,0,0],[1,0,1]], cells: [1,1,1]"), 6, "no extent along y"},
         {BLOCK("box: [[0,0,2],[1,1,1]], cells: [1,1,1]"), 6, "the first corner's z (2 m) is larger"},
         {BLOCK("box: [[0,0,0]], cells: [1,1,1]"), 6, "expected two corners"},
-        {BLOCK("box: [[0,0,0],[1,1,1]], cells: [1,1,1], elements: hexahedra"), 6, "only tetrahedra can be simulated"},
+        {BLOCK("box: [[0,0,0],[1,1,1]], cells: [1,1,1], elements: triangles"), 6,
+         "expected one of: tetrahedra, hexahedra"},
         {GOOD "    fixed: [{box: [[0,0,0],[1,-1,1]]}]\n", 8, "first corner's y"},
         {GOOD "    fixed: [{axes: xx, all: true}]\n", 8, "letters of x, y and z"},
         {GOOD "    fixed: [{axes: w, all: true}]\n", 8, "letters of x, y and z"},
@@ -713,14 +714,25 @@ static void test_examples_of_the_sections_are_right(void **state)
     {
         const tdSchema *schema, *of_value;
     } cases[] = {
-        {&td_schema_units, &td_schema_units},         {&td_schema_mesh_box, &td_schema_mesh_box},
-        {&td_schema_transform, &td_schema_transform}, {&td_schema_material, &td_schema_material},
-        {&td_schema_damping, &td_schema_damping},     {&td_schema_select, &td_schema_fixed},
-        {&td_schema_sphere, &td_schema_sphere},       {&td_schema_plane, &td_schema_plane},
-        {&td_schema_fixed, &td_schema_fixed},         {&td_schema_prescribed, &td_schema_prescribed},
-        {&td_schema_load, &td_schema_load},           {&td_schema_probe, &td_schema_probe},
-        {&td_schema_motion, &td_schema_motion},       {&td_schema_integrator, &td_schema_integrator},
-        {&td_schema_solver, &td_schema_solver},       {&td_schema_output, &td_schema_output},
+        {&td_schema_units, &td_schema_units},
+        {&td_schema_mesh_box, &td_schema_mesh_box},
+        {&td_schema_transform, &td_schema_transform},
+        {&td_schema_material, &td_schema_material},
+        {&td_schema_part, &td_schema_part},
+        {&td_schema_term, &td_schema_term},
+        {&td_schema_viscoelastic, &td_schema_viscoelastic},
+        {&td_schema_damping, &td_schema_damping},
+        {&td_schema_select, &td_schema_fixed},
+        {&td_schema_sphere, &td_schema_sphere},
+        {&td_schema_plane, &td_schema_plane},
+        {&td_schema_fixed, &td_schema_fixed},
+        {&td_schema_prescribed, &td_schema_prescribed},
+        {&td_schema_load, &td_schema_load},
+        {&td_schema_probe, &td_schema_probe},
+        {&td_schema_motion, &td_schema_motion},
+        {&td_schema_integrator, &td_schema_integrator},
+        {&td_schema_solver, &td_schema_solver},
+        {&td_schema_output, &td_schema_output},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
     {
@@ -773,6 +785,8 @@ static void test_check_command(void **state)
     assert_int_equal(run("--json " TD_BUILD_DIR "/test_scene_check.yaml", out, sizeof out), 0);
     assert_int_equal(strncmp(out, "{", 1), 0);
     assert_non_null(strstr(out, "\"ok\": true"));
+    assert_non_null(strstr(out, "\"law\": \"stvk\""));
+    assert_non_null(strstr(out, "\"bulk\": null"));
     // What only the mesh can tell is checked too.
     char absent[sizeof checked];
     memcpy(absent, checked, sizeof checked);
@@ -789,6 +803,40 @@ static void test_check_command(void **state)
     assert_int_equal(run("nowhere.yaml", out, sizeof out), 3);
     assert_int_equal(run("--reference", out, sizeof out), 0);
     assert_non_null(strstr(out, "# Scene file"));
+    remove(path);
+}
+
+static void test_check_command_on_materials(void **state)
+{
+    (void)state;
+    static char out[8192];
+    tdError error = {0};
+    const char *path = TD_BUILD_DIR "/test_scene_materials.yaml";
+    const char text[] = "tendril: 1\n"
+                        "time_step: 10 ms\n"
+                        "steps: 1\n"
+                        "bodies:\n"
+                        "  - name: cube\n"
+                        "    mesh: {box: [[0, 0, 0], [1, 1, 1]], cells: [2, 2, 2]}\n"
+                        "    material: {law: stvk, young: 450 kPa, poisson: 0.3, density: 1000}\n"
+                        "    materials:\n"
+                        "      - group: xmax\n"
+                        "        element: membrane\n"
+                        "        thickness: 0.5 mm\n"
+                        "        law: neo_hookean\n"
+                        "        young: 1 MPa\n"
+                        "        poisson: 0.4\n"
+                        "        volumetric: log\n"
+                        "        density: 1100\n"
+                        "    fixed: [{group: xmin}]\n";
+    assert_ok(td_file_write(path, text, sizeof text - 1, &error), error);
+    assert_int_equal(run(TD_BUILD_DIR "/test_scene_materials.yaml", out, sizeof out), 0);
+    assert_non_null(strstr(out, "material: stvk, Young's modulus 450 kPa"));
+    assert_non_null(strstr(out, "membrane xmax, 0.0005 m thick: neo_hookean, Young's modulus 1 MPa (1000000 Pa), "
+                                "Poisson's ratio 0.4, volumetric energy log\n  density: 1100 kg/m^3"));
+    assert_int_equal(run("--json " TD_BUILD_DIR "/test_scene_materials.yaml", out, sizeof out), 0);
+    assert_non_null(strstr(out, "\"group\": \"xmax\""));
+    assert_non_null(strstr(out, "\"thickness\": 0.0005"));
     remove(path);
 }
 
@@ -814,6 +862,7 @@ int main(void)
         cmocka_unit_test(test_example_of_the_reference_is_right),
         cmocka_unit_test(test_examples_of_the_sections_are_right),
         cmocka_unit_test(test_check_command),
+        cmocka_unit_test(test_check_command_on_materials),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -105,7 +105,8 @@ static int report_error(const tdError *error)
 
 // ---------------------------------------------------------------- summary
 
-static const char *const law_names[TD_LAWS] = {"linear", "corotational", "corotational_lagged", "stvk", "neo_hookean"};
+static const char *const volumetric_names[] = {"square", "log", "mixed"};
+static const char *const plane_names[] = {"", "strain", "stress"};
 static const char *const load_names[] = {"point, total force", "point, force at each node", "surface, total force",
                                          "surface, traction", "surface, pressure"};
 static const char *const select_names[] = {"all nodes", "box", "sphere", "plane", "group", "nodes"};
@@ -145,28 +146,94 @@ static void select_text(const tdSelect *select, char *out, size_t size)
         snprintf(out, size, "%s", select_names[select->kind]);
 }
 
-static void print_body(const tdSceneBody *body)
+// A law's own parameters in the order of tdSceneMaterial's `value`; '*' marks the moduli.
+static const char *const value_names[TD_LAWS][TD_LAW_VALUES] = {
+    [TD_LAW_NEO_HOOKEAN] = {"*mu"},
+    [TD_LAW_MOONEY_RIVLIN] = {"*c10", "*c01"},
+    [TD_LAW_OGDEN] = {"*mu_1", "alpha_1", "*mu_2", "alpha_2", "*mu_3", "alpha_3", "*mu_4", "alpha_4", "*mu_5",
+                      "alpha_5", "*mu_6", "alpha_6"},
+    [TD_LAW_ARRUDA_BOYCE] = {"*mu", "lambda_m"},
+    [TD_LAW_VERONDA_WESTMANN] = {"*c1", "c2"},
+    [TD_LAW_COSTA] = {"*c", "b_ff", "b_ss", "b_nn", "b_fs", "b_fn", "b_sn"},
+};
+
+static void print_constants(const tdSceneMaterial *m)
 {
-    char young[32], where[128];
-    if (body->mesh != NULL)
-        printf("body %s: mesh %s, scale %g\n", body->name, body->mesh, body->scale);
+    char pressure[32];
+    if (!isnan(m->young))
+    {
+        pressure_text(m->young, pressure, sizeof pressure);
+        printf(", Young's modulus %s (%.9g Pa)", pressure, m->young);
+    }
+    for (int i = 0; i < TD_LAW_VALUES && value_names[m->law][i] != NULL && !isnan(m->value[i]); i++)
+    {
+        bool modulus = value_names[m->law][i][0] == '*';
+        pressure_text(m->value[i], pressure, sizeof pressure);
+        if (modulus)
+            printf(", %s %s", value_names[m->law][i] + 1, pressure);
+        else
+            printf(", %s %g", value_names[m->law][i], m->value[i]);
+    }
+    pressure_text(m->bulk, pressure, sizeof pressure);
+    if (!isnan(m->bulk))
+        printf(", bulk modulus %s", pressure);
+    if (!isnan(m->poisson))
+        printf(", Poisson's ratio %g", m->poisson);
+    if (m->volumetric != TD_VOLUMETRIC_SQUARE)
+        printf(", volumetric energy %s", volumetric_names[m->volumetric]);
+}
+
+static void print_material(const tdSceneBody *body, const tdSceneMaterial *m)
+{
+    const char *mass = body->consistent_mass ? "consistent" : "lumped";
+    if (m->group == NULL)
+        printf("  material: %s", td_scene_law(m->law));
+    else if (m->thickness > 0 && body->plane == TD_PLANE_NONE)
+        printf("  membrane %s, %g m thick: %s", m->group, m->thickness, td_scene_law(m->law));
     else
-        printf("body %s: block of %g x %g x %g m, %d x %d x %d cells\n", body->name,
-               body->scale * (body->box.max[0] - body->box.min[0]), body->scale * (body->box.max[1] - body->box.min[1]),
-               body->scale * (body->box.max[2] - body->box.min[2]), body->box.cells[0], body->box.cells[1],
-               body->box.cells[2]);
-    const tdSceneMaterial *m = &body->material;
-    pressure_text(m->young, young, sizeof young);
-    printf("  material: %s, Young's modulus %s (%.9g Pa), Poisson's ratio %g\n", law_names[m->law], young, m->young,
-           m->poisson);
+        printf("  material of %s: %s", m->group, td_scene_law(m->law));
+    print_constants(m);
+    printf("\n");
+    if (m->has_fibre)
+        printf("    fibre [%g, %g, %g], sheet [%g, %g, %g]\n", m->fibre[0], m->fibre[1], m->fibre[2], m->fibre[3],
+               m->fibre[4], m->fibre[5]);
+    for (int i = 0; i < m->n_prony; i++)
+        printf("    relaxes by %g in %g s\n", m->prony_g[i], m->prony_tau[i]);
     if (m->density > 0)
-        printf("  density: %.9g kg/m^3 (%g g/cm^3), %s mass\n", m->density, m->density / 1e3,
-               body->consistent_mass ? "consistent" : "lumped");
+        printf("  density: %.9g kg/m^3 (%g g/cm^3), %s mass\n", m->density, m->density / 1e3, mass);
     else if (m->total_mass > 0)
-        printf("  total mass: %.9g kg (%g g), %s mass\n", m->total_mass, m->total_mass * 1e3,
-               body->consistent_mass ? "consistent" : "lumped");
+        printf("  total mass: %.9g kg (%g g), %s mass\n", m->total_mass, m->total_mass * 1e3, mass);
     else
         printf("  no mass\n");
+}
+
+static void print_mesh(const tdSceneBody *body)
+{
+    const tdSceneBox *box = &body->box;
+    double size[3];
+    for (int i = 0; i < 3; i++)
+        size[i] = body->scale * (box->max[i] - box->min[i]);
+    if (body->mesh != NULL)
+        printf("body %s: mesh %s, scale %g\n", body->name, body->mesh, body->scale);
+    else if (box->cells[2] == 0)
+        printf("body %s: rectangle of %g x %g m, %d x %d cells\n", body->name, size[0], size[1], box->cells[0],
+               box->cells[1]);
+    else
+        printf("body %s: block of %g x %g x %g m, %d x %d x %d cells%s\n", body->name, size[0], size[1], size[2],
+               box->cells[0], box->cells[1], box->cells[2], box->hexahedra ? " of hexahedra" : "");
+    if (body->plane != TD_PLANE_NONE)
+        printf("  plane %s, %g m thick\n", plane_names[body->plane], body->material.thickness);
+    if (body->formulation == TD_FORMULATION_MEAN_DILATATION)
+        printf("  one change of volume an element (mean_dilatation)\n");
+}
+
+static void print_body(const tdSceneBody *body)
+{
+    char where[128];
+    print_mesh(body);
+    print_material(body, &body->material);
+    for (int i = 0; i < body->n_materials; i++)
+        print_material(body, &body->materials[i]);
     if (body->damping_mass > 0 || body->damping_stiffness > 0)
         printf("  damping: %g 1/s of mass, %g s of stiffness\n", body->damping_mass, body->damping_stiffness);
     for (int i = 0; i < body->n_fixed; i++)
@@ -226,6 +293,31 @@ static void print_summary(const tdScene *scene)
     printf("%s is right\n", scene->file);
 }
 
+// What was given; null for the rest of the constants.
+static void json_material(tdJson *json, const tdSceneMaterial *m)
+{
+    td_json_string(json, "law", td_scene_law(m->law));
+    td_json_number(json, "young", m->young);
+    td_json_number(json, "poisson", m->poisson);
+    td_json_number(json, "bulk", m->bulk);
+    for (int i = 0; i < TD_LAW_VALUES && value_names[m->law][i] != NULL && !isnan(m->value[i]); i++)
+        td_json_number(json, value_names[m->law][i] + (value_names[m->law][i][0] == '*'), m->value[i]);
+    if (m->has_fibre)
+    {
+        td_json_numbers(json, "fibre", 3, m->fibre);
+        td_json_numbers(json, "sheet", 3, m->fibre + 3);
+    }
+    if (m->n_prony > 0)
+    {
+        td_json_numbers(json, "relaxing_moduli", m->n_prony, m->prony_g);
+        td_json_numbers(json, "relaxation_times", m->n_prony, m->prony_tau);
+    }
+    td_json_number(json, "density", m->density);
+    td_json_number(json, "total_mass", m->total_mass);
+    if (m->thickness > 0)
+        td_json_number(json, "thickness", m->thickness);
+}
+
 static void json_body(tdJson *json, const tdSceneBody *body)
 {
     td_json_open(json, NULL, '{');
@@ -233,11 +325,20 @@ static void json_body(tdJson *json, const tdSceneBody *body)
     if (body->mesh != NULL)
         td_json_string(json, "mesh", body->mesh);
     td_json_number(json, "scale", body->scale);
-    td_json_string(json, "law", law_names[body->material.law]);
-    td_json_number(json, "young", body->material.young);
-    td_json_number(json, "poisson", body->material.poisson);
-    td_json_number(json, "density", body->material.density);
-    td_json_number(json, "total_mass", body->material.total_mass);
+    if (body->plane != TD_PLANE_NONE)
+        td_json_string(json, "plane", plane_names[body->plane]);
+    td_json_string(json, "formulation",
+                   body->formulation == TD_FORMULATION_MEAN_DILATATION ? "mean_dilatation" : "standard");
+    json_material(json, &body->material);
+    td_json_open(json, "materials", '[');
+    for (int i = 0; i < body->n_materials; i++)
+    {
+        td_json_open(json, NULL, '{');
+        td_json_string(json, "group", body->materials[i].group);
+        json_material(json, &body->materials[i]);
+        td_json_close(json, '}');
+    }
+    td_json_close(json, ']');
     td_json_string(json, "mass", body->consistent_mass ? "consistent" : "lumped");
     td_json_integer(json, "fixed", body->n_fixed);
     td_json_integer(json, "prescribed", body->n_prescribed);

@@ -21,23 +21,29 @@ static int32_t grid_node(const boxGrid *g, int i, int j, int k)
     return i * g->step[0] + j * g->step[1] + k * g->step[2];
 }
 
-static tdStatus check_box(const double min[3], const double max[3], const int cells[3], tdError *error)
+static tdStatus check_grid(const char *what, int dims, const double *min, const double *max, const int *cells,
+                           tdError *error)
 {
-    double nodes = 1, bricks = 1;
-    for (int k = 0; k < 3; k++)
+    double nodes = 1;
+    for (int k = 0; k < dims; k++)
     {
         if (!isfinite(min[k]) || !isfinite(max[k]) || !(max[k] > min[k]))
-            return td_fail(error, TD_ERROR_INPUT, "a box needs min < max along each axis; along %c it is %g to %g",
+            return td_fail(error, TD_ERROR_INPUT, "a %s needs min < max along each axis; along %c it is %g to %g", what,
                            "xyz"[k], min[k], max[k]);
         if (cells[k] < 1)
-            return td_fail(error, TD_ERROR_INPUT, "a box needs at least 1 cell along %c, not %d", "xyz"[k], cells[k]);
+            return td_fail(error, TD_ERROR_INPUT, "a %s needs at least 1 cell along %c, not %d", what, "xyz"[k],
+                           cells[k]);
         nodes *= cells[k] + 1.0;
-        bricks *= cells[k];
     }
-    if (nodes > 1e8 || bricks > 1e8)
-        return td_fail(error, TD_ERROR_INPUT, "a box of %d x %d x %d cells is too large; use at most 1e8 cells",
-                       cells[0], cells[1], cells[2]);
+    if (nodes > 1e8)
+        return td_fail(error, TD_ERROR_INPUT, "a %s of %g nodes is too large; use at most 1e8", what, nodes);
     return TD_OK;
+}
+
+// The last node is exactly at max.
+static double grid_place(const double *min, const double *max, const int *cells, int axis, int i)
+{
+    return i == cells[axis] ? max[axis] : min[axis] + (max[axis] - min[axis]) * i / cells[axis];
 }
 
 // Every other brick is mirrored, along each axis. Were all diagonals parallel, the mesh would be stiffer
@@ -118,19 +124,14 @@ tdStatus td_mesh_box(const double min[3], const double max[3], const int cells[3
                      tdError *error)
 {
     static const char *const sides[3][2] = {{"xmin", "xmax"}, {"ymin", "ymax"}, {"zmin", "zmax"}};
-    TD_TRY(check_box(min, max, cells, error));
+    TD_TRY(check_grid("box", 3, min, max, cells, error));
     boxGrid g = {{cells[0], cells[1], cells[2]}, {1, cells[0] + 1, (cells[0] + 1) * (cells[1] + 1)}};
     bool good = true;
     for (int k = 0; good && k <= cells[2]; k++)
         for (int j = 0; good && j <= cells[1]; j++)
             for (int i = 0; good && i <= cells[0]; i++)
-            {
-                int at[3] = {i, j, k};
-                double p[3];
-                for (int c = 0; c < 3; c++) // the last node is exactly at max
-                    p[c] = at[c] == cells[c] ? max[c] : min[c] + (max[c] - min[c]) * at[c] / cells[c];
-                good = td_mesh_add_node(mesh, p[0], p[1], p[2]);
-            }
+                good = td_mesh_add_node(mesh, grid_place(min, max, cells, 0, i), grid_place(min, max, cells, 1, j),
+                                        grid_place(min, max, cells, 2, k));
     good = good && add_bricks(mesh, &g, hexahedra);
     tdCellType type = hexahedra ? TD_CELL_HEX : TD_CELL_TET;
     int body = good ? td_mesh_group(mesh, "body", 3, 1) : -1;
@@ -143,6 +144,44 @@ tdStatus td_mesh_box(const double min[3], const double max[3], const int cells[3
         good = group >= 0 && add_side(mesh, &g, side / 2, side % 2 == 1, hexahedra, group);
     }
     return good ? TD_OK : td_fail_memory(error, "a box mesh");
+}
+
+// ---------------------------------------------------------------- rectangle
+
+// The lines of one side, counterclockwise around the rectangle.
+static bool add_border(tdMesh *mesh, const boxGrid *g, int axis, bool upper, int group)
+{
+    int along = 1 - axis;
+    bool forward = (axis == 0) == upper; // ymin and xmax are run along their axis
+    for (int i = 0; i < g->n[along]; i++)
+    {
+        int32_t a = (upper ? g->n[axis] : 0) * g->step[axis] + i * g->step[along], b = a + g->step[along];
+        int64_t line = mesh->cells[TD_CELL_LINE].count;
+        if (!td_mesh_add_cell(mesh, TD_CELL_LINE, (int32_t[]){forward ? a : b, forward ? b : a}) ||
+            !td_mesh_group_add(mesh, group, TD_CELL_LINE, line))
+            return false;
+    }
+    return true;
+}
+
+tdStatus td_mesh_rectangle(const double min[2], const double max[2], const int cells[2], tdMesh *mesh, tdError *error)
+{
+    static const char *const sides[4] = {"xmin", "xmax", "ymin", "ymax"};
+    TD_TRY(check_grid("rectangle", 2, min, max, cells, error));
+    boxGrid g = {{cells[0], cells[1], 0}, {1, cells[0] + 1, 0}};
+    bool good = true;
+    for (int j = 0; good && j <= cells[1]; j++)
+        for (int i = 0; good && i <= cells[0]; i++)
+            good = td_mesh_add_node(mesh, grid_place(min, max, cells, 0, i), grid_place(min, max, cells, 1, j), 0);
+    // The triangles are those of a box's upper z side, at no height.
+    int body = good ? td_mesh_group(mesh, "body", 2, 1) : -1;
+    good = body >= 0 && add_side(mesh, &g, 2, true, false, body);
+    for (int side = 0; good && side < 4; side++)
+    {
+        int group = td_mesh_group(mesh, sides[side], 1, side + 2);
+        good = group >= 0 && add_border(mesh, &g, side / 2, side % 2 == 1, group);
+    }
+    return good ? TD_OK : td_fail_memory(error, "a rectangle");
 }
 
 // ---------------------------------------------------------------- sphere

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Meshes made from numbers: boxes of tetrahedra or hexahedra, and closed surfaces of triangles.
+// Meshes made from numbers: boxes of tetrahedra or hexahedra, rectangles and closed surfaces of triangles.
 // *mesh is zero-initialized by the caller, who frees it also on failure.
 #pragma once
 #include "mesh/mesh.h"
@@ -11,6 +11,11 @@
 /// hexahedra) with normals outwards. Nodes run along x first, then y, then z.
 tdStatus td_mesh_box(const double min[3], const double max[3], const int cells[3], bool hexahedra, tdMesh *mesh,
                      tdError *error);
+
+/// Rectangle at z = 0 cut into cells[0] x cells[1] cells of two triangles each, normals along z. The diagonal is
+/// mirrored from cell to cell, as the box's are. Groups: "body", and "xmin", "xmax", "ymin", "ymax" of lines that
+/// have the rectangle on their left. Nodes run along x first, then y.
+tdStatus td_mesh_rectangle(const double min[2], const double max[2], const int cells[2], tdMesh *mesh, tdError *error);
 
 /// Sphere of 20 * 4^subdivisions triangles from an icosahedron, 0 to 8 subdivisions, normals outwards.
 /// Group "surface". Its nodes are on the sphere, so it encloses a little less.

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "base/number.h"
 #include "mesh/msh.h"
 
 #include <math.h>
@@ -182,7 +183,7 @@ tdStatus td_msh_real(tdMshReader *reader, const char *what, double *out)
     }
     td_msh_skip_blank(reader);
     char *stop = NULL;
-    double value = reader->at < reader->end ? strtod(reader->at, &stop) : 0;
+    double value = reader->at < reader->end ? td_number(reader->at, &stop) : 0;
     if (reader->at >= reader->end || stop == reader->at || stop > reader->end ||
         (stop < reader->end && !is_blank(*stop)))
         return fail_number(reader, what, "a number");

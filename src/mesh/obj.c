@@ -3,6 +3,7 @@
 // in each) and `o`. Polygons are cut into triangles as a fan from their first corner. Texture
 // coordinates, normals, smoothing and materials are passed over.
 #include "base/hash.h"
+#include "base/number.h"
 #include "mesh/members.h"
 #include "mesh/mesh.h"
 
@@ -97,7 +98,7 @@ static tdStatus read_vertex(objReader *r)
     for (size_t n = next_word(r); n > 0 && count < 8; n = next_word(r), count++)
     {
         char *stop = NULL;
-        value[count] = strtod(r->at, &stop);
+        value[count] = td_number(r->at, &stop);
         if (stop != r->at + n || !isfinite(value[count]))
             return fail_line(r, "'%.*s' is not a finite number", (int)(n < 40 ? n : 40), r->at);
         r->at += n;

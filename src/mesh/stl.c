@@ -6,6 +6,7 @@
 // The writer keeps the order of the triangles: a run of triangles with the same first group is one
 // solid, and solids of the same name are one group for the reader.
 #include "base/hash.h"
+#include "base/number.h"
 #include "mesh/members.h"
 #include "mesh/mesh.h"
 
@@ -183,7 +184,7 @@ static tdStatus read_real(stlReader *r, double *out)
 {
     skip_blank(r);
     char *stop = NULL;
-    *out = r->at < r->end ? strtod(r->at, &stop) : 0;
+    *out = r->at < r->end ? td_number(r->at, &stop) : 0;
     if (r->at >= r->end || stop == r->at || (stop < r->end && !is_blank(*stop)) || !isfinite(*out))
         return fail_text(r, "a finite number");
     r->at = stop;

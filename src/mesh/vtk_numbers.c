@@ -3,6 +3,7 @@
 // the double nearest to the decimal number. The C library does that too, but a mesh with fields has
 // millions of numbers and it takes half a microsecond for each; these paths take a tenth and hand
 // over to it whatever they cannot settle.
+#include "base/number.h"
 #include "mesh/vtk.h"
 
 #include <float.h>
@@ -11,87 +12,28 @@
 #include <stdlib.h>
 #include <string.h>
 
-// With a mantissa of 64 bits, integers below 2^64 and powers of ten up to 10^27 (5^27 < 2^64) are exact
-// and a product or quotient of the two is off by half a unit in its last place at most.
-#define WIDE_FLOAT (LDBL_MANT_DIG == 64)
-#define MOST_POWER 27
-
-static const long double powers[MOST_POWER + 1] = {1e0L,  1e1L,  1e2L,  1e3L,  1e4L,  1e5L,  1e6L,  1e7L,  1e8L,  1e9L,
-                                                   1e10L, 1e11L, 1e12L, 1e13L, 1e14L, 1e15L, 1e16L, 1e17L, 1e18L, 1e19L,
-                                                   1e20L, 1e21L, 1e22L, 1e23L, 1e24L, 1e25L, 1e26L, 1e27L};
-
 static bool is_space(char c)
 {
     return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
 // ---------------------------------------------------------------- reading
 
-// digits * 10^power, correctly rounded; false when this cannot tell.
-static bool scale(uint64_t digits, int power, double *out)
+// The number at c, which may reach `end` but not go beyond it; NULL when there is none. What stands behind the
+// end may look like more of it: VTU's texts follow each other without a gap.
+static const char *parse_number(const char *c, const char *end, double *out)
 {
-    if (digits == 0 || (power == 0 && digits < (uint64_t)1 << 53))
-    {
-        *out = (double)digits;
-        return true;
-    }
-    if (!WIDE_FLOAT || power > MOST_POWER || power < -MOST_POWER)
-        return false;
-    long double value = power < 0 ? (long double)digits / powers[-power] : (long double)digits * powers[power];
-    // The eleven bits that a double lacks decide its rounding. Half a unit of error in the last of
-    // them matters only next to the middle.
-    uint64_t mantissa = 0;
-    memcpy(&mantissa, &value, sizeof mantissa);
-    unsigned tail = mantissa & 0x7FF;
-    if (tail >= 0x3FF && tail <= 0x401)
-        return false;
-    *out = (double)value;
-    return true;
-}
-
-// A plain decimal number of at most 19 digits that ends at white space or at the end.
-static bool parse_short(const char *c, const char *end, const char **behind, double *out)
-{
-    bool negative = c < end && *c == '-';
-    c += negative;
-    uint64_t digits = 0;
-    int count = 0, fraction = 0, exponent = 0;
-    bool any = false;
-    for (bool point = false; c < end && (is_digit(*c) || (*c == '.' && !point)); c++)
-    {
-        if (*c == '.')
-        {
-            point = true;
-            continue;
-        }
-        any = true;
-        count += count > 0 || *c != '0';
-        fraction += point;
-        if (count > 19)
-            return false;
-        digits = 10 * digits + (uint64_t)(*c - '0');
-    }
-    if (any && c < end && (*c == 'e' || *c == 'E'))
-    {
-        c++;
-        bool down = c < end && *c == '-';
-        c += c < end && (*c == '-' || *c == '+');
-        if (c >= end || !is_digit(*c))
-            return false;
-        for (; c < end && is_digit(*c) && exponent < 1000; c++)
-            exponent = 10 * exponent + (*c - '0');
-        exponent = down ? -exponent : exponent;
-    }
-    if (!any || fraction > 1000 || (c < end && !is_space(*c)) || !scale(digits, exponent - fraction, out))
-        return false;
-    *out = negative ? -*out : *out;
-    *behind = c;
-    return true;
+    char *stop = NULL, last[512];
+    *out = td_number(c, &stop);
+    if (stop <= end)
+        return stop == c ? NULL : stop;
+    size_t length = (size_t)(end - c);
+    if (length >= sizeof last)
+        return NULL;
+    memcpy(last, c, length);
+    last[length] = '\0';
+    *out = td_number(last, &stop);
+    return stop == last ? NULL : c + (stop - last);
 }
 
 int64_t td_vtk_parse(const char **at, const char *end, int64_t count, double *out)
@@ -105,16 +47,9 @@ int64_t td_vtk_parse(const char **at, const char *end, int64_t count, double *ou
         if (c >= end)
             break;
         double value = 0;
-        const char *behind = c;
-        if (!parse_short(c, end, &behind, &value))
-        {
-            char *stop = NULL;
-            value = strtod(c, &stop);
-            // strtod runs to the zero byte behind the data, which may be farther than our end.
-            if (stop == c || stop > end || (stop < end && !is_space(*stop)))
-                break;
-            behind = stop;
-        }
+        const char *behind = parse_number(c, end, &value);
+        if (behind == NULL || (behind < end && !is_space(*behind)))
+            break;
         c = behind;
         if (out != NULL)
             out[n] = value;
@@ -142,11 +77,11 @@ void td_vtk_print_integer(tdText *text, int64_t value)
 static uint64_t take_digits(double a, int exponent, int n)
 {
     int power = n - 1 - exponent;
-    if (!WIDE_FLOAT || power > MOST_POWER || power < -MOST_POWER)
+    if (LDBL_MANT_DIG != 64 || power > TD_MOST_POWER || power < -TD_MOST_POWER)
         return 0;
-    long double scaled = power < 0 ? (long double)a / powers[-power] : (long double)a * powers[power];
+    long double scaled = power < 0 ? (long double)a / td_powers[-power] : (long double)a * td_powers[power];
     uint64_t digits = (uint64_t)(scaled + 0.5L);
-    return digits >= (uint64_t)powers[n - 1] && digits < (uint64_t)powers[n] ? digits : 0;
+    return digits >= (uint64_t)td_powers[n - 1] && digits < (uint64_t)td_powers[n] ? digits : 0;
 }
 
 // digits * 10^(exponent - n + 1) as 0.00123, 12.3 or 1.23e-09.
@@ -192,7 +127,7 @@ void td_vtk_print(tdText *text, double value)
         // to 0.51 of their last unit, and 0.55 would still round back.
         double back = 0;
         uint64_t digits = take_digits(a, exponent, 15);
-        if (digits > 0 && scale(digits, exponent - 14, &back) && back == a)
+        if (digits > 0 && td_number_scale(digits, exponent - 14, &back) && back == a)
         {
             put_digits(text, value < 0, digits, 15, exponent);
             return;

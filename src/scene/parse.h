@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The parser's parts: parse.c (the scene, settings, loads, probes), parse_body.c (bodies and
-// selectors), motion.c (keyframes and CSV). Each turns checked records into scene.h's structs.
+// selectors), parse_material.c (laws and their parameters), motion.c (keyframes and CSV). Each turns checked records
+// into scene.h's structs.
 #pragma once
 #include "scene/scene.h"
 #include "scene/schema.h"
@@ -34,6 +35,8 @@ tdStatus td_parse_input(tdSceneParser *parser, const tdRecord *record, const cha
 
 /// The selector among the keys of a record whose schema includes td_schema_select.
 tdStatus td_parse_select(tdSceneParser *parser, const tdRecord *record, tdSelect *select);
+/// `material`, `materials`, `plane`, `thickness` and `formulation` of a body whose mesh is known.
+tdStatus td_parse_materials(tdSceneParser *parser, const tdRecord *body_record, tdSceneBody *body);
 tdStatus td_parse_bodies(tdSceneParser *parser, const tdYaml *list);
 tdStatus td_parse_motion(tdSceneParser *parser, const tdYaml *node);
 

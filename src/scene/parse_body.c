@@ -135,20 +135,34 @@ static tdStatus parse_mesh(tdSceneParser *parser, const tdRecord *body_record, t
     tdRecord record;
     td_path_key(path, sizeof path, body_record->path, "mesh");
     TD_TRY(td_schema_read(&parser->reader, mesh->node, &td_schema_mesh_box, path, &record));
-    const double *box = td_record_get(&record, "box")->number;
-    const int64_t *cells = td_record_get(&record, "cells")->integer;
+    const tdValue *rectangle = td_record_get(&record, "rectangle"), *counts = td_record_get(&record, "cells");
+    bool flat = rectangle->node != NULL;
+    const char *shape = flat ? "rectangle" : "box";
+    int dims = flat ? 2 : 3;
+    const double *box = flat ? rectangle->number : td_record_get(&record, "box")->number;
+    const int64_t *cells = counts->integer;
+    if (counts->node->n != dims)
+        return td_record_fail(
+            &parser->reader, &record, "cells", "found a list of %d, expected a list of %s", counts->node->n,
+            flat ? "two whole numbers [nx, ny] for a rectangle" : "three whole numbers [nx, ny, nz] for a box");
     for (int i = 0; i < 3; i++)
     {
         body->box.min[i] = box[i];
         body->box.max[i] = box[3 + i];
         body->box.cells[i] = (int)cells[i];
-        if (!(box[i] < box[3 + i]))
-            return td_record_fail(&parser->reader, &record, "box", "the block has no extent along %c", "xyz"[i]);
+        if (i < dims && !(box[i] < box[3 + i]))
+            return td_record_fail(&parser->reader, &record, shape, "the %s has no extent along %c",
+                                  flat ? "rectangle" : "block", "xyz"[i]);
     }
-    if (cells[0] * cells[1] * cells[2] > MOST_CELLS)
+    int64_t total = cells[0] * cells[1] * (flat ? 1 : cells[2]);
+    if (total > MOST_CELLS)
         return td_record_fail(&parser->reader, &record, "cells", "%lld cells in all; a block may have %d at most",
-                              (long long)(cells[0] * cells[1] * cells[2]), MOST_CELLS);
-    body->box.hexahedra = td_record_get(&record, "elements")->integer[0] == TD_ELEMENTS_HEXAHEDRA;
+                              (long long)total, MOST_CELLS);
+    const tdValue *elements = td_record_get(&record, "elements");
+    if (flat && elements->node != NULL)
+        return td_record_fail(&parser->reader, &record, "elements",
+                              "a rectangle is made of triangles; remove 'elements', or give a 'box'");
+    body->box.hexahedra = elements->integer[0] == TD_ELEMENTS_HEXAHEDRA;
     return TD_OK;
 }
 
@@ -192,72 +206,6 @@ static tdStatus parse_transform(tdSceneParser *parser, const tdRecord *body_reco
     body->scale *= td_record_get(&record, "scale")->number[0];
     rotation_of(td_record_get(&record, "rotate")->number, body->rotation);
     copy3(body->translate, td_record_get(&record, "translate")->number);
-    return TD_OK;
-}
-
-// Young's modulus and Poisson's ratio, given or from Lamé's constants.
-static tdStatus parse_elastic(tdSceneParser *parser, const tdRecord *record, tdSceneMaterial *material)
-{
-    const tdReader *reader = &parser->reader;
-    const tdValue *young = td_record_get(record, "young"), *poisson = td_record_get(record, "poisson");
-    const tdValue *lambda = td_record_get(record, "lambda"), *mu = td_record_get(record, "mu");
-    bool first = young->has || poisson->has, second = lambda->has || mu->has;
-    if (first && second)
-        return td_record_fail(reader, record, lambda->has ? "lambda" : "mu",
-                              "'young' and 'poisson' exclude 'lambda' and 'mu'; give one pair");
-    if (!first && !second)
-        return td_reader_fail(reader, record->node->line, record->path, NULL,
-                              "the stiffness is missing; give 'young' and 'poisson', or 'lambda' and 'mu'");
-    const tdValue *pair[2] = {first ? young : lambda, first ? poisson : mu};
-    for (int i = 0; i < 2; i++)
-        if (!pair[i]->has)
-            return td_record_fail(reader, record, pair[i]->key->name, "the key '%s' is missing beside '%s'",
-                                  pair[i]->key->name, pair[1 - i]->key->name);
-    if (first)
-    {
-        material->young = young->number[0];
-        material->poisson = poisson->number[0];
-        return TD_OK;
-    }
-    double l = lambda->number[0], m = mu->number[0];
-    if (!(3 * l + 2 * m > 0))
-        return td_record_fail(reader, record, "lambda",
-                              "found '%.60s', must be > -2/3 of mu (%g Pa), or the material "
-                              "would swell under pressure",
-                              lambda->node->text, m);
-    material->young = m * ((3 * l + 2 * m) / (l + m));
-    material->poisson = 0.5 * (l / (l + m));
-    if (!(material->poisson < 0.5) || !isfinite(material->young))
-        return td_record_fail(
-            reader, record, "lambda",
-            "found '%.60s', so far above mu that the material cannot be told from an incompressible one; "
-            "lower it",
-            lambda->node->text);
-    return TD_OK;
-}
-
-static tdStatus parse_material(tdSceneParser *parser, const tdRecord *body_record, tdSceneMaterial *material)
-{
-    const tdReader *reader = &parser->reader;
-    const tdYaml *node = td_record_get(body_record, "material")->node;
-    char path[256];
-    tdRecord record;
-    td_path_key(path, sizeof path, body_record->path, "material");
-    TD_TRY(td_schema_read(reader, node, &td_schema_material, path, &record));
-    material->line = node->key_line;
-    material->law = (tdLawKind)td_record_get(&record, "law")->integer[0];
-    TD_TRY(parse_elastic(parser, &record, material));
-    const tdValue *density = td_record_get(&record, "density"), *total = td_record_get(&record, "total_mass");
-    material->density = density->has ? density->number[0] : 0;
-    material->total_mass = total->has ? total->number[0] : 0;
-    const double *gravity = parser->scene->settings.gravity;
-    bool weight = gravity[0] != 0 || gravity[1] != 0 || gravity[2] != 0;
-    bool inertia = parser->method != TD_CHOICE_STATIC;
-    if (!density->has && !total->has && (weight || inertia))
-        return td_reader_fail(
-            reader, node->line, path, NULL,
-            "the mass is missing; give 'density' or 'total_mass' (only a static scene without gravity "
-            "needs none)");
     return TD_OK;
 }
 
@@ -343,7 +291,7 @@ static tdStatus parse_body(tdSceneParser *parser, const tdYaml *node, int index)
                                   body->name, scene->bodies[i].line);
     TD_TRY(parse_mesh(parser, &record, body));
     TD_TRY(parse_transform(parser, &record, body));
-    TD_TRY(parse_material(parser, &record, &body->material));
+    TD_TRY(td_parse_materials(parser, &record, body));
     body->consistent_mass = td_record_get(&record, "mass")->integer[0] != 0;
     bool is_explicit = scene->settings.method == TD_METHOD_THETA && scene->settings.theta == 0;
     if (body->consistent_mass && is_explicit)
@@ -356,6 +304,8 @@ static tdStatus parse_body(tdSceneParser *parser, const tdYaml *node, int index)
     bool moving = body->velocity[0] != 0 || body->velocity[1] != 0 || body->velocity[2] != 0;
     if (moving && parser->method == TD_CHOICE_STATIC)
         return td_record_fail(reader, &record, "velocity", "a static scene has no velocities; remove it");
+    if (body->plane != TD_PLANE_NONE && body->velocity[2] != 0)
+        return td_record_fail(reader, &record, "velocity", "a plane body does not move along z; write 0 there");
     TD_TRY(parse_fixed(parser, &record, body));
     return parse_prescribed(parser, &record, body);
 }

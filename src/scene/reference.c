@@ -98,7 +98,8 @@ static void write_kind(tdText *out, const tdKey *key)
     case TD_KEY_BOOL: td_text_format(out, "`true` or `false`"); break;
     case TD_KEY_INTEGER: td_text_format(out, "whole number from %" PRId64 " to %" PRId64, key->least, key->most); break;
     case TD_KEY_COUNTS:
-        td_text_format(out, "[nx, ny, nz], whole numbers from %" PRId64 " to %" PRId64, key->least, key->most);
+        td_text_format(out, "[nx, ny, nz] or [nx, ny], whole numbers from %" PRId64 " to %" PRId64, key->least,
+                       key->most);
         break;
     case TD_KEY_NUMBERS: td_text_format(out, "list of whole numbers from %" PRId64, key->least); break;
     case TD_KEY_QUANTITY: write_quantity(out, key); break;
@@ -107,6 +108,7 @@ static void write_kind(tdText *out, const tdKey *key)
         write_quantity(out, key);
         break;
     case TD_KEY_BOX: td_text_format(out, "[[x, y, z], [x, y, z]], smallest and largest corner, lengths"); break;
+    case TD_KEY_RECTANGLE: td_text_format(out, "[[x, y], [x, y]], smallest and largest corner, lengths"); break;
     case TD_KEY_AXES: td_text_format(out, "letters of `xyz`"); break;
     case TD_KEY_UNIT: td_text_format(out, "unit of %s", td_dim_name(key->dim)); break;
     case TD_KEY_MAP:
@@ -206,7 +208,10 @@ static void write_section(tdText *out, const tdSchema *schema)
         write_excluded(out, schema, key);
         td_text_format(out, " |\n");
     }
-    if (schema->also != NULL)
+    if (schema->also == &td_schema_material)
+        td_text_format(out, "| the keys of a [%s](#%s), without `total_mass` | | | law, constants and mass |\n",
+                       schema->also->title, schema->also->title);
+    else if (schema->also != NULL)
         td_text_format(out, "| one of the keys of a [%s](#%s) | | required%s | which nodes |\n", schema->also->title,
                        schema->also->title, schema == &td_schema_probe ? ", or `point`" : "");
     if (schema->open != NULL)

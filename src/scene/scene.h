@@ -54,7 +54,8 @@ typedef struct tdScenePrescribed
 } tdScenePrescribed;
 
 /// Axis-aligned box of tetrahedra or hexahedra, for scenes without a mesh file. Its sides are the
-/// groups xmin, xmax, ymin, ymax, zmin, zmax.
+/// groups xmin, xmax, ymin, ymax, zmin, zmax. With cells[2] = 0 a rectangle of triangles at z = 0, min[2] = max[2] = 0
+/// (td_mesh_rectangle()).
 typedef struct tdSceneBox
 {
     double min[3], max[3];
@@ -89,8 +90,14 @@ typedef enum tdVolumetric
 #define TD_OGDEN_TERMS 6
 #define TD_PRONY_TERMS 8
 
-/// A law with its parameters: either engineering constants, or the law's own (see material/law.h for their
-/// order in `value`). What was not given is NAN.
+/// A law with its parameters: engineering constants (`young` and `poisson`), or the law's own in `value` with one
+/// of `bulk` and `poisson`. What was not given is NAN. The order of `value`:
+///     neo_hookean       mu
+///     mooney_rivlin     c10, c01
+///     ogden             mu_1, alpha_1, mu_2, alpha_2, ...: n_terms pairs
+///     arruda_boyce      mu, lambda_m
+///     veronda_westmann  c1, c2
+///     costa             c, b_ff, b_ss, b_nn, b_fs, b_fn, b_sn
 typedef struct tdSceneMaterial
 {
     int line;
@@ -105,7 +112,7 @@ typedef struct tdSceneMaterial
     double prony_g[TD_PRONY_TERMS], prony_tau[TD_PRONY_TERMS]; ///< relative moduli, relaxation times [s]
     bool has_fibre;
     double fibre[9];            ///< rows: fibre, sheet and normal direction in the placed body, orthonormal
-    double thickness;           ///< membranes [m]; 0: volume elements
+    double thickness;           ///< membranes and plane bodies [m]; 0: volume elements
     double density, total_mass; ///< one is given, the other 0
 } tdSceneMaterial;
 
@@ -243,6 +250,9 @@ typedef struct tdScene
 tdStatus td_scene_parse(const char *text, size_t length, const char *name, const char *folder, tdScene *scene,
                         tdError *error);
 void td_scene_free(tdScene *scene);
+
+/// Name of a law as a scene writes it.
+const char *td_scene_law(tdLawKind law);
 
 /// The scene reference in Markdown, generated from the schema that the parser uses.
 void td_scene_reference(tdText *out);

@@ -150,8 +150,10 @@ static tdStatus read_quantity(const tdReader *reader, const tdYaml *node, const 
 static tdStatus read_vector(const tdReader *reader, const tdYaml *node, const tdKey *key, const char *field,
                             double *out)
 {
-    if (node->kind != TD_YAML_LIST || node->n != 3)
-        return wrong_kind(reader, node, field, "a list of three numbers [x, y, z]");
+    bool flat = key->kind == TD_KEY_RECTANGLE;
+    if (node->kind != TD_YAML_LIST || node->n != (flat ? 2 : 3))
+        return wrong_kind(reader, node, field,
+                          flat ? "a list of two numbers [x, y]" : "a list of three numbers [x, y, z]");
     int i = 0;
     for (const tdYaml *item = node->first; item != NULL; item = item->next, i++)
     {
@@ -165,7 +167,9 @@ static tdStatus read_vector(const tdReader *reader, const tdYaml *node, const td
 static tdStatus read_box(const tdReader *reader, const tdYaml *node, const tdKey *key, const char *field, double *out)
 {
     if (node->kind != TD_YAML_LIST || node->n != 2)
-        return wrong_kind(reader, node, field, "two corners [[xmin, ymin, zmin], [xmax, ymax, zmax]]");
+        return wrong_kind(reader, node, field,
+                          key->kind == TD_KEY_RECTANGLE ? "two corners [[xmin, ymin], [xmax, ymax]]"
+                                                        : "two corners [[xmin, ymin, zmin], [xmax, ymax, zmax]]");
     char place[256];
     td_path_item(place, sizeof place, field, "", 0);
     TD_TRY(read_vector(reader, node->first, key, place, out));
@@ -183,8 +187,8 @@ static tdStatus read_box(const tdReader *reader, const tdYaml *node, const tdKey
 static tdStatus read_counts(const tdReader *reader, const tdYaml *node, const tdKey *key, const char *field,
                             int64_t *out)
 {
-    if (node->kind != TD_YAML_LIST || node->n != 3)
-        return wrong_kind(reader, node, field, "a list of three whole numbers [nx, ny, nz]");
+    if (node->kind != TD_YAML_LIST || node->n < 2 || node->n > 3)
+        return wrong_kind(reader, node, field, "a list of whole numbers [nx, ny] or [nx, ny, nz]");
     int i = 0;
     for (const tdYaml *item = node->first; item != NULL; item = item->next, i++)
     {
@@ -352,7 +356,8 @@ static tdStatus read_value(const tdReader *reader, const tdYaml *node, const tdK
     case TD_KEY_COUNTS: return read_counts(reader, node, key, field, out->integer);
     case TD_KEY_QUANTITY: return read_quantity(reader, node, key, field, &out->number[0]);
     case TD_KEY_VECTOR: return read_vector(reader, node, key, field, out->number);
-    case TD_KEY_BOX: return read_box(reader, node, key, field, out->number);
+    case TD_KEY_BOX:
+    case TD_KEY_RECTANGLE: return read_box(reader, node, key, field, out->number);
     case TD_KEY_AXES: return read_axes(reader, node, field, &out->integer[0]);
     case TD_KEY_UNIT: return read_unit(reader, node, key, field, &out->number[0]);
     case TD_KEY_NUMBERS:

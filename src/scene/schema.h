@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What may stand in a scene file. scene/keys.c holds one table for each kind of map; the reader
+// What may stand in a scene file. scene/keys.c and keys_material.c hold one table for each kind of map; the reader
 // here checks a map against its table, and scene/reference.c prints the same tables as Markdown.
 // So a key exists, is checked and is documented in one place.
 #pragma once
@@ -16,11 +16,12 @@ typedef enum tdKeyKind
     TD_KEY_CHOICES,     // list of `choices`, each at most once; bits of their values
     TD_KEY_BOOL,        // true or false
     TD_KEY_INTEGER,     // whole number in [least, most]
-    TD_KEY_COUNTS,      // three whole numbers in [least, most]
+    TD_KEY_COUNTS,      // two or three whole numbers in [least, most]; the third is 0 when there are two
     TD_KEY_NUMBERS,     // list of whole numbers in [least, most], read by the caller
     TD_KEY_QUANTITY,    // number of dimension `dim` in the range
     TD_KEY_VECTOR,      // three of them
     TD_KEY_BOX,         // two vectors, first <= second
+    TD_KEY_RECTANGLE,   // two points [x, y], first <= second; as a box with z = 0
     TD_KEY_AXES,        // letters of xyz
     TD_KEY_UNIT,        // unit of dimension `dim`, without a number
     TD_KEY_MAP,         // map of `schema`
@@ -77,7 +78,7 @@ typedef struct tdSchema
     const char *open;            ///< meaning of keys that are not in the table, when such are allowed
 } tdSchema;
 
-#define TD_MOST_KEYS 24
+#define TD_MOST_KEYS 32
 
 /// Value of one key, in SI units.
 typedef struct tdValue
@@ -85,7 +86,7 @@ typedef struct tdValue
     const tdKey *key;
     const tdYaml *node; ///< NULL: not given, the default stands
     bool has;           ///< given or has a default
-    double number[6];   ///< QUANTITY: [0]; VECTOR: [0..2]; BOX: min, max
+    double number[6];   ///< QUANTITY: [0]; VECTOR: [0..2]; BOX, RECTANGLE: min, max
     int64_t integer[3]; ///< INTEGER, CHOICE, CHOICES, BOOL, AXES: [0]; COUNTS
     const char *text;   ///< TEXT, NAME, FILE: as in the tree
 } tdValue;
@@ -134,11 +135,11 @@ tdStatus td_read_quantity(const tdReader *reader, const tdYaml *node, const char
 /// "> 0", "> -1 and < 0.5", "" for any.
 void td_range_describe(const tdKey *key, char *out, size_t size);
 
-// The tables of scene/keys.c.
+// The tables of scene/keys.c and scene/keys_material.c.
 extern const tdSchema td_schema_scene, td_schema_units, td_schema_body, td_schema_mesh_box, td_schema_transform,
-    td_schema_material, td_schema_damping, td_schema_select, td_schema_sphere, td_schema_plane, td_schema_fixed,
-    td_schema_prescribed, td_schema_load, td_schema_probe, td_schema_motion, td_schema_keyframe, td_schema_integrator,
-    td_schema_solver, td_schema_output;
+    td_schema_material, td_schema_part, td_schema_term, td_schema_viscoelastic, td_schema_damping, td_schema_select,
+    td_schema_sphere, td_schema_plane, td_schema_fixed, td_schema_prescribed, td_schema_load, td_schema_probe,
+    td_schema_motion, td_schema_keyframe, td_schema_integrator, td_schema_solver, td_schema_output;
 
 /// Values of choices that are not enumerations of scene.h.
 enum
@@ -150,7 +151,9 @@ enum
     TD_TYPE_POINT = 0,
     TD_TYPE_SURFACE = 1,
     TD_ELEMENTS_TETRAHEDRA = 0,
-    TD_ELEMENTS_HEXAHEDRA = 1
+    TD_ELEMENTS_HEXAHEDRA = 1,
+    TD_PART_VOLUME = 0,
+    TD_PART_MEMBRANE = 1
 };
 
 typedef enum tdMethodChoice

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scene/unit.h"
 
+#include "base/number.h"
 #include "base/suggest.h"
 
 #include <math.h>
@@ -481,7 +482,7 @@ bool td_quantity_parse(const char *text, const tdUnits *base, tdDim expected, do
         return false;
     }
     snprintf(number, sizeof number, "%.*s", (int)n, text);
-    double value = strtod(number, NULL);
+    double value = td_number(number, NULL);
     const char *rest = text + n;
     if (*rest == ',')
     {
