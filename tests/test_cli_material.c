@@ -242,6 +242,37 @@ static void test_plot(void **state)
     expect("plot wrong.yaml", 3, "wrong.yaml:2");
 }
 
+// What a fit prints for a scene is what a scene takes.
+static void test_snippet_in_scene(void **state)
+{
+    (void)state;
+    write_data();
+    const char *const laws[] = {"neo_hookean", "mooney_rivlin", "arruda_boyce", "veronda_westmann", "ogden"};
+    for (int k = 0; k < 5; k++)
+    {
+        char words[100], material[512], scene[1024];
+        snprintf(words, sizeof words, "fit data.csv --quiet --json --law %s", laws[k]);
+        runResult r = run(words);
+        assert_int_equal(r.code, 0);
+        double young = number_after(r.out, "young");
+        const char *at = strstr(r.out, "\"material\": \"");
+        assert_non_null(at);
+        snprintf(material, sizeof material, "%s", at + strlen("\"material\": \""));
+        material[strcspn(material, "\"")] = '\0';
+        snprintf(scene, sizeof scene,
+                 "tendril: 1\ntime_step: 1\nduration: 1\nbodies:\n  - name: one\n    mesh: x.msh\n"
+                 "    material: {%s, density: 1000}\n    fixed: [{group: a}]\n",
+                 material);
+        done(&r);
+        write_text("snippet.yaml", scene);
+        r = run("plot snippet.yaml --json --quiet");
+        if (r.code != 0)
+            fail_msg("%s: %s", material, r.err);
+        assert_near(number_after(r.out, "young") / young, 1, 0.02);
+        done(&r);
+    }
+}
+
 static int make_folder(void **state)
 {
     (void)state;
@@ -269,7 +300,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_fit),        cmocka_unit_test(test_fit_json), cmocka_unit_test(test_fit_remarks),
-        cmocka_unit_test(test_fit_errors), cmocka_unit_test(test_plot),
+        cmocka_unit_test(test_fit_errors), cmocka_unit_test(test_plot),     cmocka_unit_test(test_snippet_in_scene),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
