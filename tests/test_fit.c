@@ -4,6 +4,7 @@
 
 #include "base/file.h"
 #include "material/fit.h"
+#include "material/least_squares.h"
 
 #define N(a) (int)(sizeof(a) / sizeof((a)[0]))
 
