@@ -540,6 +540,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_recovers),
+        cmocka_unit_test(test_many_points),
         cmocka_unit_test(test_engineering_laws),
         cmocka_unit_test(test_intervals_cover),
         cmocka_unit_test(test_student),
