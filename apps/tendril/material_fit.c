@@ -72,11 +72,10 @@ typedef struct Session
 
 __attribute__((format(printf, 2, 3))) static void remark(Result *r, const char *format, ...)
 {
-    if (r->n_remarks == MOST_REMARKS)
-        return;
     va_list args;
     va_start(args, format);
-    vsnprintf(r->remarks[r->n_remarks++], sizeof r->remarks[0], format, args);
+    if (r->n_remarks < MOST_REMARKS)
+        vsnprintf(r->remarks[r->n_remarks++], sizeof r->remarks[0], format, args);
     va_end(args);
 }
 

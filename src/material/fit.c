@@ -10,6 +10,7 @@
 
 #define MOST       TD_FIT_PARAMETERS
 #define ITERATIONS 400
+#define THINNED    300  // points with which the starts are followed when there are more
 #define KEPT       6    // starts that are followed to the end
 #define DIFFERENCE 1e-5 // central differences: their error, about h^2, only slows the last digits
 
@@ -18,6 +19,7 @@ typedef struct Problem
     const tdFitData *data;
     tdFitSettings settings;
     int n, k;      // points, parameters
+    int n_first;   // points in front that stand for all
     double S;      // largest stress, the unit of residuals
     double strain; // largest I1 - 3 at constant volume
     double low[MOST], high[MOST];
@@ -443,6 +445,9 @@ static tdStatus weigh(Problem *q, tdError *error)
     if (!(q->S > 0) || !strained)
         return td_fail(error, TD_ERROR_INPUT, "%s; there is nothing to fit",
                        strained ? "all stresses are zero" : "no point is away from rest");
+    if (!(q->S > 1e-100 && q->S < 1e100))
+        return td_fail(error, TD_ERROR_INPUT,
+                       "the largest stress is %g Pa, which no machine measures; look at its unit", q->S);
     for (int i = 0; i < q->n; i++)
         q->weight[i] = 1 / (q->settings.relative ? fmax(fabs(data->stress[i]), 0.01 * largest[data->test[i]]) : q->S);
     return TD_OK;
@@ -504,7 +509,8 @@ static tdStatus search(Problem *q, double *r, tdFit *fit, tdError *error)
     TD_TRY(weigh(q, error));
     td_fit_bounds(&q->settings, q->strain, q->low, q->high);
     Candidate list[KEPT], best = {.cost = HUGE_VAL};
-    int n = 0;
+    int n = 0, n_all = q->n;
+    q->n = q->n_first;
     if (q->settings.law != TD_LAW_OGDEN)
         scaled_starts(q, r, list, &n);
     else if (!ogden_starts(q, list, &n))
@@ -514,6 +520,12 @@ static tdStatus search(Problem *q, double *r, tdFit *fit, tdError *error)
         minimize(q, r, &list[i]);
         if (list[i].cost < best.cost)
             best = list[i];
+    }
+    q->n = n_all;
+    if (q->n_first < n_all && isfinite(best.cost))
+    {
+        best.cost = HUGE_VAL;
+        minimize(q, r, &best);
     }
     if (!isfinite(best.cost))
         return td_fail(error, TD_ERROR_NUMERIC,
@@ -536,21 +548,51 @@ static tdStatus search(Problem *q, double *r, tdFit *fit, tdError *error)
     return TD_OK;
 }
 
+// Copies the points so that every so manyth of each test stands in front; returns how many do.
+static int thin(const tdFitData *from, tdFitData *to)
+{
+    int step = (from->n + THINNED - 1) / THINNED, n = 0, first = 0;
+    for (int pass = 0; pass < 2; pass++)
+    {
+        int seen[TD_TESTS] = {0};
+        for (int i = 0; i < from->n; i++)
+        {
+            if ((seen[from->test[i]]++ % step == 0) != (pass == 0))
+                continue;
+            to->test[n] = from->test[i];
+            to->x[n] = from->x[i];
+            to->stress[n++] = from->stress[i];
+        }
+        first = pass == 0 ? n : first;
+    }
+    return first;
+}
+
 tdStatus td_fit(const tdFitData *data, const tdFitSettings *settings, tdFit *fit, tdError *error)
 {
-    Problem q = {.data = data, .settings = *settings, .n = data->n};
+    tdFitData points = *data;
+    Problem q = {.data = &points, .settings = *settings, .n = data->n};
     q.k = td_fit_parameters(settings->law, settings->terms);
     *fit = (tdFit){.settings = *settings, .n = q.k, .names = td_fit_names(settings->law)};
     TD_TRY(check(data, settings, q.k, error));
-    double *memory = td_take((size_t)q.n * (size_t)(q.k + 5), sizeof *memory);
-    if (memory == NULL)
-        return td_fail_memory(error, "the fit");
-    q.weight = memory;
-    q.plus = memory + q.n;
-    q.minus = memory + (ptrdiff_t)2 * q.n;
-    q.A = memory + (ptrdiff_t)3 * q.n;
-    double *r = memory + (ptrdiff_t)(q.k + 4) * q.n;
-    tdStatus status = search(&q, r, fit, error);
+    double *memory = td_take((size_t)q.n * (size_t)(q.k + 7), sizeof *memory);
+    points.test = td_take((size_t)q.n, sizeof *points.test);
+    tdStatus status = TD_OK;
+    if (memory == NULL || points.test == NULL)
+        status = td_fail_memory(error, "the fit");
+    else
+    {
+        q.weight = memory;
+        q.plus = memory + q.n;
+        q.minus = memory + (ptrdiff_t)2 * q.n;
+        points.x = memory + (ptrdiff_t)3 * q.n;
+        points.stress = memory + (ptrdiff_t)4 * q.n;
+        double *r = memory + (ptrdiff_t)5 * q.n;
+        q.A = memory + (ptrdiff_t)6 * q.n;
+        q.n_first = thin(data, &points);
+        status = search(&q, r, fit, error);
+    }
+    free(points.test);
     free(memory);
     return status;
 }
