@@ -33,8 +33,9 @@ static inline void ccx_material(FILE *f, const tdSoft *soft)
 {
     const double *p = soft->parameters;
     fprintf(f, "*MATERIAL, NAME=M\n");
-    if (soft->law == td_law(TD_LAW_NEO_HOOKEAN)) // mu, kappa
-        fprintf(f, "*HYPERELASTIC, NEO HOOKE\n%.12g, %.12g\n", CCX_FORCE * p[0] / 2, 2 / p[1] / CCX_FORCE);
+    if (soft->law == td_law(TD_LAW_NEO_HOOKEAN)) // kappa, form, mu
+        fprintf(f, "*HYPERELASTIC, NEO HOOKE\n%.12g, %.12g\n", CCX_FORCE * p[TD_PARAMETER_OWN] / 2,
+                2 / p[TD_PARAMETER_KAPPA] / CCX_FORCE);
     else // mu, lambda
         fprintf(f, "*ELASTIC\n%.12g, %.12g\n", CCX_FORCE * p[0] * (3 * p[1] + 2 * p[0]) / (p[1] + p[0]),
                 p[1] / (2 * (p[1] + p[0])));

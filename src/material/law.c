@@ -1,88 +1,95 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "material/law.h"
+#include "material/parameters.h"
 
 #include <math.h>
 #include <stddef.h>
 
 // The kernels of each instruction set that this machine's compiler knows.
 #define DECLARE_ISA(name, isa)                                                                                         \
-    void name##_##isa(const double *parameters, const double *F, const double *R, double *psi, double *P, double *D);
+    void td_law_##name##_##isa(const double *parameters, const double *F, const double *R, double *psi, double *P,     \
+                               double *D);
+#define DECLARE_MJED_ISA(name, isa)                                                                                    \
+    void td_mjed_##name##_##isa(const double *parameters, const double *I1, const double *I2, const double *J,         \
+                                double *psi, double *W, bool second);
+#define DECLARE_SHARED(isa)                                                                                            \
+    void td_polar_##isa(const double *F, double *R);                                                                   \
+    void td_mjed_invariants_##isa(const double *F, double *I1, double *I2, double *J);                                 \
+    void td_mjed_expand_##isa(const double *F, const double *W, double *P, double *D);
 #if defined(__x86_64__)
-#define DECLARE(name) DECLARE_ISA(name, portable) DECLARE_ISA(name, avx2)
+#define DECLARE(name)      DECLARE_ISA(name, portable) DECLARE_ISA(name, avx2)
+#define DECLARE_MJED(name) DECLARE_MJED_ISA(name, portable) DECLARE_MJED_ISA(name, avx2)
 #define KERNELS(name)                                                                                                  \
     {                                                                                                                  \
-        name##_portable, name##_avx2                                                                                   \
+        td_##name##_portable, td_##name##_avx2                                                                         \
     }
-void td_polar_avx2(const double *F, double *R);
+DECLARE_SHARED(avx2)
 #else
-#define DECLARE(name) DECLARE_ISA(name, portable)
+#define DECLARE(name)      DECLARE_ISA(name, portable)
+#define DECLARE_MJED(name) DECLARE_MJED_ISA(name, portable)
 #define KERNELS(name)                                                                                                  \
     {                                                                                                                  \
-        name##_portable, name##_portable                                                                               \
+        td_##name##_portable, td_##name##_portable                                                                     \
     }
 #endif
-void td_polar_portable(const double *F, double *R);
+DECLARE_SHARED(portable)
 
-DECLARE(td_law_linear)
-DECLARE(td_law_corotational)
-DECLARE(td_law_corotational_lagged)
-DECLARE(td_law_stvk)
-DECLARE(td_law_neo_hookean)
-
-// mu and lambda, the Lame constants.
-static tdStatus lame_parameters(const tdSceneMaterial *material, const char *file, double *parameters, tdError *error)
-{
-    (void)file;
-    (void)error;
-    double young = material->young, poisson = material->poisson;
-    parameters[0] = young / (2 * (1 + poisson));
-    parameters[1] = young * poisson / ((1 + poisson) * (1 - 2 * poisson));
-    return TD_OK;
-}
-
-// mu and kappa, the moduli of shear and volume.
-static tdStatus shear_bulk_parameters(const tdSceneMaterial *material, const char *file, double *parameters,
-                                      tdError *error)
-{
-    (void)file;
-    (void)error;
-    parameters[0] = material->young / (2 * (1 + material->poisson));
-    parameters[1] = material->young / (3 * (1 - 2 * material->poisson));
-    return TD_OK;
-}
+DECLARE(linear)
+DECLARE(corotational)
+DECLARE(corotational_lagged)
+DECLARE(stvk)
+DECLARE(neo_hookean)
+DECLARE(mooney_rivlin)
+DECLARE(ogden)
+DECLARE(arruda_boyce)
+DECLARE(veronda_westmann)
+DECLARE(costa)
+DECLARE_MJED(neo_hookean)
+DECLARE_MJED(mooney_rivlin)
+DECLARE_MJED(arruda_boyce)
+DECLARE_MJED(veronda_westmann)
 
 static const tdLaw laws[TD_LAWS] = {
-    [TD_LAW_LINEAR] =
-        {"linear", TD_ROTATION_NONE, true, true, false, lame_parameters, KERNELS(td_law_linear), {NULL, NULL}, false},
-    [TD_LAW_COROTATIONAL] = {"corotational",
-                             TD_ROTATION_CURRENT,
-                             false,
-                             false,
-                             false,
-                             lame_parameters,
-                             KERNELS(td_law_corotational),
-                             {NULL, NULL},
-                             false},
-    [TD_LAW_COROTATIONAL_LAGGED] = {"corotational_lagged",
-                                    TD_ROTATION_LAGGED,
-                                    true,
-                                    false,
-                                    false,
-                                    lame_parameters,
-                                    KERNELS(td_law_corotational_lagged),
-                                    {NULL, NULL},
-                                    false},
-    [TD_LAW_STVK] =
-        {"stvk", TD_ROTATION_NONE, false, false, false, lame_parameters, KERNELS(td_law_stvk), {NULL, NULL}, false},
-    [TD_LAW_NEO_HOOKEAN] = {"neo_hookean",
-                            TD_ROTATION_NONE,
-                            false,
-                            false,
-                            true,
-                            shear_bulk_parameters,
-                            KERNELS(td_law_neo_hookean),
-                            {NULL, NULL},
-                            false},
+    [TD_LAW_LINEAR] = {.name = "linear",
+                       .semidefinite = true,
+                       .constant = true,
+                       .parameters = td_parameters_lame,
+                       .kernel = KERNELS(law_linear)},
+    [TD_LAW_COROTATIONAL] = {.name = "corotational",
+                             .rotation = TD_ROTATION_CURRENT,
+                             .parameters = td_parameters_lame,
+                             .kernel = KERNELS(law_corotational)},
+    [TD_LAW_COROTATIONAL_LAGGED] = {.name = "corotational_lagged",
+                                    .rotation = TD_ROTATION_LAGGED,
+                                    .semidefinite = true,
+                                    .parameters = td_parameters_lame,
+                                    .kernel = KERNELS(law_corotational_lagged)},
+    [TD_LAW_STVK] = {.name = "stvk", .parameters = td_parameters_lame, .kernel = KERNELS(law_stvk)},
+    [TD_LAW_NEO_HOOKEAN] = {.name = "neo_hookean",
+                            .split = true,
+                            .parameters = td_parameters_neo_hookean,
+                            .kernel = KERNELS(law_neo_hookean),
+                            .mjed = KERNELS(mjed_neo_hookean)},
+    [TD_LAW_MOONEY_RIVLIN] = {.name = "mooney_rivlin",
+                              .split = true,
+                              .parameters = td_parameters_mooney_rivlin,
+                              .kernel = KERNELS(law_mooney_rivlin),
+                              .mjed = KERNELS(mjed_mooney_rivlin)},
+    [TD_LAW_OGDEN] = {.name = "ogden", .split = true, .parameters = td_parameters_ogden, .kernel = KERNELS(law_ogden)},
+    [TD_LAW_ARRUDA_BOYCE] = {.name = "arruda_boyce",
+                             .split = true,
+                             .parameters = td_parameters_arruda_boyce,
+                             .kernel = KERNELS(law_arruda_boyce),
+                             .mjed = KERNELS(mjed_arruda_boyce)},
+    [TD_LAW_VERONDA_WESTMANN] = {.name = "veronda_westmann",
+                                 .split = true,
+                                 .parameters = td_parameters_veronda_westmann,
+                                 .kernel = KERNELS(law_veronda_westmann),
+                                 .mjed = KERNELS(mjed_veronda_westmann)},
+    [TD_LAW_COSTA] = {.name = "costa",
+                      .rotation = TD_ROTATION_FIBRE,
+                      .split = true,
+                      .parameters = td_parameters_costa,
+                      .kernel = KERNELS(law_costa)},
 };
 
 const tdLaw *td_law(tdLawKind kind)
@@ -92,12 +99,20 @@ const tdLaw *td_law(tdLawKind kind)
 
 tdPolarKernel td_polar(tdIsa isa)
 {
-#if defined(__x86_64__)
-    if (isa == TD_ISA_AVX2)
-        return td_polar_avx2;
-#endif
-    (void)isa;
-    return td_polar_portable;
+    static const tdPolarKernel kernels[TD_ISAS] = KERNELS(polar);
+    return kernels[isa];
+}
+
+tdMjedInvariants td_mjed_invariants(tdIsa isa)
+{
+    static const tdMjedInvariants kernels[TD_ISAS] = KERNELS(mjed_invariants);
+    return kernels[isa];
+}
+
+tdMjedExpand td_mjed_expand(tdIsa isa)
+{
+    static const tdMjedExpand kernels[TD_ISAS] = KERNELS(mjed_expand);
+    return kernels[isa];
 }
 
 // Eigenvalues and vectors of a symmetric 9 x 9 matrix by cyclic Jacobi rotations. a becomes diagonal.

@@ -24,8 +24,8 @@
 /// Place of D(i, j), i >= j, in the packed triangle.
 #define TD_PACKED(i, j) ((i) * ((i) + 1) / 2 + (j))
 
-/// Parameters of a hyperelastic law: the first two are common, its own follow (documented in its file and
-/// listed by `names`).
+/// Parameters of a hyperelastic law: the first two are common, its own follow (documented in its file), in the
+/// order of td_law_names(), Ogden's after their number. Quadratic laws have mu, lambda and nothing else.
 enum
 {
     TD_PARAMETER_KAPPA,      // bulk modulus [Pa]; 0 leaves the change of volume to the element
@@ -43,6 +43,13 @@ typedef void (*tdLawKernel)(const double *parameters, const double *F, const dou
 /// Second derivatives are written only when `second`.
 typedef void (*tdMjedKernel)(const double *parameters, const double *I1, const double *I2, const double *J, double *psi,
                              double *W, bool second);
+
+/// What laws by invariants share: I1, I2 and J of four gradients, and P and D (NULL: only P) from W[0..8].
+/// invariants, mjed, expand gives what `kernel` gives; an element may fuse the last with its own sums.
+typedef void (*tdMjedInvariants)(const double *F, double *I1, double *I2, double *J);
+typedef void (*tdMjedExpand)(const double *F, const double *W, double *P, double *D);
+tdMjedInvariants td_mjed_invariants(tdIsa isa);
+tdMjedExpand td_mjed_expand(tdIsa isa);
 
 /// U(J), U', U'' of the volumetric energy with its extension; for formulations that average J.
 typedef void (*tdVolumetricFn)(const double *parameters, double J, double *U, double *dU, double *ddU);
@@ -70,8 +77,18 @@ typedef struct tdLaw
     bool prefer_mjed;            ///< the faster of the two, as measured by `tendril bench laws`
 } tdLaw;
 
-/// Young's modulus and Poisson's ratio at small strain of compiled parameters.
+/// Names of the law's own parameters in the order of tdSceneMaterial.value; for Ogden those of as many terms
+/// as there may be.
+const char *const *td_law_names(tdLawKind kind, int *count);
+
+/// Young's modulus and Poisson's ratio at small strain of compiled parameters; Voigt's averages where the law
+/// is not isotropic.
 void td_law_engineering(const tdLaw *law, const double *parameters, double *young, double *poisson);
+
+/// Stretches around 1 over which the nominal stress grows with the stretch, pulled along one axis (the first
+/// of the fibre frame) and along two alike; scanned where all principal stretches are in 0.1..10, laws with
+/// `split` at constant volume. Returns 1 when that is less than the whole scan, so that a user may be warned.
+int td_law_stable_range(const tdLaw *law, const double *parameters, double range[2]);
 
 const tdLaw *td_law(tdLawKind kind);
 
