@@ -12,9 +12,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-// CalculiX takes any residual force below 1e-6 for zero, whatever the unit, so it is given millinewtons. Not
-// micronewtons: it takes a D1 as small as 2e-11 for none and puts its own.
-#define CCX_FORCE 1e3
+// CalculiX takes any residual force below 1e-6 for zero, whatever the unit, so it is given millinewtons, but not if
+// D1 becomes small then: it takes 2e-11 for none and puts its own.
+static inline double ccx_unit(const tdSoft *soft)
+{
+    const tdLaw *law = soft->law;
+    return law->split ? fmin(1e3, 2e9 / soft->parameters[TD_PARAMETER_KAPPA]) : 1e3;
+}
 
 typedef struct ccxResult
 {
@@ -35,7 +39,7 @@ static inline void ccx_material(FILE *f, const tdSoft *soft)
 {
     const tdLaw *law = soft->law;
     const double *p = soft->parameters, *own = p + TD_PARAMETER_OWN;
-    double D = 2 / p[TD_PARAMETER_KAPPA] / CCX_FORCE, c = CCX_FORCE;
+    double c = ccx_unit(soft), D = 2 / p[TD_PARAMETER_KAPPA] / c;
     fprintf(f, "*MATERIAL, NAME=M\n");
     if (law == td_law(TD_LAW_NEO_HOOKEAN))
         fprintf(f, "*HYPERELASTIC, NEO HOOKE\n%.12g, %.12g\n", c * own[0] / 2, D);
@@ -108,7 +112,7 @@ static inline void ccx_pressure(FILE *f, const tdSoft *soft, const tdSoftLoad *l
             }
             if (shared != 3)
                 continue;
-            fprintf(f, "%lld, P%d, %.12e\n", (long long)e + 1, side_without[missing], CCX_FORCE * load->pressure);
+            fprintf(f, "%lld, P%d, %.12e\n", (long long)e + 1, side_without[missing], ccx_unit(soft) * load->pressure);
             found++;
         }
         assert_int_equal(found, 1);
@@ -155,7 +159,7 @@ static inline void ccx_write(const char *path, const tdSoft *soft, bool large, i
         for (int32_t i = 0; i < soft->loads[k].n; i++)
             for (int c = 0; c < 3; c++)
                 fprintf(f, "%d, %d, %.12e\n", soft->loads[k].nodes[i] + 1, c + 1,
-                        CCX_FORCE * soft->loads[k].force[3 * i + c]);
+                        ccx_unit(soft) * soft->loads[k].force[3 * i + c]);
     }
     fprintf(f, "*NODE PRINT, NSET=NALL, %s\nU, RF\n*END STEP\n", points > 1 ? "TIME POINTS=T" : "FREQUENCY=1000");
     assert_int_equal(fclose(f), 0);
@@ -186,7 +190,7 @@ static inline void ccx_run(const char *folder)
 }
 
 // Tables of the times k/points, k = 1 ..., in job.dat.
-static inline ccxResult ccx_read(const char *path, int32_t n_nodes, int points)
+static inline ccxResult ccx_read(const char *path, int32_t n_nodes, int points, double unit)
 {
     size_t block = 3 * (size_t)n_nodes;
     ccxResult r = {calloc(points * block, sizeof(double)), calloc(points * block, sizeof(double))};
@@ -212,7 +216,7 @@ static inline ccxResult ccx_read(const char *path, int32_t n_nodes, int points)
         {
             assert_in_range(node, 1, n_nodes);
             for (int c = 0; c < 3; c++)
-                to[3 * (node - 1) + c] = force ? v[c] / CCX_FORCE : v[c];
+                to[3 * (node - 1) + c] = force ? v[c] / unit : v[c];
             found++;
         }
     }
@@ -251,7 +255,7 @@ static inline ccxResult ccx_curve(tdModel *model, const char *folder, bool large
     ccx_write(path, soft, large, points);
     ccx_run(folder);
     snprintf(path, sizeof path, "%s/job.dat", folder);
-    return ccx_read(path, soft->n_nodes, points);
+    return ccx_read(path, soft->n_nodes, points, ccx_unit(soft));
 }
 
 static inline ccxResult ccx_solve(tdModel *model, const char *folder, bool large)
