@@ -260,13 +260,13 @@ static tdStatus balance(const tdModel *model, tdState *state, double *clock)
 
 // Held coordinates, see evaluation_point: Newmark ends with the acceleration it began with if that is the
 // mean of the step.
-static void mean_acceleration(const tdModel *model, const tdState *state, double *a)
+static void mean_acceleration(const tdModel *model, tdState *state)
 {
     for (int b = 0; b < model->n_bodies; b++)
         for (int32_t k = 0; k < model->bodies[b].n_held; k++)
         {
             int64_t i = model->bodies[b].first + model->bodies[b].held[k];
-            a[i] = (state->v_new[i] - state->v[i]) / model->scheme.h;
+            state->a[i] = (state->v_new[i] - state->v[i]) / model->scheme.h;
         }
 }
 
@@ -282,31 +282,15 @@ static tdStatus integrate(const tdModel *model, tdState *state)
                     "smaller time_step",
                     (long long)(i / 3), model->bodies[b].name, state->time + model->scheme.h,
                     (long long)state->steps + 1);
-    // The end of the step, looked at before it is taken: a law may not be defined there.
-    double *q = state->q_e, *v = state->v_e, *a = state->inertia;
-    size_t bytes = (size_t)model->coords * sizeof(double);
-    memcpy(q, state->q, bytes);
-    memcpy(v, state->v, bytes);
-    memcpy(a, state->a, bytes);
     if (model->scheme.method == TD_METHOD_NEWMARK)
-        mean_acceleration(model, state, a);
-    td_scheme_finish(&model->scheme, model->coords, q, v, a, state->v_new);
+        mean_acceleration(model, state);
+    td_scheme_finish(&model->scheme, model->coords, state->q, state->v, state->a, state->v_new);
     for (int b = 0; b < model->n_bodies; b++)
     {
         const tdBody *body = &model->bodies[b];
         for (int32_t k = 0; k < body->n_held; k++)
-            q[body->first + body->held[k]] = state->q_end[body->first + body->held[k]];
+            state->q[body->first + body->held[k]] = state->q_end[body->first + body->held[k]];
     }
-    for (int b = 0; b < model->n_bodies; b++)
-    {
-        state->bad_body = b;
-        state->bad_element = model->bodies[b].ops->check_end(model, &model->bodies[b], state);
-        if (state->bad_element >= 0)
-            return fail_element(model, state);
-    }
-    memcpy(state->q, q, bytes);
-    memcpy(state->v, v, bytes);
-    memcpy(state->a, a, bytes);
     return TD_OK;
 }
 

@@ -13,12 +13,12 @@ typedef struct snapshot
 static snapshot take(const tdModel *model, const tdState *state)
 {
     size_t n = (size_t)model->coords;
-    snapshot s = {malloc((4 * n + (size_t)model->n_inputs + 1) * sizeof(double)), 0, state->time, state->steps};
-    const double *const arrays[] = {state->q, state->v, state->a, state->reaction};
-    for (int k = 0; k < 4; k++)
+    snapshot s = {malloc((3 * n + (size_t)model->n_inputs + 1) * sizeof(double)), 0, state->time, state->steps};
+    const double *const arrays[] = {state->q, state->v, state->reaction};
+    for (int k = 0; k < 3; k++)
         memcpy(s.values + (size_t)k * n, arrays[k], n * sizeof(double));
-    memcpy(s.values + 4 * n, state->load_last, ((size_t)model->n_inputs + 1) * sizeof(double));
-    s.count = (int64_t)(4 * n) + model->n_inputs + 1;
+    memcpy(s.values + 3 * n, state->load_last, ((size_t)model->n_inputs + 1) * sizeof(double));
+    s.count = (int64_t)(3 * n) + model->n_inputs + 1;
     return s;
 }
 
@@ -35,13 +35,12 @@ static void compare(const tdModel *model, const tdState *state, snapshot *before
 
 static tdModel *crusher(const char *law, const char *integrator)
 {
-    return scene_model(
-        "tendril: 1\ngravity: [1, 0, 0]\ntime_step: 2 ms\nsteps: 10\nintegrator: %s\nbodies:\n  - name: jelly\n"
-        "    mesh: %s\n    material: {law: %s, young: 1e5, poisson: 0.3, density: 1000}\n"
-        "    fixed: [{group: zmin}]\n"
-        "    prescribed: [{name: press, group: zmax, displacement: [0, 0, -1]}]\n"
-        "motion: {keyframes: [{t: 0, press: 0}, {t: 1, press: 0.2}]}\n",
-        integrator, scene_cube(3, 0.2, false), law);
+    return scene_model("tendril: 1\ntime_step: 2 ms\nsteps: 10\nintegrator: %s\nbodies:\n  - name: jelly\n"
+                       "    mesh: %s\n    material: {law: %s, young: 1e5, poisson: 0.3, density: 1000}\n"
+                       "    fixed: [{group: zmin}]\n"
+                       "    prescribed: [{name: press, group: zmax, displacement: [0, 0, -1]}]\n"
+                       "motion: {keyframes: [{t: 0, press: 0}, {t: 1, press: 0.2}]}\n",
+                       integrator, scene_cube(3, 0.2, false), law);
 }
 
 static void assert_contains(const char *text, const char *part)
@@ -50,7 +49,10 @@ static void assert_contains(const char *text, const char *part)
         fail_msg("'%s' does not say '%s'", text, part);
 }
 
-// Newton finds no way past the inverted elements and says which; with a gentler input it goes on.
+// Laws are finite for flat and inverted elements, so only a motion whose powers overflow fails.
+#define ABSURD 1e120
+
+// Newton finds no way past the elements that overflow and says which; with a gentler input it goes on.
 static void crushing_fails_and_recovers(void **unused)
 {
     (void)unused;
@@ -62,7 +64,7 @@ static void crushing_fails_and_recovers(void **unused)
         tdState *state = scene_state(model);
         scene_steps(model, state, 3);
         snapshot before = take(model, state);
-        assert_int_equal(td_state_set_input(model, state, 0, 1.5), TD_OK);
+        assert_int_equal(td_state_set_input(model, state, 0, ABSURD), TD_OK);
         assert_int_equal(td_step(model, state), TD_ERROR_NUMERIC);
         const tdReport *report = td_state_report(state);
         assert_int_equal(report->status, TD_ERROR_NUMERIC);
@@ -79,41 +81,39 @@ static void crushing_fails_and_recovers(void **unused)
     }
 }
 
-// One linearization a step: a motion that would end with elements inside out, and one beyond all numbers.
+// One linearization a step: a motion beyond all numbers fails in the step itself, one that is only absurd
+// where the law is next evaluated there.
 static void linearized_steps_fail(void **unused)
 {
     (void)unused;
-    const char *const integrators[] = {"{method: backward_euler}", "{method: midpoint}", "{method: newmark}",
-                                       "{method: symplectic}"};
-    const struct
+    tdModel *model = crusher("neo_hookean", "{method: backward_euler}");
+    tdState *state = scene_state(model);
+    scene_steps(model, state, 3);
+    snapshot before = take(model, state);
+    td_state_set_input(model, state, 0, 1e300);
+    assert_int_equal(td_step(model, state), TD_ERROR_NUMERIC);
+    assert_contains(td_state_report(state)->error.message, "not finite");
+    compare(model, state, &before);
+    td_state_set_input(model, state, 0, NAN);
+    scene_steps(model, state, 1);
+
+    td_state_set_input(model, state, 0, ABSURD);
+    tdStatus status = TD_OK;
+    int steps = 0;
+    for (; steps < 5 && status == TD_OK; steps++)
     {
-        double input;
-        const char *part;
-    } cases[] = {{1.5, "element "}, {1e300, ""}};
-    for (int k = 0; k < 8; k++)
-    {
-        tdModel *model = crusher("neo_hookean", integrators[k / 2]);
-        tdState *state = scene_state(model);
-        snapshot before = take(model, state);
-        td_state_set_input(model, state, 0, 2.5); // in the very first step too
-        assert_int_equal(td_step(model, state), TD_ERROR_NUMERIC);
-        compare(model, state, &before);
-        td_state_set_input(model, state, 0, NAN);
-        scene_steps(model, state, 3);
         before = take(model, state);
-        td_state_set_input(model, state, 0, cases[k % 2].input);
-        assert_int_equal(td_step(model, state), TD_ERROR_NUMERIC);
-        assert_contains(td_state_report(state)->error.message, cases[k % 2].part);
-        if (k % 2 == 0)
-        {
-            assert_contains(td_state_report(state)->error.message, "'jelly'");
-            assert_contains(td_state_report(state)->error.message, "step 4");
-        }
-        compare(model, state, &before);
-        td_state_set_input(model, state, 0, NAN);
-        scene_steps(model, state, 5);
-        scene_free(model, state);
+        status = td_step(model, state);
+        if (status == TD_OK)
+            free(before.values);
     }
+    assert_int_equal(status, TD_ERROR_NUMERIC);
+    assert_contains(td_state_report(state)->error.message, "element ");
+    char step[32];
+    snprintf(step, sizeof step, "step %d", 4 + steps);
+    assert_contains(td_state_report(state)->error.message, step);
+    compare(model, state, &before);
+    scene_free(model, state);
 }
 
 // A failed step leaves no trace: the run goes on as one that never failed. (The law is linear in what its
@@ -169,7 +169,6 @@ static void load_steps_adapt(void **unused)
     scene_steps(model, state, 1);
     int cuts = td_state_report(state)->load_cuts, parts = td_state_report(state)->load_steps;
     assert_true(cuts > 0 && parts > 1);
-    assert_true(state->load_last[0] == 1 && state->load_last[model->n_inputs] == 1); // the next load grows from here
     assert_true(parts < 1 << cuts); // they grow again: fewer than if all were as small as the smallest
     double force[3], torque = 0;
     td_state_reaction(model, state, 0, force);

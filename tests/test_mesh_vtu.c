@@ -303,6 +303,27 @@ static void joins_unequal_pieces(void **state)
     td_mesh_free(&mesh);
 }
 
+// An array ends where its element does, also when the next one begins with what could be more of its last number.
+static void ends_numbers_with_their_element(void **state)
+{
+    (void)state;
+    static const char *const last[] = {"1", "1.5", "0.1234567890123456789012345", "1.25e-300", "-0"};
+    for (size_t i = 0; i < sizeof last / sizeof last[0]; i++)
+    {
+        char text[2048];
+        snprintf(text, sizeof text,
+                 OPEN "<Piece NumberOfPoints='4' NumberOfCells='1'>\n<Points><DataArray type='Float64' "
+                      "NumberOfComponents='3' format='ascii'>0 0 0 1 0 0 0 1 0 0 0 %s</DataArray></Points>" TET
+                      "</Piece>\n" CLOSE,
+                 last[i]);
+        tdMesh mesh = {0};
+        tdError error = {0};
+        assert_ok(td_mesh_read_vtu(text, strlen(text), "last.vtu", &mesh, &error), error);
+        assert_near(mesh.x[11], strtod(last[i], NULL), 0);
+        td_mesh_free(&mesh);
+    }
+}
+
 // Labels that make no sense as groups stay fields.
 static void keeps_odd_labels_as_fields(void **state)
 {
@@ -651,6 +672,7 @@ int main(void)
         cmocka_unit_test(reads_every_encoding),
         cmocka_unit_test(reads_without_fields),
         cmocka_unit_test(joins_unequal_pieces),
+        cmocka_unit_test(ends_numbers_with_their_element),
         cmocka_unit_test(keeps_odd_labels_as_fields),
         cmocka_unit_test(round_trips_keep_every_bit),
         cmocka_unit_test(round_trips_large_arrays),

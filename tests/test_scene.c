@@ -806,6 +806,40 @@ static void test_check_command(void **state)
     remove(path);
 }
 
+static void test_check_command_on_materials(void **state)
+{
+    (void)state;
+    static char out[8192];
+    tdError error = {0};
+    const char *path = TD_BUILD_DIR "/test_scene_materials.yaml";
+    const char text[] = "tendril: 1\n"
+                        "time_step: 10 ms\n"
+                        "steps: 1\n"
+                        "bodies:\n"
+                        "  - name: cube\n"
+                        "    mesh: {box: [[0, 0, 0], [1, 1, 1]], cells: [2, 2, 2]}\n"
+                        "    material: {law: stvk, young: 450 kPa, poisson: 0.3, density: 1000}\n"
+                        "    materials:\n"
+                        "      - group: xmax\n"
+                        "        element: membrane\n"
+                        "        thickness: 0.5 mm\n"
+                        "        law: neo_hookean\n"
+                        "        young: 1 MPa\n"
+                        "        poisson: 0.4\n"
+                        "        volumetric: log\n"
+                        "        density: 1100\n"
+                        "    fixed: [{group: xmin}]\n";
+    assert_ok(td_file_write(path, text, sizeof text - 1, &error), error);
+    assert_int_equal(run(TD_BUILD_DIR "/test_scene_materials.yaml", out, sizeof out), 0);
+    assert_non_null(strstr(out, "material: stvk, Young's modulus 450 kPa"));
+    assert_non_null(strstr(out, "membrane xmax, 0.0005 m thick: neo_hookean, Young's modulus 1 MPa (1000000 Pa), "
+                                "Poisson's ratio 0.4, volumetric energy log\n  density: 1100 kg/m^3"));
+    assert_int_equal(run("--json " TD_BUILD_DIR "/test_scene_materials.yaml", out, sizeof out), 0);
+    assert_non_null(strstr(out, "\"group\": \"xmax\""));
+    assert_non_null(strstr(out, "\"thickness\": 0.0005"));
+    remove(path);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -828,6 +862,7 @@ int main(void)
         cmocka_unit_test(test_example_of_the_reference_is_right),
         cmocka_unit_test(test_examples_of_the_sections_are_right),
         cmocka_unit_test(test_check_command),
+        cmocka_unit_test(test_check_command_on_materials),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

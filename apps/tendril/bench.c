@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // tendril bench: how fast the engine is on this machine. Each figure is a median over runs with its
 // spread, beside the rate of a dense matrix product on one core in the same run.
-#include "cli.h"
+#include "bench.h"
 
 #include "base/timer.h"
 #include "body/soft.h"
@@ -17,8 +17,9 @@
 #include <unistd.h>
 
 static const char help[] =
-    "usage: tendril bench [elements|step|growth] [--out DIR] [--runs N] [--threads N] [--json]\n\n"
-    "Measures the speed of the engine on this machine; all three without a name.\n\n"
+    "usage: tendril bench [laws|elements|step|growth] [--out DIR] [--runs N] [--threads N] [--json]\n\n"
+    "Measures the speed of the engine on this machine; all four without a name.\n\n"
+    "  laws       energy, stress and tangent of one point, one core, for every law in each of its forms\n"
     "  elements   forces and tangents of 72,000 tetrahedra with their scatter into the matrix, one core,\n"
     "             for every law, with AVX2 and portable kernels\n"
     "  step       a full-order step of a bending beam of 14,641 nodes and 72,000 tetrahedra, its tip moving\n"
@@ -27,15 +28,9 @@ static const char help[] =
     "  --out DIR  writes bench.json and plots (PNG) there\n"
     "  --runs N   runs behind each median (default 7)\n";
 
-#define MOST_RUNS  101
 #define BEND_STEPS 40
 
 // ---------------------------------------------------------------- statistics
-
-typedef struct spread
-{
-    double median, low, high;
-} spread;
 
 static int compare_numbers(const void *a, const void *b)
 {
@@ -43,14 +38,14 @@ static int compare_numbers(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static spread spread_of(double *values, int n)
+spread bench_spread(double *values, int n)
 {
     qsort(values, (size_t)n, sizeof *values, compare_numbers);
     double middle = n % 2 == 1 ? values[n / 2] : 0.5 * (values[n / 2 - 1] + values[n / 2]);
     return (spread){middle, values[0], values[n - 1]};
 }
 
-static void json_spread(tdJson *json, const char *key, spread s)
+void bench_json_spread(tdJson *json, const char *key, spread s)
 {
     td_json_open(json, key, '{');
     td_json_number(json, "median", s.median);
@@ -142,7 +137,7 @@ static spread element_rate(const tdModel *model, tdState *state, int runs)
 {
     const tdSoft *soft = model->bodies[0].data;
     tdSoftState *mine = (tdSoftState *)state->bodies[0];
-    double rates[MOST_RUNS];
+    double rates[BENCH_MOST_RUNS];
     for (int run = -2; run < runs; run++) // two to warm up
     {
         double start = td_seconds();
@@ -151,7 +146,7 @@ static spread element_rate(const tdModel *model, tdState *state, int runs)
         if (run >= 0)
             rates[run] = (double)model->bodies[0].elements / (td_seconds() - start);
     }
-    return spread_of(rates, runs);
+    return bench_spread(rates, runs);
 }
 
 static tdStatus bench_elements(bench *b, tdError *error)
@@ -189,8 +184,8 @@ static tdStatus bench_elements(bench *b, tdError *error)
         td_model_free(model);
         TD_TRY(status);
         td_json_open(&b->json, laws[l], '{');
-        json_spread(&b->json, "avx2", rate[TD_ISA_AVX2]);
-        json_spread(&b->json, "portable", rate[TD_ISA_PORTABLE]);
+        bench_json_spread(&b->json, "avx2", rate[TD_ISA_AVX2]);
+        bench_json_spread(&b->json, "portable", rate[TD_ISA_PORTABLE]);
         td_json_close(&b->json, '}');
         if (b->print)
             printf("  %-20s %8.2f (%.2f to %.2f) %10.2f (%.2f to %.2f)\n", laws[l], rate[1].median * 1e-6,
@@ -274,7 +269,7 @@ static void json_bend(bench *b, const char *key, const bendResult *r, spread rat
     td_json_integer(&b->json, "nodes", r->nodes);
     td_json_integer(&b->json, "tetrahedra", r->elements);
     td_json_integer(&b->json, "dofs", r->dofs);
-    json_spread(&b->json, "steps_per_s", rate);
+    bench_json_spread(&b->json, "steps_per_s", rate);
     td_json_number(&b->json, "compile_s", r->compile_s);
     td_json_number(&b->json, "least_tip_motion", r->least_motion);
     td_json_number(&b->json, "worst_residual", r->worst_residual);
@@ -298,7 +293,7 @@ static tdStatus bench_step(bench *b, tdError *error)
     for (int s = 0; s < 2; s++)
     {
         bendResult last = {0};
-        double rates[MOST_RUNS], steps[BEND_STEPS];
+        double rates[BENCH_MOST_RUNS], steps[BEND_STEPS];
         int times = s == 0 ? runs : 1; // the reference is slow and steady
         for (int run = 0; run < times; run++)
         {
@@ -306,10 +301,10 @@ static tdStatus bench_step(bench *b, tdError *error)
             rates[run] = last.steps_per_s;
             cli_progress("bench step", s * runs + run + 1, runs + 1);
         }
-        spread rate = spread_of(rates, times);
+        spread rate = bench_spread(rates, times);
         json_bend(b, solvers[s], &last, rate);
         memcpy(steps, last.step_s, sizeof steps);
-        spread one = spread_of(steps, BEND_STEPS);
+        spread one = bench_spread(steps, BEND_STEPS);
         if (!b->print)
             continue;
         if (s == 0)
@@ -406,7 +401,7 @@ static tdStatus bench_growth(bench *b, tdError *error)
         cli_progress("bench growth", i + 1, SIZES);
         double steps[BEND_STEPS];
         memcpy(steps, r.step_s, sizeof steps);
-        spread one = spread_of(steps, BEND_STEPS);
+        spread one = bench_spread(steps, BEND_STEPS);
         json_bend(b, NULL, &r, (spread){r.steps_per_s, r.steps_per_s, r.steps_per_s});
         size[i] = (double)r.elements;
         time[i] = 1e3 / r.steps_per_s;
@@ -434,10 +429,11 @@ int cmd_bench(int argc, char **argv)
         return code;
     if (!cli_integer("--runs", runs_text, 1, &runs) || !cli_integer("--threads", threads_text, 0, &threads))
         return TD_ERROR_USAGE;
-    if (which != NULL && strcmp(which, "elements") != 0 && strcmp(which, "step") != 0 && strcmp(which, "growth") != 0)
-        return cli_usage("there is no benchmark '%s'; there are elements, step and growth", which);
+    if (which != NULL && strcmp(which, "laws") != 0 && strcmp(which, "elements") != 0 && strcmp(which, "step") != 0 &&
+        strcmp(which, "growth") != 0)
+        return cli_usage("there is no benchmark '%s'; there are laws, elements, step and growth", which);
     bench b = {.settings = cli_settings(),
-               .runs = runs < MOST_RUNS ? (int)runs : MOST_RUNS,
+               .runs = runs < BENCH_MOST_RUNS ? (int)runs : BENCH_MOST_RUNS,
                .folder = folder,
                .print = !cli_json()};
     b.settings.threads = (int)threads;
@@ -456,7 +452,9 @@ int cmd_bench(int argc, char **argv)
         printf("tendril %s on %s, %ld cores, %ld threads\n\n", td_version(), machine, cores,
                threads == 0 ? cores : threads);
     tdStatus status = TD_OK;
-    if (which == NULL || strcmp(which, "elements") == 0)
+    if (which == NULL || strcmp(which, "laws") == 0)
+        status = bench_laws(b.runs, b.print, &b.json, &error);
+    if (status == TD_OK && (which == NULL || strcmp(which, "elements") == 0))
         status = bench_elements(&b, &error);
     if (status == TD_OK && (which == NULL || strcmp(which, "step") == 0))
         status = bench_step(&b, &error);

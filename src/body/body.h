@@ -53,9 +53,6 @@ struct tdBodyOps
     /// Before integration: state->m of the solved system on all coordinates, m + A dv + s K held (one
     /// linearization a step; Newton has m itself). What is left on held coordinates is s times the reaction.
     void (*balance)(const tdModel *model, const tdBody *body, tdState *state);
-    /// Before integration: the first element that could not be evaluated at the end of the step, whose
-    /// positions are in state->q_e, or -1.
-    int64_t (*check_end)(const tdModel *model, const tdBody *body, tdState *state);
     /// Lists what a checkpoint must keep of the body (see td_state_arrays).
     int (*arrays)(const tdModel *model, const tdBody *body, tdState *state, tdStateArray *out, int most);
     /// After a checkpoint was read: rebuilds what is derived (kept factors).

@@ -473,29 +473,6 @@ static void balance(const tdModel *model, const tdBody *body, tdState *state)
         m[i] += scheme->s * work[i];
 }
 
-static int64_t check_end(const tdModel *model, const tdBody *body, tdState *state)
-{
-    const tdSoft *soft = soft_of(body);
-    tdSoftState *mine = mine_of(body, state);
-    (void)model;
-    if (!soft->law->split)
-        return -1;
-    td_soft_gradients(soft, mine, state, state->q_e + body->first, false);
-    int64_t inverted = 0, first = -1;
-    for (int32_t c = 0; c < soft->tets.chunks; c++)
-        inverted += mine->sums[c].inverted;
-    for (int64_t k = 0; inverted > 0 && k < 4 * (int64_t)soft->tets.batches; k++)
-    {
-        const double *F = mine->F + 36 * (k / 4) + k % 4;
-        double J = F[0] * (F[16] * F[32] - F[20] * F[28]) - F[4] * (F[12] * F[32] - F[20] * F[24]) +
-                   F[8] * (F[12] * F[28] - F[16] * F[24]);
-        int32_t element = soft->tets.element[k];
-        if (!(J > 0) && element >= 0 && (first < 0 || element < first))
-            first = element;
-    }
-    return first;
-}
-
 static tdStatus apply_inverse(const tdModel *model, const tdBody *body, tdState *state, const double *b, double *x)
 {
     const tdSoft *soft = soft_of(body);
@@ -648,7 +625,6 @@ const tdBodyOps td_soft_ops = {
     .free_motion = free_motion,
     .start_acceleration = start_acceleration,
     .balance = balance,
-    .check_end = check_end,
     .apply_inverse = apply_inverse,
     .arrays = arrays,
     .restore = restore,

@@ -11,11 +11,11 @@
 
 static const int td_frame_pair[6][2] = {{0, 0}, {1, 1}, {2, 2}, {0, 1}, {0, 2}, {1, 2}};
 
-/// Derivatives of psi: psi_mn = diag(k) + weight v x v. Off-diagonal s, sJ and all of v are read only when
-/// `full`; a law in principal axes has none.
+/// Derivatives of psi: psi_mn = diag(k) + weight v x v + mixed, where mixed couples 11 with 22, 11 with 33 and
+/// 22 with 33. A law in principal axes has no off-diagonal s, sJ and no v, one with fibres (`full`) no mixed.
 typedef struct tdFrameEnergy
 {
-    td4 s[6], sJ[6], k[6], v[6], weight, J, JJ;
+    td4 s[6], sJ[6], k[6], v[6], mixed[3], weight, J, JJ;
 } tdFrameEnergy;
 
 /// y_a = F n_a, as rows.
@@ -72,6 +72,12 @@ TD_FLAT void td_frame_tangent(const tdFrameEnergy *e, const td4 *F, const td4 *n
         td4 kZ[6], wV = e->weight * V[i];
         for (int m = 0; m < 6; m++)
             kZ[m] = e->k[m] * Z[m][i];
+        if (!full)
+        {
+            kZ[0] += e->mixed[0] * Z[1][i] + e->mixed[1] * Z[2][i];
+            kZ[1] += e->mixed[0] * Z[0][i] + e->mixed[2] * Z[2][i];
+            kZ[2] += e->mixed[1] * Z[0][i] + e->mixed[2] * Z[1][i];
+        }
 #pragma GCC unroll 9
         for (int j = 0; j <= i; j++)
         {

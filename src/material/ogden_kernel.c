@@ -4,16 +4,20 @@
 // term. Small strain: shear modulus sum mu_i. (Ogden's own form mu_i'/alpha_i (...) has
 // mu_i = alpha_i mu_i'/2.)
 //
-// Each term is f(J) g(C), f = J^(-alpha/3), g = sum_a h(x_a), h = x^(alpha/2) of the eigenvalues x of C. In
-// the eigenvectors n_a of C, with y_a = F n_a, the tangent of g is diagonal: h''(x_a) for a pair (a, a) and the
-// divided difference (h'(x_a) - h'(x_b))/(x_a - x_b) for a pair (a, b). Written with expm1 and log1p that is
-// exact for eigenvalues however close, and its limit h'' for equal ones. Outside the stretches
-// TD_STRETCH_LOW..TD_STRETCH_HIGH h goes on as its second-order Taylor polynomial in x, so that flat elements
-// stay finite with negative alpha, too.
+// Each term is f(J) g(C). With h(x) = x^(|alpha|/2) of the eigenvalues x of C,
+//     alpha > 0:  f = J^(-alpha/3),      g = h1 + h2 + h3
+//     alpha < 0:  f = J^(-2 |alpha|/3),  g = h2 h3 + h3 h1 + h1 h2   (l1^alpha = (l2 l3)^|alpha| J^alpha)
+// so that no power of a stretch is negative: flat elements stay finite, f grows under compression for either
+// sign, and alpha = -2 is I2bar for every F. In the eigenvectors of C the tangent needs, for a pair of axes,
+// the divided difference (g_a - g_b)/(x_a - x_b), made of those of h' and h. Written with expm1 and log1p
+// they are exact for eigenvalues however close, with h'' and h' for equal ones. Outside the stretches
+// TD_STRETCH_LOW..TD_STRETCH_HIGH h goes on as its second-order Taylor polynomial in x: powers below 4 have no
+// second derivative at a stretch of 0, and large ones would overflow.
 #include "material/frame.h"
 
 #define TD_STRETCH_LOW  0.02
 #define TD_STRETCH_HIGH 100.0
+#define FAR_APART       1.25 // ratio of eigenvalues from which a plain difference is exact enough
 
 void TD_ISA(td_law_ogden)(const double *, const double *, const double *, double *, double *, double *);
 
@@ -22,11 +26,10 @@ void TD_ISA(td_law_ogden)(const double *, const double *, const double *, double
 static inline void rotate(td4 *A, td4 *n, int p, int q)
 {
     int k = 3 - p - q;
-    td4 apq = A[3 * p + q], app = A[4 * p], aqq = A[4 * q], zero = td4_set(0), one = td4_set(1);
+    td4 apq = A[3 * p + q], app = A[4 * p], aqq = A[4 * q], zero = td4_set(0);
     td4i act = td4_abs(apq) > 1e-17 * (app + aqq);
-    td4 theta = (aqq - app) / td4_select(act, 2.0 * apq, one);
-    td4 t = 1.0 / (td4_abs(theta) + td4_sqrt(theta * theta + 1.0));
-    t = td4_select(act, td4_select(theta < zero, -t, t), zero);
+    td4 gap = aqq - app, twice = 2.0 * apq, size = td4_abs(gap) + td4_sqrt(gap * gap + twice * twice);
+    td4 t = td4_select(act, td4_select(gap < zero, -twice, twice) / td4_select(act, size, td4_set(1)), zero);
     td4 c = 1.0 / td4_sqrt(t * t + 1.0), s = t * c, akp = A[3 * k + p], akq = A[3 * k + q];
     A[4 * p] = app - t * apq;
     A[4 * q] = aqq + t * apq;
@@ -61,7 +64,7 @@ typedef struct lanePoint
 {
     double x[3], inside[3], ln[3]; // eigenvalues, clamped, their logarithms
     double upper[3], lower[3];     // clamped eigenvalues of a pair 12, 13, 23
-    double span[3];                // log1p((upper - lower)/lower)
+    double span[3];                // log1p((upper - lower)/lower), unless far apart
     double J, J_inside, ln_J;
 } lanePoint;
 
@@ -81,60 +84,100 @@ static lanePoint lane_point(const double *x, double J, bool tangent)
         double a = p.inside[td_frame_pair[3 + m][0]], b = p.inside[td_frame_pair[3 + m][1]];
         p.upper[m] = a > b ? a : b;
         p.lower[m] = a > b ? b : a;
-        p.span[m] = log1p((p.upper[m] - p.lower[m]) / p.lower[m]);
+        if (p.upper[m] <= FAR_APART * p.lower[m])
+            p.span[m] = log1p((p.upper[m] - p.lower[m]) / p.lower[m]);
     }
     return p;
 }
 
-// f(J) and its derivatives of one term: {f, f', f''}.
-static void volume_factor(const lanePoint *p, double alpha, double f[3])
+// f(J) = J^power and its derivatives: {f, f', f''}.
+static void volume_factor(const lanePoint *p, double power, double f[3])
 {
-    double third = -alpha / 3, i = 1 / p->J_inside, x = p->J - p->J_inside;
-    double v = exp(third * p->ln_J), d = third * v * i, dd = (third - 1) * d * i;
+    double i = 1 / p->J_inside, x = p->J - p->J_inside;
+    double v = exp(power * p->ln_J), d = power * v * i, dd = (power - 1) * d * i;
     f[0] = v + x * (d + 0.5 * dd * x);
     f[1] = d + dd * x;
     f[2] = dd;
 }
 
-// (h'(x_a) - h'(x_b))/(x_a - x_b) of a pair; d and dd are h' and h'' at the clamped eigenvalues. The parts
-// outside the limits are straight lines: all three summands have the same sign of run, nothing cancels.
-static double divided_difference(const lanePoint *p, int m, double power, const double *d, const double *dd)
+// h of one term: with its slope at each eigenvalue, and with its derivatives where those are clamped.
+typedef struct stretchPower
+{
+    double power, h[3], slope[3];
+    double at[3], d[3], dd[3];
+} stretchPower;
+
+static stretchPower stretch_power(const lanePoint *p, double power)
+{
+    stretchPower s = {.power = power};
+    for (int a = 0; a < 3; a++)
+    {
+        double x = p->x[a] - p->inside[a];
+        s.at[a] = exp(power * p->ln[a]);
+        s.d[a] = power * s.at[a] / p->inside[a];
+        s.dd[a] = (power - 1) * s.d[a] / p->inside[a];
+        s.slope[a] = s.d[a] + s.dd[a] * x;
+        s.h[a] = s.at[a] + 0.5 * x * (s.d[a] + s.slope[a]);
+    }
+    return s;
+}
+
+// y_a - y_b of y = x^power at the clamped eigenvalues of pair m; close ones are not left to cancel.
+static double difference_of(const lanePoint *p, int m, double power, const double *y)
 {
     int a = td_frame_pair[3 + m][0], b = td_frame_pair[3 + m][1];
-    double run = p->x[a] - p->x[b];
-    if (run == 0)
-        return dd[a];
-    double inner = 0;
-    if (p->upper[m] > p->lower[m])
-    {
-        int small = p->inside[a] < p->inside[b] ? a : b;
-        inner = d[small] * expm1(power * p->span[m]);
-        inner = small == a ? -inner : inner;
-    }
-    return (dd[a] * (p->x[a] - p->inside[a]) + inner - dd[b] * (p->x[b] - p->inside[b])) / run;
+    if (p->upper[m] > FAR_APART * p->lower[m])
+        return y[a] - y[b];
+    return p->inside[a] < p->inside[b] ? -y[a] * expm1(power * p->span[m]) : y[b] * expm1(power * p->span[m]);
+}
+
+// Divided differences of h' (returned) and of h over pair m. The way from one eigenvalue to the other goes
+// through the clamped ones: three parts that run in the same direction, so that nothing cancels.
+static double divided_differences(const lanePoint *p, const stretchPower *s, int m, double *of_h)
+{
+    int a = td_frame_pair[3 + m][0], b = td_frame_pair[3 + m][1];
+    double run = p->x[a] - p->x[b], da = p->x[a] - p->inside[a], db = p->x[b] - p->inside[b];
+    bool same = p->upper[m] == p->lower[m]; // equal, or both on the same parabola
+    if (of_h != NULL && same)
+        *of_h = s->d[a] + 0.5 * s->dd[a] * (da + db);
+    else if (of_h != NULL)
+        *of_h = (da * (s->d[a] + 0.5 * s->dd[a] * da) + difference_of(p, m, s->power, s->at) -
+                 db * (s->d[b] + 0.5 * s->dd[b] * db)) /
+                run;
+    return same ? s->dd[a] : (s->dd[a] * da + difference_of(p, m, s->power - 1, s->d) - s->dd[b] * db) / run;
 }
 
 // Adds one term c (f(J) g(C) - 3).
 static void add_term(double mu, double alpha, const lanePoint *p, int l, tdFrameEnergy *e, td4 *psi, bool tangent)
 {
-    double c = 2 * mu / (alpha * alpha), half = 0.5 * alpha, f[3], d[3], dd[3], sum = 0;
-    volume_factor(p, alpha, f);
+    bool negative = alpha < 0;
+    double c = 2 * mu / (alpha * alpha), f[3];
+    volume_factor(p, negative ? 2 * alpha / 3 : -alpha / 3, f);
+    stretchPower s = stretch_power(p, 0.5 * fabs(alpha));
+    const double *h = s.h;
+    double g = negative ? h[1] * h[2] + h[2] * h[0] + h[0] * h[1] : h[0] + h[1] + h[2];
+    (*psi)[l] += c * (f[0] * g - 3);
+    e->J[l] += c * f[1] * g;
+    e->JJ[l] += c * f[2] * g;
     for (int a = 0; a < 3; a++)
     {
-        double v = exp(half * p->ln[a]), x = p->x[a] - p->inside[a];
-        d[a] = half * v / p->inside[a];
-        dd[a] = (half - 1) * d[a] / p->inside[a];
-        double slope = d[a] + dd[a] * x;
-        sum += v + 0.5 * x * (d[a] + slope);
-        e->s[a][l] += c * f[0] * slope;
-        e->sJ[a][l] += c * f[1] * slope;
-        e->k[a][l] += c * f[0] * dd[a];
+        double others = negative ? h[(a + 1) % 3] + h[(a + 2) % 3] : 1;
+        e->s[a][l] += c * f[0] * s.slope[a] * others;
+        e->sJ[a][l] += c * f[1] * s.slope[a] * others;
+        e->k[a][l] += c * f[0] * s.dd[a] * others;
     }
-    (*psi)[l] += c * (f[0] * sum - 3);
-    e->J[l] += c * f[1] * sum;
-    e->JJ[l] += c * f[2] * sum;
     for (int m = 0; tangent && m < 3; m++)
-        e->k[3 + m][l] += 2 * c * f[0] * divided_difference(p, m, half - 1, d, dd);
+    {
+        int a = td_frame_pair[3 + m][0], b = td_frame_pair[3 + m][1];
+        double of_h = 0, difference = divided_differences(p, &s, m, negative ? &of_h : NULL);
+        if (negative)
+        {
+            // g_a = h'_a (h_b + h_c): the difference of g_a and g_b, and the coupling g_ab = h'_a h'_b
+            difference = difference * (h[b] + h[3 - a - b]) - s.slope[b] * of_h;
+            e->mixed[m][l] += c * f[0] * s.slope[a] * s.slope[b];
+        }
+        e->k[3 + m][l] += 2 * c * f[0] * difference;
+    }
 }
 
 void TD_ISA(td_law_ogden)(const double *p, const double *F_in, const double *R, double *psi_out, double *P, double *D)

@@ -19,6 +19,23 @@ static bool is_space(char c)
 
 // ---------------------------------------------------------------- reading
 
+// The number at c, which may reach `end` but not go beyond it; NULL when there is none. What stands behind the
+// end may look like more of it: VTU's texts follow each other without a gap.
+static const char *parse_number(const char *c, const char *end, double *out)
+{
+    char *stop = NULL, last[512];
+    *out = td_number(c, &stop);
+    if (stop <= end)
+        return stop == c ? NULL : stop;
+    size_t length = (size_t)(end - c);
+    if (length >= sizeof last)
+        return NULL;
+    memcpy(last, c, length);
+    last[length] = '\0';
+    *out = td_number(last, &stop);
+    return stop == last ? NULL : c + (stop - last);
+}
+
 int64_t td_vtk_parse(const char **at, const char *end, int64_t count, double *out)
 {
     const char *c = *at;
@@ -29,12 +46,11 @@ int64_t td_vtk_parse(const char **at, const char *end, int64_t count, double *ou
             c++;
         if (c >= end)
             break;
-        char *stop = NULL;
-        double value = td_number(c, &stop);
-        // The number may run on to the zero byte behind the data, which may be farther than our end.
-        if (stop == c || stop > end || (stop < end && !is_space(*stop)))
+        double value = 0;
+        const char *behind = parse_number(c, end, &value);
+        if (behind == NULL || (behind < end && !is_space(*behind)))
             break;
-        c = stop;
+        c = behind;
         if (out != NULL)
             out[n] = value;
     }

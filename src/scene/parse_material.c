@@ -58,8 +58,7 @@ static const char *const law_takes[TD_LAWS] = {
     [TD_LAW_OGDEN] = "'young' and 'poisson', or 'terms' with one of 'bulk' and 'poisson'",
     [TD_LAW_ARRUDA_BOYCE] = "'young' and 'poisson', or 'mu' and 'lambda_m' with one of 'bulk' and 'poisson'",
     [TD_LAW_VERONDA_WESTMANN] = "'young' and 'poisson', or 'c1' and 'c2' with one of 'bulk' and 'poisson'",
-    [TD_LAW_COSTA] = "'c', 'b_ff', 'b_ss', 'b_nn', 'b_fs', 'b_fn' and 'b_sn' with one of 'bulk' and 'poisson', "
-                     "'fibre' and 'sheet'",
+    [TD_LAW_COSTA] = "'c', 'b_ff' to 'b_sn', one of 'bulk' and 'poisson', 'fibre' and 'sheet'",
 };
 
 static bool is_split(tdLawKind law)

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the benchmarks share.
+#pragma once
+#include "cli.h"
+
+#define BENCH_MOST_RUNS 101
+
+typedef struct spread
+{
+    double median, low, high;
+} spread;
+
+/// Sorts the values.
+spread bench_spread(double *values, int n);
+void bench_json_spread(tdJson *json, const char *key, spread s);
+
+/// Energy, stress and tangent of one point, every law in each of its forms.
+tdStatus bench_laws(int runs, bool print, tdJson *json, tdError *error);
