@@ -5,13 +5,13 @@
 static void test_calculix(void **context)
 {
     (void)context;
-    verify_cylinder_calculix(VERIFY_SLOW ? 2 : 6);
+    verify_cylinder_calculix(VERIFY_SLOW ? 3 : 6);
 }
 
 static void test_formulations(void **context)
 {
     (void)context;
-    verify_cylinder_formulations(VERIFY_SLOW ? 4 : 12, VERIFY_SLOW ? 0.05 : 0.01);
+    verify_cylinder_formulations(VERIFY_SLOW ? 6 : 12, VERIFY_SLOW ? 0.05 : 0.01);
 }
 
 int main(void)

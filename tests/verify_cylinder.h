@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The rubber cylinder of S5 section VII-A, 0.4 m across, Mooney-Rivlin with C1 = 0.293 MPa, C2 = 0.177 MPa and a bulk
 // modulus of 1410 MPa (Poisson's ratio 0.49967), plane strain. Instead of touching the plates it is bonded to them
-// along strips of 0.1 m. By symmetry a quarter is enough.
+// along strips of 30 degrees. By symmetry a quarter is enough.
 #pragma once
 #include "verify_calculix.h"
 #include "verify_mesh.h"
@@ -9,7 +9,7 @@
 
 #define CYLINDER_RADIUS 0.2  // [m]
 #define CYLINDER_DEPTH  0.02 // of the slice
-#define CYLINDER_STRIP  0.05 // half its width
+#define CYLINDER_STRIP  0.051763809 // half its width: 15 degrees of the circle
 #define CYLINDER_PRESS  0.04 // way of one plate
 #define CYLINDER_POINTS 4
 
@@ -20,9 +20,11 @@ typedef enum cylinderCells
     CYLINDER_TET10
 } cylinderCells;
 
-/// n: a third of the cells between the centre and the plate... see mesh_disc.
+/// n: see mesh_disc; a multiple of 3, so that the strip ends at a node, and not so fine that the box around the strip
+/// holds nodes of the inside.
 static inline tdModel *cylinder_model(const char *folder, cylinderCells cells, int n)
 {
+    assert_true(n % 3 == 0 && n <= (cells == CYLINDER_TET10 ? 6 : 12));
     tdMesh mesh = mesh_disc(CYLINDER_RADIUS, CYLINDER_DEPTH, n, cells != CYLINDER_TET10);
     if (cells == CYLINDER_TET10)
         mesh_quadratic(&mesh);

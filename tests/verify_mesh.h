@@ -119,13 +119,13 @@ static inline void disc_prism(tdMesh *mesh, int32_t *t, int32_t shift)
             }
     for (int k = 0; k < 3; k++)
     {
-        int32_t n[4]; // bottom nodes up to k of the order 2, 1, 0 go, top nodes come
+        int32_t n[4]; // bottom nodes 0 .. 2 - k, top nodes 2 - k .. 2; the middle one is turned over
         int m = 0;
         for (int a = 0; a < 3 - k; a++)
             n[m++] = t[a];
         for (int a = 2 - k; a < 3; a++)
             n[m++] = t[a] + shift;
-        if (turned)
+        if (turned != (k == 1))
         {
             int32_t swap = n[2];
             n[2] = n[3];
