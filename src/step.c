@@ -118,7 +118,7 @@ static tdStatus forces(const tdModel *model, tdState *state, bool tangent)
 {
     state->scale = 0;
     state->bad_element = -1;
-    state->report.inverted_elements = 0;
+    state->report.inverted_elements = state->report.extended_elements = 0;
     for (int b = 0; b < model->n_bodies; b++)
         TD_TRY(model->bodies[b].ops->forces(model, &model->bodies[b], state, tangent));
     return TD_OK;
@@ -135,11 +135,12 @@ static tdStatus free_motion(const tdModel *model, tdState *state)
 static tdStatus fail_element(const tdModel *model, tdState *state)
 {
     const tdBody *body = &model->bodies[state->bad_body];
+    char element[256] = "an element";
+    body->ops->describe(body, state->bad_element, element, sizeof element);
     return td_fail(&state->report.error, TD_ERROR_NUMERIC,
-                   "element %lld of body '%s' turned inside out or flew apart at t = %g s (step %lld); use a smaller "
-                   "time_step, a finer mesh there, or integrator: {newton: true}",
-                   (long long)state->bad_element, body->name, state->time + model->scheme.h,
-                   (long long)state->steps + 1);
+                   "%s turned inside out or flew apart at t = %g s (step %lld); use a smaller time_step, a finer mesh "
+                   "there, or integrator: {newton: true}",
+                   element, state->time + model->scheme.h, (long long)state->steps + 1);
 }
 
 // Size of m on the coordinates that are unknowns.
@@ -294,7 +295,7 @@ static tdStatus integrate(const tdModel *model, tdState *state)
     return TD_OK;
 }
 
-// reads  m      writes  reaction
+// reads  m, q      writes  reaction, what materials remember
 static void publish(const tdModel *model, tdState *state)
 {
     for (int b = 0; b < model->n_bodies; b++)
@@ -305,6 +306,7 @@ static void publish(const tdModel *model, tdState *state)
             int64_t i = body->first + body->held[k];
             state->reaction[i] = state->m[i] / model->scheme.s;
         }
+        body->ops->commit(model, body, state);
     }
     state->steps++;
     // A product rather than a sum, so that time does not drift.

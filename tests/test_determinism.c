@@ -65,7 +65,7 @@ static void threads_give_the_same_bits(void **unused)
     for (int k = 0; k < 15; k++)
     {
         tdModel *model = beam(laws[k / 3], solvers[k % 3], "method: backward_euler", (const int[3]){12, 4, 4});
-        const tdTets *tets = &scene_soft(model)->tets;
+        const tdElements *tets = &scene_soft(model)->blocks[0];
         assert_true(tets->chunks > 20 && tets->colours > 2); // else there is nothing to race
         result first = run(model, 1, STEPS);
         for (size_t i = 0; i < first.bytes / sizeof(double); i++)

@@ -37,14 +37,9 @@ static void drop(fixture *f)
 // Forces (and tangent) at x; the energy. `start` also sets lagged rotations.
 static double evaluate(fixture *f, const double *x, bool start, double *force, double *K)
 {
-    tdRotationUse use = f->soft->law->rotation;
-    td_soft_gradients(f->soft, f->mine, f->state, x,
-                      use == TD_ROTATION_CURRENT || (start && use == TD_ROTATION_LAGGED));
+    td_soft_gradients(f->soft, f->mine, f->state, x, start);
     td_soft_forces(f->soft, f->mine, f->state, force, K);
-    double energy = 0;
-    for (int32_t c = 0; c < f->soft->tets.chunks; c++)
-        energy += f->mine->sums[c].energy;
-    return energy;
+    return td_soft_energy(f->soft, f->mine);
 }
 
 static void rotation(uint64_t *seed, double R[9])
@@ -367,7 +362,7 @@ static void mass_matrices(void **unused)
         tdModel *model = mass_model(kinds[k % 2], weights[k / 2]);
         const tdSoft *soft = scene_soft(model);
         assert_near(soft->total_mass, 3000, 1e-9);
-        assert_near(soft->density, 500, 1e-10);
+        assert_near(soft->blocks[0].material.density, 500, 1e-10);
         assert_near(soft->rest_volume, 6, 1e-12);
         size_t bytes = (size_t)model->coords * sizeof(double);
         double total = 0, *ones = malloc(bytes), *rows = malloc(bytes);

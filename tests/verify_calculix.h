@@ -16,8 +16,8 @@
 // D1 becomes small then: it takes 2e-11 for none and puts its own.
 static inline double ccx_unit(const tdSoft *soft)
 {
-    const tdLaw *law = soft->law;
-    return law->split ? fmin(1e3, 2e9 / soft->parameters[TD_PARAMETER_KAPPA]) : 1e3;
+    const tdMaterial *material = &soft->blocks[0].material;
+    return material->law->split ? fmin(1e3, 2e9 / material->parameters[TD_PARAMETER_KAPPA]) : 1e3;
 }
 
 typedef struct ccxResult
@@ -37,8 +37,9 @@ static inline void ccx_free(ccxResult *r)
 // (J - 1)^4 and may be any large number that CalculiX does not take for none.
 static inline void ccx_material(FILE *f, const tdSoft *soft)
 {
-    const tdLaw *law = soft->law;
-    const double *p = soft->parameters, *own = p + TD_PARAMETER_OWN;
+    assert_int_equal(soft->n_blocks, 1);
+    const tdLaw *law = soft->blocks[0].material.law;
+    const double *p = soft->blocks[0].material.parameters, *own = p + TD_PARAMETER_OWN;
     double c = ccx_unit(soft), D = 2 / p[TD_PARAMETER_KAPPA] / c;
     fprintf(f, "*MATERIAL, NAME=M\n");
     if (law == td_law(TD_LAW_NEO_HOOKEAN))

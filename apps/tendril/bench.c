@@ -141,7 +141,7 @@ static spread element_rate(const tdModel *model, tdState *state, int runs)
     for (int run = -2; run < runs; run++) // two to warm up
     {
         double start = td_seconds();
-        td_soft_gradients(soft, mine, state, state->q, soft->law->rotation != TD_ROTATION_NONE);
+        td_soft_gradients(soft, mine, state, state->q, true);
         td_soft_forces(soft, mine, state, state->force, mine->K);
         if (run >= 0)
             rates[run] = (double)model->bodies[0].elements / (td_seconds() - start);

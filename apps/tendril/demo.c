@@ -88,16 +88,21 @@ static tdStatus stress_at_nodes(demoRun *run, const tdBody *body, double *stress
         return td_fail_memory(error, "a picture");
     }
     td_soft_fields(run->model, body, run->state, by_element, NULL);
-    const tdTets *tets = &soft->tets;
-    for (int64_t i = 0; i < 16 * (int64_t)tets->batches; i++)
+    for (int k = 0; k < soft->n_blocks; k++)
     {
-        int64_t batch = i / 16, lane = i % 4;
-        int32_t element = tets->element[4 * batch + lane], node = tets->nodes[i];
-        if (element < 0)
-            continue;
-        double volume = tets->volume[4 * batch + lane];
-        stress[node] += volume * by_element[element];
-        weight[node] += volume;
+        const tdElements *block = &soft->blocks[k];
+        const tdElementShape *shape = &td_element_shape[block->kind];
+        int64_t stride = 4 * (int64_t)shape->nodes;
+        for (int64_t i = 0; i < stride * block->batches; i++)
+        {
+            int64_t batch = i / stride, lane = i % 4;
+            int32_t element = block->element[4 * batch + lane], node = block->nodes[i];
+            double volume = 0;
+            for (int p = 0; p < shape->points; p++)
+                volume += block->weight[4 * (shape->points * batch + p) + lane];
+            stress[node] += element < 0 ? 0 : volume * by_element[element];
+            weight[node] += element < 0 ? 0 : volume;
+        }
     }
     for (int64_t i = 0; i < body->nodes; i++)
     {

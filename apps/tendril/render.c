@@ -224,18 +224,19 @@ static tdStatus load_scene(const char *path, Picture *p, tdError *error)
     for (int b = 0; b < model->n_bodies && status == TD_OK; b++)
     {
         const tdSoft *soft = model->bodies[b].data;
-        const tdCells *tets = &soft->mesh.cells[TD_CELL_TET];
         int32_t first = (int32_t)p->mesh.n_nodes;
         bool room = true;
         for (int32_t i = 0; i < soft->n_nodes && room; i++)
             room = td_mesh_add_node(&p->mesh, soft->rest[3 * i], soft->rest[3 * i + 1], soft->rest[3 * i + 2]);
-        for (int64_t e = 0; e < tets->count && room; e++)
-        {
-            int32_t n[4];
-            for (int a = 0; a < 4; a++)
-                n[a] = first + tets->nodes[4 * e + a];
-            room = td_mesh_add_cell(&p->mesh, TD_CELL_TET, n);
-        }
+        for (int t = 0; t < TD_CELL_TYPES; t++)
+            for (int64_t e = soft->element_start[t]; e < soft->element_start[t + 1] && room; e++)
+            {
+                int32_t n[TD_ELEMENT_NODES];
+                int m = td_cell_nodes((tdCellType)t);
+                for (int a = 0; a < m; a++)
+                    n[a] = first + soft->mesh.cells[t].nodes[m * (int64_t)soft->element_cell[e] + a];
+                room = td_mesh_add_cell(&p->mesh, (tdCellType)t, n);
+            }
         if (!room)
             status = td_fail_memory(error, "the scene");
     }

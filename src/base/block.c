@@ -49,8 +49,32 @@ static void list_below(tdBlockPattern *out)
     out->below[0] = 0;
 }
 
+// Counts (list NULL) or lists the lower neighbours of each node: place[node + 1] or place[node] moves on.
+static void lower_neighbours(int n_runs, const tdBlockCells *runs, int64_t *place, int32_t *list)
+{
+    for (int r = 0; r < n_runs; r++)
+        for (int64_t c = 0; c < runs[r].count; c++)
+        {
+            const int32_t *nodes = runs[r].nodes + c * runs[r].k;
+            for (int a = 0; a < runs[r].k; a++)
+                for (int b = 0; b < runs[r].k; b++)
+                    if (nodes[b] >= nodes[a])
+                        continue;
+                    else if (list == NULL)
+                        place[nodes[a] + 1]++;
+                    else
+                        list[place[nodes[a]]++] = nodes[b];
+        }
+}
+
 tdStatus td_block_pattern(tdArena *arena, int32_t n, int64_t cells, int k, const int32_t *nodes, tdBlockPattern *out,
                           tdError *error)
+{
+    return td_block_pattern_of(arena, n, 1, &(tdBlockCells){cells, k, nodes}, out, error);
+}
+
+tdStatus td_block_pattern_of(tdArena *arena, int32_t n, int n_runs, const tdBlockCells *runs, tdBlockPattern *out,
+                             tdError *error)
 {
     *out = (tdBlockPattern){.n = n};
     int64_t *start = td_take((size_t)n + 1, sizeof *start);
@@ -62,11 +86,7 @@ tdStatus td_block_pattern(tdArena *arena, int32_t n, int64_t cells, int k, const
     }
     for (int32_t i = 0; i < n; i++)
         start[i + 1] = 1; // the diagonal
-    for (int64_t c = 0; c < cells; c++)
-        for (int a = 0; a < k; a++)
-            for (int b = 0; b < k; b++)
-                if (nodes[c * k + b] < nodes[c * k + a])
-                    start[nodes[c * k + a] + 1]++;
+    lower_neighbours(n_runs, runs, start, NULL);
     for (int32_t i = 0; i < n; i++)
         start[i + 1] += start[i];
     int32_t *list = td_take((size_t)start[n], sizeof *list);
@@ -79,11 +99,7 @@ tdStatus td_block_pattern(tdArena *arena, int32_t n, int64_t cells, int k, const
         memcpy(fill, start, ((size_t)n + 1) * sizeof *fill);
         for (int32_t i = 0; i < n; i++)
             list[fill[i]++] = i;
-        for (int64_t c = 0; c < cells; c++)
-            for (int a = 0; a < k; a++)
-                for (int b = 0; b < k; b++)
-                    if (nodes[c * k + b] < nodes[c * k + a])
-                        list[fill[nodes[c * k + a]]++] = nodes[c * k + b];
+        lower_neighbours(n_runs, runs, fill, list);
         out->blocks = unique_rows(n, start, list, out->row);
         out->column = TD_TAKE(arena, int32_t, out->blocks);
         out->below = TD_TAKE(arena, int64_t, n + 1);

@@ -23,6 +23,16 @@ typedef struct tdBlockPattern
 /// Pattern of n nodes joined by cells of `k` nodes each.
 tdStatus td_block_pattern(tdArena *arena, int32_t n, int64_t cells, int k, const int32_t *nodes, tdBlockPattern *out,
                           tdError *error);
+/// Cells of `k` nodes each.
+typedef struct tdBlockCells
+{
+    int64_t count;
+    int k;
+    const int32_t *nodes;
+} tdBlockCells;
+/// The same for several kinds of cells.
+tdStatus td_block_pattern_of(tdArena *arena, int32_t n, int n_runs, const tdBlockCells *runs, tdBlockPattern *out,
+                             tdError *error);
 /// Number of the block (i, j), i >= j, or -1.
 int32_t td_block_find(const tdBlockPattern *pattern, int32_t i, int32_t j);
 

@@ -43,6 +43,23 @@ static inline td4 td4_select(td4i mask, td4 yes, td4 no)
     return (td4)((mask & (td4i)yes) | (~mask & (td4i)no));
 }
 
+/// Rows of the 4 x 4 matrix become columns.
+static inline void td4_transpose(td4 *a)
+{
+#if defined(__clang__) || __GNUC__ >= 12
+#define TD_MIX(x, y, i, j, k, l) __builtin_shufflevector(x, y, i, j, k, l)
+#else
+#define TD_MIX(x, y, i, j, k, l) __builtin_shuffle(x, y, (td4i){i, j, k, l})
+#endif
+    td4 low01 = TD_MIX(a[0], a[1], 0, 4, 2, 6), high01 = TD_MIX(a[0], a[1], 1, 5, 3, 7);
+    td4 low23 = TD_MIX(a[2], a[3], 0, 4, 2, 6), high23 = TD_MIX(a[2], a[3], 1, 5, 3, 7);
+    a[0] = TD_MIX(low01, low23, 0, 1, 4, 5);
+    a[1] = TD_MIX(high01, high23, 0, 1, 4, 5);
+    a[2] = TD_MIX(low01, low23, 2, 3, 6, 7);
+    a[3] = TD_MIX(high01, high23, 2, 3, 6, 7);
+#undef TD_MIX
+}
+
 static inline td4 td4_max(td4 a, td4 b)
 {
     return td4_select(a > b, a, b);

@@ -53,6 +53,10 @@ struct tdBodyOps
     /// Before integration: state->m of the solved system on all coordinates, m + A dv + s K held (one
     /// linearization a step; Newton has m itself). What is left on held coordinates is s times the reaction.
     void (*balance)(const tdModel *model, const tdBody *body, tdState *state);
+    /// After a step was accepted: what the material remembers of it. Reads state->q.
+    void (*commit)(const tdModel *model, const tdBody *body, tdState *state);
+    /// Names an element for a message: "element 12 of body 'arm' (a tetrahedron)".
+    void (*describe)(const tdBody *body, int64_t element, char *out, size_t size);
     /// Lists what a checkpoint must keep of the body (see td_state_arrays).
     int (*arrays)(const tdModel *model, const tdBody *body, tdState *state, tdStateArray *out, int most);
     /// After a checkpoint was read: rebuilds what is derived (kept factors).

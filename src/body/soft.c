@@ -3,6 +3,7 @@
 #include "body/soft.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 static const tdSoft *soft_of(const tdBody *body)
@@ -24,6 +25,12 @@ static void free_model(tdBody *body)
     td_mesh_free(&soft->mesh);
 }
 
+// Numbers of gamma and H together; H begins on a cache line.
+static int64_t step_history(const tdSoft *soft)
+{
+    return (soft->n_blocks + 7) / 8 * 8 + soft->H;
+}
+
 static tdStatus state_create(const tdModel *model, const tdBody *body, tdState *state, tdError *error)
 {
     const tdSoft *soft = soft_of(body);
@@ -32,14 +39,17 @@ static tdStatus state_create(const tdModel *model, const tdBody *body, tdState *
     if (mine == NULL)
         return td_fail_memory(error, "the state of a soft body");
     state->bodies[body->index] = (tdBodyState *)mine;
-    int64_t lanes = 36 * (int64_t)soft->tets.batches, values = 9 * soft->pattern.blocks;
+    int64_t lanes = 36 * soft->point_batches, values = 9 * soft->pattern.blocks;
     mine->F = TD_TAKE(arena, double, lanes);
-    mine->R = TD_TAKE(arena, double, lanes);
+    mine->R = soft->turning ? TD_TAKE(arena, double, lanes) : NULL;
     mine->K = TD_TAKE(arena, double, values);
     mine->A = TD_TAKE(arena, double, values);
     bool damped_newton = soft->beta > 0 && model->scene.settings.newton;
     mine->K_damping = damped_newton ? TD_TAKE(arena, double, values) : mine->K;
-    mine->sums = TD_TAKE(arena, tdChunkSums, soft->tets.chunks);
+    mine->sums = TD_TAKE(arena, tdChunkSums, soft->chunks);
+    mine->history = TD_TAKE(arena, double, soft->history);
+    mine->gamma = TD_TAKE(arena, double, step_history(soft));
+    mine->factor_history = TD_TAKE(arena, double, step_history(soft));
     mine->turn = TD_TAKE(arena, double, 3 * body->count);
     mine->turn_factor = TD_TAKE(arena, double, 3 * body->count);
     mine->factor_q = TD_TAKE(arena, double, body->count);
@@ -47,11 +57,14 @@ static tdStatus state_create(const tdModel *model, const tdBody *body, tdState *
     mine->damping_q = TD_TAKE(arena, double, body->count);
     mine->factor_damping = TD_TAKE(arena, double, body->count);
     mine->factor_input = TD_TAKE(arena, double, model->n_inputs + 1);
-    if (mine->F == NULL || mine->R == NULL || mine->K == NULL || mine->A == NULL || mine->K_damping == NULL ||
-        mine->turn == NULL || mine->turn_factor == NULL || mine->sums == NULL || mine->factor_q == NULL ||
-        mine->factor_start == NULL || mine->damping_q == NULL || mine->factor_damping == NULL ||
-        mine->factor_input == NULL)
+    if (mine->F == NULL || (soft->turning && mine->R == NULL) || mine->K == NULL || mine->A == NULL ||
+        mine->K_damping == NULL || mine->turn == NULL || mine->turn_factor == NULL || mine->sums == NULL ||
+        mine->factor_q == NULL || mine->factor_start == NULL || mine->damping_q == NULL ||
+        mine->factor_damping == NULL || mine->factor_input == NULL || mine->history == NULL || mine->gamma == NULL ||
+        mine->factor_history == NULL)
         return td_fail_memory(error, "the state of a soft body");
+    mine->H = mine->gamma + step_history(soft) - soft->H;
+    td_soft_history_begin(soft, mine, 0);
     const tdSceneBody *given = &model->scene.bodies[body->index];
     for (int64_t i = 0; i < body->count; i++)
     {
@@ -66,95 +79,6 @@ static void state_free(const tdBody *body, tdState *state)
     tdSoftState *mine = mine_of(body, state);
     if (mine != NULL)
         td_linear_free(mine->linear);
-}
-
-// ---------------------------------------------------------------- element loops
-
-typedef struct loopWork
-{
-    tdTetWork tet;
-    void (*kernel)(const tdTetWork *work, int32_t chunk);
-    const int32_t *chunks; // of a colour, or NULL: all in order
-} loopWork;
-
-static void run_chunk(void *context, int i)
-{
-    const loopWork *loop = context;
-    loop->kernel(&loop->tet, loop->chunks == NULL ? i : loop->chunks[i]);
-}
-
-void td_soft_gradients(const tdSoft *soft, tdSoftState *mine, tdState *state, const double *x, bool current_rotation)
-{
-    loopWork loop = {.tet = {.tets = &soft->tets, .x = x, .F = mine->F, .R = mine->R, .sums = mine->sums}};
-    loop.tet.polar = current_rotation ? td_polar(state->isa) : NULL;
-#if defined(__x86_64__)
-    loop.kernel = state->isa == TD_ISA_AVX2 ? td_tet_gradients_avx2 : td_tet_gradients_portable;
-#else
-    loop.kernel = td_tet_gradients_portable;
-#endif
-    td_parallel(state->tasks, soft->tets.chunks, run_chunk, &loop);
-}
-
-void td_soft_forces(const tdSoft *soft, tdSoftState *mine, tdState *state, double *force, double *K)
-{
-    loopWork loop = {.tet = {.tets = &soft->tets, .F = mine->F, .R = mine->R, .sums = mine->sums}};
-    loop.tet.law = soft->law->kernel[state->isa];
-    loop.tet.parameters = soft->parameters;
-    loop.tet.project = mine->projecting && !soft->law->semidefinite;
-    loop.tet.force = force;
-    loop.tet.K = K;
-    memset(force, 0, 3 * (size_t)soft->n_nodes * sizeof *force);
-    if (K != NULL)
-        memset(K, 0, 9 * (size_t)soft->pattern.blocks * sizeof *K);
-#if defined(__x86_64__)
-    loop.kernel = state->isa == TD_ISA_AVX2 ? td_tet_forces_avx2 : td_tet_forces_portable;
-#else
-    loop.kernel = td_tet_forces_portable;
-#endif
-    for (int32_t c = 0; c < soft->tets.colours; c++)
-    {
-        loop.chunks = soft->tets.coloured + soft->tets.colour[c];
-        td_parallel(state->tasks, soft->tets.colour[c + 1] - soft->tets.colour[c], run_chunk, &loop);
-    }
-}
-
-typedef struct turnWork
-{
-    const tdSoft *soft;
-    const double *F;
-    double *turn;
-    tdPolarKernel polar;
-} turnWork;
-
-#define TURN_GRAIN 256 // nodes a task, a multiple of the four lanes
-
-// Rotation of the mean deformation gradient of a node's elements, by volume.
-static void turn_nodes(void *context, int piece)
-{
-    const turnWork *w = context;
-    const tdSoft *soft = w->soft;
-    for (int32_t first = piece * TURN_GRAIN; first < (piece + 1) * TURN_GRAIN && first < soft->n_nodes; first += 4)
-    {
-        _Alignas(64) double F[36] = {0}, R[36];
-        for (int l = 0; l < 4 && first + l < soft->n_nodes; l++)
-            for (int64_t k = soft->node_start[first + l]; k < soft->node_start[first + l + 1]; k++)
-            {
-                int32_t lane = soft->node_lane[k];
-                const double *from = w->F + 36 * (int64_t)(lane / 4) + lane % 4;
-                for (int c = 0; c < 9; c++)
-                    F[4 * c + l] += soft->tets.volume[lane] * from[4 * c];
-            }
-        w->polar(F, R);
-        for (int l = 0; l < 4 && first + l < soft->n_nodes; l++)
-            for (int c = 0; c < 9; c++)
-                w->turn[9 * (int64_t)(first + l) + c] = R[4 * c + l];
-    }
-}
-
-static void node_turns(const tdSoft *soft, const tdSoftState *mine, tdState *state, double *turn)
-{
-    turnWork work = {soft, mine->F, turn, td_polar(state->isa)};
-    td_parallel(state->tasks, td_pieces(soft->n_nodes, TURN_GRAIN), turn_nodes, &work);
 }
 
 // ---------------------------------------------------------------- stages
@@ -179,11 +103,18 @@ static void place(const tdModel *model, const tdBody *body, tdState *state)
     }
 }
 
-// A static equilibrium must not depend on its load steps: there the lagged rotation follows each iterate.
-static bool rotation_follows(const tdModel *model, const tdSoft *soft)
+// Time from the start of the step to where forces are taken. Static: everything has relaxed.
+static double force_time(const tdScheme *scheme)
 {
-    return soft->law->rotation == TD_ROTATION_CURRENT ||
-           (soft->law->rotation == TD_ROTATION_LAGGED && model->scheme.method == TD_METHOD_STATIC);
+    return scheme->method == TD_METHOD_STATIC  ? INFINITY
+           : scheme->method == TD_METHOD_THETA ? scheme->theta * scheme->h
+                                               : scheme->h;
+}
+
+// A static equilibrium must not depend on its load steps: there the lagged rotation follows each iterate.
+static bool rotation_follows(const tdModel *model)
+{
+    return model->scheme.method == TD_METHOD_STATIC;
 }
 
 static void begin(const tdModel *model, const tdBody *body, tdState *state)
@@ -192,14 +123,20 @@ static void begin(const tdModel *model, const tdBody *body, tdState *state)
     tdSoftState *mine = mine_of(body, state);
     mine->projecting = false;
     mine->damping_kept = false;
-    if (soft->law->rotation == TD_ROTATION_LAGGED && !rotation_follows(model, soft))
+    td_soft_history_begin(soft, mine, force_time(&model->scheme));
+    if (soft->lagged && !rotation_follows(model))
         td_soft_gradients(soft, mine, state, state->q + body->first, true);
+}
+
+static void commit(const tdModel *model, const tdBody *body, tdState *state)
+{
+    if (model->scheme.method != TD_METHOD_STATIC)
+        td_soft_history_commit(soft_of(body), mine_of(body, state), state, state->q + body->first, model->scheme.h);
 }
 
 static void kinematics(const tdModel *model, const tdBody *body, tdState *state)
 {
-    const tdSoft *soft = soft_of(body);
-    td_soft_gradients(soft, mine_of(body, state), state, state->q_e + body->first, rotation_follows(model, soft));
+    td_soft_gradients(soft_of(body), mine_of(body, state), state, state->q_e + body->first, rotation_follows(model));
 }
 
 // y += M x
@@ -219,8 +156,11 @@ static void add_mass(const tdSoft *soft, tdTasks *tasks, double factor, const do
 
 static void sum_chunks(const tdSoft *soft, const tdBody *body, const tdSoftState *mine, tdState *state)
 {
-    int projected = 0, inverted = 0;
-    for (int32_t c = 0; c < soft->tets.chunks; c++)
+    int projected = 0, inverted = 0, extended = 0;
+    for (int k = 0; k < soft->n_blocks; k++)
+        for (int32_t c = 0; c < soft->blocks[k].chunks && soft->blocks[k].material.law->split; c++)
+            extended += mine->sums[soft->blocks[k].first_chunk + c].extended;
+    for (int32_t c = 0; c < soft->chunks; c++)
     {
         const tdChunkSums *sums = &mine->sums[c];
         projected += sums->projected;
@@ -236,7 +176,10 @@ static void sum_chunks(const tdSoft *soft, const tdBody *body, const tdSoftState
     if (mine->projecting)
         state->report.projected_elements += projected;
     else
+    {
         state->report.inverted_elements += inverted;
+        state->report.extended_elements += extended;
+    }
 }
 
 // m = mass M (v - v_hat) + s [alpha M v_e + beta K v_e + f_int - f_ext]
@@ -252,7 +195,7 @@ static tdStatus forces(const tdModel *model, const tdBody *body, tdState *state,
     if (assemble)
     {
         mine->same = false;
-        mine->K_valid = soft->law->constant;
+        mine->K_valid = soft->constant;
         if (mine->K_damping != mine->K && !mine->damping_kept)
         {
             memcpy(mine->K_damping, mine->K, 9 * (size_t)soft->pattern.blocks * sizeof *mine->K);
@@ -348,7 +291,7 @@ static const double *turns_since_factor(void *context)
 {
     const sinceFactor *w = context;
     double *turn = w->mine->turn;
-    node_turns(w->soft, w->mine, w->state, turn);
+    td_soft_turns(w->soft, w->mine, w->state, turn);
     for (int32_t i = 0; i < w->soft->n_nodes; i++)
     {
         const double *then = w->mine->turn_factor + 9 * (int64_t)i;
@@ -365,11 +308,12 @@ static const double *turns_since_factor(void *context)
 static void remember_factor(const tdModel *model, const tdBody *body, tdState *state)
 {
     tdSoftState *mine = mine_of(body, state);
-    node_turns(soft_of(body), mine, state, mine->turn_factor);
+    td_soft_turns(soft_of(body), mine, state, mine->turn_factor);
     memcpy(mine->factor_q, state->q_e + body->first, (size_t)body->count * sizeof(double));
     memcpy(mine->factor_start, state->q + body->first, (size_t)body->count * sizeof(double));
     memcpy(mine->factor_damping, mine->damping_q, (size_t)body->count * sizeof(double));
     memcpy(mine->factor_input, state->input, (size_t)model->n_inputs * sizeof(double));
+    memcpy(mine->factor_history, mine->gamma, (size_t)step_history(soft_of(body)) * sizeof(double));
     mine->factor_flags = 2 | (mine->projecting ? 1 : 0);
 }
 
@@ -434,7 +378,7 @@ static tdStatus free_motion(const tdModel *model, const tdBody *body, tdState *s
                              .x = dv,
                              .context = &since};
         // The linear law has no rotations: its stiffness does not turn with the body.
-        task.rotations = soft->law->constant ? NULL : turns_since_factor;
+        task.rotations = soft->constant ? NULL : turns_since_factor;
         TD_TRY(td_linear_solve(mine->linear, state->tasks, &task, &result, &state->report.error));
         state->report.cg_iterations += result.iterations;
         state->report.factorizations += result.factorizations;
@@ -449,7 +393,7 @@ static tdStatus free_motion(const tdModel *model, const tdBody *body, tdState *s
             state->slope -= td_dot(state->tasks, n, rhs, dv);
             return TD_OK;
         }
-        if (mine->projecting || (soft->law->semidefinite && !has_pressure(soft)))
+        if (mine->projecting || (soft->semidefinite && !has_pressure(soft)))
             break;
         mine->projecting = true;
         TD_TRY(forces(model, body, state, true));
@@ -548,6 +492,7 @@ static tdStatus start_acceleration(const tdModel *model, const tdBody *body, tdS
 
 static int arrays(const tdModel *model, const tdBody *body, tdState *state, tdStateArray *out, int most)
 {
+    const tdSoft *soft = soft_of(body);
     tdSoftState *mine = mine_of(body, state);
     tdStateArray list[] = {
         {"factor_q", body->index, false, body->count, mine->factor_q},
@@ -555,6 +500,8 @@ static int arrays(const tdModel *model, const tdBody *body, tdState *state, tdSt
         {"factor_damping", body->index, false, body->count, mine->factor_damping},
         {"factor_input", body->index, false, model->n_inputs + 1, mine->factor_input},
         {"factor_flags", body->index, true, 1, &mine->factor_flags},
+        {"history", body->index, false, soft->history, mine->history},
+        {"factor_history", body->index, false, soft->history > 0 ? step_history(soft) : 0, mine->factor_history},
         {"solver_counts", body->index, true, sizeof(tdLinearCounts) / sizeof(int64_t), td_linear_counts(mine->linear)},
     };
     int n = (int)(sizeof list / sizeof list[0]);
@@ -573,7 +520,9 @@ static tdStatus restore(const tdModel *model, const tdBody *body, tdState *state
     if (!(mine->factor_flags & 2) || !kept.has_factor)
         return TD_OK;
     memcpy(state->input, mine->factor_input, (size_t)model->n_inputs * sizeof(double));
-    if (soft->law->rotation == TD_ROTATION_LAGGED)
+    if (soft->history > 0)
+        memcpy(mine->gamma, mine->factor_history, (size_t)step_history(soft) * sizeof(double));
+    if (soft->lagged)
         td_soft_gradients(soft, mine, state, mine->factor_start, true);
     if (mine->K_damping != mine->K)
     {
@@ -589,7 +538,7 @@ static tdStatus restore(const tdModel *model, const tdBody *body, tdState *state
     TD_TRY(forces(model, body, state, true));
     build_matrix(model, body, state);
     TD_TRY(td_linear_refresh(mine->linear, mine->A, error));
-    node_turns(soft, mine, state, mine->turn_factor);
+    td_soft_turns(soft, mine, state, mine->turn_factor);
     *counts = kept;
     mine->same = mine->K_valid && !has_pressure(soft);
     mine->projecting = false;
@@ -605,12 +554,24 @@ static void energy(const tdModel *model, const tdBody *body, tdState *state, dou
     memset(momentum, 0, (size_t)body->count * sizeof *momentum);
     add_mass(soft, state->tasks, 1, state->v + body->first, momentum, state->scratch + body->first);
     *kinetic = 0.5 * td_dot(state->tasks, body->count, momentum, state->v + body->first);
-    // A lagged rotation is that of the state itself here: the energy a new step would start from.
-    td_soft_gradients(soft, mine, state, state->q + body->first, soft->law->rotation != TD_ROTATION_NONE);
+    // A lagged rotation is that of the state itself here: the energy a new step would start from. Of a
+    // viscoelastic body the part that would be left after relaxation counts.
+    td_soft_history_begin(soft, mine, INFINITY);
+    td_soft_gradients(soft, mine, state, state->q + body->first, true);
     td_soft_forces(soft, mine, state, state->scratch + body->first, NULL);
-    *elastic = 0;
-    for (int32_t c = 0; c < soft->tets.chunks; c++)
-        *elastic += mine->sums[c].energy;
+    *elastic = td_soft_energy(soft, mine);
+}
+
+static void describe(const tdBody *body, int64_t element, char *out, size_t size)
+{
+    const tdSoft *soft = soft_of(body);
+    for (int k = 0; k < TD_ELEMENT_KINDS; k++)
+    {
+        tdCellType type = td_element_shape[k].cell;
+        if (element >= soft->element_start[type] && element < soft->element_start[type + 1])
+            snprintf(out, size, "element %d of body '%s' (a %s)", soft->element_cell[element], body->name,
+                     td_element_shape[k].name);
+    }
 }
 
 const tdBodyOps td_soft_ops = {
@@ -629,4 +590,6 @@ const tdBodyOps td_soft_ops = {
     .arrays = arrays,
     .restore = restore,
     .energy = energy,
+    .commit = commit,
+    .describe = describe,
 };

@@ -1,9 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Soft body of full order: linear tetrahedra, three coordinates a node, A sparse.
+// Soft body of full order: finite elements, three coordinates a node, A sparse.
 //
-// Elements are sorted along a space-filling curve and stored in batches of four (one lane each), batches
-// in chunks, chunks in colours. Chunks of a colour share no node, so they add into the same vectors and
-// matrices in parallel, and each entry gets its terms in one order whatever the number of threads.
+// Elements of one kind and one material form a block. In a block, elements are sorted along a space-filling
+// curve and stored in batches of four (one lane each), batches in chunks, chunks in colours. Chunks of a
+// colour share no node, so they add into the same vectors and matrices in parallel, and each entry gets its
+// terms in one order whatever the number of threads.
+//
+//     F = sum_a x_a (x) dN_a                   at each point of an element, weight w
+//     f_a = sum w P dN_a                       K_ab = sum w dN_a . D . dN_b
+//
+// A triangle has F = sum_a x_a (x) dN_a + f3 (x) n with its normal n at rest. Plane strain: f3 = n. Membranes
+// and plane stress: f3 is what makes P n = 0, and D is condensed, D - D n (n.D.n)^-1 n D.
+//
+// Mean dilatation: the law without its volumetric energy at the points, and V U(Jbar) with the mean
+// Jbar = 1/V sum w J of the element, so that an element has one condition of volume instead of one a point.
 #pragma once
 #include "base/block.h"
 #include "material/law.h"
@@ -12,24 +22,73 @@
 #include "solve/linear.h"
 #include "state.h"
 
-#define TD_PAIRS 10 // node pairs a >= b of a tetrahedron
+typedef enum tdElementKind
+{
+    TD_ELEMENT_TET4,
+    TD_ELEMENT_HEX8,
+    TD_ELEMENT_TET10,
+    TD_ELEMENT_TRI3,
+    TD_ELEMENT_KINDS
+} tdElementKind;
+
+#define TD_ELEMENT_NODES 10 // most nodes of a kind
+
+/// Of a kind: its cells in a mesh, nodes, points, node pairs a >= b.
+typedef struct tdElementShape
+{
+    tdCellType cell;
+    int nodes, points, pairs;
+    const char *name; ///< of one element
+} tdElementShape;
+extern const tdElementShape td_element_shape[TD_ELEMENT_KINDS];
+
+/// Where the third column of a triangle's F comes from.
+typedef enum tdThrough
+{
+    TD_THROUGH_VOLUME, ///< not a triangle
+    TD_THROUGH_HELD,   ///< plane strain
+    TD_THROUGH_FREE    ///< membrane, plane stress
+} tdThrough;
+
+/// A law with its numbers, as the elements of a block see it.
+typedef struct tdMaterial
+{
+    const tdLaw *law;
+    double parameters[TD_LAW_PARAMETERS];
+    double isochoric[TD_LAW_PARAMETERS]; ///< the same with kappa = 0, for mean dilatation
+    double density;                      ///< [kg/m^3]
+    double thickness;                    ///< triangles [m]
+    bool mean_dilatation;
+    tdThrough through;
+    int n_prony;
+    double g[TD_PRONY_TERMS], tau[TD_PRONY_TERMS];
+    double *fibre; ///< 9 x 4: the frame in each lane; NULL: none
+} tdMaterial;
 
 /// What the kernels read. Lane l of component c is at [4 c + l]. The nodes of an element ascend, so that
 /// every pair a >= b is a block of the lower triangle.
-typedef struct tdTets
+typedef struct tdElements
 {
+    tdElementKind kind;
+    tdMaterial material;
+    int64_t count; ///< elements
+    double volume; ///< at rest [m^3]
     int32_t batches;
-    int32_t *nodes;   ///< 4 x 4 a batch
-    int32_t *block;   ///< 10 x 4 a batch: blocks of the pairs (0,0) (1,0) (1,1) (2,0) ...
-    int32_t *element; ///< 4 a batch: number in the mesh, -1 for padding
-    double *gradient; ///< 9 x 4 a batch: gradients of the shape functions of nodes 1, 2, 3
-    double *volume;   ///< 4 a batch, zero for padding
-    int32_t chunks;
-    int32_t *chunk; ///< chunks + 1: first batch
+    int64_t first;               ///< its first point batch (four points, one a lane) among those of the body
+    int32_t *nodes;              ///< nodes x 4 a batch
+    int32_t *block;              ///< pairs x 4 a batch: blocks of the pairs (0,0) (1,0) (1,1) (2,0) ...
+    int32_t *element;            ///< 4 a batch: number in the body (see tdSoft), -1 for padding
+    double *gradient;            ///< nodes x 3 x 4 a point batch: dN_a; linear tetrahedra: of nodes 1, 2, 3 only
+    double *weight;              ///< 4 a point batch: volume of the point, zero for padding
+    double *normal;              ///< triangles: 3 x 4 a batch
+    int32_t chunks, first_chunk; ///< first_chunk: its place in tdSoftState.sums
+    int32_t *chunk;              ///< chunks + 1: first batch
     int32_t colours;
     int32_t *colour;   ///< colours + 1: first place in `coloured`
     int32_t *coloured; ///< chunks by colour
-} tdTets;
+    int64_t history;   ///< Prony: where its numbers begin in tdSoftState.history,
+    int64_t H;         ///< and in tdSoftState.H
+} tdElements;
 
 /// A coordinate that follows an input: rest position + displacement * input.
 typedef struct tdDriven
@@ -44,31 +103,45 @@ typedef struct tdSoftLoad
     tdLoadKind kind;
     int32_t input; ///< -1: constant 1
     int32_t n;
-    int32_t *nodes; ///< dead loads: the nodes; pressure: 3 a face
-    int32_t *block; ///< pressure: 9 a face, blocks of node pairs (larger number first)
-    double *force;  ///< dead loads: 3 a node
+    int32_t face_nodes; ///< pressure: nodes of each face, 3, 4 or 6 (see td_shape_face)
+    int32_t *nodes;     ///< dead loads: the nodes; pressure: face_nodes a face
+    int32_t *block;     ///< pressure: face_nodes^2 a face, blocks of node pairs (larger number first)
+    double *force;      ///< dead loads: 3 a node
     double pressure;
 } tdSoftLoad;
 
+/// Elements are numbered through the body: by type of cell, then by number in the mesh.
 typedef struct tdSoft
 {
-    tdMesh mesh; ///< tetrahedra and groups, placed
+    tdMesh mesh; ///< cells and groups, placed
     int32_t n_nodes;
     const double *rest;
-    tdTets tets;
+    int n_blocks;
+    tdElements *blocks;
+    int64_t elements;
+    int64_t element_start[TD_CELL_TYPES + 1]; ///< by type of cell: its first element
+    int32_t *element_cell;                    ///< by element: number of its cell in the mesh
+    int64_t point_batches;
+    double *weight; ///< 4 a point batch
+    int32_t chunks; ///< of all blocks
     tdBlockPattern pattern;
     tdLinearModel linear;
-    const tdLaw *law;
-    double parameters[TD_LAW_PARAMETERS];
-    double density;
-    double total_mass;
-    bool consistent;
-    int64_t *node_start; ///< n_nodes + 1: where the elements of a node are listed
-    int32_t *node_lane;  ///< their places, 4 * batch + lane
-    double *node_mass;   ///< row sums
-    double *mass;        ///< by block: M = mass I; only diagonals when lumped
-    double alpha, beta;  ///< Rayleigh
-    bool *held;          ///< by coordinate: fixed or driven
+    bool constant;        ///< the stiffness is, in all blocks
+    bool semidefinite;    ///< the stiffness is, in all blocks, whatever the shape
+    bool lagged;          ///< some law wants the rotation of the step's start
+    bool turning;         ///< some law turns with the body
+    int64_t history, H;   ///< numbers that Prony series keep, and that they use in a step (without gamma)
+    double total_mass;    ///< [kg]
+    double rest_volume;   ///< [m^3]
+    bool consistent;      ///< mass matrix
+    int64_t *node_start;  ///< n_nodes + 1: where the elements of a node are listed
+    int32_t *node_lane;   ///< 4 * point batch + lane of the element's first point
+    uint8_t *node_points; ///< how many point batches follow each other there
+    double *node_mass;    ///< lumped, positive: the mass matrix, or what preconditions a consistent one
+    double *node_weight;  ///< [kg] what gravity acts on: row sums of the mass matrix
+    double *mass;         ///< by block: M = mass I; only diagonals when lumped
+    double alpha, beta;   ///< Rayleigh
+    bool *held;           ///< by coordinate: fixed or driven
     int32_t n_held;
     int32_t *held_list;
     int32_t n_driven;
@@ -76,8 +149,7 @@ typedef struct tdSoft
     int n_loads;
     tdSoftLoad *loads;
     int64_t surface_tris;
-    int32_t *surface; ///< boundary triangles, outward
-    double rest_volume;
+    int32_t *surface; ///< boundary triangles, outward; of a body of triangles, these
 } tdSoft;
 
 /// Results of the element loop, by chunk, summed in order afterwards.
@@ -85,16 +157,20 @@ typedef struct tdChunkSums
 {
     double energy;
     int64_t bad; ///< first element that the law could not evaluate, INT64_MAX = none
-    int32_t projected, inverted;
+    int32_t projected, inverted, extended;
 } tdChunkSums;
 
 /// The state of a soft body.
 typedef struct tdSoftState
 {
-    double *F, *R;             ///< 9 x 4 a batch
+    double *F, *R;             ///< 9 x 4 a point batch; R only where a law turns
     double *K, *K_damping, *A; ///< block values
     tdChunkSums *sums;
     tdLinear *linear;
+    // Prony series, symmetric tensors of 6 x 4 a point batch
+    double *history;   ///< by block: S0 at the end of the last step, then the stress of each term
+    double *gamma, *H; ///< by block: S = gamma S0 + H in the step that is being taken
+    bool dense;        ///< never by invariants (for comparison)
     bool projecting;   ///< tangents are projected in this pass
     bool damping_kept; ///< K_damping is that of this step
     bool K_valid;      ///< K is constant and has been assembled
@@ -103,6 +179,7 @@ typedef struct tdSoftState
         *turn_factor; ///< by node: rotation of its elements now (then: since the factor), and when the factor was made
     // Where the kept factor was made, for checkpoints.
     double *factor_q, *factor_start, *factor_input;
+    double *factor_history;             ///< gamma and H, which are one array
     double *damping_q, *factor_damping; ///< where K_damping was taken, now and in the factor
     int64_t factor_flags;               ///< bit 0: projected, bit 1: there is one
 } tdSoftState;
@@ -110,41 +187,73 @@ typedef struct tdSoftState
 extern const tdBodyOps td_soft_ops;
 
 /// Arguments of the element kernels.
-typedef struct tdTetWork
+typedef struct tdElementWork
 {
-    const tdTets *tets;
+    const tdElements *block;
     const double *x;
-    double *F, *R;
+    double *F, *R; ///< of the block
     tdLawKernel law;
+    tdMjedKernel mjed; ///< NULL: by F
     const double *parameters;
     tdPolarKernel polar; ///< NULL: leave R
+    double gamma;        ///< Prony: P = gamma P0 + F H
+    const double *H;     ///< NULL: none
     bool project;
     double *force; ///< 3 a node, added to
     double *K;     ///< block values, added to; NULL: forces only
     tdChunkSums *sums;
-} tdTetWork;
+} tdElementWork;
 
-/// F (and R) of the batches of a chunk; counts inverted elements.
-typedef void (*tdTetGradients)(const tdTetWork *work, int32_t chunk);
-/// Forces and tangent of the batches of a chunk.
-typedef void (*tdTetForces)(const tdTetWork *work, int32_t chunk);
+/// Work on the batches of a chunk.
+typedef void (*tdElementKernel)(const tdElementWork *work, int32_t chunk);
 
-void td_tet_gradients_portable(const tdTetWork *work, int32_t chunk);
-void td_tet_forces_portable(const tdTetWork *work, int32_t chunk);
-void td_tet_gradients_avx2(const tdTetWork *work, int32_t chunk);
-void td_tet_forces_avx2(const tdTetWork *work, int32_t chunk);
+/// F (and R); counts inverted and extended elements. Forces and tangent.
+typedef struct tdElementKernels
+{
+    tdElementKernel gradients, forces;
+} tdElementKernels;
+const tdElementKernels *td_element_kernels(tdElementKind kind, tdIsa isa);
 
-/// soft_model.c: batches, pattern, mass and symbolic factor of a body whose mesh, material and held
-/// coordinates are set.
-tdStatus td_soft_build(tdArena *arena, tdSoft *soft, const tdSceneBody *body, const char *file, tdError *error);
+/// A material and the elements of one kind that are made of it.
+typedef struct tdElementList
+{
+    tdElementKind kind;
+    const tdSceneMaterial *given;
+    tdMaterial material; ///< density 0: total_mass of `given` is shared by volume
+    int64_t count;
+    int32_t *cells; ///< ascending
+} tdElementList;
+
+/// soft_model.c: blocks, pattern, mass and symbolic factor of a body whose mesh and held coordinates are set.
+tdStatus td_soft_build(tdArena *arena, tdSoft *soft, int n_lists, const tdElementList *lists, const tdSceneBody *body,
+                       bool at_rest, const char *file, tdError *error);
 
 /// soft_load.c: external forces at q_e into state->load; pressure stiffness into A (times `factor`).
 void td_soft_loads(const tdModel *model, const tdBody *body, tdState *state);
 void td_soft_pressure_stiffness(const tdModel *model, const tdBody *body, tdState *state, double factor, double *A);
 
-/// soft_fields.c: by element of the mesh, at the present q. Arrays may be NULL.
+/// soft_fields.c: by element of the body, at the present q: means over its points. Arrays may be NULL.
 void td_soft_fields(const tdModel *model, const tdBody *body, tdState *state, double *von_mises, double *energy);
 
-/// Runs the kernels over all chunks. x are positions of the body's nodes.
-void td_soft_gradients(const tdSoft *soft, tdSoftState *mine, tdState *state, const double *x, bool current_rotation);
+/// soft_loop.c: runs the kernels over all chunks. x are positions of the body's nodes; `lagged`: also the
+/// rotations that are kept during a step.
+void td_soft_gradients(const tdSoft *soft, tdSoftState *mine, tdState *state, const double *x, bool lagged);
 void td_soft_forces(const tdSoft *soft, tdSoftState *mine, tdState *state, double *force, double *K);
+double td_soft_energy(const tdSoft *soft, const tdSoftState *mine); ///< of the last td_soft_forces()
+/// Rotation of the mean deformation gradient of each node's elements, by volume, from F.
+void td_soft_turns(const tdSoft *soft, const tdSoftState *mine, tdState *state, double *turn);
+
+/// soft_history.c: Prony series. Stress of a step of length h from the kept state: S = gamma S0 + H.
+/// Infinite h: all has relaxed.
+void td_soft_history_begin(const tdSoft *soft, tdSoftState *mine, double h);
+/// End of a step of length h at positions x.
+void td_soft_history_commit(const tdSoft *soft, tdSoftState *mine, tdState *state, const double *x, double h);
+/// gamma and H for the stress of the kept state itself.
+void td_soft_history_present(const tdSoft *soft, tdSoftState *mine);
+/// The law's own stress at a point batch; `pressure`, U'(Jbar) of each lane, where volume changes are averaged,
+/// else NULL. No Prony series.
+void td_soft_stress(const tdElements *block, tdLawKernel law, const double *F, const double *R, const double *pressure,
+                    double *psi, double *P);
+/// U'(Jbar) and U(Jbar) of the elements of a batch; F of the block.
+void td_soft_mean_pressure(const tdElements *block, const double *F, int32_t batch, double pressure[4],
+                           double energy[4]);

@@ -2,10 +2,17 @@
 // External forces on a soft body: gravity, dead loads on nodes (faces were turned into nodal forces when
 // the scene was compiled) and pressure, which follows the deformed surface.
 //
-// A face (a, b, c), outward, under the pressure p pushes each of its nodes by -p/6 (b - a) x (c - a).
+// A face with shape functions N_a under the pressure p, outward x_,1 x x_,2, pushes its nodes by
+//
+//     f_a = -p int N_a (x_,1 x x_,2)
+//
+// which for a triangle is -p/6 (b - a) x (c - a) at each node.
 #include "body/soft.h"
+#include "mesh/shape.h"
 
 #include <string.h>
+
+#define FACE_NODES 6
 
 static double load_input(const tdState *state, const tdSoftLoad *load)
 {
@@ -20,6 +27,36 @@ static void cross(const double *a, const double *b, double *c)
     c[2] = a[0] * b[1] - a[1] * b[0];
 }
 
+// Shape functions at the points of a face.
+typedef struct faceTable
+{
+    tdRule rule;
+    int nodes;
+    double N[6][FACE_NODES], dN[6][2 * FACE_NODES];
+} faceTable;
+
+static faceTable face_table(int nodes)
+{
+    faceTable table = {.rule = td_rule_face(nodes), .nodes = nodes};
+    for (int p = 0; p < table.rule.n; p++)
+        td_shape_face(nodes, table.rule.xi[p], table.N[p], table.dN[p]);
+    return table;
+}
+
+static void tangents(const faceTable *table, int p, const int32_t *n, const double *x, double t1[3], double t2[3])
+{
+    for (int c = 0; c < 3; c++)
+    {
+        t1[c] = t2[c] = 0;
+        for (int a = 0; a < table->nodes; a++)
+        {
+            double value = x[3 * (int64_t)n[a] + c];
+            t1[c] += table->dN[p][2 * a] * value;
+            t2[c] += table->dN[p][2 * a + 1] * value;
+        }
+    }
+}
+
 void td_soft_loads(const tdModel *model, const tdBody *body, tdState *state)
 {
     const tdSoft *soft = body->data;
@@ -27,7 +64,7 @@ void td_soft_loads(const tdModel *model, const tdBody *body, tdState *state)
     double *out = state->load + body->first;
     for (int32_t i = 0; i < soft->n_nodes; i++)
         for (int c = 0; c < 3; c++)
-            out[3 * i + c] = soft->node_mass[i] * gravity[c] * state->gravity;
+            out[3 * i + c] = soft->node_weight[i] * gravity[c] * state->gravity;
     for (int k = 0; k < soft->n_loads; k++)
     {
         const tdSoftLoad *load = &soft->loads[k];
@@ -39,25 +76,25 @@ void td_soft_loads(const tdModel *model, const tdBody *body, tdState *state)
                     out[3 * (int64_t)load->nodes[i] + c] += input * load->force[3 * i + c];
             continue;
         }
+        faceTable table = face_table(load->face_nodes);
         for (int32_t f = 0; f < load->n; f++)
         {
-            const int32_t *n = load->nodes + 3 * (int64_t)f;
-            double u[3], w[3], normal[3];
-            for (int c = 0; c < 3; c++)
+            const int32_t *n = load->nodes + load->face_nodes * (int64_t)f;
+            for (int p = 0; p < table.rule.n; p++)
             {
-                u[c] = x[3 * (int64_t)n[1] + c] - x[3 * (int64_t)n[0] + c];
-                w[c] = x[3 * (int64_t)n[2] + c] - x[3 * (int64_t)n[0] + c];
+                double t1[3], t2[3], normal[3], factor = input * load->pressure * table.rule.weight[p];
+                tangents(&table, p, n, x, t1, t2);
+                cross(t1, t2, normal);
+                for (int a = 0; a < load->face_nodes; a++)
+                    for (int c = 0; c < 3; c++)
+                        out[3 * (int64_t)n[a] + c] -= factor * table.N[p][a] * normal[c];
             }
-            cross(u, w, normal);
-            for (int a = 0; a < 3; a++)
-                for (int c = 0; c < 3; c++)
-                    out[3 * (int64_t)n[a] + c] -= input * load->pressure / 6 * normal[c];
         }
     }
 }
 
-// The symmetric part of -d(force)/dx, which is all of it on a closed surface. The normal's derivative is
-// d(u x w) = sum over nodes of [e]x dx with e the opposite edge, the same for the force on each node.
+// The symmetric part of -d(force)/dx, which is all of it on a closed surface: with
+// d(t1 x t2) = sum_b (dN_b/d2 [t1]x - dN_b/d1 [t2]x) dx_b = sum_b [e_b]x dx_b the block (a, b) is p N_a [e_b]x.
 void td_soft_pressure_stiffness(const tdModel *model, const tdBody *body, tdState *state, double factor, double *A)
 {
     const tdSoft *soft = body->data;
@@ -68,30 +105,36 @@ void td_soft_pressure_stiffness(const tdModel *model, const tdBody *body, tdStat
         const tdSoftLoad *load = &soft->loads[k];
         if (load->kind != TD_LOAD_SURFACE_PRESSURE)
             continue;
-        double p = factor * load_input(state, load) * load->pressure / 6;
+        int m = load->face_nodes;
+        faceTable table = face_table(m);
+        double pressure = factor * load_input(state, load) * load->pressure;
         for (int32_t f = 0; f < load->n; f++)
         {
-            const int32_t *n = load->nodes + 3 * (int64_t)f;
-            double skew[3][9];
-            for (int a = 0; a < 3; a++)
+            const int32_t *n = load->nodes + m * (int64_t)f, *block = load->block + m * m * (int64_t)f;
+            for (int p = 0; p < table.rule.n; p++)
             {
-                // d(u x w)/dx_a = [edge]x with edge from node a+1 to node a+2, see above.
-                const double *from = x + 3 * (int64_t)n[(a + 1) % 3], *to = x + 3 * (int64_t)n[(a + 2) % 3];
-                double e[3] = {to[0] - from[0], to[1] - from[1], to[2] - from[2]};
-                double s[9] = {0, -e[2], e[1], e[2], 0, -e[0], -e[1], e[0], 0};
-                memcpy(skew[a], s, sizeof s);
-            }
-            // K_ab = p [edge_b]x (force on a by x_b); symmetric part: (K_ab + K_ba') / 2.
-            for (int a = 0; a < 3; a++)
-                for (int b = 0; b < 3; b++)
+                double t1[3], t2[3], skew[FACE_NODES][9], half = 0.5 * pressure * table.rule.weight[p];
+                tangents(&table, p, n, x, t1, t2);
+                for (int a = 0; a < m; a++)
                 {
-                    if (n[a] < n[b])
-                        continue;
-                    double *to = A + 9 * (int64_t)load->block[9 * (int64_t)f + 3 * a + b];
-                    for (int i = 0; i < 3; i++)
-                        for (int j = 0; j < 3; j++)
-                            to[3 * i + j] += 0.5 * p * (skew[b][3 * i + j] + skew[a][3 * j + i]);
+                    double e[3];
+                    for (int c = 0; c < 3; c++)
+                        e[c] = table.dN[p][2 * a + 1] * t1[c] - table.dN[p][2 * a] * t2[c];
+                    double s[9] = {0, -e[2], e[1], e[2], 0, -e[0], -e[1], e[0], 0};
+                    memcpy(skew[a], s, sizeof s);
                 }
+                for (int a = 0; a < m; a++)
+                    for (int b = 0; b < m; b++)
+                    {
+                        if (n[a] < n[b])
+                            continue;
+                        double *to = A + 9 * (int64_t)block[m * a + b];
+                        for (int i = 0; i < 3; i++)
+                            for (int j = 0; j < 3; j++)
+                                to[3 * i + j] +=
+                                    half * (table.N[p][a] * skew[b][3 * i + j] + table.N[p][b] * skew[a][3 * j + i]);
+                    }
+            }
         }
     }
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a mesh to the tables that a soft body runs on: batches of elements by colour, the pattern of the
-// matrix, the mass and the symbolic factor.
+// From a mesh to the tables that a soft body runs on: blocks of elements in batches by colour, the pattern of
+// the matrix, the mass and the symbolic factor.
 #include "body/soft.h"
+#include "mesh/shape.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -37,8 +38,92 @@ static uint64_t spread(uint64_t v)
     return (v | v << 2) & 0x1249249249249249;
 }
 
-static void sort_elements(const tdSoft *soft, const int32_t *tets, int64_t n, elementKey *keys)
+const tdElementShape td_element_shape[TD_ELEMENT_KINDS] = {
+    [TD_ELEMENT_TET4] = {TD_CELL_TET, 4, 1, 10, "tetrahedron"},
+    [TD_ELEMENT_HEX8] = {TD_CELL_HEX, 8, 8, 36, "hexahedron"},
+    [TD_ELEMENT_TET10] = {TD_CELL_TET10, 10, 4, 55, "quadratic tetrahedron"},
+    [TD_ELEMENT_TRI3] = {TD_CELL_TRI, 3, 1, 6, "triangle"},
+};
+
+// What the construction hands around.
+typedef struct build
 {
+    tdArena *arena;
+    tdSoft *soft;
+    const tdSceneBody *body;
+    const char *file;
+    int32_t *number[TD_CELL_TYPES]; // by cell: its number among the elements of the body
+} build;
+
+static const int32_t *cell_nodes(const tdSoft *soft, tdElementKind kind, int32_t cell)
+{
+    const tdElementShape *shape = &td_element_shape[kind];
+    return soft->mesh.cells[shape->cell].nodes + shape->nodes * (int64_t)cell;
+}
+
+// ---------------------------------------------------------------- geometry
+
+// Gradients (nodes x 3) and weight at each point of an element; returns the least weight.
+static double element_points(const tdSoft *soft, tdElementKind kind, double thickness, const int32_t *nodes,
+                             double (*gradient)[3 * TD_ELEMENT_NODES], double *weight, double normal[3])
+{
+    const tdElementShape *shape = &td_element_shape[kind];
+    const double *X[TD_ELEMENT_NODES];
+    for (int a = 0; a < shape->nodes; a++)
+        X[a] = soft->rest + 3 * (int64_t)nodes[a];
+    if (kind == TD_ELEMENT_TRI3)
+    {
+        // dN_a = n x edge / |2 A|, with the edge opposite to a
+        double e[3][3], area2 = 0;
+        for (int a = 0; a < 3; a++)
+            for (int c = 0; c < 3; c++)
+                e[a][c] = X[(a + 2) % 3][c] - X[(a + 1) % 3][c];
+        for (int c = 0; c < 3; c++)
+            normal[c] = e[0][(c + 1) % 3] * e[1][(c + 2) % 3] - e[0][(c + 2) % 3] * e[1][(c + 1) % 3];
+        for (int c = 0; c < 3; c++)
+            area2 += normal[c] * normal[c];
+        area2 = sqrt(area2);
+        for (int c = 0; c < 3; c++)
+            normal[c] /= area2;
+        for (int a = 0; a < 3; a++)
+            for (int c = 0; c < 3; c++)
+                gradient[0][3 * a + c] =
+                    (normal[(c + 1) % 3] * e[a][(c + 2) % 3] - normal[(c + 2) % 3] * e[a][(c + 1) % 3]) / area2;
+        return weight[0] = 0.5 * area2 * thickness;
+    }
+    tdRule rule = td_rule_stiffness(shape->cell);
+    double least = INFINITY;
+    for (int p = 0; p < rule.n; p++)
+    {
+        weight[p] = rule.weight[p] * td_shape_gradients(shape->cell, X, rule.xi[p], gradient[p]);
+        least = isfinite(weight[p] + gradient[p][0]) ? fmin(least, weight[p]) : NAN;
+    }
+    return least;
+}
+
+static tdStatus check_elements(const build *w, const tdElementList *list, tdError *error)
+{
+    double gradient[8][3 * TD_ELEMENT_NODES], weight[8], normal[3];
+    for (int64_t k = 0; k < list->count; k++)
+    {
+        const int32_t *nodes = cell_nodes(w->soft, list->kind, list->cells[k]);
+        double least = element_points(w->soft, list->kind, 1, nodes, gradient, weight, normal);
+        if (!(least > 0))
+            return td_fail_at(
+                error, TD_ERROR_INPUT, w->file, w->body->mesh_line, "mesh",
+                "element %d of body '%s' (a %s) is flat or folded (%s %g m^%d at a point of it); 'tendril "
+                "info' lists bad elements, and 'tendril mesh' makes a new mesh",
+                list->cells[k], w->body->name, td_element_shape[list->kind].name,
+                list->kind == TD_ELEMENT_TRI3 ? "area" : "volume", least, list->kind == TD_ELEMENT_TRI3 ? 2 : 3);
+    }
+    return TD_OK;
+}
+
+// ---------------------------------------------------------------- blocks
+
+static void sort_elements(const tdSoft *soft, const tdElementList *list, elementKey *keys)
+{
+    const tdElementShape *shape = &td_element_shape[list->kind];
     double low[3] = {INFINITY, INFINITY, INFINITY}, high[3] = {-INFINITY, -INFINITY, -INFINITY};
     for (int32_t i = 0; i < soft->n_nodes; i++)
         for (int c = 0; c < 3; c++)
@@ -47,83 +132,73 @@ static void sort_elements(const tdSoft *soft, const int32_t *tets, int64_t n, el
             high[c] = fmax(high[c], soft->rest[3 * i + c]);
         }
     double size = fmax(fmax(high[0] - low[0], high[1] - low[1]), high[2] - low[2]);
-    for (int64_t e = 0; e < n; e++)
+    for (int64_t e = 0; e < list->count; e++)
     {
         uint64_t curve = 0;
+        const int32_t *nodes = cell_nodes(soft, list->kind, list->cells[e]);
         for (int c = 0; c < 3; c++)
         {
             double centre = 0;
-            for (int a = 0; a < 4; a++)
-                centre += 0.25 * soft->rest[3 * (int64_t)tets[4 * e + a] + c];
-            curve |= spread((uint64_t)((centre - low[c]) / size * 2097151.0)) << c;
+            for (int a = 0; a < shape->nodes; a++)
+                centre += soft->rest[3 * (int64_t)nodes[a] + c];
+            curve |= spread((uint64_t)((centre / shape->nodes - low[c]) / size * 2097151.0)) << c;
         }
-        keys[e] = (elementKey){curve, (int32_t)e};
+        keys[e] = (elementKey){curve, list->cells[e]};
     }
-    qsort(keys, (size_t)n, sizeof *keys, compare_keys);
+    qsort(keys, (size_t)list->count, sizeof *keys, compare_keys);
 }
 
-// Gradients of the shape functions of nodes 1 to 3 and the signed volume.
-static double shape_gradients(const double *rest, const int32_t nodes[4], double g[9])
+// order[a]: the element's own number of its a-th smallest node.
+static void ascending(int n, const int32_t *nodes, int *order)
 {
-    double e[9], c[9];
-    for (int a = 0; a < 3; a++)
-        for (int i = 0; i < 3; i++)
-            e[3 * a + i] = rest[3 * (int64_t)nodes[a + 1] + i] - rest[3 * (int64_t)nodes[0] + i];
-    for (int a = 0; a < 3; a++)
+    for (int i = 0; i < n; i++)
     {
-        const double *u = e + 3 * ((a + 1) % 3), *w = e + 3 * ((a + 2) % 3);
-        c[3 * a] = u[1] * w[2] - u[2] * w[1];
-        c[3 * a + 1] = u[2] * w[0] - u[0] * w[2];
-        c[3 * a + 2] = u[0] * w[1] - u[1] * w[0];
+        int j = i;
+        for (; j > 0 && nodes[order[j - 1]] > nodes[i]; j--)
+            order[j] = order[j - 1];
+        order[j] = i;
     }
-    double det = e[0] * c[0] + e[1] * c[1] + e[2] * c[2];
-    for (int i = 0; i < 9; i++)
-        g[i] = c[i] / det;
-    return det / 6;
 }
 
-static void sort4(int32_t *n)
+static void fill_lane(build *w, tdElements *t, int32_t batch, int lane, int32_t cell, bool padding)
 {
-    for (int i = 1; i < 4; i++)
-        for (int j = i; j > 0 && n[j - 1] > n[j]; j--)
-        {
-            int32_t t = n[j];
-            n[j] = n[j - 1];
-            n[j - 1] = t;
-        }
-}
-
-static void fill_lane(tdSoft *soft, const int32_t *tets, int32_t batch, int lane, int32_t element, bool padding)
-{
-    tdTets *t = &soft->tets;
-    int32_t nodes[4];
-    double g[9];
-    memcpy(nodes, tets + 4 * (int64_t)element, sizeof nodes);
-    sort4(nodes);
-    double volume = fabs(shape_gradients(soft->rest, nodes, g));
-    for (int a = 0; a < 4; a++)
-        t->nodes[16 * (int64_t)batch + 4 * a + lane] = nodes[a];
-    for (int c = 0; c < 9; c++)
-        t->gradient[36 * (int64_t)batch + 4 * c + lane] = g[c];
-    t->volume[4 * (int64_t)batch + lane] = padding ? 0 : volume;
-    t->element[4 * (int64_t)batch + lane] = padding ? -1 : element;
-    for (int a = 0, pair = 0; a < 4; a++)
+    tdSoft *soft = w->soft;
+    const tdElementShape *shape = &td_element_shape[t->kind];
+    const int32_t *own = cell_nodes(soft, t->kind, cell);
+    int n = shape->nodes, order[TD_ELEMENT_NODES];
+    double gradient[8][3 * TD_ELEMENT_NODES], weight[8], normal[3] = {0};
+    element_points(soft, t->kind, t->material.thickness, own, gradient, weight, normal);
+    ascending(n, own, order);
+    for (int a = 0; a < n; a++)
+        t->nodes[4 * (n * (int64_t)batch + a) + lane] = own[order[a]];
+    for (int a = 0, pair = 0; a < n; a++)
         for (int b = 0; b <= a; b++, pair++)
-            t->block[4 * TD_PAIRS * (int64_t)batch + 4 * pair + lane] =
-                td_block_find(&soft->pattern, nodes[a], nodes[b]);
-    if (!padding)
-        soft->rest_volume += volume;
+            t->block[4 * (shape->pairs * (int64_t)batch + pair) + lane] =
+                td_block_find(&soft->pattern, own[order[a]], own[order[b]]);
+    t->element[4 * (int64_t)batch + lane] = padding ? -1 : w->number[shape->cell][cell];
+    int skip = t->kind == TD_ELEMENT_TET4; // the first node follows from the others
+    for (int p = 0; p < shape->points; p++)
+    {
+        int64_t point = shape->points * (int64_t)batch + p;
+        for (int a = skip; a < n; a++)
+            for (int c = 0; c < 3; c++)
+                t->gradient[4 * (3 * ((n - skip) * point + a - skip) + c) + lane] = gradient[p][3 * order[a] + c];
+        t->weight[4 * point + lane] = padding ? 0 : weight[p];
+        soft->rest_volume += padding ? 0 : weight[p];
+    }
+    for (int c = 0; c < 3 && t->normal != NULL; c++)
+        t->normal[4 * (3 * (int64_t)batch + c) + lane] = normal[c];
 }
 
 // Greedy colours: a chunk takes the first colour that none of its nodes has seen. More than 64 colours
 // would need a node shared by 64 chunks; then the last one runs its chunks one by one.
-static tdStatus colour_chunks(tdArena *arena, tdSoft *soft, tdError *error)
+static tdStatus colour_chunks(const build *w, tdElements *t, tdError *error)
 {
-    tdTets *t = &soft->tets;
-    uint64_t *seen = td_take((size_t)soft->n_nodes, sizeof *seen);
+    int64_t stride = 4 * td_element_shape[t->kind].nodes;
+    uint64_t *seen = td_take((size_t)w->soft->n_nodes, sizeof *seen);
     int32_t *colour_of = td_take((size_t)t->chunks, sizeof *colour_of);
-    t->colour = TD_TAKE(arena, int32_t, t->chunks + 1);
-    t->coloured = TD_TAKE(arena, int32_t, t->chunks);
+    t->colour = TD_TAKE(w->arena, int32_t, t->chunks + 1);
+    t->coloured = TD_TAKE(w->arena, int32_t, t->chunks);
     if (seen == NULL || colour_of == NULL || t->colour == NULL || t->coloured == NULL)
     {
         free(seen);
@@ -134,7 +209,7 @@ static tdStatus colour_chunks(tdArena *arena, tdSoft *soft, tdError *error)
     for (int32_t c = 0; c < t->chunks; c++)
     {
         uint64_t used = 0;
-        const int32_t *begin = t->nodes + 16 * (int64_t)t->chunk[c], *end = t->nodes + 16 * (int64_t)t->chunk[c + 1];
+        const int32_t *begin = t->nodes + stride * t->chunk[c], *end = t->nodes + stride * t->chunk[c + 1];
         for (const int32_t *n = begin; n < end; n++)
             used |= seen[*n];
         if (used == UINT64_MAX)
@@ -162,86 +237,211 @@ static tdStatus colour_chunks(tdArena *arena, tdSoft *soft, tdError *error)
     return TD_OK;
 }
 
-static tdStatus build_batches(tdArena *arena, tdSoft *soft, const int32_t *tets, int64_t n, tdError *error)
+// The block's batches; its weights are a part of the body's.
+static tdStatus build_block(build *w, const tdElementList *list, tdElements *t, tdError *error)
 {
-    tdTets *t = &soft->tets;
-    t->batches = (int32_t)((n + 3) / 4);
+    tdSoft *soft = w->soft;
+    const tdElementShape *shape = &td_element_shape[list->kind];
+    int64_t n = list->count, skip = list->kind == TD_ELEMENT_TET4, points = (int64_t)t->batches * shape->points;
+    // Chunks by work rather than by elements.
+    int32_t least = LEAST_CHUNK / shape->points > 1 ? LEAST_CHUNK / shape->points : 1;
     int32_t size = t->batches / 64;
-    size = size < LEAST_CHUNK ? LEAST_CHUNK : size > LARGEST_CHUNK ? LARGEST_CHUNK : size;
+    size = size < least ? least : size > LARGEST_CHUNK ? LARGEST_CHUNK : size;
     t->chunks = (t->batches + size - 1) / size;
-    t->nodes = TD_TAKE(arena, int32_t, 16 * (int64_t)t->batches);
-    t->block = TD_TAKE(arena, int32_t, 4 * TD_PAIRS * (int64_t)t->batches);
-    t->element = TD_TAKE(arena, int32_t, 4 * (int64_t)t->batches);
-    t->gradient = TD_TAKE(arena, double, 36 * (int64_t)t->batches);
-    t->volume = TD_TAKE(arena, double, 4 * (int64_t)t->batches);
-    t->chunk = TD_TAKE(arena, int32_t, t->chunks + 1);
+    t->weight = soft->weight + 4 * t->first;
+    t->nodes = TD_TAKE(w->arena, int32_t, 4 * shape->nodes * (int64_t)t->batches);
+    t->block = TD_TAKE(w->arena, int32_t, 4 * shape->pairs * (int64_t)t->batches);
+    t->element = TD_TAKE(w->arena, int32_t, 4 * (int64_t)t->batches);
+    t->gradient = TD_TAKE(w->arena, double, 12 * (shape->nodes - skip) * points);
+    if (list->kind == TD_ELEMENT_TRI3)
+        t->normal = TD_TAKE(w->arena, double, 12 * (int64_t)t->batches);
+    t->chunk = TD_TAKE(w->arena, int32_t, t->chunks + 1);
     elementKey *keys = td_take((size_t)n, sizeof *keys);
-    if (t->nodes == NULL || t->block == NULL || t->element == NULL || t->gradient == NULL || t->volume == NULL ||
-        t->chunk == NULL || keys == NULL)
+    if (t->nodes == NULL || t->block == NULL || t->element == NULL || t->gradient == NULL || t->chunk == NULL ||
+        keys == NULL || (list->kind == TD_ELEMENT_TRI3 && t->normal == NULL))
     {
         free(keys);
         return td_fail_memory(error, "the elements");
     }
-    sort_elements(soft, tets, n, keys);
+    double before = soft->rest_volume;
+    sort_elements(soft, list, keys);
     for (int32_t b = 0; b < t->batches; b++)
         for (int l = 0; l < 4; l++)
         {
             int64_t k = 4 * (int64_t)b + l;
-            fill_lane(soft, tets, b, l, keys[k < n ? k : n - 1].element, k >= n);
+            fill_lane(w, t, b, l, keys[k < n ? k : n - 1].element, k >= n);
         }
     free(keys);
+    t->volume = soft->rest_volume - before;
     for (int32_t c = 0; c <= t->chunks; c++)
         t->chunk[c] = c * size < t->batches ? c * size : t->batches;
-    return colour_chunks(arena, soft, error);
+    return colour_chunks(w, t, error);
 }
 
-// Lumped: a quarter of each element's mass to its nodes. Consistent: V rho / 20 (1 + delta_ab).
-static tdStatus build_mass(tdArena *arena, tdSoft *soft, const tdSceneBody *body, tdError *error)
+static tdStatus build_blocks(build *w, int n_lists, const tdElementList *lists, tdError *error)
 {
-    const tdTets *t = &soft->tets;
-    soft->node_mass = TD_TAKE(arena, double, soft->n_nodes);
-    soft->mass = TD_TAKE(arena, double, soft->pattern.blocks);
-    if (soft->node_mass == NULL || soft->mass == NULL)
-        return td_fail_memory(error, "the mass matrix");
-    soft->density = body->material.density > 0 ? body->material.density : body->material.total_mass / soft->rest_volume;
-    soft->total_mass = soft->density * soft->rest_volume;
-    soft->consistent = body->consistent_mass;
-    for (int64_t k = 0; k < 4 * (int64_t)t->batches; k++)
+    tdSoft *soft = w->soft;
+    soft->blocks = TD_TAKE(w->arena, tdElements, n_lists);
+    for (int k = 0; k < n_lists; k++)
+        soft->point_batches += (lists[k].count + 3) / 4 * td_element_shape[lists[k].kind].points;
+    soft->weight = TD_TAKE(w->arena, double, 4 * soft->point_batches);
+    if (soft->blocks == NULL || soft->weight == NULL)
+        return td_fail_memory(error, "the elements");
+    if (soft->point_batches > INT32_MAX / 4)
+        return td_fail(error, TD_ERROR_INPUT, "the mesh of body '%s' is too large", w->body->name);
+    int64_t first = 0;
+    soft->constant = soft->semidefinite = true;
+    for (int k = 0; k < n_lists; k++)
     {
-        int64_t batch = k / 4, lane = k % 4;
-        double m = soft->density * t->volume[k];
-        for (int a = 0, pair = 0; a < 4; a++)
+        tdElements *t = &soft->blocks[soft->n_blocks++];
+        *t = (tdElements){.kind = lists[k].kind, .material = lists[k].material, .count = lists[k].count};
+        t->batches = (int32_t)((t->count + 3) / 4);
+        t->first = first;
+        TD_TRY(build_block(w, &lists[k], t, error));
+        int64_t points = (int64_t)t->batches * td_element_shape[t->kind].points;
+        first += points;
+        t->first_chunk = soft->chunks;
+        soft->chunks += t->chunks;
+        const tdLaw *law = t->material.law;
+        soft->constant = soft->constant && law->constant && t->material.n_prony == 0;
+        soft->semidefinite = soft->semidefinite && law->semidefinite && t->material.n_prony == 0;
+        soft->lagged = soft->lagged || law->rotation == TD_ROTATION_LAGGED;
+        soft->turning = soft->turning || law->rotation == TD_ROTATION_LAGGED || law->rotation == TD_ROTATION_CURRENT;
+        if (t->material.n_prony > 0)
         {
-            soft->node_mass[t->nodes[16 * batch + 4 * a + lane]] += m / 4;
-            for (int b = 0; b <= a; b++, pair++)
+            t->history = soft->history;
+            t->H = soft->H;
+            soft->history += 24 * points * (1 + t->material.n_prony);
+            soft->H += 24 * points;
+        }
+    }
+    return TD_OK;
+}
+
+// ---------------------------------------------------------------- mass
+
+// int N_a N_b and int N_a over an element, times density.
+static void element_mass(const tdSoft *soft, const tdElements *t, const int32_t *nodes,
+                         double M[TD_ELEMENT_NODES][TD_ELEMENT_NODES])
+{
+    const tdElementShape *shape = &td_element_shape[t->kind];
+    const double *X[TD_ELEMENT_NODES];
+    double N[TD_ELEMENT_NODES], gradient[8][3 * TD_ELEMENT_NODES], weight[8], normal[3];
+    for (int a = 0; a < shape->nodes; a++)
+    {
+        X[a] = soft->rest + 3 * (int64_t)nodes[a];
+        memset(M[a], 0, sizeof M[a]);
+    }
+    if (t->kind == TD_ELEMENT_TRI3)
+        element_points(soft, t->kind, t->material.thickness, nodes, gradient, weight, normal);
+    tdRule rule = td_rule_mass(shape->cell);
+    for (int p = 0; p < rule.n; p++)
+    {
+        td_shape(shape->cell, rule.xi[p], N, NULL);
+        double w =
+            t->kind == TD_ELEMENT_TRI3 ? 2 * weight[0] : td_shape_gradients(shape->cell, X, rule.xi[p], gradient[0]);
+        w *= rule.weight[p] * t->material.density;
+        for (int a = 0; a < shape->nodes; a++)
+            for (int b = 0; b < shape->nodes; b++)
+                M[a][b] += w * N[a] * N[b];
+    }
+}
+
+// Lumped mass of each node. Row sums are negative at the corners of quadratic tetrahedra: there the diagonal
+// of M, scaled to the element's mass, is taken (Hinton, Rock and Zienkiewicz).
+static void lump(int n, bool quadratic, double M[TD_ELEMENT_NODES][TD_ELEMENT_NODES], double *row, double *lumped)
+{
+    double total = 0, trace = 0;
+    for (int a = 0; a < n; a++)
+    {
+        row[a] = 0;
+        for (int b = 0; b < n; b++)
+            row[a] += M[a][b];
+        total += row[a];
+        trace += M[a][a];
+    }
+    for (int a = 0; a < n; a++)
+        lumped[a] = quadratic ? total * M[a][a] / trace : row[a];
+}
+
+// `at_rest`: gravity acts on the row sums of the consistent matrix, which is the best for an equilibrium; in
+// motion it must act on the rows of the matrix that is used, or free fall would strain the body.
+static tdStatus build_mass(build *w, bool at_rest, tdError *error)
+{
+    tdSoft *soft = w->soft;
+    soft->node_mass = TD_TAKE(w->arena, double, soft->n_nodes);
+    soft->node_weight = TD_TAKE(w->arena, double, soft->n_nodes);
+    soft->mass = TD_TAKE(w->arena, double, soft->pattern.blocks);
+    if (soft->node_mass == NULL || soft->node_weight == NULL || soft->mass == NULL)
+        return td_fail_memory(error, "the mass matrix");
+    soft->consistent = w->body->consistent_mass;
+    for (int k = 0; k < soft->n_blocks; k++)
+    {
+        const tdElements *t = &soft->blocks[k];
+        const tdElementShape *shape = &td_element_shape[t->kind];
+        soft->total_mass += t->material.density * t->volume;
+        for (int64_t lane = 0; lane < 4 * (int64_t)t->batches; lane++)
+        {
+            if (t->element[lane] < 0)
+                continue;
+            int32_t nodes[TD_ELEMENT_NODES];
+            double M[TD_ELEMENT_NODES][TD_ELEMENT_NODES], row[TD_ELEMENT_NODES], lumped[TD_ELEMENT_NODES];
+            const int32_t *own = cell_nodes(soft, t->kind, soft->element_cell[t->element[lane]]);
+            int order[TD_ELEMENT_NODES];
+            ascending(shape->nodes, own, order);
+            memcpy(nodes, own, (size_t)shape->nodes * sizeof *nodes);
+            element_mass(soft, t, nodes, M);
+            lump(shape->nodes, t->kind == TD_ELEMENT_TET10, M, row, lumped);
+            for (int a = 0, pair = 0; a < shape->nodes; a++)
             {
-                double share = soft->consistent ? (a == b ? m / 10 : m / 20) : a == b ? m / 4 : 0;
-                soft->mass[t->block[4 * TD_PAIRS * batch + 4 * pair + lane]] += share;
+                int i = order[a];
+                soft->node_mass[nodes[i]] += lumped[i];
+                soft->node_weight[nodes[i]] += soft->consistent || at_rest ? row[i] : lumped[i];
+                for (int b = 0; b <= a; b++, pair++)
+                {
+                    double share = soft->consistent ? M[i][order[b]] : a == b ? lumped[i] : 0;
+                    soft->mass[t->block[4 * (shape->pairs * (lane / 4) + pair) + lane % 4]] += share;
+                }
             }
         }
     }
     return TD_OK;
 }
 
-static tdStatus list_node_elements(tdArena *arena, tdSoft *soft, tdError *error)
+// ---------------------------------------------------------------- lists
+
+static tdStatus list_node_elements(build *w, tdError *error)
 {
-    const tdTets *t = &soft->tets;
-    soft->node_start = TD_TAKE(arena, int64_t, soft->n_nodes + 1);
-    soft->node_lane = TD_TAKE(arena, int32_t, 16 * (int64_t)t->batches);
-    if (soft->node_start == NULL || soft->node_lane == NULL)
+    tdSoft *soft = w->soft;
+    int64_t uses = 0;
+    for (int k = 0; k < soft->n_blocks; k++)
+        uses += soft->blocks[k].count * td_element_shape[soft->blocks[k].kind].nodes;
+    soft->node_start = TD_TAKE(w->arena, int64_t, soft->n_nodes + 1);
+    soft->node_lane = TD_TAKE(w->arena, int32_t, uses);
+    soft->node_points = TD_TAKE(w->arena, uint8_t, uses);
+    if (soft->node_start == NULL || soft->node_lane == NULL || soft->node_points == NULL)
         return td_fail_memory(error, "the elements");
     int64_t *start = soft->node_start;
     for (int pass = 0; pass < 2; pass++)
     {
-        for (int64_t k = 0; k < 16 * (int64_t)t->batches; k++)
+        for (int b = 0; b < soft->n_blocks; b++)
         {
-            int32_t lane = (int32_t)(4 * (k / 16) + k % 4);
-            if (t->element[lane] < 0)
-                continue;
-            if (pass == 0)
-                start[t->nodes[k] + 1]++;
-            else
-                soft->node_lane[start[t->nodes[k]]++] = lane;
+            const tdElements *t = &soft->blocks[b];
+            const tdElementShape *shape = &td_element_shape[t->kind];
+            int64_t stride = 4 * shape->nodes;
+            for (int64_t k = 0; k < stride * t->batches; k++)
+            {
+                int64_t batch = k / stride, lane = k % 4;
+                if (t->element[4 * batch + lane] < 0)
+                    continue;
+                if (pass == 0)
+                    start[t->nodes[k] + 1]++;
+                else
+                {
+                    soft->node_points[start[t->nodes[k]]] = (uint8_t)shape->points;
+                    soft->node_lane[start[t->nodes[k]]++] = (int32_t)(4 * (t->first + shape->points * batch) + lane);
+                }
+            }
         }
         // Counts become starts; after the second pass, which moved them on, they are put back.
         for (int32_t i = 0; pass == 0 && i < soft->n_nodes; i++)
@@ -253,26 +453,96 @@ static tdStatus list_node_elements(tdArena *arena, tdSoft *soft, tdError *error)
     return TD_OK;
 }
 
-tdStatus td_soft_build(tdArena *arena, tdSoft *soft, const tdSceneBody *body, const char *file, tdError *error)
+// Numbers the elements by type of cell, then by cell.
+static tdStatus number_elements(build *w, int n_lists, const tdElementList *lists, tdArena *scratch, tdError *error)
 {
-    const tdCells *cells = &soft->mesh.cells[TD_CELL_TET];
-    for (int64_t e = 0; e < cells->count; e++)
+    tdSoft *soft = w->soft;
+    for (int k = 0; k < n_lists; k++)
+        soft->elements += lists[k].count;
+    soft->element_cell = TD_TAKE(w->arena, int32_t, soft->elements);
+    if (soft->element_cell == NULL)
+        return td_fail_memory(error, "the elements");
+    int64_t at = 0;
+    for (int type = 0; type < TD_CELL_TYPES; type++)
     {
-        double g[9];
-        double volume = shape_gradients(soft->rest, cells->nodes + 4 * e, g);
-        if (!(fabs(volume) > 0) || !isfinite(g[0] + g[4] + g[8]))
-            return td_fail_at(
-                error, TD_ERROR_INPUT, file, body->mesh_line, "mesh",
-                "element %lld of body '%s' is flat (volume %g m^3); 'tendril info' lists bad elements, and "
-                "'tendril mesh' makes a new mesh",
-                (long long)e, body->name, volume);
+        soft->element_start[type] = at;
+        if (type != TD_CELL_TRI && td_cell_dim((tdCellType)type) < 3)
+            continue;
+        int64_t cells = soft->mesh.cells[type].count;
+        int32_t *number = w->number[type] = TD_TAKE(scratch, int32_t, cells);
+        if (number == NULL)
+            return td_fail_memory(error, "the elements");
+        for (int k = 0; k < n_lists; k++)
+            for (int64_t i = 0; i < lists[k].count && td_element_shape[lists[k].kind].cell == (tdCellType)type; i++)
+                number[lists[k].cells[i]] = 1;
+        for (int64_t c = 0; c < cells; c++)
+            if (number[c] != 0)
+            {
+                soft->element_cell[at] = (int32_t)c;
+                number[c] = (int32_t)at++;
+            }
     }
-    TD_TRY(td_block_pattern(arena, soft->n_nodes, cells->count, 4, cells->nodes, &soft->pattern, error));
-    TD_TRY(build_batches(arena, soft, cells->nodes, cells->count, error));
-    TD_TRY(list_node_elements(arena, soft, error));
-    TD_TRY(build_mass(arena, soft, body, error));
-    soft->law = td_law(body->material.law);
-    TD_TRY(soft->law->parameters(&body->material, file, soft->parameters, error));
+    soft->element_start[TD_CELL_TYPES] = at;
+    return TD_OK;
+}
+
+// The pattern of all elements: runs of cells of one number of nodes.
+static tdStatus build_pattern(build *w, int n_lists, const tdElementList *lists, tdArena *scratch, tdError *error)
+{
+    tdSoft *soft = w->soft;
+    tdBlockCells runs[TD_ELEMENT_KINDS] = {{0}};
+    int n = 0;
+    for (int kind = 0; kind < TD_ELEMENT_KINDS; kind++)
+    {
+        const tdElementShape *shape = &td_element_shape[kind];
+        int64_t count = 0;
+        for (int k = 0; k < n_lists; k++)
+            count += lists[k].kind == (tdElementKind)kind ? lists[k].count : 0;
+        int32_t *nodes = TD_TAKE(scratch, int32_t, shape->nodes * count);
+        if (nodes == NULL)
+            return td_fail_memory(error, "the pattern of the matrix");
+        runs[n++] = (tdBlockCells){count, shape->nodes, nodes};
+        for (int k = 0; k < n_lists; k++)
+            for (int64_t i = 0; i < lists[k].count && lists[k].kind == (tdElementKind)kind; i++, nodes += shape->nodes)
+                memcpy(nodes, cell_nodes(soft, lists[k].kind, lists[k].cells[i]), (size_t)shape->nodes * sizeof *nodes);
+    }
+    return td_block_pattern_of(w->arena, soft->n_nodes, n, runs, &soft->pattern, error);
+}
+
+// What total_mass means: it is shared by the volume of all blocks of that material.
+static void share_mass(tdSoft *soft, int n_lists, const tdElementList *lists)
+{
+    for (int k = 0; k < n_lists; k++)
+    {
+        double volume = 0;
+        for (int j = 0; j < n_lists; j++)
+            volume += lists[j].given == lists[k].given ? soft->blocks[j].volume : 0;
+        if (!(soft->blocks[k].material.density > 0))
+            soft->blocks[k].material.density = lists[k].given->total_mass / volume;
+    }
+}
+
+static tdStatus build_tables(build *w, int n_lists, const tdElementList *lists, bool at_rest, tdArena *scratch,
+                             tdError *error)
+{
+    for (int k = 0; k < n_lists; k++)
+        TD_TRY(check_elements(w, &lists[k], error));
+    TD_TRY(number_elements(w, n_lists, lists, scratch, error));
+    TD_TRY(build_pattern(w, n_lists, lists, scratch, error));
+    TD_TRY(build_blocks(w, n_lists, lists, error));
+    share_mass(w->soft, n_lists, lists);
+    TD_TRY(list_node_elements(w, error));
+    return build_mass(w, at_rest, error);
+}
+
+tdStatus td_soft_build(tdArena *arena, tdSoft *soft, int n_lists, const tdElementList *lists, const tdSceneBody *body,
+                       bool at_rest, const char *file, tdError *error)
+{
+    build w = {.arena = arena, .soft = soft, .body = body, .file = file};
+    tdArena scratch = {0};
+    tdStatus status = build_tables(&w, n_lists, lists, at_rest, &scratch, error);
+    td_arena_free(&scratch);
+    TD_TRY(status);
     soft->alpha = body->damping_mass;
     soft->beta = body->damping_stiffness;
     return td_linear_model_create(arena, &soft->pattern, soft->held, &soft->linear, error);

@@ -4,25 +4,31 @@
 //     F = sum_a (x_a - x_0) g_a'            g_a gradient of the shape function of node a = 1, 2, 3
 //     f_a = V P g_a                         f_0 = - f_1 - f_2 - f_3
 //     K_ab = V g_a . D . g_b                K_a0 = - sum_b K_ab
-#include "base/simd.h"
-#include "body/soft.h"
+//
+// Laws of the invariants of C need no D (S3 section III-B): with p_a = F g_a, B = F F', c_a = cof(F) g_a
+//
+//     dI1/dx_a = 2 p_a     dI2/dx_a = 2 (I1 p_a - B p_a) = 2 s_a     dJ/dx_a = c_a
+//     d2I1/dx_a dx_b = 2 (g_a.g_b) I
+//     d2I2/dx_a dx_b = 2 [2 p_a p_b' - p_b p_a' + (I1 g_a.g_b - p_a.p_b) I - (g_a.g_b) B]
+//     d2J/dx_a dx_b  = - [F (g_a x g_b)]x
+#include "body/element.h"
 
-void TD_ISA(td_tet_gradients)(const tdTetWork *work, int32_t chunk)
+#define PAIRS 10
+
+void TD_ISA(td_tet_gradients)(const tdElementWork *work, int32_t chunk);
+void TD_ISA(td_tet_forces)(const tdElementWork *work, int32_t chunk);
+
+void TD_ISA(td_tet_gradients)(const tdElementWork *work, int32_t chunk)
 {
-    const tdTets *tets = work->tets;
-    int32_t inverted = 0;
+    const tdElements *tets = work->block;
+    int32_t inverted = 0, extended = 0;
     for (int32_t b = tets->chunk[chunk]; b < tets->chunk[chunk + 1]; b++)
     {
         const int32_t *nodes = tets->nodes + 16 * (int64_t)b;
         const double *g = tets->gradient + 36 * (int64_t)b;
         td4 x[4][3], F[9];
         for (int a = 0; a < 4; a++)
-        {
-            const double *p0 = work->x + 3 * (int64_t)nodes[4 * a], *p1 = work->x + 3 * (int64_t)nodes[4 * a + 1],
-                         *p2 = work->x + 3 * (int64_t)nodes[4 * a + 2], *p3 = work->x + 3 * (int64_t)nodes[4 * a + 3];
-            for (int i = 0; i < 3; i++)
-                x[a][i] = (td4){p0[i], p1[i], p2[i], p3[i]};
-        }
+            td_gather(work->x, nodes + 4 * a, x[a]);
         for (int i = 0; i < 3; i++)
         {
             td4 d1 = x[1][i] - x[0][i], d2 = x[2][i] - x[0][i], d3 = x[3][i] - x[0][i];
@@ -30,133 +36,256 @@ void TD_ISA(td_tet_gradients)(const tdTetWork *work, int32_t chunk)
                 F[3 * i + j] = d1 * td4_load(g + 4 * j) + d2 * td4_load(g + 12 + 4 * j) + d3 * td4_load(g + 24 + 4 * j);
         }
         double *out = work->F + 36 * (int64_t)b;
-        for (int c = 0; c < 9; c++)
-            td4_store(out + 4 * c, F[c]);
-        td4 det = F[0] * (F[4] * F[8] - F[5] * F[7]) - F[1] * (F[3] * F[8] - F[5] * F[6]) +
-                  F[2] * (F[3] * F[7] - F[4] * F[6]);
+        td_store9(F, out);
+        td4 det = td_det(F);
         for (int l = 0; l < 4; l++)
-            inverted += !(det[l] > 0) && tets->element[4 * (int64_t)b + l] >= 0;
+        {
+            bool real = tets->element[4 * (int64_t)b + l] >= 0;
+            inverted += !(det[l] > 0) && real;
+            extended += det[l] < TD_COMPRESSION && real;
+        }
         if (work->polar != NULL)
             work->polar(out, work->R + 36 * (int64_t)b);
     }
     work->sums[chunk].inverted = inverted;
+    work->sums[chunk].extended = extended;
 }
 
-// Block (i, k) = sum_J sum_L a_J D(iJ, kL) b_L, from T = D b.
-static void contract(const double *D, const td4 *b, td4 T[9][3])
+// Places of the pairs (a, b), a >= b, of nodes 1 to 3 in tdElements.block.
+static const int place[3][3] = {{2, 0, 0}, {4, 5, 0}, {7, 8, 9}};
+
+// The blocks of node 0 from those of nodes 1 to 3.
+static inline void close_blocks(td4 blocks[PAIRS][9])
 {
-    for (int row = 0; row < 9; row++)
+    static const int with_0[3] = {1, 3, 6};
+    for (int i = 0; i < 3; i++)
         for (int k = 0; k < 3; k++)
         {
-            td4 sum = td4_set(0);
-            for (int j = 0; j < 3; j++)
-            {
-                int column = 3 * k + j;
-                int at = row >= column ? TD_PACKED(row, column) : TD_PACKED(column, row);
-                sum += td4_load(D + 4 * at) * b[j];
-            }
-            T[row][k] = sum;
+            int c = 3 * i + k, t = 3 * k + i;
+            blocks[1][c] = -(blocks[2][c] + blocks[4][t] + blocks[7][t]);
+            blocks[3][c] = -(blocks[4][c] + blocks[5][c] + blocks[8][t]);
+            blocks[6][c] = -(blocks[7][c] + blocks[8][c] + blocks[9][c]);
         }
+    for (int c = 0; c < 9; c++)
+        blocks[0][c] = -(blocks[with_0[0]][c] + blocks[with_0[1]][c] + blocks[with_0[2]][c]);
 }
 
-// The ten blocks of the lower triangle, in the order of tdTets.block.
-static void tangent(const double *D, const td4 g[3][3], td4 volume, td4 blocks[TD_PAIRS][9])
+static inline void tangent(const double *D, const td4 g[3][3], td4 volume, td4 blocks[PAIRS][9])
 {
-    static const int place[3][3] = {{2, 0, 0}, {4, 5, 0}, {7, 8, 9}}; // (a, b), a >= b, of nodes 1 to 3
-    td4 sums[3][9];                                                   // K_a0 = - sum over b = 1 to 3 of K_ab
-    for (int a = 0; a < 3; a++)
-        for (int c = 0; c < 9; c++)
-            sums[a][c] = td4_set(0);
     for (int b = 0; b < 3; b++)
     {
         td4 weighted[3] = {volume * g[b][0], volume * g[b][1], volume * g[b][2]}, T[9][3];
-        contract(D, weighted, T);
+        td_contract(D, weighted, T);
+        for (int a = b; a < 3; a++)
+            for (int i = 0; i < 3; i++)
+                for (int k = 0; k < 3; k++)
+                    blocks[place[a][b]][3 * i + k] =
+                        g[a][0] * T[3 * i][k] + g[a][1] * T[3 * i + 1][k] + g[a][2] * T[3 * i + 2][k];
+    }
+    close_blocks(blocks);
+}
+
+static inline td4 dot3(const td4 *a, const td4 *b)
+{
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+}
+
+static inline void times(const td4 *A, const td4 *x, td4 *y)
+{
+    for (int i = 0; i < 3; i++)
+        y[i] = A[3 * i] * x[0] + A[3 * i + 1] * x[1] + A[3 * i + 2] * x[2];
+}
+
+// What the forces and the tangent of a batch are made of.
+typedef struct invariantParts
+{
+    td4 F[9], B[9], I1;
+    td4 p[3][3], s[3][3], c[3][3]; // first derivatives by node, see the head of the file
+    td4 w[9];                      // the law's, times volume
+} invariantParts;
+
+static inline void invariant_blocks(const invariantParts *v, const td4 g[3][3], const td4 *H, td4 volume,
+                                    td4 blocks[PAIRS][9])
+{
+    const td4 *w = v->w;
+    td4 two1 = 2.0 * w[0], two2 = 2.0 * w[1], pp = 4.0 * (w[3] + w[1]), ps = 4.0 * w[4], ss = 4.0 * w[5],
+        pc = 2.0 * w[6], sc = 2.0 * w[7], cc = w[8];
+    for (int b = 0; b < 3; b++)
+    {
+        const td4 *p = v->p[b], *s = v->s[b], *c = v->c[b];
+        td4 with_p[3], with_s[3], with_c[3], h[3];
+        for (int k = 0; k < 3; k++)
+        {
+            with_p[k] = pp * p[k] + ps * s[k] + pc * c[k];
+            with_s[k] = ps * p[k] + ss * s[k] + sc * c[k];
+            with_c[k] = pc * p[k] + sc * s[k] + cc * c[k];
+        }
+        if (H != NULL)
+            times(H, g[b], h);
         for (int a = b; a < 3; a++)
         {
-            td4 *block = blocks[place[a][b]];
+            td4 *to = blocks[place[a][b]], G = dot3(g[a], g[b]), ofB = two2 * G;
+            td4 ofI = two1 * G + two2 * (v->I1 * G - dot3(v->p[a], p));
+            if (H != NULL)
+                ofI += volume * dot3(g[a], h);
             for (int i = 0; i < 3; i++)
                 for (int k = 0; k < 3; k++)
                 {
-                    td4 value = g[a][0] * T[3 * i][k] + g[a][1] * T[3 * i + 1][k] + g[a][2] * T[3 * i + 2][k];
-                    block[3 * i + k] = value;
-                    sums[a][3 * i + k] -= value;
-                    if (a != b)
-                        sums[b][3 * k + i] -= value;
+                    td4 value = v->p[a][i] * with_p[k] + v->s[a][i] * with_s[k] + v->c[a][i] * with_c[k] -
+                                two2 * p[i] * v->p[a][k] - ofB * v->B[3 * i + k];
+                    to[3 * i + k] = i == k ? value + ofI : value;
                 }
+            if (a == b)
+                continue;
+            td4 normal[3] = {g[a][1] * g[b][2] - g[a][2] * g[b][1], g[a][2] * g[b][0] - g[a][0] * g[b][2],
+                             g[a][0] * g[b][1] - g[a][1] * g[b][0]};
+            td4 m[3];
+            times(v->F, normal, m);
+            for (int i = 0; i < 3; i++)
+            {
+                td4 turn = w[2] * m[i];
+                to[3 * ((i + 1) % 3) + (i + 2) % 3] += turn;
+                to[3 * ((i + 2) % 3) + (i + 1) % 3] -= turn;
+            }
         }
     }
-    for (int c = 0; c < 9; c++)
-    {
-        blocks[1][c] = sums[0][c];
-        blocks[3][c] = sums[1][c];
-        blocks[6][c] = sums[2][c];
-        blocks[0][c] = -(sums[0][c] + sums[1][c] + sums[2][c]);
-    }
+    close_blocks(blocks);
 }
 
-static void scatter_blocks(const int32_t *block, td4 blocks[TD_PAIRS][9], double *K)
+// Invariants of F, what the law says of them, and the forces of nodes 1 to 3.
+static inline void invariant_forces(const tdElementWork *work, int32_t b, const td4 g[3][3], td4 volume,
+                                    invariantParts *v, const td4 *H, double *psi, td4 f[4][3])
 {
-    for (int pair = 0; pair < TD_PAIRS; pair++)
-        for (int l = 0; l < 4; l++)
+    _Alignas(64) double I1[4], I2[4], J[4], W[36];
+    td4 cof[9], square = td4_set(0);
+    td_load9(work->F + 36 * (int64_t)b, v->F);
+    td4 det = td_cofactor(v->F, cof);
+    for (int i = 0; i < 3; i++)
+        for (int k = 0; k <= i; k++)
         {
-            double *to = K + 9 * (int64_t)block[4 * pair + l];
-            for (int c = 0; c < 9; c++)
-                to[c] += blocks[pair][c][l];
+            v->B[3 * i + k] = v->B[3 * k + i] = dot3(v->F + 3 * i, v->F + 3 * k);
+            square += (i == k ? 1.0 : 2.0) * v->B[3 * i + k] * v->B[3 * i + k];
         }
+    v->I1 = v->B[0] + v->B[4] + v->B[8];
+    td4_store(I1, v->I1);
+    td4_store(I2, 0.5 * (v->I1 * v->I1 - square));
+    td4_store(J, det);
+    work->mjed(work->parameters, I1, I2, J, psi, W, work->K != NULL);
+    td4 scale = work->gamma * volume;
+    for (int k = 0; k < (work->K != NULL ? 9 : 3); k++)
+        v->w[k] = scale * td4_load(W + 4 * k);
+    for (int a = 0; a < 3; a++)
+    {
+        td4 Bp[3], h[3], Fh[3];
+        times(v->F, g[a], v->p[a]);
+        times(v->B, v->p[a], Bp);
+        times(cof, g[a], v->c[a]);
+        for (int i = 0; i < 3; i++)
+        {
+            v->s[a][i] = v->I1 * v->p[a][i] - Bp[i];
+            f[a + 1][i] = 2.0 * (v->w[0] * v->p[a][i] + v->w[1] * v->s[a][i]) + v->w[2] * v->c[a][i];
+        }
+        if (H == NULL)
+            continue;
+        times(H, g[a], h);
+        times(v->F, h, Fh);
+        for (int i = 0; i < 3; i++)
+            f[a + 1][i] += volume * Fh[i];
+    }
+    if (H == NULL)
+        return;
+    td4 C[9], twice = td4_set(0);
+    td_mul_tn(v->F, v->F, C);
+    for (int c = 0; c < 9; c++)
+        twice += H[c] * (c % 4 == 0 ? C[c] - 1.0 : C[c]);
+    td4_store(psi, work->gamma * td4_load(psi) + 0.5 * twice);
 }
 
-void TD_ISA(td_tet_forces)(const tdTetWork *work, int32_t chunk)
+static inline void load_symmetric(const double *H, td4 *out)
 {
-    const tdTets *tets = work->tets;
-    _Alignas(64) double psi[4], P[36], D[4 * TD_TANGENT];
-    tdChunkSums sums = {.bad = INT64_MAX, .inverted = work->sums[chunk].inverted};
+    for (int i = 0; i < 3; i++)
+        for (int k = 0; k <= i; k++)
+            out[3 * i + k] = out[3 * k + i] = td4_load(H + 4 * TD_PACKED(i, k));
+}
+
+static inline void sum_energy(const int32_t *element, td4 volume, const double *psi, tdChunkSums *sums)
+{
+    for (int l = 0; l < 4; l++)
+    {
+        if (element[l] < 0)
+            continue;
+        sums->energy += volume[l] * psi[l];
+        if (!isfinite(psi[l]) && element[l] < sums->bad)
+            sums->bad = element[l];
+    }
+}
+
+// Forces of nodes 1 to 3 and the blocks, by the law's P and D.
+static inline void dense_forces(const tdElementWork *work, int32_t b, const td4 g[3][3], td4 volume, double *psi,
+                                td4 f[4][3], td4 blocks[PAIRS][9], tdChunkSums *sums)
+{
+    _Alignas(64) double P[36], D[4 * TD_TANGENT];
+    const double *F = work->F + 36 * (int64_t)b;
+    double *wanted = work->K != NULL ? D : NULL;
+    work->law(work->parameters, F, td_rotation_at(work, b), psi, P, wanted);
+    if (work->H != NULL)
+        td_add_history(work->gamma, work->H + 24 * (int64_t)b, F, psi, P, wanted);
+    for (int i = 0; i < 3; i++)
+        for (int a = 0; a < 3; a++)
+            f[a + 1][i] = volume * (td4_load(P + 12 * i) * g[a][0] + td4_load(P + 12 * i + 4) * g[a][1] +
+                                    td4_load(P + 12 * i + 8) * g[a][2]);
+    if (wanted == NULL)
+        return;
+    if (work->project)
+    {
+        int changed = td_law_project(D);
+        for (int l = 0; l < 4; l++)
+            sums->projected += (changed >> l & 1) && work->block->element[4 * (int64_t)b + l] >= 0;
+    }
+    tangent(D, g, volume, blocks);
+}
+
+static inline void forces(const tdElementWork *work, int32_t chunk, bool invariants)
+{
+    const tdElements *tets = work->block;
+    _Alignas(64) double psi[4];
+    tdChunkSums sums = {
+        .bad = INT64_MAX, .inverted = work->sums[chunk].inverted, .extended = work->sums[chunk].extended};
     for (int32_t b = tets->chunk[chunk]; b < tets->chunk[chunk + 1]; b++)
     {
-        const int32_t *nodes = tets->nodes + 16 * (int64_t)b, *element = tets->element + 4 * (int64_t)b;
+        const int32_t *nodes = tets->nodes + 16 * (int64_t)b;
         const double *gradient = tets->gradient + 36 * (int64_t)b;
-        td4 volume = td4_load(tets->volume + 4 * (int64_t)b), g[3][3], f[4][3];
-        work->law(work->parameters, work->F + 36 * (int64_t)b, work->R + 36 * (int64_t)b, psi, P,
-                  work->K != NULL ? D : NULL);
-        for (int l = 0; l < 4; l++)
-        {
-            if (element[l] < 0)
-                continue;
-            sums.energy += volume[l] * psi[l];
-            if (!isfinite(psi[l]) && element[l] < sums.bad)
-                sums.bad = element[l];
-        }
+        td4 volume = td4_load(tets->weight + 4 * (int64_t)b), g[3][3], f[4][3], blocks[PAIRS][9];
         for (int a = 0; a < 3; a++)
             for (int j = 0; j < 3; j++)
                 g[a][j] = td4_load(gradient + 12 * a + 4 * j);
+        if (invariants)
+        {
+            invariantParts parts;
+            td4 full[9], *H = work->H != NULL ? full : NULL;
+            if (H != NULL)
+                load_symmetric(work->H + 24 * (int64_t)b, full);
+            invariant_forces(work, b, (const td4(*)[3])g, volume, &parts, H, psi, f);
+            if (work->K != NULL)
+                invariant_blocks(&parts, (const td4(*)[3])g, H, volume, blocks);
+        }
+        else
+            dense_forces(work, b, (const td4(*)[3])g, volume, psi, f, blocks, &sums);
+        sum_energy(tets->element + 4 * (int64_t)b, volume, psi, &sums);
         for (int i = 0; i < 3; i++)
-        {
-            f[0][i] = td4_set(0);
-            for (int a = 0; a < 3; a++)
-            {
-                f[a + 1][i] = volume * (td4_load(P + 12 * i) * g[a][0] + td4_load(P + 12 * i + 4) * g[a][1] +
-                                        td4_load(P + 12 * i + 8) * g[a][2]);
-                f[0][i] -= f[a + 1][i];
-            }
-        }
+            f[0][i] = -(f[1][i] + f[2][i] + f[3][i]);
         for (int a = 0; a < 4; a++)
-            for (int l = 0; l < 4; l++)
-            {
-                double *to = work->force + 3 * (int64_t)nodes[4 * a + l];
-                to[0] += f[a][0][l];
-                to[1] += f[a][1][l];
-                to[2] += f[a][2][l];
-            }
-        if (work->K == NULL)
-            continue;
-        if (work->project)
-        {
-            int changed = td_law_project(D);
-            for (int l = 0; l < 4; l++)
-                sums.projected += (changed >> l & 1) && element[l] >= 0;
-        }
-        td4 blocks[TD_PAIRS][9];
-        tangent(D, (const td4(*)[3])g, volume, blocks);
-        scatter_blocks(tets->block + 4 * TD_PAIRS * (int64_t)b, blocks, work->K);
+            td_scatter_force(nodes + 4 * a, f[a], work->force);
+        for (int pair = 0; pair < PAIRS && work->K != NULL; pair++)
+            td_scatter_block(tets->block + 4 * (PAIRS * (int64_t)b + pair), blocks[pair], work->K);
     }
     work->sums[chunk] = sums;
+}
+
+void TD_ISA(td_tet_forces)(const tdElementWork *work, int32_t chunk)
+{
+    if (work->mjed != NULL)
+        forces(work, chunk, true);
+    else
+        forces(work, chunk, false);
 }

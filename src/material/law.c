@@ -11,10 +11,6 @@
 #define DECLARE_MJED_ISA(name, isa)                                                                                    \
     void td_mjed_##name##_##isa(const double *parameters, const double *I1, const double *I2, const double *J,         \
                                 double *psi, double *W, bool second);
-#define DECLARE_SHARED(isa)                                                                                            \
-    void td_polar_##isa(const double *F, double *R);                                                                   \
-    void td_mjed_invariants_##isa(const double *F, double *I1, double *I2, double *J);                                 \
-    void td_mjed_expand_##isa(const double *F, const double *W, double *P, double *D);
 #if defined(__x86_64__)
 #define DECLARE(name)      DECLARE_ISA(name, portable) DECLARE_ISA(name, avx2)
 #define DECLARE_MJED(name) DECLARE_MJED_ISA(name, portable) DECLARE_MJED_ISA(name, avx2)
@@ -22,7 +18,7 @@
     {                                                                                                                  \
         td_##name##_portable, td_##name##_avx2                                                                         \
     }
-DECLARE_SHARED(avx2)
+void td_polar_avx2(const double *F, double *R);
 #else
 #define DECLARE(name)      DECLARE_ISA(name, portable)
 #define DECLARE_MJED(name) DECLARE_MJED_ISA(name, portable)
@@ -31,7 +27,7 @@ DECLARE_SHARED(avx2)
         td_##name##_portable, td_##name##_portable                                                                     \
     }
 #endif
-DECLARE_SHARED(portable)
+void td_polar_portable(const double *F, double *R);
 
 DECLARE(linear)
 DECLARE(corotational)

@@ -50,6 +50,10 @@ typedef void (*tdMjedInvariants)(const double *F, double *I1, double *I2, double
 typedef void (*tdMjedExpand)(const double *F, const double *W, double *P, double *D);
 tdMjedInvariants td_mjed_invariants(tdIsa isa);
 tdMjedExpand td_mjed_expand(tdIsa isa);
+void td_mjed_expand_portable(const double *F, const double *W, double *P, double *D); // for kernels: TD_ISA(...)
+void td_mjed_expand_avx2(const double *F, const double *W, double *P, double *D);     // on x86-64 only
+void td_mjed_invariants_portable(const double *F, double *I1, double *I2, double *J);
+void td_mjed_invariants_avx2(const double *F, double *I1, double *I2, double *J);
 
 /// U(J), U', U'' of the volumetric energy with its extension; for formulations that average J.
 typedef void (*tdVolumetricFn)(const double *parameters, double J, double *U, double *dU, double *ddU);

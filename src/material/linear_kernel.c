@@ -34,7 +34,9 @@ void TD_ISA(td_law_linear)(const double *p, const double *F_in, const double *R_
     td_store9(T, P);
     if (D == NULL)
         return;
+#pragma GCC unroll 9
     for (int i = 0; i < 9; i++)
+#pragma GCC unroll 9
         for (int j = 0; j <= i; j++)
         {
             int a = i / 3, b = i % 3, c = j / 3, d = j % 3;
@@ -57,7 +59,9 @@ void TD_ISA(td_law_corotational_lagged)(const double *p, const double *F_in, con
     td_store9(Q, P);
     if (D == NULL)
         return;
+#pragma GCC unroll 9
     for (int i = 0; i < 9; i++)
+#pragma GCC unroll 9
         for (int j = 0; j <= i; j++)
         {
             int a = i / 3, b = i % 3, c = j / 3, d = j % 3;
@@ -107,7 +111,9 @@ void TD_ISA(td_law_corotational)(const double *p, const double *F_in, const doub
     for (int k = 0; k < 3; k++)
         for (int i = 0; i < 9; i++)
             QH[k][i] = inverse * (H[3 * k] * Q[0][i] + H[3 * k + 1] * Q[1][i] + H[3 * k + 2] * Q[2][i]);
+#pragma GCC unroll 9
     for (int i = 0; i < 9; i++)
+#pragma GCC unroll 9
         for (int j = 0; j <= i; j++)
         {
             td4 value = p[1] * R[i] * R[j] + Q[0][i] * QH[0][j] + Q[1][i] * QH[1][j] + Q[2][i] * QH[2][j];

@@ -4,9 +4,6 @@
 //     D = psi_1 d2I1 + psi_2 d2I2 + psi_J d cof(F)/dF + sum_ab psi_ab Za x Zb
 #include "material/isochoric.h"
 
-void TD_ISA(td_mjed_invariants)(const double *, double *, double *, double *);
-void TD_ISA(td_mjed_expand)(const double *, const double *, double *, double *);
-
 void TD_ISA(td_mjed_invariants)(const double *F_in, double *I1_out, double *I2_out, double *J_out)
 {
     td4 F[9], C[9], I1 = td4_set(0), I2 = td4_set(0);

@@ -31,7 +31,9 @@ void TD_ISA(td_law_stvk)(const double *p, const double *F_in, const double *R_in
     for (int i = 0; i < 3; i++)
         for (int k = 0; k < 3; k++)
             B[3 * i + k] = p[0] * (F[3 * i] * F[3 * k] + F[3 * i + 1] * F[3 * k + 1] + F[3 * i + 2] * F[3 * k + 2]);
+#pragma GCC unroll 9
     for (int i = 0; i < 9; i++)
+#pragma GCC unroll 9
         for (int j = 0; j <= i; j++)
         {
             int a = i / 3, b = i % 3, c = j / 3, d = j % 3;

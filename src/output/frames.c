@@ -48,53 +48,81 @@ tdOutputSettings td_default_output(const tdModel *model)
 
 // ---------------------------------------------------------------- cells that are no elements
 
-// Elements at each node: list[start[node] .. start[node + 1]).
-static bool elements_at_nodes(tdArena *arena, const tdMesh *mesh, int64_t **start, int32_t **list)
+static const int32_t *element_nodes(const tdSoft *soft, int64_t element, int *n)
 {
-    const tdCells *tets = &mesh->cells[TD_CELL_TET];
-    *start = TD_TAKE(arena, int64_t, mesh->n_nodes + 2);
-    *list = TD_TAKE(arena, int32_t, 4 * tets->count + 1);
+    tdCellType type = TD_CELL_TRI;
+    while (element >= soft->element_start[type + 1])
+        type++;
+    *n = td_cell_nodes(type);
+    return soft->mesh.cells[type].nodes + *n * (int64_t)soft->element_cell[element];
+}
+
+// Elements at each node: list[start[node] .. start[node + 1]).
+static bool elements_at_nodes(tdArena *arena, const tdSoft *soft, int64_t **start, int32_t **list)
+{
+    int64_t uses = 0;
+    int n = 0;
+    for (int64_t e = 0; e < soft->elements; e++, uses += n)
+        element_nodes(soft, e, &n);
+    *start = TD_TAKE(arena, int64_t, soft->n_nodes + 2);
+    *list = TD_TAKE(arena, int32_t, uses + 1);
     if (*start == NULL || *list == NULL)
         return false;
     // Counted two places ahead, so that filling leaves the starts in place.
-    for (int64_t i = 0; i < 4 * tets->count; i++)
-        (*start)[tets->nodes[i] + 2]++;
-    for (int64_t i = 0; i < mesh->n_nodes; i++)
+    for (int64_t e = 0; e < soft->elements; e++)
+    {
+        const int32_t *nodes = element_nodes(soft, e, &n);
+        for (int a = 0; a < n; a++)
+            (*start)[nodes[a] + 2]++;
+    }
+    for (int64_t i = 0; i < soft->n_nodes; i++)
         (*start)[i + 2] += (*start)[i + 1];
-    for (int64_t i = 0; i < 4 * tets->count; i++)
-        (*list)[(*start)[tets->nodes[i] + 1]++] = (int32_t)(i / 4);
+    for (int64_t e = 0; e < soft->elements; e++)
+    {
+        const int32_t *nodes = element_nodes(soft, e, &n);
+        for (int a = 0; a < n; a++)
+            (*list)[(*start)[nodes[a] + 1]++] = (int32_t)e;
+    }
     return true;
 }
 
-static bool element_has(const tdMesh *mesh, int32_t element, const int32_t *nodes, int n)
+static bool element_has(const tdSoft *soft, int32_t element, const int32_t *nodes, int n)
 {
-    const int32_t *tet = mesh->cells[TD_CELL_TET].nodes + 4 * (int64_t)element;
+    int m = 0;
+    const int32_t *own = element_nodes(soft, element, &m);
     for (int i = 0; i < n; i++)
-        if (tet[0] != nodes[i] && tet[1] != nodes[i] && tet[2] != nodes[i] && tet[3] != nodes[i])
+    {
+        bool found = false;
+        for (int a = 0; a < m; a++)
+            found = found || own[a] == nodes[i];
+        if (!found)
             return false;
+    }
     return true;
 }
 
 // A triangle on the boundary is drawn over the face of its element, so it must show the same value.
-static bool map_cells(tdArena *arena, const tdMesh *mesh, tdBodyOutput *out)
+static bool map_cells(tdArena *arena, const tdSoft *soft, tdBodyOutput *out)
 {
+    const tdMesh *mesh = &soft->mesh;
     for (int t = 0; t < TD_CELL_TYPES; t++)
         out->cells += mesh->cells[t].count;
     out->element = TD_TAKE(arena, int64_t, out->cells + 1);
     tdArena scratch = {0};
     int64_t *start = NULL;
     int32_t *list = NULL;
-    bool good = out->element != NULL && elements_at_nodes(&scratch, mesh, &start, &list);
-    int64_t cell = 0;
+    bool good = out->element != NULL && elements_at_nodes(&scratch, soft, &start, &list);
+    int64_t cell = 0, next = 0;
     for (int t = 0; t < TD_CELL_TYPES && good; t++)
     {
         int n = td_cell_nodes((tdCellType)t);
         for (int64_t i = 0; i < mesh->cells[t].count; i++, cell++)
         {
             const int32_t *nodes = mesh->cells[t].nodes + i * n;
-            out->element[cell] = t == TD_CELL_TET ? i : -1;
+            bool own = next < soft->element_start[t + 1] && soft->element_cell[next] == i;
+            out->element[cell] = own ? next++ : -1;
             for (int64_t k = start[nodes[0]]; k < start[nodes[0] + 1] && out->element[cell] < 0; k++)
-                if (element_has(mesh, list[k], nodes, n))
+                if (element_has(soft, list[k], nodes, n))
                     out->element[cell] = list[k];
         }
     }
@@ -129,7 +157,7 @@ static tdStatus prepare_bodies(tdOutput *output, tdError *error)
         out->von_mises = TD_TAKE(arena, double, body->elements + 1);
         out->energy = TD_TAKE(arena, double, body->elements + 1);
         good = out->displacement != NULL && out->von_mises != NULL && out->energy != NULL;
-        good = good && map_cells(arena, &soft->mesh, out);
+        good = good && map_cells(arena, soft, out);
         good = good && (out->cell_fields = TD_TAKE(arena, double, 2 * out->cells + 1)) != NULL;
     }
     return good ? TD_OK : td_fail_memory(error, "the output of a run");

@@ -98,13 +98,36 @@ static bool walk_probes(const tdWalk *walk, const tdModel *model)
     return good;
 }
 
+// Nodes of the elements, one array a type of cell; elements are numbered in the same order.
+static bool write_cells(hid_t group, const tdSoft *soft)
+{
+    static const char *const names[TD_CELL_TYPES] = {
+        [TD_CELL_TRI] = "tris", [TD_CELL_TET] = "tets", [TD_CELL_HEX] = "hexes", [TD_CELL_TET10] = "tets10"};
+    for (int t = 0; t < TD_CELL_TYPES; t++)
+    {
+        int64_t first = soft->element_start[t], count = soft->element_start[t + 1] - first, n = td_cell_nodes(t);
+        if (names[t] == NULL || count == 0)
+            continue;
+        int32_t *nodes = td_take((size_t)(n * count), sizeof *nodes);
+        if (nodes == NULL)
+            return false;
+        for (int64_t e = 0; e < count; e++)
+            memcpy(nodes + n * e, soft->mesh.cells[t].nodes + n * soft->element_cell[first + e],
+                   (size_t)n * sizeof *nodes);
+        const hsize_t dims[2] = {(hsize_t)count, (hsize_t)n};
+        bool good = td_h5_array(group, names[t], H5T_NATIVE_INT32, 2, dims, nodes, NULL) >= 0;
+        free(nodes);
+        if (!good)
+            return false;
+    }
+    return true;
+}
+
 static bool write_rest(hid_t group, const tdSoft *soft)
 {
     const hsize_t rest[2] = {(hsize_t)soft->n_nodes, 3};
-    const hsize_t tets[2] = {(hsize_t)soft->mesh.cells[TD_CELL_TET].count, 4};
     const hsize_t surface[2] = {(hsize_t)soft->surface_tris, 3};
-    return td_h5_array(group, "rest", H5T_NATIVE_DOUBLE, 2, rest, soft->rest, "m") >= 0 &&
-           td_h5_array(group, "tets", H5T_NATIVE_INT32, 2, tets, soft->mesh.cells[TD_CELL_TET].nodes, NULL) >= 0 &&
+    return td_h5_array(group, "rest", H5T_NATIVE_DOUBLE, 2, rest, soft->rest, "m") >= 0 && write_cells(group, soft) &&
            td_h5_array(group, "surface", H5T_NATIVE_INT32, 2, surface, soft->surface, NULL) >= 0;
 }
 

@@ -4,7 +4,9 @@
 //   /                  attributes tendril (version), scene (hash), units
 //   /frames/step, time and the columns of the report that do not come from the clock
 //   /probes/NAME       frame x 3, position
-//   /bodies/NAME/rest, tets, surface           once
+//   /bodies/NAME/rest, surface                 once
+//   /bodies/NAME/tris, tets, hexes, tets10     once: nodes of the elements, those kinds that there are; fields by
+//                                              element follow this order
 //   /bodies/NAME/position, velocity, reaction  frame x node x 3
 //   /bodies/NAME/von_mises, strain_energy      frame x element
 //

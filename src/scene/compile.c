@@ -3,6 +3,7 @@
 #include "scene/compile.h"
 
 #include "base/log.h"
+#include "mesh/shape.h"
 #include "mesh/topology.h"
 
 #include <math.h>
@@ -78,9 +79,13 @@ static tdStatus probe_at_point(tdModel *model, const tdSceneProbe *given, const 
                                tdError *error)
 {
     const tdSoft *soft = model->bodies[given->body].data;
-    int64_t tet = 0;
-    double bary[4], distance = 0, low[3], high[3], size = 0;
-    TD_TRY(td_mesh_locate(&soft->mesh, given->point, &tet, bary, &distance));
+    tdCellType type = TD_CELL_TET;
+    int64_t cell = 0;
+    double weights[TD_SHAPE_NODES], distance = 0, low[3], high[3], size = 0;
+    bool linear = soft->mesh.cells[TD_CELL_HEX].count + soft->mesh.cells[TD_CELL_TET10].count == 0 &&
+                  soft->mesh.cells[TD_CELL_TET].count > 0;
+    TD_TRY(linear ? td_mesh_locate(&soft->mesh, given->point, &cell, weights, &distance)
+                  : td_mesh_locate_cell(&soft->mesh, given->point, &type, &cell, weights, &distance));
     memcpy(low, soft->rest, sizeof low);
     memcpy(high, soft->rest, sizeof high);
     for (int64_t i = 0; i < 3 * (int64_t)soft->n_nodes; i++)
@@ -98,13 +103,13 @@ static tdStatus probe_at_point(tdModel *model, const tdSceneProbe *given, const 
                           low[0] / model->scene.length_unit, low[1] / model->scene.length_unit,
                           low[2] / model->scene.length_unit, high[0] / model->scene.length_unit,
                           high[1] / model->scene.length_unit, high[2] / model->scene.length_unit);
-    out->n = 4;
-    out->nodes = TD_TAKE(&model->arena, int32_t, 4);
-    out->weights = TD_TAKE(&model->arena, double, 4);
+    out->n = td_cell_nodes(type);
+    out->nodes = TD_TAKE(&model->arena, int32_t, out->n);
+    out->weights = TD_TAKE(&model->arena, double, out->n);
     if (out->nodes == NULL || out->weights == NULL)
         return td_fail_memory(error, "the probes");
-    memcpy(out->nodes, soft->mesh.cells[TD_CELL_TET].nodes + 4 * tet, 4 * sizeof(int32_t));
-    memcpy(out->weights, bary, sizeof bary);
+    memcpy(out->nodes, soft->mesh.cells[type].nodes + out->n * cell, (size_t)out->n * sizeof(int32_t));
+    memcpy(out->weights, weights, (size_t)out->n * sizeof(double));
     return TD_OK;
 }
 

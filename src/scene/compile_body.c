@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One soft body: mesh, supports, loads, tables.
+// One soft body: mesh, supports, tables. Its materials are in compile_material.c, its loads in compile_load.c.
 #include "base/log.h"
 #include "mesh/generate.h"
 #include "mesh/topology.h"
@@ -10,19 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// What the compilation of one body hands around.
-typedef struct bodyWork
-{
-    tdModel *model;
-    const tdSceneBody *given;
-    const tdSettings *settings;
-    tdSoft *soft;
-    bool *chosen;      // scratch by node
-    tdSurface surface; // boundary
-    int index;
-} bodyWork;
-
-static tdStatus fail(const bodyWork *w, int line, tdError *error, const char *field, const char *message)
+static tdStatus fail(const tdBodyWork *w, int line, tdError *error, const char *field, const char *message)
 {
     return td_fail_at(error, TD_ERROR_INPUT, w->model->scene.file, line, field, "body '%s': %s", w->given->name,
                       message);
@@ -30,24 +18,7 @@ static tdStatus fail(const bodyWork *w, int line, tdError *error, const char *fi
 
 // ---------------------------------------------------------------- mesh
 
-static tdStatus check_cells(const bodyWork *w, tdError *error)
-{
-    const tdMesh *mesh = &w->soft->mesh;
-    int line = w->given->mesh_line;
-    if (mesh->cells[TD_CELL_HEX].count > 0 || mesh->cells[TD_CELL_TET10].count > 0)
-        return fail(
-            w, line, error, "mesh",
-            "the mesh has hexahedra or quadratic tetrahedra; this version simulates linear tetrahedra: make the "
-            "mesh anew with 'tendril mesh'");
-    if (mesh->cells[TD_CELL_TET].count > 0)
-        return TD_OK;
-    if (mesh->cells[TD_CELL_TRI].count + mesh->cells[TD_CELL_QUAD].count > 0)
-        return fail(w, line, error, "mesh",
-                    "the mesh is a surface; fill it with tetrahedra first: tendril mesh IN -o OUT.msh --size H");
-    return fail(w, line, error, "mesh", "the mesh has no tetrahedra");
-}
-
-static tdStatus load_mesh(bodyWork *w, tdError *error)
+static tdStatus load_mesh(tdBodyWork *w, tdError *error)
 {
     const tdSceneBody *given = w->given;
     tdMesh *mesh = &w->soft->mesh;
@@ -72,9 +43,10 @@ static tdStatus load_mesh(bodyWork *w, tdError *error)
             note = end == NULL ? NULL : end + 1;
         }
     }
+    else if (given->box.cells[2] == 0)
+        TD_TRY(td_mesh_rectangle(given->box.min, given->box.max, given->box.cells, mesh, error));
     else
         TD_TRY(td_mesh_box(given->box.min, given->box.max, given->box.cells, given->box.hexahedra, mesh, error));
-    TD_TRY(check_cells(w, error));
     const double *R = given->rotation;
     for (int64_t i = 0; i < mesh->n_nodes; i++)
     {
@@ -94,13 +66,17 @@ static tdStatus load_mesh(bodyWork *w, tdError *error)
 // ---------------------------------------------------------------- supports
 
 // Nodes of no element would make the matrix singular: they stay where they are.
-static void hold_loose_nodes(bodyWork *w)
+static void hold_loose_nodes(tdBodyWork *w)
 {
     tdSoft *soft = w->soft;
-    const tdCells *tets = &soft->mesh.cells[TD_CELL_TET];
     memset(w->chosen, 0, (size_t)soft->n_nodes * sizeof *w->chosen);
-    for (int64_t k = 0; k < 4 * tets->count; k++)
-        w->chosen[tets->nodes[k]] = true;
+    for (int k = 0; k < w->n_lists; k++)
+    {
+        const tdElementShape *shape = &td_element_shape[w->lists[k].kind];
+        for (int64_t e = 0; e < w->lists[k].count; e++)
+            for (int a = 0; a < shape->nodes; a++)
+                w->chosen[soft->mesh.cells[shape->cell].nodes[shape->nodes * (int64_t)w->lists[k].cells[e] + a]] = true;
+    }
     int64_t loose = 0;
     for (int32_t i = 0; i < soft->n_nodes; i++)
         if (!w->chosen[i])
@@ -110,12 +86,11 @@ static void hold_loose_nodes(bodyWork *w)
                 soft->held[3 * i + c] = true;
         }
     if (loose > 0)
-        td_log(w->settings, TD_LOG_WARNING,
-               "body '%s': %lld nodes belong to no tetrahedron and are left where they are", w->given->name,
-               (long long)loose);
+        td_log(w->settings, TD_LOG_WARNING, "body '%s': %lld nodes belong to no element and are left where they are",
+               w->given->name, (long long)loose);
 }
 
-static tdStatus add_driven(bodyWork *w, int k, int32_t *driver, tdError *error)
+static tdStatus add_driven(tdBodyWork *w, int k, int32_t *driver, tdError *error)
 {
     const tdScenePrescribed *p = &w->given->prescribed[k];
     tdSoft *soft = w->soft;
@@ -140,7 +115,7 @@ static tdStatus add_driven(bodyWork *w, int k, int32_t *driver, tdError *error)
     return TD_OK;
 }
 
-static tdStatus add_supports(bodyWork *w, tdError *error)
+static tdStatus add_supports(tdBodyWork *w, tdError *error)
 {
     tdSoft *soft = w->soft;
     tdArena *arena = &w->model->arena;
@@ -174,6 +149,8 @@ static tdStatus add_supports(bodyWork *w, tdError *error)
     free(driver);
     TD_TRY(status);
     hold_loose_nodes(w);
+    for (int64_t i = 2; i < coords && w->given->plane != TD_PLANE_NONE; i += 3)
+        soft->held[i] = true;
     for (int64_t i = 0; i < coords; i++)
         if (soft->held[i])
             soft->held_list[soft->n_held++] = (int32_t)i;
@@ -183,211 +160,50 @@ static tdStatus add_supports(bodyWork *w, tdError *error)
     return TD_OK;
 }
 
-// ---------------------------------------------------------------- loads
-
-static int compare_triples(const void *a, const void *b)
-{
-    return memcmp(a, b, 3 * sizeof(int32_t));
-}
-
-static void sorted_triple(const int32_t *n, int32_t *out)
-{
-    memcpy(out, n, 3 * sizeof *out);
-    for (int i = 1; i < 3; i++)
-        for (int j = i; j > 0 && out[j - 1] > out[j]; j--)
-        {
-            int32_t t = out[j];
-            out[j] = out[j - 1];
-            out[j - 1] = t;
-        }
-}
-
-// Boundary faces of a selector. A group of triangles means just these triangles; every other selector
-// means the faces all of whose nodes it chooses.
-static tdStatus select_faces(bodyWork *w, const tdSelect *select, const char *field, bool *face, int64_t *count,
-                             tdError *error)
-{
-    const tdMesh *mesh = &w->soft->mesh;
-    TD_TRY(td_select_nodes(w->model, mesh, select, field, w->chosen, error));
-    const tdGroup *group =
-        select->kind == TD_SELECT_GROUP ? &mesh->groups[td_mesh_find_group(mesh, select->group)] : NULL;
-    int64_t listed = group != NULL ? group->count[TD_CELL_TRI] : 0;
-    int32_t *triples = td_take((size_t)(3 * listed), sizeof *triples);
-    if (triples == NULL)
-        return td_fail_memory(error, "the loads");
-    for (int64_t k = 0; k < listed; k++)
-        sorted_triple(mesh->cells[TD_CELL_TRI].nodes + 3 * (int64_t)group->cells[TD_CELL_TRI][k], triples + 3 * k);
-    qsort(triples, (size_t)listed, 3 * sizeof *triples, compare_triples);
-    *count = 0;
-    for (int64_t f = 0; f < w->surface.n_tris; f++)
-    {
-        const int32_t *n = w->surface.tris + 3 * f;
-        int32_t triple[3];
-        sorted_triple(n, triple);
-        face[f] = w->chosen[n[0]] && w->chosen[n[1]] && w->chosen[n[2]];
-        if (listed > 0)
-            face[f] = bsearch(triple, triples, (size_t)listed, sizeof triple, compare_triples) != NULL;
-        *count += face[f];
-    }
-    free(triples);
-    if (*count == 0)
-        return td_fail_at(error, TD_ERROR_INPUT, w->model->scene.file, select->line, field,
-                          "chooses no face of the surface of body '%s': a face is taken when all its nodes are chosen",
-                          w->given->name);
-    return TD_OK;
-}
-
-static double face_area(const double *x, const int32_t *n)
-{
-    double u[3], v[3];
-    for (int c = 0; c < 3; c++)
-    {
-        u[c] = x[3 * (int64_t)n[1] + c] - x[3 * (int64_t)n[0] + c];
-        v[c] = x[3 * (int64_t)n[2] + c] - x[3 * (int64_t)n[0] + c];
-    }
-    double a = u[1] * v[2] - u[2] * v[1], b = u[2] * v[0] - u[0] * v[2], c = u[0] * v[1] - u[1] * v[0];
-    return 0.5 * sqrt(a * a + b * b + c * c);
-}
-
-// Nodal forces of the nodes with a share > 0: share * vector.
-static tdStatus add_dead_load(bodyWork *w, const tdSceneLoad *given, const double *share, tdSoftLoad *out,
-                              tdError *error)
-{
-    int32_t n = 0;
-    for (int32_t i = 0; i < w->soft->n_nodes; i++)
-        n += share[i] > 0;
-    out->nodes = TD_TAKE(&w->model->arena, int32_t, n);
-    out->force = TD_TAKE(&w->model->arena, double, 3 * (int64_t)n);
-    if (out->nodes == NULL || out->force == NULL)
-        return td_fail_memory(error, "the loads");
-    for (int32_t i = 0; i < w->soft->n_nodes; i++)
-        if (share[i] > 0)
-        {
-            out->nodes[out->n] = i;
-            for (int c = 0; c < 3; c++)
-                out->force[3 * (int64_t)out->n + c] = share[i] * given->vector[c];
-            out->n++;
-        }
-    return TD_OK;
-}
-
-// The blocks of the matrix that a pressure's stiffness is added to are found after the pattern is made.
-static tdStatus add_pressure(bodyWork *w, const tdSceneLoad *given, const bool *face, int64_t faces, tdSoftLoad *out,
-                             tdError *error)
-{
-    out->pressure = given->pressure;
-    out->nodes = TD_TAKE(&w->model->arena, int32_t, 3 * faces);
-    out->block = TD_TAKE(&w->model->arena, int32_t, 9 * faces);
-    if (out->nodes == NULL || out->block == NULL)
-        return td_fail_memory(error, "the loads");
-    for (int64_t f = 0; f < w->surface.n_tris; f++)
-        if (face[f])
-            memcpy(out->nodes + 3 * (int64_t)out->n++, w->surface.tris + 3 * f, 3 * sizeof(int32_t));
-    return TD_OK;
-}
-
-static tdStatus add_load(bodyWork *w, int number, double *share, bool *face, tdSoftLoad *out, tdError *error)
-{
-    const tdSceneLoad *given = &w->model->scene.loads[number];
-    const tdSoft *soft = w->soft;
-    char field[64];
-    snprintf(field, sizeof field, "loads[%d]", number);
-    out->kind = given->kind;
-    out->input = td_compile_input(w->model, given->name);
-    memset(share, 0, (size_t)soft->n_nodes * sizeof *share);
-    if (given->kind == TD_LOAD_POINT_TOTAL || given->kind == TD_LOAD_POINT_EACH)
-    {
-        TD_TRY(td_select_nodes(w->model, &soft->mesh, &given->select, field, w->chosen, error));
-        int64_t n = 0;
-        for (int32_t i = 0; i < soft->n_nodes; i++)
-            n += w->chosen[i];
-        for (int32_t i = 0; i < soft->n_nodes; i++)
-            if (w->chosen[i])
-                share[i] = given->kind == TD_LOAD_POINT_EACH ? 1 : 1.0 / (double)n;
-        return add_dead_load(w, given, share, out, error);
-    }
-    int64_t faces = 0;
-    TD_TRY(select_faces(w, &given->select, field, face, &faces, error));
-    if (given->kind == TD_LOAD_SURFACE_PRESSURE)
-        return add_pressure(w, given, face, faces, out, error);
-    double total = 0;
-    for (int64_t f = 0; f < w->surface.n_tris; f++)
-        if (face[f])
-        {
-            const int32_t *n = w->surface.tris + 3 * f;
-            double area = face_area(soft->rest, n);
-            total += area;
-            for (int a = 0; a < 3; a++)
-                share[n[a]] += area / 3;
-        }
-    if (given->kind == TD_LOAD_SURFACE_TOTAL)
-        for (int32_t i = 0; i < soft->n_nodes; i++)
-            share[i] /= total;
-    return add_dead_load(w, given, share, out, error);
-}
-
-static tdStatus add_loads(bodyWork *w, tdError *error)
-{
-    const tdScene *scene = &w->model->scene;
-    tdSoft *soft = w->soft;
-    soft->loads = TD_TAKE(&w->model->arena, tdSoftLoad, scene->n_loads);
-    double *share = td_take((size_t)soft->n_nodes, sizeof *share);
-    bool *face = td_take((size_t)w->surface.n_tris, sizeof *face);
-    tdStatus status = soft->loads == NULL || share == NULL || face == NULL ? td_fail_memory(error, "the loads") : TD_OK;
-    for (int k = 0; k < scene->n_loads && status == TD_OK; k++)
-        if (scene->loads[k].body == w->index)
-            status = add_load(w, k, share, face, &soft->loads[soft->n_loads++], error);
-    free(share);
-    free(face);
-    return status;
-}
-
-static void find_pressure_blocks(tdSoft *soft)
-{
-    for (int k = 0; k < soft->n_loads; k++)
-    {
-        tdSoftLoad *load = &soft->loads[k];
-        if (load->kind != TD_LOAD_SURFACE_PRESSURE)
-            continue;
-        for (int64_t f = 0; f < load->n; f++)
-            for (int p = 0; p < 9; p++)
-            {
-                int32_t a = load->nodes[3 * f + p / 3], b = load->nodes[3 * f + p % 3];
-                load->block[9 * f + p] = td_block_find(&soft->pattern, a > b ? a : b, a > b ? b : a);
-            }
-    }
-}
-
 // ---------------------------------------------------------------- body
 
-static void warn_about_material(const bodyWork *w)
+// Triangles for pictures and for loads: the boundary, or the elements of a body of triangles.
+static tdStatus take_surface(tdBodyWork *w, tdError *error)
 {
-    if (w->given->material.poisson > 0.49)
-        td_log(w->settings, TD_LOG_WARNING,
-               "body '%s': Poisson's ratio %g with linear tetrahedra: they lock (too stiff) near incompressibility; "
-               "results are trustworthy up to about 0.45",
-               w->given->name, w->given->material.poisson);
+    tdSoft *soft = w->soft;
+    tdSurface *surface = &w->surface;
+    TD_TRY(td_mesh_boundary_faces(&soft->mesh, surface, error));
+    if (!td_body_is_flat(w))
+    {
+        soft->surface_tris = surface->n_tris;
+        soft->surface = TD_TAKE(&w->model->arena, int32_t, 3 * surface->n_tris);
+        if (soft->surface == NULL)
+            return td_fail_memory(error, "the surface");
+        if (surface->n_tris > 0)
+            memcpy(soft->surface, surface->tris, 3 * (size_t)surface->n_tris * sizeof(int32_t));
+        return TD_OK;
+    }
+    for (int k = 0; k < w->n_lists; k++)
+        soft->surface_tris += w->lists[k].count;
+    soft->surface = TD_TAKE(&w->model->arena, int32_t, 3 * soft->surface_tris);
+    if (soft->surface == NULL)
+        return td_fail_memory(error, "the surface");
+    int32_t *to = soft->surface;
+    for (int k = 0; k < w->n_lists; k++)
+        for (int64_t e = 0; e < w->lists[k].count; e++, to += 3)
+            memcpy(to, soft->mesh.cells[TD_CELL_TRI].nodes + 3 * (int64_t)w->lists[k].cells[e], 3 * sizeof *to);
+    return TD_OK;
 }
 
-static tdStatus compile(bodyWork *w, tdError *error)
+static tdStatus compile(tdBodyWork *w, tdError *error)
 {
     tdSoft *soft = w->soft;
     TD_TRY(load_mesh(w, error));
     w->chosen = td_take((size_t)soft->n_nodes, sizeof *w->chosen);
     if (w->chosen == NULL)
         return td_fail_memory(error, "the body");
-    TD_TRY(td_mesh_boundary_faces(&soft->mesh, &w->surface, error));
-    soft->surface_tris = w->surface.n_tris;
-    soft->surface = TD_TAKE(&w->model->arena, int32_t, 3 * w->surface.n_tris);
-    if (soft->surface == NULL)
-        return td_fail_memory(error, "the surface");
-    if (w->surface.n_tris > 0)
-        memcpy(soft->surface, w->surface.tris, 3 * (size_t)w->surface.n_tris * sizeof(int32_t));
+    TD_TRY(td_compile_materials(w, error));
+    TD_TRY(take_surface(w, error));
     TD_TRY(add_supports(w, error));
-    TD_TRY(add_loads(w, error));
-    TD_TRY(td_soft_build(&w->model->arena, soft, w->given, w->model->scene.file, error));
-    find_pressure_blocks(soft);
-    warn_about_material(w);
+    TD_TRY(td_compile_loads(w, error));
+    bool at_rest = w->model->scene.settings.method == TD_METHOD_STATIC;
+    TD_TRY(td_soft_build(&w->model->arena, soft, w->n_lists, w->lists, w->given, at_rest, w->model->scene.file, error));
+    td_compile_pressure_blocks(soft);
     return TD_OK;
 }
 
@@ -399,14 +215,15 @@ tdStatus td_compile_soft(tdModel *model, int index, const tdSettings *settings, 
         return td_fail_memory(error, "the body");
     body->ops = &td_soft_ops;
     body->data = soft;
-    bodyWork w = {
+    tdBodyWork w = {
         .model = model, .given = &model->scene.bodies[index], .settings = settings, .soft = soft, .index = index};
     tdStatus status = compile(&w, error);
     free(w.chosen);
     td_surface_free(&w.surface);
+    td_arena_free(&w.scratch);
     body->count = 3 * (int64_t)soft->n_nodes;
     body->nodes = soft->n_nodes;
-    body->elements = soft->mesh.cells[TD_CELL_TET].count;
+    body->elements = soft->elements;
     body->unknowns = body->count - soft->n_held;
     body->n_held = soft->n_held;
     body->held = soft->held_list;

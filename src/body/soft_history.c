@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+// Viscoelasticity by a Prony series on the whole second Piola-Kirchhoff stress. With S0 the law's stress (its
+// parameters are the instantaneous moduli) and the stress h_i of each term,
+//
+//     S(t) = (1 - sum g_i) S0(t) + sum h_i,      dh_i/dt + h_i / tau_i = g_i dS0/dt
+//
+// and S0 taken to be linear in time within a step of length h,
+//
+//     h_i(t + h) = e_i h_i + g_i a_i (S0(t + h) - S0(t)),   e_i = exp(-h/tau_i),   a_i = (1 - e_i) tau_i / h
+//     S(t + h) = gamma S0(t + h) + H,    gamma = 1 - sum g_i (1 - a_i),    H = sum (e_i h_i - g_i a_i S0(t))
+//
+// which is exact for a strain held constant and for any length of the step. Static scenes have h = infinity:
+// everything has relaxed, gamma = 1 - sum g_i.
+#include "body/soft.h"
+
+#include <math.h>
+#include <string.h>
+
+#define SYMMETRIC 24 // doubles of a symmetric tensor of four lanes
+
+static double decay(double h, double tau)
+{
+    return exp(-h / tau);
+}
+
+// (1 - exp(-h/tau)) tau/h
+static double mean_decay(double h, double tau)
+{
+    return h > 0 ? -expm1(-h / tau) * tau / h : 1;
+}
+
+static int64_t point_batches(const tdElements *block)
+{
+    return (int64_t)block->batches * td_element_shape[block->kind].points;
+}
+
+void td_soft_history_begin(const tdSoft *soft, tdSoftState *mine, double h)
+{
+    for (int b = 0; b < soft->n_blocks; b++)
+    {
+        const tdElements *block = &soft->blocks[b];
+        const tdMaterial *material = &block->material;
+        int64_t n = SYMMETRIC * point_batches(block);
+        mine->gamma[b] = 1;
+        if (material->n_prony == 0)
+            continue;
+        const double *S0 = mine->history + block->history;
+        double *H = mine->H + block->H, of_S0 = 0;
+        memset(H, 0, (size_t)n * sizeof *H);
+        for (int k = 0; k < material->n_prony; k++)
+        {
+            const double *term = S0 + (k + 1) * n;
+            double e = decay(h, material->tau[k]), ga = material->g[k] * mean_decay(h, material->tau[k]);
+            mine->gamma[b] += ga - material->g[k];
+            of_S0 += ga;
+            for (int64_t i = 0; i < n; i++)
+                H[i] += e * term[i];
+        }
+        for (int64_t i = 0; i < n; i++)
+            H[i] -= of_S0 * S0[i];
+    }
+}
+
+typedef struct commitWork
+{
+    const tdSoft *soft;
+    const tdElements *block;
+    tdSoftState *mine;
+    tdLawKernel law;
+    double h;
+} commitWork;
+
+void td_soft_mean_pressure(const tdElements *block, const double *F, int32_t batch, double pressure[4],
+                           double energy[4])
+{
+    int points = td_element_shape[block->kind].points;
+    for (int l = 0; l < 4; l++)
+    {
+        double volume = 0, present = 0, ddU;
+        for (int p = 0; p < points; p++)
+        {
+            int64_t point = points * (int64_t)batch + p;
+            const double *f = F + 36 * point + l;
+            double w = block->weight[4 * point + l];
+            volume += w;
+            present += w * (f[0] * (f[16] * f[32] - f[20] * f[28]) - f[4] * (f[12] * f[32] - f[20] * f[24]) +
+                            f[8] * (f[12] * f[28] - f[16] * f[24]));
+        }
+        pressure[l] = energy[l] = 0;
+        if (volume > 0)
+            td_volumetric(block->material.parameters, present / volume, &energy[l], &pressure[l], &ddU);
+    }
+}
+
+// The law's own stress at a point batch: P, with the element's pressure where volume changes are averaged.
+void td_soft_stress(const tdElements *block, tdLawKernel law, const double *F, const double *R, const double *pressure,
+                    double *psi, double *P)
+{
+    const tdMaterial *material = &block->material;
+    law(material->mean_dilatation ? material->isochoric : material->parameters, F,
+        material->fibre != NULL ? material->fibre : R, psi, P, NULL);
+    for (int c = 0; c < 9 && pressure != NULL; c++)
+    {
+        int i = c / 3, j = c % 3, p = (i + 1) % 3, q = (i + 2) % 3, r = (j + 1) % 3, s = (j + 2) % 3;
+        for (int l = 0; l < 4; l++)
+            P[4 * c + l] += pressure[l] * (F[4 * (3 * p + r) + l] * F[4 * (3 * q + s) + l] -
+                                           F[4 * (3 * p + s) + l] * F[4 * (3 * q + r) + l]);
+    }
+}
+
+// S = F^-1 P, symmetric, packed. A flat point has none; its step was not accepted, or it is padding.
+static void second_stress(const double *F, const double *P, double *S)
+{
+    for (int l = 0; l < 4; l++)
+    {
+        double C[9], det = 0;
+        for (int i = 0; i < 3; i++)
+            for (int j = 0; j < 3; j++)
+            {
+                int p = (i + 1) % 3, q = (i + 2) % 3, r = (j + 1) % 3, s = (j + 2) % 3;
+                C[3 * i + j] =
+                    F[4 * (3 * p + r) + l] * F[4 * (3 * q + s) + l] - F[4 * (3 * p + s) + l] * F[4 * (3 * q + r) + l];
+            }
+        for (int j = 0; j < 3; j++)
+            det += F[4 * j + l] * C[j];
+        for (int i = 0; i < 3; i++)
+            for (int j = 0; j <= i; j++)
+            {
+                double sum = 0;
+                for (int k = 0; k < 3; k++)
+                    sum += C[3 * k + i] * P[4 * (3 * k + j) + l];
+                S[4 * TD_PACKED(i, j) + l] = det != 0 ? sum / det : 0;
+            }
+    }
+}
+
+static void commit_chunk(void *context, int chunk)
+{
+    const commitWork *w = context;
+    const tdElements *block = w->block;
+    const tdMaterial *material = &block->material;
+    int points = td_element_shape[block->kind].points;
+    int64_t n = SYMMETRIC * point_batches(block);
+    double *history = w->mine->history + block->history, e[TD_PRONY_TERMS], ga[TD_PRONY_TERMS];
+    const double *F = w->mine->F + 36 * block->first;
+    for (int k = 0; k < material->n_prony; k++)
+    {
+        e[k] = decay(w->h, material->tau[k]);
+        ga[k] = material->g[k] * mean_decay(w->h, material->tau[k]);
+    }
+    for (int32_t b = block->chunk[chunk]; b < block->chunk[chunk + 1]; b++)
+    {
+        _Alignas(64) double psi[4], P[36], S[SYMMETRIC], pressure[4], energy[4];
+        if (material->mean_dilatation)
+            td_soft_mean_pressure(block, F, b, pressure, energy);
+        for (int p = 0; p < points; p++)
+        {
+            int64_t point = points * (int64_t)b + p;
+            const double *R = w->mine->R == NULL ? NULL : w->mine->R + 36 * (block->first + point);
+            td_soft_stress(block, w->law, F + 36 * point, R, material->mean_dilatation ? pressure : NULL, psi, P);
+            second_stress(F + 36 * point, P, S);
+            double *S0 = history + SYMMETRIC * point;
+            for (int k = 0; k < material->n_prony; k++)
+            {
+                double *term = S0 + (k + 1) * n;
+                for (int c = 0; c < SYMMETRIC; c++)
+                    term[c] = e[k] * term[c] + ga[k] * (S[c] - S0[c]);
+            }
+            memcpy(S0, S, sizeof S);
+        }
+    }
+}
+
+void td_soft_history_commit(const tdSoft *soft, tdSoftState *mine, tdState *state, const double *x, double h)
+{
+    if (soft->history == 0)
+        return;
+    td_soft_history_begin(soft, mine, h); // the thickness of a membrane depends on it
+    td_soft_gradients(soft, mine, state, x, false);
+    for (int b = 0; b < soft->n_blocks; b++)
+    {
+        const tdElements *block = &soft->blocks[b];
+        commitWork work = {soft, block, mine, block->material.law->kernel[state->isa], h};
+        if (block->material.n_prony > 0)
+            td_parallel(state->tasks, block->chunks, commit_chunk, &work);
+    }
+}
+
+void td_soft_history_present(const tdSoft *soft, tdSoftState *mine)
+{
+    td_soft_history_begin(soft, mine, INFINITY);
+    for (int b = 0; b < soft->n_blocks; b++)
+    {
+        const tdElements *block = &soft->blocks[b];
+        int64_t n = SYMMETRIC * point_batches(block);
+        for (int k = 0; k < block->material.n_prony; k++)
+            for (int64_t i = 0; i < n; i++)
+                mine->H[block->H + i] += mine->history[block->history + (k + 1) * n + i];
+    }
+}
