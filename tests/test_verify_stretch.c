@@ -79,9 +79,17 @@ static void test_arruda_boyce(void **context)
     stretch("Arruda-Boyce", ARRUDA_BOYCE, BAR_TETS);
 }
 
+// Integrated with as many points as CalculiX takes.
+static void test_elements(void **context)
+{
+    (void)context;
+    stretch("Mooney-Rivlin, hexahedra", MOONEY_RIVLIN, BAR_HEXES);
+    stretch("Ogden, 2 terms, quadratic tetrahedra", OGDEN_TWO, BAR_TETS10);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_neo_hookean), cmocka_unit_test(test_mooney_rivlin),
-                                       cmocka_unit_test(test_ogden), cmocka_unit_test(test_arruda_boyce)};
+                                       cmocka_unit_test(test_ogden), cmocka_unit_test(test_arruda_boyce), cmocka_unit_test(test_elements)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -22,7 +22,7 @@ static cubeRun cube(const char *material, double step, const char *drive)
     r.model = verify_model("tendril: 1\n"
                            "time_step: %.17g\n"
                            "duration: 100\n"
-                           "integrator: {method: backward_euler, newton: true, tolerance: 1e-12}\n"
+                           "integrator: {method: backward_euler, newton: true, tolerance: 1e-9}\n"
                            "solver: {type: cholesky}\n"
                            "bodies:\n"
                            "  - name: cube\n"

@@ -41,12 +41,13 @@ static inline tdModel *cylinder_model(const char *folder, cylinderCells cells, i
                         "    material: {law: mooney_rivlin, c10: 0.293 MPa, c01: 0.177 MPa, bulk: 1410 MPa}\n"
                         "    formulation: %s\n"
                         "    fixed: [{plane: {point: [0, 0, 0], normal: [1, 0, 0]}, axes: x},\n"
-                        "            {plane: {point: [0, 0, 0], normal: [0, 1, 0]}, axes: y}, {all: true, axes: z}]\n"
-                        "    prescribed: [{name: plate, box: [[-1, %.17g, -1], [%.17g, 1, 1]], axes: xy,\n"
+                        "            {plane: {point: [0, 0, 0], normal: [0, 1, 0]}, axes: y}, {all: true, axes: z},\n"
+                        "            {box: [[-1, %.17g, -1], [%.17g, 1, 1]], axes: x}]\n"
+                        "    prescribed: [{name: plate, box: [[-1, %.17g, -1], [%.17g, 1, 1]], axes: y,\n"
                         "                  displacement: [0, %.17g, 0]}]\n"
                         "motion: {keyframes: [{t: 0, plate: 0}, {t: 1, plate: 1}]}\n",
                         1.0 / CYLINDER_POINTS, folder, cells == CYLINDER_HEX_MEAN ? "mean_dilatation" : "standard",
-                        low - 1e-4, CYLINDER_STRIP + 1e-4, -CYLINDER_PRESS);
+                        low - 1e-4, CYLINDER_STRIP + 1e-4, low - 1e-4, CYLINDER_STRIP + 1e-4, -CYLINDER_PRESS);
 }
 
 // Force on the plate [N] per length of the cylinder: a quarter holds half the strip.
