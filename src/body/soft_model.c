@@ -361,7 +361,7 @@ static void lump(int n, bool quadratic, double M[TD_ELEMENT_NODES][TD_ELEMENT_NO
         trace += M[a][a];
     }
     for (int a = 0; a < n; a++)
-        lumped[a] = quadratic ? total * M[a][a] / trace : row[a];
+        lumped[a] = quadratic && trace > 0 ? total * M[a][a] / trace : row[a]; // an equilibrium may have no mass
 }
 
 // `at_rest`: gravity acts on the row sums of the consistent matrix, which is the best for an equilibrium; in
