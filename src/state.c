@@ -2,6 +2,7 @@
 // Making, reading and restoring a state.
 #include "state.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -104,16 +105,19 @@ int64_t td_state_steps(const tdState *state)
 
 const double *td_state_positions(const tdModel *model, const tdState *state, int body)
 {
+    assert(state->model == model && body >= 0 && body < model->n_bodies);
     return state->q + model->bodies[body].first;
 }
 
 const double *td_state_velocities(const tdModel *model, const tdState *state, int body)
 {
+    assert(state->model == model && body >= 0 && body < model->n_bodies);
     return state->v + model->bodies[body].first;
 }
 
 void td_state_probe(const tdModel *model, const tdState *state, int probe, double position[3])
 {
+    assert(state->model == model && probe >= 0 && probe < model->n_probes);
     const tdProbe *p = &model->probes[probe];
     const double *q = state->q + model->bodies[p->body].first;
     position[0] = position[1] = position[2] = 0;
@@ -124,6 +128,7 @@ void td_state_probe(const tdModel *model, const tdState *state, int probe, doubl
 
 void td_state_reaction(const tdModel *model, const tdState *state, int body, double force[3])
 {
+    assert(state->model == model && body >= 0 && body < model->n_bodies);
     const tdBody *b = &model->bodies[body];
     force[0] = force[1] = force[2] = 0;
     for (int32_t k = 0; k < b->n_held; k++)

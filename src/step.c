@@ -15,6 +15,7 @@
 #include "base/timer.h"
 #include "state.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -128,8 +129,24 @@ static tdStatus free_motion(const tdModel *model, tdState *state)
 {
     state->rhs = state->slope = 0;
     for (int b = 0; b < model->n_bodies; b++)
-        TD_TRY(model->bodies[b].ops->free_motion(model, &model->bodies[b], state));
+    {
+        tdStatus status = model->bodies[b].ops->free_motion(model, &model->bodies[b], state);
+        if (status == TD_OK)
+            continue;
+        char why[sizeof state->report.error.message];
+        memcpy(why, state->report.error.message, sizeof why);
+        return td_fail(&state->report.error, status, "body '%s', t = %g s (step %lld): %.480s", model->bodies[b].name,
+                       state->time + model->scheme.h, (long long)state->steps + 1, why);
+    }
     return TD_OK;
+}
+
+// What to do about a step that failed.
+static const char *advice(const tdModel *model)
+{
+    return model->scheme.method == TD_METHOD_STATIC
+               ? "bring the load on in more steps (motion, steps), or allow a smaller min_load_step"
+               : "use a smaller time_step or smaller loads";
 }
 
 static tdStatus fail_element(const tdModel *model, tdState *state)
@@ -138,9 +155,8 @@ static tdStatus fail_element(const tdModel *model, tdState *state)
     char element[256] = "an element";
     body->ops->describe(body, state->bad_element, element, sizeof element);
     return td_fail(&state->report.error, TD_ERROR_NUMERIC,
-                   "%s turned inside out or flew apart at t = %g s (step %lld); use a smaller time_step, a finer mesh "
-                   "there, or integrator: {newton: true}",
-                   element, state->time + model->scheme.h, (long long)state->steps + 1);
+                   "%s turned inside out or flew apart at t = %g s (step %lld); %s", element,
+                   state->time + model->scheme.h, (long long)state->steps + 1, advice(model));
 }
 
 // Size of m on the coordinates that are unknowns.
@@ -196,11 +212,10 @@ static tdStatus line_search(const tdModel *model, tdState *state, double before,
     }
     if (isfinite(*size))
         return TD_OK;
-    return state->bad_element >= 0
-               ? fail_element(model, state)
-               : td_fail(&state->report.error, TD_ERROR_NUMERIC,
-                         "the forces are not finite at t = %g s (step %lld); use a smaller time_step",
-                         state->time + model->scheme.h, (long long)state->steps + 1);
+    return state->bad_element >= 0 ? fail_element(model, state)
+                                   : td_fail(&state->report.error, TD_ERROR_NUMERIC,
+                                             "the forces are not finite at t = %g s (step %lld); %s",
+                                             state->time + model->scheme.h, (long long)state->steps + 1, advice(model));
 }
 
 // Where constraints join: rows of all constraints (constrain), then the condensed problem for their
@@ -251,9 +266,9 @@ static tdStatus balance(const tdModel *model, tdState *state, double *clock)
             return td_fail(
                 &state->report.error, TD_ERROR_NUMERIC,
                 "Newton did not converge at t = %g s (step %lld): relative residual %.2e after %d iterations, "
-                "%.2e asked for; use a smaller time_step or load step, or a larger tolerance",
+                "%.2e asked for; %s",
                 state->time + model->scheme.h, (long long)state->steps + 1, state->report.residual, pass + 1,
-                settings->tolerance);
+                settings->tolerance, advice(model));
     }
 }
 
@@ -277,12 +292,10 @@ static tdStatus integrate(const tdModel *model, tdState *state)
     for (int b = 0; b < model->n_bodies; b++)
         for (int64_t i = 0; i < model->bodies[b].count; i++)
             if (!isfinite(state->v_new[model->bodies[b].first + i]))
-                return td_fail(
-                    &state->report.error, TD_ERROR_NUMERIC,
-                    "node %lld of body '%s' has a velocity that is not finite at t = %g s (step %lld); use a "
-                    "smaller time_step",
-                    (long long)(i / 3), model->bodies[b].name, state->time + model->scheme.h,
-                    (long long)state->steps + 1);
+                return td_fail(&state->report.error, TD_ERROR_NUMERIC,
+                               "node %lld of body '%s' has a velocity that is not finite at t = %g s (step %lld); %s",
+                               (long long)(i / 3), model->bodies[b].name, state->time + model->scheme.h,
+                               (long long)state->steps + 1, advice(model));
     if (model->scheme.method == TD_METHOD_NEWMARK)
         mean_acceleration(model, state);
     td_scheme_finish(&model->scheme, model->coords, state->q, state->v, state->a, state->v_new);
@@ -378,6 +391,7 @@ static tdStatus start_acceleration(const tdModel *model, tdState *state)
 
 tdStatus td_step(const tdModel *model, tdState *state)
 {
+    assert(state->model == model);
     double clock = td_seconds();
     state->report = (tdReport){0};
     latch(model, state);

@@ -377,6 +377,30 @@ static void test_demo(void **state)
     assert_int_equal(finish(start_command("check", TD_SOURCE_DIR "/scenes/block.yaml")), 0);
 }
 
+// Trouble that must not come out late, or not at all.
+static void test_trouble_is_told(void **state)
+{
+    (void)state;
+    assert_int_equal(run("nothere.yaml --json"), 3);
+    assert_says("stdout.txt", "\"kind\": \"bad input\"");
+    assert_says("stdout.txt", "\"file\": \"nothere.yaml\"");
+    assert_int_equal(run("failing.yaml --json --quiet"), 4);
+    assert_says("stdout.txt", "\"kind\": \"numerical failure\"");
+    assert_int_equal(run("good.yaml --checkpoint nowhere/state.h5"), 3);
+    assert_says("stderr.txt", "there is no folder 'nowhere'");
+    assert_int_equal(run("good.yaml --checkpoint ."), 3);
+    assert_says("stderr.txt", "is a folder");
+    assert_int_equal(run("good.yaml --checkpoint ''"), 2);
+    assert_int_equal(run("/dev/zero"), 3);
+    assert_says("stderr.txt", "is a device");
+    if (access("/dev/full", W_OK) == 0)
+    {
+        assert_int_equal(run("good.yaml --quiet >/dev/full 2>stderr.txt #"), 3);
+        assert_int_equal(run("good.yaml --quiet --json >/dev/full 2>stderr.txt #"), 3);
+        assert_says("stderr.txt", "cannot be written to stdout");
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -385,7 +409,7 @@ int main(void)
         cmocka_unit_test(test_bad_input),   cmocka_unit_test(test_resume_equals_a_straight_run),
         cmocka_unit_test(test_frames),      cmocka_unit_test(test_failure),
         cmocka_unit_test(test_interrupted), cmocka_unit_test(test_killed_run_can_be_read),
-        cmocka_unit_test(test_demo),
+        cmocka_unit_test(test_demo),        cmocka_unit_test(test_trouble_is_told),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

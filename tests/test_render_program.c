@@ -120,6 +120,7 @@ static void test_refuses(void **state)
         {"--supersample 7", 2, "samples"},
         {"--fild x", 2, "did you mean --field"},
         {"again.vtu", 2, "unexpected"},
+        {"-o picture.jpg", 2, "ends in .png"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
     {

@@ -493,6 +493,8 @@ static void test_bad_values(void **state)
         {GOOD "integrator: {newton: yes}\n", 8, "expected true or false"},
         {GOOD "integrator: {max_iterations: 0}\n", 8, "expected a whole number from 1"},
         {GOOD "integrator: {tolerance: 0}\n", 8, "must be > 0 and < 1"},
+        {GOOD "integrator: {tolerance: 1e-3}\n", 8, "used by Newton's iteration only"},
+        {GOOD "integrator: {max_iterations: 9}\n", 8, "used by Newton's iteration only"},
         {GOOD "solver: {type: lu}\n", 8, "expected one of: auto, cholesky, cg"},
         {GOOD "output: {formats: [vtk]}\n", 8, "did you mean 'vtu'?"},
         {GOOD "output: {formats: vtu}\n", 8, "expected a list of some of: vtu"},

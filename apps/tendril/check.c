@@ -2,6 +2,8 @@
 // tendril check: validates a scene and says what was understood of it.
 #include "cli.h"
 
+#include "body/soft.h"
+#include "mesh/topology.h"
 #include "model.h"
 
 #include <math.h>
@@ -84,22 +86,17 @@ static void show_line(const tdError *error)
 
 static int report_error(const tdError *error)
 {
-    int code = cli_fail(error);
-    show_line(error);
     if (cli_json())
     {
         tdJson json = {0};
         td_json_open(&json, NULL, '{');
         td_json_bool(&json, "ok", false);
-        td_json_open(&json, "error", '{');
-        td_json_string(&json, "file", error->file);
-        td_json_integer(&json, "line", error->line);
-        td_json_string(&json, "field", error->field);
-        td_json_string(&json, "message", error->message);
-        td_json_close(&json, '}');
+        cli_json_error(&json, error);
         td_json_close(&json, '}');
         cli_print_json(&json);
     }
+    int code = cli_fail(error);
+    show_line(error);
     return code;
 }
 
@@ -144,6 +141,21 @@ static void select_text(const tdSelect *select, char *out, size_t size)
         snprintf(out, size, "%d node%s", select->n_nodes, select->n_nodes == 1 ? "" : "s");
     else
         snprintf(out, size, "%s", select_names[select->kind]);
+}
+
+// Extents of a placed body [m].
+static void measure(const tdSoft *soft, double size[3])
+{
+    for (int c = 0; c < 3; c++)
+    {
+        double low = INFINITY, high = -INFINITY;
+        for (int64_t i = 0; i < soft->n_nodes; i++)
+        {
+            low = fmin(low, soft->rest[3 * i + c]);
+            high = fmax(high, soft->rest[3 * i + c]);
+        }
+        size[c] = high - low;
+    }
 }
 
 // A law's own parameters in the order of tdSceneMaterial's `value`; '*' marks the moduli.
@@ -227,10 +239,16 @@ static void print_mesh(const tdSceneBody *body)
         printf("  one change of volume an element (mean_dilatation)\n");
 }
 
-static void print_body(const tdSceneBody *body)
+static void print_body(const tdModel *model, int index)
 {
+    const tdSceneBody *body = &model->scene.bodies[index];
+    const tdSoft *soft = model->bodies[index].data;
     char where[128];
+    double size[3];
     print_mesh(body);
+    measure(soft, size);
+    printf("  placed: %g x %g x %g m, %.4g kg; %d nodes, %d elements\n", size[0], size[1], size[2], soft->total_mass,
+           td_model_body_nodes(model, index), td_model_body_elements(model, index));
     print_material(body, &body->material);
     for (int i = 0; i < body->n_materials; i++)
         print_material(body, &body->materials[i]);
@@ -281,11 +299,12 @@ static void print_loads(const tdScene *scene)
     }
 }
 
-static void print_summary(const tdScene *scene)
+static void print_summary(const tdModel *model)
 {
+    const tdScene *scene = &model->scene;
     const tdSceneSettings *s = &scene->settings;
     for (int i = 0; i < scene->n_bodies; i++)
-        print_body(&scene->bodies[i]);
+        print_body(model, i);
     print_loads(scene);
     printf("gravity: [%g, %g, %g] m/s^2\n", s->gravity[0], s->gravity[1], s->gravity[2]);
     printf("%s: %d step%s of %g s, %g s in all%s\n", method_text(s), s->steps, s->steps == 1 ? "" : "s", s->time_step,
@@ -318,8 +337,12 @@ static void json_material(tdJson *json, const tdSceneMaterial *m)
         td_json_number(json, "thickness", m->thickness);
 }
 
-static void json_body(tdJson *json, const tdSceneBody *body)
+static void json_body(tdJson *json, const tdModel *model, int index)
 {
+    const tdSceneBody *body = &model->scene.bodies[index];
+    const tdSoft *soft = model->bodies[index].data;
+    double size[3];
+    measure(soft, size);
     td_json_open(json, NULL, '{');
     td_json_string(json, "name", body->name);
     if (body->mesh != NULL)
@@ -339,14 +362,19 @@ static void json_body(tdJson *json, const tdSceneBody *body)
         td_json_close(json, '}');
     }
     td_json_close(json, ']');
+    td_json_numbers(json, "size", 3, size);
+    td_json_number(json, "kg", soft->total_mass);
+    td_json_integer(json, "nodes", td_model_body_nodes(model, index));
+    td_json_integer(json, "elements", td_model_body_elements(model, index));
     td_json_string(json, "mass", body->consistent_mass ? "consistent" : "lumped");
     td_json_integer(json, "fixed", body->n_fixed);
     td_json_integer(json, "prescribed", body->n_prescribed);
     td_json_close(json, '}');
 }
 
-static void print_summary_json(const tdScene *scene)
+static void print_summary_json(const tdModel *model)
 {
+    const tdScene *scene = &model->scene;
     const tdSceneSettings *s = &scene->settings;
     tdJson json = {0};
     td_json_open(&json, NULL, '{');
@@ -358,7 +386,7 @@ static void print_summary_json(const tdScene *scene)
     td_json_integer(&json, "steps", s->steps);
     td_json_open(&json, "bodies", '[');
     for (int i = 0; i < scene->n_bodies; i++)
-        json_body(&json, &scene->bodies[i]);
+        json_body(&json, model, i);
     td_json_close(&json, ']');
     td_json_open(&json, "loads", '[');
     for (int i = 0; i < scene->n_loads; i++)
@@ -414,9 +442,9 @@ int cmd_check(int argc, char **argv)
     if (td_model_load(path, &settings, &model, &error) != TD_OK)
         return report_error(&error);
     if (cli_json())
-        print_summary_json(&model->scene);
+        print_summary_json(model);
     else if (!cli_quiet())
-        print_summary(&model->scene);
+        print_summary(model);
     td_model_free(model);
     return 0;
 }

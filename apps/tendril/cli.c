@@ -13,6 +13,7 @@
 // The program's own switches; the library has no globals.
 static bool json_wanted;
 static bool quiet_wanted;
+static bool json_printed;
 
 bool cli_json(void)
 {
@@ -35,11 +36,35 @@ int cli_usage(const char *format, ...)
     return TD_ERROR_USAGE;
 }
 
+void cli_json_error(tdJson *json, const tdError *error)
+{
+    td_json_open(json, "error", '{');
+    td_json_string(json, "kind", td_status_name(error->status));
+    td_json_string(json, "file", error->file);
+    td_json_integer(json, "line", error->line);
+    td_json_string(json, "field", error->field);
+    td_json_string(json, "message", error->message);
+    td_json_close(json, '}');
+}
+
+// Who asked for JSON and reads stdout alone learns of the failure too.
+static void print_json_error(const tdError *error)
+{
+    tdJson json = {0};
+    td_json_open(&json, NULL, '{');
+    td_json_string(&json, "status", "failed");
+    cli_json_error(&json, error);
+    td_json_close(&json, '}');
+    cli_print_json(&json);
+}
+
 int cli_fail(const tdError *error)
 {
     char text[1200];
     td_error_format(error, text, sizeof text);
     fprintf(stderr, "tendril: %s\n", text);
+    if (json_wanted && !json_printed)
+        print_json_error(error);
     switch (error->status)
     {
     case TD_ERROR_USAGE: return 2;
@@ -131,8 +156,17 @@ void cli_print_json(tdJson *json)
 {
     if (json->text.data != NULL)
         puts(json->text.data);
+    json_printed = true;
     free(json->text.data);
     *json = (tdJson){0};
+}
+
+int cli_end(int code)
+{
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return code;
+    fprintf(stderr, "tendril: the result cannot be written to stdout: %s\n", strerror(errno));
+    return code == 0 ? TD_ERROR_INPUT : code;
 }
 
 static void log_to_stderr(void *user, tdLogLevel level, const char *message)

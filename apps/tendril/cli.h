@@ -25,7 +25,8 @@ int cli_parse(int argc, char **argv, const char *help, const cliOption *options,
 bool cli_integer(const char *option, const char *text, long least, long *out);
 bool cli_number(const char *option, const char *text, double *out);
 
-/// Prints "tendril: file:line: field: message" on stderr and returns the exit code for the error.
+/// Prints "tendril: file:line: field: message" on stderr and returns the exit code for the error. With --json
+/// the error is the one object on stdout, unless one was printed before.
 int cli_fail(const tdError *error);
 /// A usage error of a subcommand.
 int cli_usage(const char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -34,6 +35,11 @@ bool cli_json(void);  ///< --json was given
 bool cli_quiet(void); ///< --quiet was given
 /// Prints the object on stdout and frees it.
 void cli_print_json(tdJson *json);
+
+/// Adds "error": {kind, file, line, field, message} to an object.
+void cli_json_error(tdJson *json, const tdError *error);
+/// Exit code of the program: `code`, or that of bad input when stdout did not take the result (a full disk).
+int cli_end(int code);
 
 /// Settings whose log goes to stderr.
 tdSettings cli_settings(void);

@@ -60,7 +60,7 @@ int main(int argc, char **argv)
     for (int i = 0; i < N_COMMANDS; i++)
     {
         if (strcmp(commands[i].name, name) == 0)
-            return commands[i].run(argc - 2, argv + 2);
+            return cli_end(commands[i].run(argc - 2, argv + 2));
         names[i] = commands[i].name;
     }
     const char *nearest = td_suggest(name, names, N_COMMANDS);

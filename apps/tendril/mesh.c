@@ -254,6 +254,9 @@ static tdStatus remesh_once(meshJob *job, double size, tdMesh *surface, meshShel
 // New triangles, finer than asked where the volume needs it: its error goes with the square of the size.
 static tdStatus remesh(meshJob *job, tdMesh *surface, meshShells *shells, tdError *error)
 {
+    for (int i = 0; i < job->shells.n; i++)
+        if (job->shells.shell[i].n_tris <= 4) // gmsh 4.8 divides it without end
+            return td_fail(error, TD_ERROR_NUMERIC, "a part of four triangles is too coarse to be divided by gmsh");
     double size = job->size, miss = 0;
     for (int attempt = 0; attempt < REMESH_ATTEMPTS; attempt++)
     {

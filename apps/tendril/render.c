@@ -50,7 +50,7 @@ static const char help[] =
     "\n"
     "  --json               what was drawn, as one JSON object\n"
     "\n"
-    "example: tendril render out/beam_0100.vtu -o beam.png --field von_mises --ghost --edges\n";
+    "example: tendril render out/beam/beam_000100.vtu -o beam.png --field von_mises --ghost --edges\n";
 
 typedef struct Options
 {
@@ -636,6 +636,10 @@ int cmd_render(int argc, char **argv)
         return code;
     if (o.output == NULL)
         return cli_usage("render needs -o picture.png; --help shows the form");
+    char extension[16];
+    td_path_extension(extension, sizeof extension, o.output);
+    if (strcmp(extension, ".png") != 0)
+        return cli_usage("-o %s: pictures are written as PNG; give a name that ends in .png", o.output);
     if (o.field == NULL && (o.component != NULL || o.range != NULL || o.colormap != NULL || o.unit != NULL || o.flat))
         return cli_usage("--component, --range, --colormap, --unit and --flat say how to colour a field; give --field");
     tdRenderSettings s = td_default_render();

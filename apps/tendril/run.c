@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "base/file.h"
 #include "model.h"
 #include "output/supports.h"
 #include "simulate.h"
 
+#include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 static const char help[] =
     "usage: tendril run SCENE [options]\n\n"
@@ -109,7 +114,7 @@ static void print_json(const runArguments *arguments, const tdModel *model, cons
     td_json_open(&json, NULL, '{');
     td_json_string(&json, "status", ends[result->end]);
     if (result->end == SIM_FAILED)
-        td_json_string(&json, "error", result->error.message);
+        cli_json_error(&json, &result->error);
     td_json_string(&json, "scene", arguments->scene);
     td_json_integer(&json, "steps", result->totals.steps);
     td_json_integer(&json, "last_step", td_state_steps(state));
@@ -255,6 +260,25 @@ static bool last_step(const runArguments *arguments, const tdModel *model, int64
     return true;
 }
 
+// A checkpoint is written at the end: that its place is wrong must not come out after hours.
+static int check_checkpoint(const char *path)
+{
+    char folder[PATH_MAX];
+    struct stat info;
+    if (path[0] == '\0')
+        return cli_usage("--checkpoint takes a file, not an empty text");
+    tdError error = {0};
+    td_path_folder(folder, sizeof folder, path);
+    if (stat(path, &info) == 0 && S_ISDIR(info.st_mode))
+        td_fail_at(&error, TD_ERROR_IO, path, 0, "--checkpoint", "is a folder; give a file");
+    else if (stat(folder, &info) != 0 || !S_ISDIR(info.st_mode))
+        td_fail_at(&error, TD_ERROR_IO, path, 0, "--checkpoint", "there is no folder '%s'; make it first", folder);
+    else if (access(folder, W_OK) != 0)
+        td_fail_at(&error, TD_ERROR_IO, path, 0, "--checkpoint", "nothing can be written into '%s': %s", folder,
+                   strerror(errno));
+    return error.status == TD_OK ? -1 : cli_fail(&error);
+}
+
 // What can be wrong before the scene is known.
 static int check_arguments(const runArguments *arguments, tdSettings *settings, simOptions *options)
 {
@@ -271,6 +295,12 @@ static int check_arguments(const runArguments *arguments, tdSettings *settings, 
         if (!cli_integer("--threads", arguments->threads, 1, &number))
             return TD_ERROR_USAGE;
         settings->threads = (int)number;
+    }
+    if (arguments->checkpoint != NULL)
+    {
+        int code = check_checkpoint(arguments->checkpoint);
+        if (code >= 0)
+            return code;
     }
     options->every = -1;
     if (arguments->every != NULL)
@@ -301,6 +331,12 @@ static int report_result(const runArguments *arguments, const tdModel *model, co
                 td_state_steps(state) + 1, td_state_time(state));
         cli_fail(&result->error);
     }
+    if (result->totals.inverted_elements > 0)
+        fprintf(
+            stderr,
+            "warning: %d elements are turned inside out at the end, so the result is not to be trusted; use a smaller "
+            "time_step, smaller loads or a finer mesh\n",
+            result->totals.inverted_elements);
     if (result->end == SIM_INTERRUPTED)
         fprintf(stderr, "tendril: interrupted after step %" PRId64 "%s%s\n", td_state_steps(state),
                 result->checkpoint[0] == '\0' ? "" : "; to go on, add --resume ", result->checkpoint);

@@ -6,7 +6,9 @@
 //
 // Everything is in SI units. Nothing here prints, exits or keeps globals. A function that can
 // fail returns a tdStatus and, if the caller passes a tdError, says where, why and what to do.
-// One model may be shared by many states in many threads; one state belongs to one thread.
+// One model may be shared by many states in many threads; one state belongs to one thread at a time, and
+// the model must outlive it. An index out of range, or a state with a model it was not made for, is a bug
+// of the caller and ends in an assert.
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>

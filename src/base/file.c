@@ -22,6 +22,8 @@ tdStatus td_file_read(const char *path, char **data, size_t *size, tdError *erro
         return td_fail_at(error, TD_ERROR_INPUT, path, 0, NULL, "cannot be opened: %s", strerror(errno));
     if (S_ISDIR(info.st_mode))
         return td_fail_at(error, TD_ERROR_INPUT, path, 0, NULL, "is a folder; give a file");
+    if (S_ISCHR(info.st_mode) || S_ISBLK(info.st_mode)) // /dev/zero never ends
+        return td_fail_at(error, TD_ERROR_INPUT, path, 0, NULL, "is a device; give a file");
     FILE *file = fopen(path, "rb");
     if (file == NULL)
         return td_fail_at(error, TD_ERROR_INPUT, path, 0, NULL, "cannot be opened: %s", strerror(errno));

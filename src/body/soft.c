@@ -317,16 +317,15 @@ static void remember_factor(const tdModel *model, const tdBody *body, tdState *s
     mine->factor_flags = 2 | (mine->projecting ? 1 : 0);
 }
 
-static tdStatus fail_indefinite(const tdModel *model, const tdBody *body, tdState *state)
+static tdStatus fail_indefinite(const tdModel *model, tdState *state)
 {
     if (model->scheme.method == TD_METHOD_STATIC)
         return td_fail(
             &state->report.error, TD_ERROR_NUMERIC,
-            "body '%s': the stiffness matrix is singular or indefinite; hold the body so that it cannot move "
-            "as a whole (fixed), or apply the load in smaller parts (motion)",
-            body->name);
+            "the stiffness matrix is singular or indefinite; hold the body so that it cannot move as a whole "
+            "(fixed), or apply the load in smaller parts (motion)");
     return td_fail(&state->report.error, TD_ERROR_NUMERIC,
-                   "body '%s': the matrix of the step is not positive definite; use a smaller time_step", body->name);
+                   "the matrix of the step is not positive definite; use a smaller time_step");
 }
 
 // Explicit with a lumped mass: A is diagonal and never built.
@@ -398,7 +397,7 @@ static tdStatus free_motion(const tdModel *model, const tdBody *body, tdState *s
         mine->projecting = true;
         TD_TRY(forces(model, body, state, true));
     }
-    return fail_indefinite(model, body, state);
+    return fail_indefinite(model, state);
 }
 
 static void balance(const tdModel *model, const tdBody *body, tdState *state)
@@ -440,7 +439,7 @@ static tdStatus apply_inverse(const tdModel *model, const tdBody *body, tdState 
                          .x = x};
     TD_TRY(td_linear_solve(mine->linear, state->tasks, &task, &result, &state->report.error));
     if (result.indefinite)
-        return fail_indefinite(model, body, state);
+        return fail_indefinite(model, state);
     if (result.refreshed)
         remember_factor(model, body, state);
     return TD_OK;

@@ -6,7 +6,7 @@
 //     q_e = q_e(0) + ce v,   v_e = v_e(0) + de v
 //     A = dm/dv = mass M + s (de D + ce K),   D = alpha M + beta K
 //
-//     theta-method (S5 eq. 1)   s = h        ce = theta theta_vq h   de = theta   v_hat = v0
+//     theta-method              s = h        ce = theta theta_vq h   de = theta   v_hat = v0
 //     Newmark                   s = gamma h  ce = beta h / gamma     de = 1       v_hat = v0 + h (1 - gamma) a0
 //     static                    s = 1        ce = 1                  de = 0       mass = 0
 //

@@ -2,7 +2,7 @@
 // The quadratic laws: psi = mu |e|^2 + lambda/2 tr(e)^2 with the strain
 //     linear               e = sym(F) - I
 //     corotational         e = sym(R'F) - I, R the polar rotation of F
-//     corotational_lagged  e = sym(R'F) - I, R the polar rotation at the start of the step (S5 eq. 7)
+//     corotational_lagged  e = sym(R'F) - I, R the polar rotation at the start of the step
 // parameters: mu, lambda [Pa]. Small strain: E and nu as given. All stay finite for any F.
 #include "material/tensor.h"
 

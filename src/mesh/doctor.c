@@ -340,7 +340,7 @@ static void write_advice(const tdMesh *mesh, tdMeshReport *r)
     if (r->dim < 3)
         tell(r, false, "turn a closed surface into a body with 'tendril mesh FILE -o BODY.msh --size H'",
              "there are no volume cells: the mesh can be a surface but not a solid body");
-    if (r->inverted.count == solids && solids > 0)
+    if (r->inverted.count == solids && r->volume < 0)
         tell_cells(r, &r->inverted, "inverted (all of them)",
                    "the file numbers nodes the other way round: 'tendril convert IN OUT --orient' turns them");
     else

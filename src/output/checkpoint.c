@@ -5,7 +5,7 @@
 // length and CRC-32. HDF5 tools look for their file at 512 too and open it as usual. The library is not
 // safe on damaged files, so it only ever sees bytes whose length and sum are right.
 //
-//   /            attributes format, version, scene (hash of its text)
+//   /            attributes format, version, scene (hash of its text and of the meshes and motions it names)
 //   /state/NAME  arrays of the state
 //   /bodies/I/NAME arrays of a body
 #include "base/file.h"
@@ -226,7 +226,7 @@ static tdStatus check_block(const tdModel *model, const unsigned char *file, siz
     if (scene != model->scene.hash)
         return td_fail_at(error, TD_ERROR_INPUT, path, 0, "scene",
                           "the checkpoint was made from another scene (%016" PRIx64 ", this one is %016" PRIx64
-                          "); give the scene file as it was then",
+                          "); give the scene, its meshes and its motion file as they were then",
                           scene, model->scene.hash);
     return TD_OK;
 }

@@ -2,10 +2,12 @@
 // The model: bodies, inputs, probes; and what the public header tells of a model.
 #include "scene/compile.h"
 
+#include "base/hash.h"
 #include "base/log.h"
 #include "mesh/shape.h"
 #include "mesh/topology.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,30 +49,43 @@ static tdStatus compile_inputs(tdModel *model, tdError *error)
     return TD_OK;
 }
 
+// The last keyframe at or before a time, -1 if there is none: bisection, since a motion from a CSV file may
+// have a hundred thousand.
+static int keyframe_before(const tdSceneMotion *motion, double time)
+{
+    int low = -1, high = motion->n_times;
+    while (high - low > 1)
+    {
+        int middle = low + (high - low) / 2;
+        if (motion->times[middle] <= time)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
 double td_input_value(const tdModel *model, int input, double time)
 {
     const tdSceneMotion *motion = &model->scene.motion;
-    int column = model->inputs[input].column, before = -1, after = -1;
+    int column = model->inputs[input].column;
     if (column < 0)
         return 1;
-    for (int k = 0; k < motion->n_times; k++)
-    {
-        if (isnan(motion->values[k * motion->n_names + column]))
-            continue;
-        if (motion->times[k] <= time)
-            before = k;
-        else if (after < 0)
-            after = k;
-    }
-    if (before < 0 && after < 0)
+    // Keyframes may leave a name out: look for the nearest that have it.
+    const double *values = motion->values + column;
+    int n = motion->n_names, before = keyframe_before(motion, time), after = before + 1;
+    while (before >= 0 && isnan(values[before * n]))
+        before--;
+    while (after < motion->n_times && isnan(values[after * n]))
+        after++;
+    if (before < 0 && after >= motion->n_times)
         return 1;
-    if (before < 0 || after < 0)
-        return motion->values[(before < 0 ? after : before) * motion->n_names + column];
+    if (before < 0 || after >= motion->n_times)
+        return values[(before < 0 ? after : before) * n];
     double s = (time - motion->times[before]) / (motion->times[after] - motion->times[before]);
     if (motion->smooth)
         s = s * s * (3 - 2 * s);
-    double a = motion->values[before * motion->n_names + column], b = motion->values[after * motion->n_names + column];
-    return a + s * (b - a);
+    return values[before * n] + s * (values[after * n] - values[before * n]);
 }
 
 // ---------------------------------------------------------------- probes
@@ -159,6 +174,36 @@ static tdStatus compile_probes(tdModel *model, tdError *error)
 
 // ---------------------------------------------------------------- model
 
+static void warn_about_newmark(const tdModel *model, const tdSettings *settings)
+{
+    const tdSceneSettings *s = &model->scene.settings;
+    if (s->method == TD_METHOD_NEWMARK && (s->gamma < 0.5 || 2 * s->beta < s->gamma))
+        td_log(settings, TD_LOG_WARNING,
+               "%s: integrator: Newmark with beta %g and gamma %g is stable for small steps only; 2 beta >= gamma >= "
+               "1/2 is stable for all",
+               model->scene.file, s->beta, s->gamma);
+}
+
+// A checkpoint belongs to the text of the scene and to what was read from the files that it names.
+static void hash_files(tdModel *model)
+{
+    const tdSceneMotion *motion = &model->scene.motion;
+    uint64_t *hash = &model->scene.hash;
+    for (int b = 0; b < model->n_bodies; b++)
+    {
+        const tdMesh *mesh = &((const tdSoft *)model->bodies[b].data)->mesh;
+        const tdCells *tets = &mesh->cells[TD_CELL_TET];
+        *hash = td_hash_mix(*hash ^ td_hash_bytes(mesh->x, 3 * (size_t)mesh->n_nodes * sizeof *mesh->x));
+        *hash = td_hash_mix(*hash ^ td_hash_bytes(tets->nodes, 4 * (size_t)tets->count * sizeof *tets->nodes));
+    }
+    *hash = td_hash_mix(*hash ^ td_hash_bytes(motion->times, (size_t)motion->n_times * sizeof *motion->times));
+    for (int64_t i = 0; i < (int64_t)motion->n_times * motion->n_names; i++)
+    {
+        double value = isnan(motion->values[i]) ? NAN : motion->values[i]; // one of the many
+        *hash = td_hash_mix(*hash ^ td_hash_bytes(&value, sizeof value));
+    }
+}
+
 static tdStatus compile(tdModel *model, const tdSettings *settings, tdError *error)
 {
     const tdScene *scene = &model->scene;
@@ -166,6 +211,7 @@ static tdStatus compile(tdModel *model, const tdSettings *settings, tdError *err
     model->bodies = TD_TAKE(&model->arena, tdBody, scene->n_bodies);
     if (model->bodies == NULL)
         return td_fail_memory(error, "the bodies");
+    warn_about_newmark(model, settings);
     TD_TRY(compile_inputs(model, error));
     for (int b = 0; b < scene->n_bodies; b++)
     {
@@ -178,6 +224,7 @@ static tdStatus compile(tdModel *model, const tdSettings *settings, tdError *err
         model->coords += body->count;
         model->unknowns += body->unknowns;
     }
+    hash_files(model);
     return compile_probes(model, error);
 }
 
@@ -232,16 +279,19 @@ int td_model_bodies(const tdModel *model)
 
 const char *td_model_body_name(const tdModel *model, int body)
 {
+    assert(body >= 0 && body < model->n_bodies);
     return model->bodies[body].name;
 }
 
 int td_model_body_nodes(const tdModel *model, int body)
 {
+    assert(body >= 0 && body < model->n_bodies);
     return (int)model->bodies[body].nodes;
 }
 
 int td_model_body_elements(const tdModel *model, int body)
 {
+    assert(body >= 0 && body < model->n_bodies);
     return (int)model->bodies[body].elements;
 }
 
@@ -267,11 +317,13 @@ int td_model_probes(const tdModel *model)
 
 const char *td_model_probe_name(const tdModel *model, int probe)
 {
+    assert(probe >= 0 && probe < model->n_probes);
     return model->probes[probe].name;
 }
 
 int td_model_find_input(const tdModel *model, const char *name)
 {
+    assert(name != NULL);
     for (int i = 0; i < model->n_inputs; i++)
         if (strcmp(model->inputs[i].name, name) == 0)
             return i;

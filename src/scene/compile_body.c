@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One soft body: mesh, supports, tables. Its materials are in compile_material.c, its loads in compile_load.c.
 #include "base/log.h"
+#include "mesh/doctor.h"
 #include "mesh/generate.h"
 #include "mesh/topology.h"
 #include "scene/compile.h"
@@ -17,6 +18,51 @@ static tdStatus fail(const tdBodyWork *w, int line, tdError *error, const char *
 }
 
 // ---------------------------------------------------------------- mesh
+
+static tdStatus check_size(const tdBodyWork *w, tdError *error)
+{
+    const tdMesh *mesh = &w->soft->mesh;
+    double low[3] = {INFINITY, INFINITY, INFINITY}, high[3] = {-INFINITY, -INFINITY, -INFINITY};
+    for (int64_t i = 0; i < 3 * mesh->n_nodes; i++)
+    {
+        low[i % 3] = fmin(low[i % 3], mesh->x[i]);
+        high[i % 3] = fmax(high[i % 3], mesh->x[i]);
+    }
+    double size = hypot(hypot(high[0] - low[0], high[1] - low[1]), high[2] - low[2]);
+    double cube = size * size * size;
+    if (!isfinite(cube) || cube < 1e-200)
+        return td_fail_at(error, TD_ERROR_INPUT, w->model->scene.file, w->given->mesh_line, "mesh",
+                          "body '%s' is %g m across, so its volume cannot be computed; check the scene's units and the "
+                          "body's transform",
+                          w->given->name, size);
+    // Numbers in mm that are read as m give the most common wrong simulation.
+    if (size > 50 || size < 1e-6)
+        td_log(w->settings, TD_LOG_WARNING,
+               "body '%s' is %g m across; the numbers of a mesh are in the scene's length unit, which 'units: {length: "
+               "mm}' sets",
+               w->given->name, size);
+    return TD_OK;
+}
+
+// What a simulation would bear in silence and answer wrongly: repeated or degenerate cells, nodes that
+// should be one.
+static tdStatus tell_faults(const tdBodyWork *w, tdError *error)
+{
+    tdMeshReport *report = td_take(1, sizeof *report);
+    if (report == NULL)
+        return td_fail_memory(error, "the mesh");
+    tdStatus status = td_mesh_examine(&w->soft->mesh, report, error);
+    for (int i = 0; status == TD_OK && i < report->n_problems; i++)
+        if (report->problem[i].blocks)
+            td_log(w->settings, TD_LOG_WARNING, "body '%s': %s; %s", w->given->name, report->problem[i].what,
+                   report->problem[i].advice);
+    if (status == TD_OK && report->components > 1)
+        td_log(w->settings, TD_LOG_WARNING,
+               "body '%s': its mesh falls into %lld parts that share no node, so they move on their own",
+               w->given->name, (long long)report->components);
+    free(report);
+    return status;
+}
 
 static tdStatus load_mesh(tdBodyWork *w, tdError *error)
 {
@@ -58,6 +104,9 @@ static tdStatus load_mesh(tdBodyWork *w, tdError *error)
     if (turned > 0)
         td_log(w->settings, TD_LOG_WARNING, "body '%s': %lld cells were numbered inside out and have been turned",
                given->name, (long long)turned);
+    TD_TRY(check_size(w, error));
+    if (given->mesh != NULL)
+        TD_TRY(tell_faults(w, error));
     w->soft->n_nodes = (int32_t)mesh->n_nodes;
     w->soft->rest = mesh->x;
     return TD_OK;
@@ -190,6 +239,67 @@ static tdStatus take_surface(tdBodyWork *w, tdError *error)
     return TD_OK;
 }
 
+static void warn_about_statics(const tdBodyWork *w)
+{
+    const tdSceneBody *given = w->given;
+    if (w->model->scene.settings.method != TD_METHOD_STATIC)
+        return;
+    if (given->damping_mass > 0 || given->damping_stiffness > 0)
+        td_log(w->settings, TD_LOG_WARNING, "body '%s': damping has no effect in a static scene", given->name);
+    if (given->consistent_mass)
+        td_log(w->settings, TD_LOG_WARNING, "body '%s': the form of the mass has no effect in a static scene",
+               given->name);
+}
+
+static double face_area(const double *x, int32_t a, int32_t b, int32_t c)
+{
+    double u[3], v[3];
+    for (int k = 0; k < 3; k++)
+    {
+        u[k] = x[3 * (int64_t)b + k] - x[3 * (int64_t)a + k];
+        v[k] = x[3 * (int64_t)c + k] - x[3 * (int64_t)a + k];
+    }
+    return 0.5 * hypot(hypot(u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2]), u[0] * v[1] - u[1] * v[0]);
+}
+
+// The least height of a tetrahedron; for other cells the edge of a cube of their volume.
+static double cell_size(const tdMesh *mesh, tdCellType type, int64_t cell)
+{
+    double volume = fabs(td_cell_volume(mesh, type, cell)), area = 0;
+    const int32_t *n = mesh->cells[type].nodes + cell * td_cell_nodes(type);
+    if (type != TD_CELL_TET)
+        return cbrt(volume);
+    for (int k = 0; k < 4; k++)
+        area = fmax(area, face_area(mesh->x, n[k], n[(k + 1) % 4], n[(k + 2) % 4]));
+    return 3 * volume / area;
+}
+
+// A wave may not cross an element in less than a step: h < size / c, c^2 = (lambda + 2 mu) / rho.
+static void warn_about_step(const tdBodyWork *w)
+{
+    const tdSceneSettings *settings = &w->model->scene.settings;
+    const tdSoft *soft = w->soft;
+    if (settings->method != TD_METHOD_THETA || settings->theta >= 0.5 || td_body_is_flat(w))
+        return;
+    double least = INFINITY, fastest = 0;
+    for (int t = TD_CELL_TET; t < TD_CELL_TYPES; t++)
+        for (int64_t e = 0; e < soft->mesh.cells[t].count; e++)
+            least = fmin(least, cell_size(&soft->mesh, t, e));
+    for (int b = 0; b < soft->n_blocks; b++)
+    {
+        const tdMaterial *material = &soft->blocks[b].material;
+        double young = 0, poisson = 0;
+        td_law_engineering(material->law, material->parameters, &young, &poisson);
+        double modulus = young * (1 - poisson) / ((1 + poisson) * (1 - 2 * poisson));
+        fastest = fmax(fastest, sqrt(modulus / material->density));
+    }
+    if (settings->time_step > least / fastest)
+        td_log(w->settings, TD_LOG_WARNING,
+               "body '%s': time_step is %.3g s, but a method with theta below 1/2 (symplectic) is stable up to about "
+               "%.2g s here; use a smaller time_step or an implicit method",
+               w->given->name, settings->time_step, least / fastest);
+}
+
 static tdStatus compile(tdBodyWork *w, tdError *error)
 {
     tdSoft *soft = w->soft;
@@ -204,6 +314,8 @@ static tdStatus compile(tdBodyWork *w, tdError *error)
     bool at_rest = w->model->scene.settings.method == TD_METHOD_STATIC;
     TD_TRY(td_soft_build(&w->model->arena, soft, w->n_lists, w->lists, w->given, at_rest, w->model->scene.file, error));
     td_compile_pressure_blocks(soft);
+    warn_about_statics(w);
+    warn_about_step(w);
     return TD_OK;
 }
 

@@ -4,6 +4,7 @@
 //
 // Faces are those of the boundary: triangles, quadrilaterals of hexahedra, quadratic triangles of quadratic
 // tetrahedra; of a body of membranes its triangles; of a plane body its edges, times its thickness.
+#include "base/log.h"
 #include "mesh/shape.h"
 #include "scene/compile.h"
 
@@ -309,6 +310,28 @@ static tdStatus add_load(loadWork *w, int number, tdError *error)
     return add_dead_load(w, given, out, error);
 }
 
+// A load that no free coordinate feels is legal, but hardly meant. One load of the scene may be several here.
+static void warn_if_held(const tdBodyWork *body, int number, const tdSoftLoad *loads, int n)
+{
+    const double *vector = body->model->scene.loads[number].vector;
+    bool any = false;
+    for (int k = 0; k < n; k++)
+    {
+        bool pressure = loads[k].kind == TD_LOAD_SURFACE_PRESSURE;
+        for (int64_t i = 0; i < (pressure ? loads[k].face_nodes : 1) * (int64_t)loads[k].n; i++)
+            for (int c = 0; c < 3; c++)
+            {
+                any = any || pressure || vector[c] != 0;
+                if ((pressure || vector[c] != 0) && !body->soft->held[3 * (int64_t)loads[k].nodes[i] + c])
+                    return;
+            }
+    }
+    if (any)
+        td_log(body->settings, TD_LOG_WARNING,
+               "%s:%d: loads[%d] acts on held nodes only: it changes the reaction but moves nothing",
+               body->model->scene.file, body->model->scene.loads[number].line, number);
+}
+
 tdStatus td_compile_loads(tdBodyWork *body, tdError *error)
 {
     const tdScene *scene = &body->model->scene;
@@ -317,7 +340,12 @@ tdStatus td_compile_loads(tdBodyWork *body, tdError *error)
     tdStatus status = body->soft->loads == NULL ? td_fail_memory(error, "the loads") : take_faces(&w, error);
     for (int k = 0; k < scene->n_loads && status == TD_OK; k++)
         if (scene->loads[k].body == body->index)
+        {
+            int first = body->soft->n_loads;
             status = add_load(&w, k, error);
+            if (status == TD_OK)
+                warn_if_held(body, k, body->soft->loads + first, body->soft->n_loads - first);
+        }
     free(w.share);
     free(w.face);
     free(w.faces);

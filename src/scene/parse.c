@@ -103,6 +103,13 @@ static tdStatus parse_integrator(tdSceneParser *parser, const tdYaml *node)
     if (is_static && newton->node != NULL && newton->integer[0] == 0)
         return td_record_fail(reader, &record, "newton", "method static always iterates; remove 'newton: false'");
     settings->newton = is_static || newton->integer[0] != 0;
+    for (int i = 0; i < 2 && !settings->newton; i++)
+    {
+        const char *name = i == 0 ? "tolerance" : "max_iterations";
+        if (td_record_get(&record, name)->node != NULL)
+            return td_record_fail(reader, &record, name,
+                                  "is used by Newton's iteration only; remove it or set 'newton: true'");
+    }
     settings->tolerance = td_record_get(&record, "tolerance")->number[0];
     settings->max_iterations = (int)td_record_get(&record, "max_iterations")->integer[0];
     settings->min_load_step_inverse = least->has ? (int)lround(1 / least->number[0]) : 1024;

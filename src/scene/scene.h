@@ -235,7 +235,7 @@ typedef struct tdScene
 {
     tdArena arena;
     const char *file;   ///< as given, for messages
-    uint64_t hash;      ///< FNV-1a of the text; a checkpoint keeps it
+    uint64_t hash;      ///< of the text, and once compiled of meshes and motion too; a checkpoint keeps it
     double length_unit; ///< metres in the scene's length unit, for meshes and for reports
     tdSceneSettings settings;
     tdSceneOutput output;

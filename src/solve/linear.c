@@ -424,7 +424,9 @@ static tdStatus iterate(tdLinear *linear, tdTasks *tasks, const tdLinearTask *ta
         }
         double norm = sqrt(td_dot(tasks, coords, r, r));
         if (!isfinite(norm))
-            return td_fail(error, TD_ERROR_NUMERIC, "the linear solve met numbers that are not finite");
+            return td_fail(
+                error, TD_ERROR_NUMERIC,
+                "the linear solve met numbers that are not finite; use a smaller time_step or smaller loads");
         out->norm = norm;
     }
     return TD_OK;
@@ -447,7 +449,7 @@ tdStatus td_linear_solve(tdLinear *linear, tdTasks *tasks, const tdLinearTask *t
         square += task->b[model->coord[k]] * task->b[model->coord[k]];
     double scale = sqrt(square), target = task->tolerance * scale;
     if (!isfinite(scale))
-        return td_fail(error, TD_ERROR_NUMERIC, "the right-hand side holds numbers that are not finite");
+        return td_fail(error, TD_ERROR_NUMERIC, "the forces are not finite; use a smaller time_step or smaller loads");
     if (scale == 0)
     {
         memset(task->x, 0, (size_t)coords * sizeof *task->x);

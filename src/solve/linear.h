@@ -59,7 +59,7 @@ typedef struct tdLinearTask
     const double *b;
     double *x; ///< holds a first guess
     /// Rotation of each node (9 numbers, row-major) since the kept factor was made: a body that turns as
-    /// a whole takes its stiffness along, A ~ Q L L' Q' (S3). Called only when it is needed; NULL: none.
+    /// a whole takes its stiffness along, A ~ Q L L' Q' (S3 eq. 13). Called only when it is needed; NULL: none.
     const double *(*rotations)(void *context);
     void *context;
 } tdLinearTask;

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is accepted but hardly meant is said in the log; and a checkpoint knows the files behind its scene.
+#include "test.h"
+
+#include "base/file.h"
+#include "tendril/tendril.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char folder[] = "/tmp/tendril_warnings_XXXXXX";
+
+// One tetrahedron, then what a test adds.
+#define NODES "1 0 0 0\n2 1 0 0\n3 0 1 0\n4 0 0 1\n"
+#define MESH(n, nodes, m, cells)                                                                                       \
+    "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$Nodes\n" #n "\n" nodes "$EndNodes\n$Elements\n" #m "\n" cells              \
+    "$EndElements\n"
+#define FIRST "1 4 2 1 1 1 2 3 4\n"
+
+static const char one[] = MESH(4, NODES, 1, FIRST);
+
+static void write_mesh(const char *text)
+{
+    char path[128];
+    tdError error = {0};
+    snprintf(path, sizeof path, "%s/mesh.msh", folder);
+    assert_ok(td_file_write(path, text, strlen(text), &error), error);
+}
+
+static void collect(void *user, tdLogLevel level, const char *message)
+{
+    if (level == TD_LOG_WARNING)
+        td_text_format(user, "%s\n", message);
+}
+
+// A body of 0.4 x 0.1 x 0.1 m, or of the mesh file; `body` and `rest` are added to it.
+static tdModel *load(const char *mesh, const char *body, const char *rest, char **warnings)
+{
+    char scene[2048];
+    tdText log = {0};
+    tdError error = {0};
+    tdModel *model = NULL;
+    tdSettings settings = td_default_settings();
+    settings.log = collect;
+    settings.log_user = &log;
+    int n =
+        snprintf(scene, sizeof scene,
+                 "tendril: 1\ntime_step: 10 ms\nsteps: 4\ngravity: [0, 0, -9.81]\nbodies:\n  - name: b\n    mesh: %s\n"
+                 "    material: {law: corotational, young: 450 kPa, poisson: 0.45, density: 1000}\n"
+                 "    fixed: [{plane: {point: [0, 0, 0], normal: [1, 0, 0]}}]\n%s%s",
+                 mesh != NULL ? "mesh.msh" : "{box: [[0, 0, 0], [0.4, 0.1, 0.1]], cells: [4, 2, 2]}", body, rest);
+    if (mesh != NULL)
+        write_mesh(mesh);
+    assert_ok(td_model_parse(scene, (size_t)n, "scene.yaml", folder, &settings, &model, &error), error);
+    if (warnings != NULL)
+        *warnings = log.data;
+    else
+        free(log.data);
+    return model;
+}
+
+static void expect(const char *mesh, const char *body, const char *rest, const char *warning)
+{
+    char *got = NULL;
+    td_model_free(load(mesh, body, rest, &got));
+    if (warning == NULL && got != NULL)
+        fail_msg("unexpected: %s", got);
+    if (warning != NULL && (got == NULL || strstr(got, warning) == NULL))
+        fail_msg("'%s' is not in: %s", warning, got != NULL ? got : "(nothing)");
+    free(got);
+}
+
+static void test_scenes(void **unused)
+{
+    (void)unused;
+    expect(NULL, "", "", NULL);
+    expect(NULL, "    damping: {stiffness: 1 ms}\n", "", NULL);
+    expect(NULL, "    damping: {stiffness: 1 ms}\n", "integrator: {method: static}\n", "damping has no effect");
+    expect(NULL, "    damping: {mass: 1}\n", "integrator: {method: static}\n", "damping has no effect");
+    expect(NULL, "    mass: consistent\n", "integrator: {method: static}\n", "the form of the mass has no effect");
+    expect(NULL, "    transform: {scale: 1000}\n", "", "is 424.264 m across");
+    expect(NULL, "", "integrator: {method: symplectic}\n", "stable up to about");
+    expect(NULL, "", "integrator: {method: theta, theta: 0.6, theta_vq: 0.5}\n", NULL);
+    expect(NULL, "", "integrator: {method: newmark}\n", NULL);
+    expect(NULL, "", "integrator: {method: newmark, gamma: 0.6}\n", "stable for small steps only");
+}
+
+static void test_loads(void **unused)
+{
+    (void)unused;
+    static const char held[] = "acts on held nodes only";
+    expect(NULL, "", "loads: [{type: point, body: b, group: xmax, force: [1, 0, 0]}]\n", NULL);
+    expect(NULL, "", "loads: [{type: point, body: b, group: xmin, force: [1, 0, 0]}]\n", held);
+    expect(NULL, "", "loads: [{type: surface, body: b, group: xmin, pressure: 1}]\n", held);
+    expect(NULL, "", "loads: [{type: surface, body: b, group: zmin, pressure: 1}]\n", NULL);
+}
+
+// The stable step that is told is neither far too small nor too large.
+static void test_stable_step(void **unused)
+{
+    (void)unused;
+    char *got = NULL;
+    tdModel *model = load(NULL, "", "integrator: {method: symplectic}\n", &got);
+    double limit = strtod(strstr(got, "about ") + strlen("about "), NULL);
+    td_model_free(model);
+    free(got);
+    for (int k = 0; k < 2; k++)
+    {
+        char scene[1024];
+        int n = snprintf(scene, sizeof scene,
+                         "tendril: 1\ntime_step: %g\nsteps: 300\ngravity: [0, 0, -9.81]\nbodies:\n  - name: b\n"
+                         "    mesh: {box: [[0, 0, 0], [0.4, 0.1, 0.1]], cells: [4, 2, 2]}\n"
+                         "    material: {law: corotational, young: 450 kPa, poisson: 0.45, density: 1000}\n"
+                         "    fixed: [{group: xmin}]\nintegrator: {method: symplectic}\n",
+                         (k == 0 ? 0.9 : 2) * limit);
+        tdError error = {0};
+        tdState *state = NULL;
+        assert_ok(td_model_parse(scene, (size_t)n, "scene.yaml", NULL, NULL, &model, &error), error);
+        assert_ok(td_state_create(model, NULL, &state, &error), error);
+        for (int i = 0; i < 300 && td_step(model, state) == TD_OK; i++)
+        {
+        }
+        double kinetic = 0;
+        td_state_energy(model, state, &kinetic, NULL);
+        assert_true(k == 0 ? kinetic < 10 : !(kinetic < 1e6));
+        td_state_free(state);
+        td_model_free(model);
+    }
+}
+
+static void test_meshes(void **unused)
+{
+    (void)unused;
+    expect(one, "", "", NULL);
+    expect(MESH(4, NODES, 2, FIRST "2 4 2 1 1 1 2 3 4\n"), "", "", "1 repeated cell");
+    expect(MESH(8, NODES "5 0 0 0\n6 1 0 0\n7 0 1 0\n8 0 0 1\n", 2, FIRST "2 4 2 1 1 5 6 7 8\n"), "", "",
+           "4 nodes are exactly at the place of an earlier one");
+    expect(MESH(8, NODES "5 0 0 5\n6 1 0 5\n7 0 1 5\n8 0 0 6\n", 2, FIRST "2 4 2 1 1 5 6 7 8\n"), "", "",
+           "falls into 2 parts");
+    expect(MESH(5, NODES "5 9 9 9\n", 1, FIRST), "", "", "belong to no element");
+}
+
+// The text of the scene is the same, the number of nodes too; only the file behind it has changed.
+static void test_checkpoint_knows_meshes(void **unused)
+{
+    (void)unused;
+    char path[128];
+    tdError error = {0};
+    tdState *state = NULL;
+    snprintf(path, sizeof path, "%s/state.h5", folder);
+    tdModel *before = load(one, "", "", NULL);
+    assert_ok(td_state_create(before, NULL, &state, &error), error);
+    assert_ok(td_step(before, state), td_state_report(state)->error);
+    assert_ok(td_state_save(before, state, path, &error), error);
+    td_state_free(state);
+    tdModel *same = load(one, "", "", NULL);
+    assert_ok(td_state_create(same, NULL, &state, &error), error);
+    assert_ok(td_state_load(same, state, path, &error), error);
+    td_state_free(state);
+    tdModel *other = load(MESH(4, "1 0 0 0\n2 1.001 0 0\n3 0 1 0\n4 0 0 1\n", 1, FIRST), "", "", NULL);
+    assert_ok(td_state_create(other, NULL, &state, &error), error);
+    assert_int_equal(td_state_load(other, state, path, &error), TD_ERROR_INPUT);
+    assert_non_null(strstr(error.message, "another scene"));
+    td_state_free(state);
+    td_model_free(before);
+    td_model_free(same);
+    td_model_free(other);
+}
+
+static int make_folder(void **unused)
+{
+    (void)unused;
+    return mkdtemp(folder) == NULL;
+}
+
+static int remove_folder(void **unused)
+{
+    (void)unused;
+    char path[128];
+    snprintf(path, sizeof path, "%s/mesh.msh", folder);
+    unlink(path);
+    snprintf(path, sizeof path, "%s/state.h5", folder);
+    unlink(path);
+    return rmdir(folder);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_scenes),
+        cmocka_unit_test(test_loads),
+        cmocka_unit_test(test_meshes),
+        cmocka_unit_test(test_stable_step),
+        cmocka_unit_test(test_checkpoint_knows_meshes),
+    };
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
