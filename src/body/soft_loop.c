@@ -96,8 +96,8 @@ void td_soft_forces(const tdSoft *soft, tdSoftState *mine, tdState *state, doubl
         loop.element.force = force;
         loop.element.K = K;
         loop.element.project = mine->projecting && !(law->semidefinite && block->material.n_prony == 0);
-        // A projection needs D itself.
-        if (law->prefer_mjed && !mine->dense && !(loop.element.project && K != NULL))
+        // Fused with the sums over nodes the form by invariants wins whatever the law; a projection needs D itself.
+        if (block->kind == TD_ELEMENT_TET4 && !mine->dense && !(loop.element.project && K != NULL))
             loop.element.mjed = law->mjed[state->isa];
         loop.kernel = td_element_kernels(block->kind, state->isa)->forces;
         for (int32_t c = 0; c < block->colours; c++)

@@ -101,6 +101,22 @@ static double element_points(const tdSoft *soft, tdElementKind kind, double thic
     return least;
 }
 
+// By the rule of the mass, which is exact for curved cells too, so that masses add up.
+static double element_volume(const tdElements *t, const tdSoft *soft, const int32_t *nodes)
+{
+    const tdElementShape *shape = &td_element_shape[t->kind];
+    double gradient[8][3 * TD_ELEMENT_NODES], weight[8], normal[3], volume = 0;
+    const double *X[TD_ELEMENT_NODES];
+    if (shape->points == 1)
+        return element_points(soft, t->kind, t->material.thickness, nodes, gradient, weight, normal);
+    for (int a = 0; a < shape->nodes; a++)
+        X[a] = soft->rest + 3 * (int64_t)nodes[a];
+    tdRule rule = td_rule_mass(shape->cell);
+    for (int p = 0; p < rule.n; p++)
+        volume += rule.weight[p] * td_shape_gradients(shape->cell, X, rule.xi[p], gradient[0]);
+    return volume;
+}
+
 static tdStatus check_elements(const build *w, const tdElementList *list, tdError *error)
 {
     double gradient[8][3 * TD_ELEMENT_NODES], weight[8], normal[3];
@@ -184,8 +200,8 @@ static void fill_lane(build *w, tdElements *t, int32_t batch, int lane, int32_t 
             for (int c = 0; c < 3; c++)
                 t->gradient[4 * (3 * ((n - skip) * point + a - skip) + c) + lane] = gradient[p][3 * order[a] + c];
         t->weight[4 * point + lane] = padding ? 0 : weight[p];
-        soft->rest_volume += padding ? 0 : weight[p];
     }
+    t->volume += padding ? 0 : element_volume(t, soft, own);
     for (int c = 0; c < 3 && t->normal != NULL; c++)
         t->normal[4 * (3 * (int64_t)batch + c) + lane] = normal[c];
 }
@@ -263,7 +279,6 @@ static tdStatus build_block(build *w, const tdElementList *list, tdElements *t, 
         free(keys);
         return td_fail_memory(error, "the elements");
     }
-    double before = soft->rest_volume;
     sort_elements(soft, list, keys);
     for (int32_t b = 0; b < t->batches; b++)
         for (int l = 0; l < 4; l++)
@@ -272,7 +287,7 @@ static tdStatus build_block(build *w, const tdElementList *list, tdElements *t, 
             fill_lane(w, t, b, l, keys[k < n ? k : n - 1].element, k >= n);
         }
     free(keys);
-    t->volume = soft->rest_volume - before;
+    soft->rest_volume += t->volume;
     for (int32_t c = 0; c <= t->chunks; c++)
         t->chunk[c] = c * size < t->batches ? c * size : t->batches;
     return colour_chunks(w, t, error);
@@ -361,7 +376,7 @@ static void lump(int n, bool quadratic, double M[TD_ELEMENT_NODES][TD_ELEMENT_NO
         trace += M[a][a];
     }
     for (int a = 0; a < n; a++)
-        lumped[a] = quadratic && trace > 0 ? total * M[a][a] / trace : row[a]; // an equilibrium may have no mass
+        lumped[a] = !quadratic ? row[a] : trace > 0 ? total * M[a][a] / trace : 0; // a static body may have no mass
 }
 
 // `at_rest`: gravity acts on the row sums of the consistent matrix, which is the best for an equilibrium; in
