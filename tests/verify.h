@@ -3,7 +3,8 @@
 //
 // Every figure is printed as one line of fields parted by tabs,
 //     VERIFY  case  reference  expected  measured  error  tolerance
-// from which scripts/verification makes the table in docs/verification.md; then it is checked.
+// from which scripts/verification makes the table in docs/verification.md; then it is checked. Other tables of
+// that page are made of lines "ROW  table  cell  cell ...", the first of a table its head.
 #pragma once
 #include "body/soft.h"
 #include "test.h"
@@ -40,6 +41,25 @@ static inline void verify_absolute(const char *name, const char *reference, doub
                                    double tolerance)
 {
     verify_print(name, reference, expected, measured, false, tolerance);
+}
+
+/// A figure that must lie above (below) a bound.
+static inline void verify_bound(const char *name, const char *reference, bool above, double bound, double measured)
+{
+    printf("VERIFY\t%s\t%s\t%s %.6g\t%.6g\t\t\n", name, reference, above ? ">" : "<", bound, measured);
+    fflush(stdout);
+    if (!(above ? measured > bound : measured < bound))
+        fail_msg("%s: %.9g, expected %s %.9g (%s)", name, measured, above ? ">" : "<", bound, reference);
+}
+
+static inline void verify_above(const char *name, const char *reference, double bound, double measured)
+{
+    verify_bound(name, reference, true, bound, measured);
+}
+
+static inline void verify_below(const char *name, const char *reference, double bound, double measured)
+{
+    verify_bound(name, reference, false, bound, measured);
 }
 
 /// The model of a scene given by a format.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// CalculiX as an independent solver: a compiled model is written as its input, with the same mesh of linear
-// tetrahedra (C3D4, which CalculiX integrates with one point, as is exact for constant strain), the program
-// is run, and its displacements and nodal forces are read back. They come with seven digits.
+// CalculiX as an independent solver: a compiled model is written as its input, with the same mesh and law, the
+// program is run, and its displacements and nodal forces are read back. They come with seven digits. C3D4 has one
+// point, as is exact for constant strain, C3D10 four, as ours.
 #pragma once
 #include "verify.h"
 
@@ -12,14 +12,18 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-// CalculiX takes any residual force below 1e-6 for zero, whatever the unit, so it is given millinewtons. Not
-// micronewtons: it takes a D1 as small as 2e-11 for none and puts its own.
-#define CCX_FORCE 1e3
+// CalculiX takes any residual force below 1e-6 for zero, whatever the unit, so it is given millinewtons, but not if
+// D1 becomes small then: it takes 2e-11 for none and puts its own.
+static inline double ccx_unit(const tdSoft *soft)
+{
+    const tdMaterial *material = &soft->blocks[0].material;
+    return material->law->split ? fmin(1e3, 2e9 / material->parameters[TD_PARAMETER_KAPPA]) : 1e3;
+}
 
 typedef struct ccxResult
 {
-    double *u;     ///< 3 a node
-    double *force; ///< 3 a node: reactions where held
+    double *u;     ///< 3 a node, by moment
+    double *force; ///< 3 a node, by moment: reactions where held
 } ccxResult;
 
 static inline void ccx_free(ccxResult *r)
@@ -28,19 +32,63 @@ static inline void ccx_free(ccxResult *r)
     free(r->force);
 }
 
-// *ELASTIC, or *HYPERELASTIC in the form psi = C10 (J^(-2/3) I1 - 3) + 1/D1 (J - 1)^2.
+// *ELASTIC with mu, lambda, or *HYPERELASTIC. CalculiX has 1/D1 (J - 1)^2 as volumetric energy, but for
+// Arruda-Boyce 1/D1 ((J^2 - 1)/2 - ln J); an Ogden law of two terms has D1 and D2, of which the second belongs to
+// (J - 1)^4 and may be any large number that CalculiX does not take for none.
 static inline void ccx_material(FILE *f, const tdSoft *soft)
 {
-    const tdMaterial *material = &soft->blocks[0].material;
-    const double *p = material->parameters;
+    assert_int_equal(soft->n_blocks, 1);
+    const tdLaw *law = soft->blocks[0].material.law;
+    const double *p = soft->blocks[0].material.parameters, *own = p + TD_PARAMETER_OWN;
+    double c = ccx_unit(soft), D = 2 / p[TD_PARAMETER_KAPPA] / c;
     fprintf(f, "*MATERIAL, NAME=M\n");
-    if (material->law == td_law(TD_LAW_NEO_HOOKEAN)) // kappa, form, mu
-        fprintf(f, "*HYPERELASTIC, NEO HOOKE\n%.12g, %.12g\n", CCX_FORCE * p[TD_PARAMETER_OWN] / 2,
-                2 / p[TD_PARAMETER_KAPPA] / CCX_FORCE);
-    else // mu, lambda
-        fprintf(f, "*ELASTIC\n%.12g, %.12g\n", CCX_FORCE * p[0] * (3 * p[1] + 2 * p[0]) / (p[1] + p[0]),
+    if (law == td_law(TD_LAW_NEO_HOOKEAN))
+        fprintf(f, "*HYPERELASTIC, NEO HOOKE\n%.12g, %.12g\n", c * own[0] / 2, D);
+    else if (law == td_law(TD_LAW_MOONEY_RIVLIN))
+        fprintf(f, "*HYPERELASTIC, MOONEY-RIVLIN\n%.12g, %.12g, %.12g\n", c * own[0], c * own[1], D);
+    else if (law == td_law(TD_LAW_ARRUDA_BOYCE))
+        fprintf(f, "*HYPERELASTIC, ARRUDA-BOYCE\n%.12g, %.12g, %.12g\n", c * own[0], own[1], D);
+    else if (law == td_law(TD_LAW_OGDEN) && own[0] == 1)
+        fprintf(f, "*HYPERELASTIC, OGDEN, N=1\n%.12g, %.12g, %.12g\n", c * own[1], own[2], D);
+    else if (law == td_law(TD_LAW_OGDEN) && own[0] == 2)
+        fprintf(f, "*HYPERELASTIC, OGDEN, N=2\n%.12g, %.12g, %.12g, %.12g, %.12g, 1e30\n", c * own[1], own[2],
+                c * own[3], own[4], D);
+    else
+    {
+        assert_true(law == td_law(TD_LAW_LINEAR) || law == td_law(TD_LAW_STVK)); // or it has no counterpart
+        fprintf(f, "*ELASTIC\n%.12g, %.12g\n", c * p[0] * (3 * p[1] + 2 * p[0]) / (p[1] + p[0]),
                 p[1] / (2 * (p[1] + p[0])));
+    }
+    if (law != td_law(TD_LAW_LINEAR) && law != td_law(TD_LAW_STVK))
+        assert_true(p[TD_PARAMETER_VOLUMETRIC] ==
+                    (law == td_law(TD_LAW_ARRUDA_BOYCE) ? TD_VOLUMETRIC_MIXED : TD_VOLUMETRIC_SQUARE));
     fprintf(f, "*SOLID SECTION, ELSET=EALL, MATERIAL=M\n");
+}
+
+// Both number the nodes of all three alike.
+static inline void ccx_elements(FILE *f, const tdSoft *soft)
+{
+    static const struct
+    {
+        tdCellType type;
+        const char *name;
+    } kinds[] = {{TD_CELL_TET, "C3D4"}, {TD_CELL_HEX, "C3D8"}, {TD_CELL_TET10, "C3D10"}};
+    int64_t number = 0;
+    for (int k = 0; k < 3; k++)
+    {
+        const tdCells *cells = &soft->mesh.cells[kinds[k].type];
+        int n = td_cell_nodes(kinds[k].type);
+        if (cells->count > 0)
+            fprintf(f, "*ELEMENT, TYPE=%s, ELSET=EALL\n", kinds[k].name);
+        for (int64_t e = 0; e < cells->count; e++)
+        {
+            fprintf(f, "%lld", (long long)++number);
+            for (int a = 0; a < n; a++)
+                fprintf(f, ", %d", cells->nodes[n * e + a] + 1);
+            fprintf(f, "\n");
+        }
+    }
+    assert_true(number > 0);
 }
 
 // *DLOAD wants the element and its side: sides of C3D4 are 123, 142, 243, 341, so side k lacks node 4, 3, 1, 2.
@@ -65,14 +113,15 @@ static inline void ccx_pressure(FILE *f, const tdSoft *soft, const tdSoftLoad *l
             }
             if (shared != 3)
                 continue;
-            fprintf(f, "%lld, P%d, %.12e\n", (long long)e + 1, side_without[missing], CCX_FORCE * load->pressure);
+            fprintf(f, "%lld, P%d, %.12e\n", (long long)e + 1, side_without[missing], ccx_unit(soft) * load->pressure);
             found++;
         }
         assert_int_equal(found, 1);
     }
 }
 
-static inline void ccx_write(const char *path, const tdSoft *soft, bool large)
+/// points: moments of the step, evenly spaced, whose results are wanted.
+static inline void ccx_write(const char *path, const tdSoft *soft, bool large, int points)
 {
     FILE *f = fopen(path, "w");
     assert_non_null(f);
@@ -82,14 +131,10 @@ static inline void ccx_write(const char *path, const tdSoft *soft, bool large)
         const double *x = soft->rest + 3 * (int64_t)i;
         fprintf(f, "%d, %.12e, %.12e, %.12e\n", i + 1, x[0], x[1], x[2]);
     }
-    fprintf(f, "*ELEMENT, TYPE=C3D4, ELSET=EALL\n");
-    const tdCells *tets = &soft->mesh.cells[TD_CELL_TET];
-    for (int64_t e = 0; e < tets->count; e++)
-    {
-        const int32_t *t = tets->nodes + 4 * e;
-        fprintf(f, "%lld, %d, %d, %d, %d\n", (long long)e + 1, t[0] + 1, t[1] + 1, t[2] + 1, t[3] + 1);
-    }
+    ccx_elements(f, soft);
     ccx_material(f, soft);
+    if (points > 1)
+        fprintf(f, "*TIME POINTS, NAME=T, GENERATE\n%.12g, 1., %.12g\n", 1.0 / points, 1.0 / points);
     // CalculiX is content with 0.5 % of the mean force as residual; we compare closer than that.
     fprintf(f, "*STEP, INC=1000%s\n*STATIC\n", large ? ", NLGEOM" : "");
     if (large)
@@ -115,9 +160,9 @@ static inline void ccx_write(const char *path, const tdSoft *soft, bool large)
         for (int32_t i = 0; i < soft->loads[k].n; i++)
             for (int c = 0; c < 3; c++)
                 fprintf(f, "%d, %d, %.12e\n", soft->loads[k].nodes[i] + 1, c + 1,
-                        CCX_FORCE * soft->loads[k].force[3 * i + c]);
+                        ccx_unit(soft) * soft->loads[k].force[3 * i + c]);
     }
-    fprintf(f, "*NODE PRINT, NSET=NALL, FREQUENCY=1000\nU, RF\n*END STEP\n");
+    fprintf(f, "*NODE PRINT, NSET=NALL, %s\nU, RF\n*END STEP\n", points > 1 ? "TIME POINTS=T" : "FREQUENCY=1000");
     assert_int_equal(fclose(f), 0);
 }
 
@@ -145,15 +190,17 @@ static inline void ccx_run(const char *folder)
         fail_msg("ccx failed with status %d; see %s/log", status, folder);
 }
 
-// The last table of each kind in job.dat is that of the end of the step.
-static inline ccxResult ccx_read(const char *path, int32_t n_nodes)
+// Tables of the times k/points, k = 1 ..., in job.dat.
+static inline ccxResult ccx_read(const char *path, int32_t n_nodes, int points, double unit)
 {
-    ccxResult r = {calloc(3 * (size_t)n_nodes, sizeof(double)), calloc(3 * (size_t)n_nodes, sizeof(double))};
+    size_t block = 3 * (size_t)n_nodes;
+    ccxResult r = {calloc(points * block, sizeof(double)), calloc(points * block, sizeof(double))};
     FILE *f = fopen(path, "r");
     assert_true(f != NULL && r.u != NULL && r.force != NULL);
     char line[512];
-    double *to = NULL, time = 0;
-    int32_t found[2] = {0, 0};
+    double *to = NULL;
+    bool force = false;
+    int64_t found = 0;
     while (fgets(line, sizeof line, f) != NULL)
     {
         const char *at = strstr(line, " time ");
@@ -161,22 +208,23 @@ static inline ccxResult ccx_read(const char *path, int32_t n_nodes)
         double v[3];
         if (at != NULL)
         {
-            time = atof(at + 6);
-            to = strstr(line, "displacements") != NULL ? r.u : r.force;
-            found[to == r.force] = 0;
+            double time = atof(at + 6) * points;
+            force = strstr(line, "displacements") == NULL;
+            to = fabs(time - round(time)) < 1e-5 ? (force ? r.force : r.u) + (lround(time) - 1) * (long)block : NULL;
+            assert_true(to == NULL || (time > 0.5 && time < points + 0.5));
         }
         else if (to != NULL && sscanf(line, "%d %lf %lf %lf", &node, &v[0], &v[1], &v[2]) == 4)
         {
             assert_in_range(node, 1, n_nodes);
             for (int c = 0; c < 3; c++)
-                to[3 * (node - 1) + c] = to == r.force ? v[c] / CCX_FORCE : v[c];
-            found[to == r.force]++;
+                to[3 * (node - 1) + c] = force ? v[c] / unit : v[c];
+            found++;
         }
     }
     fclose(f);
-    if (found[0] != n_nodes || found[1] != n_nodes || fabs(time - 1) > 1e-6)
-        fail_msg("%s: %d displacements and %d forces of %d nodes, last at time %g: ccx did not finish", path, found[0],
-                 found[1], n_nodes, time);
+    if (found != 2 * (int64_t)points * n_nodes)
+        fail_msg("%s: %lld rows of the %d nodes at %d times: ccx did not finish", path, (long long)found, n_nodes,
+                 points);
     return r;
 }
 
@@ -198,14 +246,20 @@ static inline void make_folder(char folder[256])
     assert_non_null(mkdtemp(folder));
 }
 
-/// What CalculiX makes of the model's only body.
-static inline ccxResult ccx_solve(tdModel *model, const char *folder, bool large)
+/// What CalculiX makes of the model's only body, its loads and displacements growing from nothing in proportion:
+/// at the shares 1/points, 2/points ... 1.
+static inline ccxResult ccx_curve(tdModel *model, const char *folder, bool large, int points)
 {
     const tdSoft *soft = verify_soft(model);
     char path[300];
     snprintf(path, sizeof path, "%s/job.inp", folder);
-    ccx_write(path, soft, large);
+    ccx_write(path, soft, large, points);
     ccx_run(folder);
     snprintf(path, sizeof path, "%s/job.dat", folder);
-    return ccx_read(path, soft->n_nodes);
+    return ccx_read(path, soft->n_nodes, points, ccx_unit(soft));
+}
+
+static inline ccxResult ccx_solve(tdModel *model, const char *folder, bool large)
+{
+    return ccx_curve(model, folder, large, 1);
 }
