@@ -531,6 +531,23 @@ static void two_materials(void **unused)
     }
 }
 
+// A side of quadratic tetrahedra that a mesh lists by its corners has its mid-edge nodes too.
+static void sides_have_their_middles(void **unused)
+{
+    (void)unused;
+    tdModel *model = scene_model("tendril: 1\nintegrator: {method: static}\nbodies:\n  - name: a\n    mesh: %s\n"
+                                 "    material: {law: linear, young: 1e5, poisson: 0.3}\n    fixed: [{group: xmin}]\n"
+                                 "loads: [{type: surface, body: a, group: xmax, traction: [1, 0, 0]}]\n",
+                                 element_mesh(MESH_TET10, 2, 0.2, false));
+    const tdSoft *soft = scene_soft(model);
+    assert_int_equal(soft->n_held, 3 * 25);
+    double total = 0;
+    for (int i = 0; i < soft->loads[0].n; i++)
+        total += soft->loads[0].force[3 * i];
+    assert_near(total, 1, 1e-12);
+    td_model_free(model);
+}
+
 // ---------------------------------------------------------------- threads
 
 static void threads_give_the_same_bits(void **unused)
@@ -580,6 +597,7 @@ int main(void)
         cmocka_unit_test(mean_dilatation_does_not_lock),
         cmocka_unit_test(refusals),
         cmocka_unit_test(two_materials),
+        cmocka_unit_test(sides_have_their_middles),
         cmocka_unit_test(threads_give_the_same_bits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
