@@ -26,8 +26,8 @@ test-long: ## the tests that take minutes
 	@cmake --build build
 	@ctest --test-dir build -L long --output-on-failure --no-tests=ignore
 
-bench: build ## measure the speed of this machine
-	build/tendril bench
+bench: build ## measure the speed of this machine; JSON and plots to out/bench
+	build/tendril bench --out out/bench
 
 fuzz: ## fuzz each target for SECONDS_EACH=60 seconds
 	@scripts/setup test

@@ -392,6 +392,8 @@ tdStatus td_step(const tdModel *model, tdState *state)
         status = model->scheme.method == TD_METHOD_STATIC ? static_step(model, state, &clock)
                                                           : dynamic_step(model, state, &clock);
     state->report.status = status;
+    if (status != TD_OK && state->steps == 0)
+        memset(state->a, 0, (size_t)model->coords * sizeof(double)); // the start's, to be made again
     if (status != TD_OK)
         return status;
     state->report.error = (tdError){0};

@@ -61,39 +61,55 @@ static void test_square(void **context)
 
 // ---------------------------------------------------------------- elastica
 
-#define LAWS         3
-#define CURVE_POINTS 60
+#define LAWS 3
 
-static void plot_elastica(const char *const *laws, double (*limits)[2][ELASTICA_LOADS])
+// The axis of the beam under each load; the laws take turns along it, since they would cover each other.
+static void plot_elastica(const char *const *laws, const elasticaResult *results)
 {
-    double a[CURVE_POINTS], curve[2][CURVE_POINTS];
-    for (int k = 0; k < CURVE_POINTS; k++)
+    enum
     {
-        a[k] = 10.0 * k / (CURVE_POINTS - 1);
-        elastica(a[k], &curve[0][k], &curve[1][k]);
+        POINTS = ELASTICA_POINTS + 1,
+        SERIES = (1 + LAWS) * ELASTICA_LOADS
+    };
+    static double x[SERIES][POINTS], y[SERIES][POINTS];
+    tdSeries series[SERIES];
+    int n = 0;
+    for (int load = 0; load < ELASTICA_LOADS; load++)
+    {
+        double path[POINTS][2], down, shorter;
+        elastica(elastica_a[load], &down, &shorter, path);
+        for (int k = 0; k < POINTS; k++)
+        {
+            x[n][k] = path[k][0];
+            y[n][k] = -path[k][1];
+        }
+        series[n] = (tdSeries){.name = load == 0 ? "elastica" : NULL, .n = POINTS, .x = x[n], .y = y[n], .colour = -1};
+        n++;
     }
-    tdSeries series[2 + 2 * LAWS] = {
-        {.name = "elastica, deflection", .n = CURVE_POINTS, .x = a, .y = curve[0], .colour = -1},
-        {.name = "elastica, shortening",
-         .n = CURVE_POINTS,
-         .x = a,
-         .y = curve[1],
-         .colour = -1,
-         .line = TD_LINE_DASHED}};
     for (int law = 0; law < LAWS; law++)
-        for (int way = 0; way < 2; way++)
-            series[2 + 2 * law + way] = (tdSeries){.name = way == 0 ? laws[law] : NULL,
-                                                   .n = ELASTICA_LOADS,
-                                                   .x = elastica_a,
-                                                   .y = limits[law][way],
-                                                   .colour = law + 1,
-                                                   .marker = TD_MARKER_CIRCLE + law,
-                                                   .line = TD_LINE_NONE};
+        for (int load = 0; load < ELASTICA_LOADS; load++)
+        {
+            int points = 0;
+            for (int k = 4 + 2 * law; k < POINTS; k += 2 * LAWS, points++)
+            {
+                x[n][points] = results[law].path[load][k][0];
+                y[n][points] = -results[law].path[load][k][1];
+            }
+            series[n] = (tdSeries){.name = load == 0 ? laws[law] : NULL,
+                                   .n = points,
+                                   .x = x[n],
+                                   .y = y[n],
+                                   .colour = law + 1,
+                                   .marker = TD_MARKER_CIRCLE + law,
+                                   .line = TD_LINE_NONE};
+            n++;
+        }
     tdPlotSettings settings = td_default_plot();
-    settings.title = "Cantilever under a dead tip load";
-    settings.x_label = "P L² / E I";
-    settings.y_label = "tip displacement / L";
-    verify_plot("elastica.png", &settings, 2 + 2 * LAWS, series);
+    settings.title = "Cantilever under a dead tip load, P L² / E I = 1, 2, 5, 10";
+    settings.x_label = "x / L";
+    settings.y_label = "z / L";
+    settings.height = settings.width * 9 / 10; // about the same scale on both axes
+    verify_plot("elastica.png", &settings, n, series);
 }
 
 // 40 times as long as high, so that shear and stretch are a quarter of those in the short test.
@@ -101,10 +117,10 @@ static void test_elastica(void **context)
 {
     (void)context;
     static const char *const laws[LAWS] = {"corotational", "stvk", "neo_hookean"};
-    double limits[LAWS][2][ELASTICA_LOADS];
+    elasticaResult results[LAWS];
     for (int law = 0; law < LAWS; law++)
-        verify_elastica(laws[law], 40, 8, 0.004, limits[law]);
-    plot_elastica(laws, limits);
+        verify_elastica(laws[law], 40, 8, 0.004, &results[law]);
+    plot_elastica(laws, results);
 }
 
 static void test_frequencies(void **context)

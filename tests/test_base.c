@@ -85,7 +85,10 @@ static void test_dot_has_the_same_bits_for_any_threads(void **state)
         a[i] = (double)(random >> 11) * 0x1p-53 - 0.5;
         b[i] = 1.0 / (1 + i) - a[i];
     }
-    double serial = td_dot(NULL, N, a, b);
+    double serial = td_dot(NULL, N, a, b), plain = 0;
+    for (int64_t i = 0; i < N; i++)
+        plain += a[i] * b[i];
+    assert_near(serial, plain, 1e-9 * N);
     for (int threads = 1; threads <= 5; threads++)
     {
         tdTasks *tasks = NULL;

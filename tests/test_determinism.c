@@ -6,7 +6,7 @@
 
 // Fewer under a sanitizer, which makes them ten times as long.
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-#define STEPS 8
+#define STEPS 6
 #else
 #define STEPS 30
 #endif

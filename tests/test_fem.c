@@ -307,6 +307,43 @@ static void uniaxial_stress(void **unused)
     scene_free(model, state);
 }
 
+// Small strain: E e when stretched freely, sqrt(3) mu g when sheared by g, nothing when swollen; energies too.
+static void stress_of_simple_strains(void **unused)
+{
+    (void)unused;
+    const double e = 1e-5, mu = YOUNG / 2.6, bulk = YOUNG / 1.2;
+    const struct
+    {
+        double F[9], stress, energy;
+    } cases[] = {{{1 + e, 0, 0, 0, 1 - 0.3 * e, 0, 0, 0, 1 - 0.3 * e}, YOUNG * e, 0.5 * YOUNG * e * e},
+                 {{1, e, 0, 0, 1, 0, 0, 0, 1}, sqrt(3) * mu * e, 0.5 * mu * e * e},
+                 {{1, 0, 0, 0, 1, 0, e, 0, 1}, sqrt(3) * mu * e, 0.5 * mu * e * e},
+                 {{1, 0, 0, 0, 1, e, 0, 0, 1}, sqrt(3) * mu * e, 0.5 * mu * e * e},
+                 {{1 + e, 0, 0, 0, 1 + e, 0, 0, 0, 1 + e}, 0, 4.5 * bulk * e * e}};
+    for (int l = 0; l < LAWS; l++)
+    {
+        fixture f = make(laws[l], false);
+        for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++)
+        {
+            double stress[48], energy[48];
+            assert_int_equal(f.model->bodies[0].elements, 48);
+            for (int i = 0; i < f.n; i++)
+            {
+                const double *X = f.soft->rest + i / 3 * 3, *r = cases[k].F + 3 * (i % 3);
+                f.state->q[i] = r[0] * X[0] + r[1] * X[1] + r[2] * X[2];
+            }
+            td_soft_fields(f.model, &f.model->bodies[0], f.state, stress, energy);
+            for (int element = 0; element < 48; element++)
+            {
+                // the next order of the strain, and the rounding of F - 1
+                assert_near(stress[element], cases[k].stress, 1e-4 * YOUNG * e);
+                assert_near(energy[element], cases[k].energy, 1e-4 * YOUNG * e * e);
+            }
+        }
+        drop(&f);
+    }
+}
+
 // ---------------------------------------------------------------- mass
 
 static tdModel *mass_model(const char *mass, const char *weight)
@@ -387,6 +424,7 @@ int main(void)
         cmocka_unit_test(internal_forces_balance),
         cmocka_unit_test(kernels_agree),
         cmocka_unit_test(patch_test),
+        cmocka_unit_test(stress_of_simple_strains),
         cmocka_unit_test(uniaxial_stress),
         cmocka_unit_test(mass_matrices),
         cmocka_unit_test(kinetic_energy_of_rotation),

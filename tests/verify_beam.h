@@ -70,13 +70,17 @@ static const double elastica_short[ELASTICA_LOADS] = {0.05643, 0.16064, 0.38763,
 
 // The elastica itself, by shooting: with the slope angle t(s) of a beam of length 1,
 //     t'' = -a cos t,   t(0) = 0,   t'(1) = 0;   deflection = int sin t, shortening = 1 - int cos t.
-static inline double elastica_shoot(double a, double slope, double *down, double *shorter)
+// path (may be NULL): reach and depth at ELASTICA_POINTS + 1 equal arcs.
+#define ELASTICA_POINTS 40
+static inline double elastica_shoot(double a, double slope, double *down, double *shorter, double (*path)[2])
 {
-    const int steps = 400;
+    const int steps = 10 * ELASTICA_POINTS;
     const double h = 1.0 / steps;
     double y[4] = {0, slope, 0, 0}; // t, t', depth, reach
     for (int k = 0; k < steps; k++)
     {
+        if (path != NULL && k % 10 == 0)
+            memcpy(path[k / 10], (double[]){y[3], y[2]}, sizeof path[0]);
         double rate[4][4], sum[4];
         for (int stage = 0; stage < 4; stage++)
         {
@@ -94,23 +98,45 @@ static inline double elastica_shoot(double a, double slope, double *down, double
             y[c] += h / 6 * sum[c];
         }
     }
+    if (path != NULL)
+        memcpy(path[ELASTICA_POINTS], (double[]){y[3], y[2]}, sizeof path[0]);
     *down = y[2];
     *shorter = 1 - y[3];
     return y[1];
 }
 
-static inline void elastica(double a, double *down, double *shorter)
+static inline void elastica(double a, double *down, double *shorter, double (*path)[2])
 {
     double low = 0, high = a; // a straight beam needs t'(0) = a, a bent one less
     for (int k = 0; k < 50; k++)
     {
         double middle = 0.5 * (low + high);
-        *(elastica_shoot(a, middle, down, shorter) < 0 ? &low : &high) = middle;
+        *(elastica_shoot(a, middle, down, shorter, path) < 0 ? &low : &high) = middle;
     }
 }
 
-/// Tip deflection and shortening over the length at each of the loads.
-static inline void beam_elastica(const verifyBeam *b, double *down, double *shorter)
+/// Results over the length of the beam.
+typedef struct elasticaResult
+{
+    double tip[2][ELASTICA_LOADS];                       ///< deflections, shortenings
+    double path[ELASTICA_LOADS][ELASTICA_POINTS + 1][2]; ///< reach and depth of the axis at equal arcs
+} elasticaResult;
+
+// The axis is the line of nodes at half the height; cells over the height and the points must divide evenly.
+static inline void beam_path(const verifyBeam *b, const double *q, double (*path)[2])
+{
+    int64_t along = lround(b->length / b->height * b->n), row = along + 1;
+    assert_true(b->n % 2 == 0 && along % ELASTICA_POINTS == 0);
+    for (int k = 0; k <= ELASTICA_POINTS; k++)
+    {
+        const double *x = q + 3 * (k * along / ELASTICA_POINTS + 2 * row * (b->n / 2)); // two rows a layer
+        path[k][0] = x[0] / b->length;
+        path[k][1] = (b->height / 2 - x[2]) / b->length;
+    }
+}
+
+/// Deforms the beam by each of the loads.
+static inline void beam_elastica(const verifyBeam *b, elasticaResult *out)
 {
     char tail[512];
     double P = 10 * BEAM_YOUNG * beam_inertia(b) / (b->length * b->length);
@@ -127,8 +153,9 @@ static inline void beam_elastica(const verifyBeam *b, double *down, double *shor
         verify_step(model, state);
         double tip[3];
         td_state_probe(model, state, 0, tip);
-        down[k] = (b->height / 2 - tip[2]) / b->length;
-        shorter[k] = 1 - tip[0] / b->length;
+        out->tip[0][k] = (b->height / 2 - tip[2]) / b->length;
+        out->tip[1][k] = 1 - tip[0] / b->length;
+        beam_path(b, td_state_positions(model, state, 0), out->path[k]);
     }
     td_state_free(state);
     td_model_free(model);
@@ -234,6 +261,16 @@ static inline double timoshenko_deflection(const verifyBeam *b, double P)
            P * l / (5.0 / 6 * BEAM_YOUNG / 2 * b->width * b->height);
 }
 
+/// What a coarse strip gives: n cells over the height.
+static inline void verify_coarse(int n, double tolerance)
+{
+    verifyBeam b = {"linear", 1, 0.1, 0.1, true, n};
+    char name[128];
+    snprintf(name, sizeof name, "cantilever, strip, deflection [m], %d cells high", n);
+    verify_relative(name, "Timoshenko, PL³/3EI + PL/κGA", timoshenko_deflection(&b, 1), beam_deflection(&b, 1),
+                    tolerance);
+}
+
 /// Deflection of a beam of length 10 heights. `finest`, `limit`: tolerances.
 static inline void verify_deflection(bool plane, int n, double finest, double limit)
 {
@@ -250,26 +287,22 @@ static inline void verify_deflection(bool plane, int n, double finest, double li
     verify_relative(name, reference, expected, verify_limit(coarse, fine), limit);
 }
 
-/// The elastica by a strip of the given slenderness, limit of the meshes. limits (may be NULL): deflections, then
-/// shortenings.
-static inline void verify_elastica(const char *law, double slender, int n, double tolerance,
-                                   double (*limits)[ELASTICA_LOADS])
+/// The elastica by a strip of the given slenderness, limit of the meshes. fine: result on the finer one.
+static inline void verify_elastica(const char *law, double slender, int n, double tolerance, elasticaResult *fine)
 {
     verifyBeam b = {law, 1, 0.1, 1 / slender, true, n};
-    double coarse[2][ELASTICA_LOADS], fine[2][ELASTICA_LOADS];
-    beam_elastica(&b, coarse[0], coarse[1]);
+    elasticaResult coarse;
+    beam_elastica(&b, &coarse);
     b.n = 2 * n;
-    beam_elastica(&b, fine[0], fine[1]);
+    beam_elastica(&b, fine);
     for (int k = 0; k < ELASTICA_LOADS; k++)
         for (int way = 0; way < 2; way++)
         {
-            double limit = verify_limit(coarse[way][k], fine[way][k]);
-            if (limits != NULL)
-                limits[way][k] = limit;
             char name[128];
             snprintf(name, sizeof name, "elastica, %s, PL²/EI = %g, %s / L, limit of %d and %d cells", law,
                      elastica_a[k], way == 0 ? "deflection" : "shortening", n, 2 * n);
-            verify_relative(name, "Mattiasson 1981", way == 0 ? elastica_down[k] : elastica_short[k], limit, tolerance);
+            verify_relative(name, "Mattiasson 1981", way == 0 ? elastica_down[k] : elastica_short[k],
+                            verify_limit(coarse.tip[way][k], fine->tip[way][k]), tolerance);
         }
 }
 

@@ -12,6 +12,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+// CalculiX takes any residual force below 1e-6 for zero, whatever the unit, so it is given millinewtons. Not
+// micronewtons: it takes a D1 as small as 2e-11 for none and puts its own.
+#define CCX_FORCE 1e3
+
 typedef struct ccxResult
 {
     double *u;     ///< 3 a node
@@ -31,11 +35,41 @@ static inline void ccx_material(FILE *f, const tdSoft *soft)
     const double *p = material->parameters;
     fprintf(f, "*MATERIAL, NAME=M\n");
     if (material->law == td_law(TD_LAW_NEO_HOOKEAN)) // kappa, form, mu
-        fprintf(f, "*HYPERELASTIC, NEO HOOKE\n%.12g, %.12g\n", p[TD_PARAMETER_OWN] / 2, 2 / p[TD_PARAMETER_KAPPA]);
+        fprintf(f, "*HYPERELASTIC, NEO HOOKE\n%.12g, %.12g\n", CCX_FORCE * p[TD_PARAMETER_OWN] / 2,
+                2 / p[TD_PARAMETER_KAPPA] / CCX_FORCE);
     else // mu, lambda
-        fprintf(f, "*ELASTIC\n%.12g, %.12g\n", p[0] * (3 * p[1] + 2 * p[0]) / (p[1] + p[0]),
+        fprintf(f, "*ELASTIC\n%.12g, %.12g\n", CCX_FORCE * p[0] * (3 * p[1] + 2 * p[0]) / (p[1] + p[0]),
                 p[1] / (2 * (p[1] + p[0])));
     fprintf(f, "*SOLID SECTION, ELSET=EALL, MATERIAL=M\n");
+}
+
+// *DLOAD wants the element and its side: sides of C3D4 are 123, 142, 243, 341, so side k lacks node 4, 3, 1, 2.
+static inline void ccx_pressure(FILE *f, const tdSoft *soft, const tdSoftLoad *load)
+{
+    static const int side_without[4] = {3, 4, 2, 1};
+    const tdCells *tets = &soft->mesh.cells[TD_CELL_TET];
+    fprintf(f, "*DLOAD\n");
+    for (int32_t face = 0; face < load->n; face++)
+    {
+        const int32_t *n = load->nodes + 3 * (int64_t)face;
+        int found = 0;
+        for (int64_t e = 0; e < tets->count; e++)
+        {
+            int missing = -1, shared = 0;
+            for (int a = 0; a < 4; a++)
+            {
+                int32_t t = tets->nodes[4 * e + a];
+                bool on = t == n[0] || t == n[1] || t == n[2];
+                shared += on;
+                missing = on ? missing : a;
+            }
+            if (shared != 3)
+                continue;
+            fprintf(f, "%lld, P%d, %.12e\n", (long long)e + 1, side_without[missing], CCX_FORCE * load->pressure);
+            found++;
+        }
+        assert_int_equal(found, 1);
+    }
 }
 
 static inline void ccx_write(const char *path, const tdSoft *soft, bool large)
@@ -59,7 +93,7 @@ static inline void ccx_write(const char *path, const tdSoft *soft, bool large)
     // CalculiX is content with 0.5 % of the mean force as residual; we compare closer than that.
     fprintf(f, "*STEP, INC=1000%s\n*STATIC\n", large ? ", NLGEOM" : "");
     if (large)
-        fprintf(f, "0.1, 1.0, 1e-5, 0.2\n*CONTROLS, PARAMETERS=FIELD\n1e-6, 1e-6\n");
+        fprintf(f, "0.1, 1.0, 1e-5, 0.2\n*CONTROLS, PARAMETERS=FIELD\n1e-8, 1e-8\n");
     fprintf(f, "*BOUNDARY\n");
     for (int32_t k = 0; k < soft->n_held; k++)
     {
@@ -72,11 +106,16 @@ static inline void ccx_write(const char *path, const tdSoft *soft, bool large)
     }
     for (int k = 0; k < soft->n_loads; k++)
     {
-        assert_true(soft->loads[k].kind != TD_LOAD_SURFACE_PRESSURE);
+        if (soft->loads[k].kind == TD_LOAD_SURFACE_PRESSURE)
+        {
+            ccx_pressure(f, soft, &soft->loads[k]);
+            continue;
+        }
         fprintf(f, "*CLOAD\n");
         for (int32_t i = 0; i < soft->loads[k].n; i++)
             for (int c = 0; c < 3; c++)
-                fprintf(f, "%d, %d, %.12e\n", soft->loads[k].nodes[i] + 1, c + 1, soft->loads[k].force[3 * i + c]);
+                fprintf(f, "%d, %d, %.12e\n", soft->loads[k].nodes[i] + 1, c + 1,
+                        CCX_FORCE * soft->loads[k].force[3 * i + c]);
     }
     fprintf(f, "*NODE PRINT, NSET=NALL, FREQUENCY=1000\nU, RF\n*END STEP\n");
     assert_int_equal(fclose(f), 0);
@@ -129,7 +168,8 @@ static inline ccxResult ccx_read(const char *path, int32_t n_nodes)
         else if (to != NULL && sscanf(line, "%d %lf %lf %lf", &node, &v[0], &v[1], &v[2]) == 4)
         {
             assert_in_range(node, 1, n_nodes);
-            memcpy(to + 3 * (node - 1), v, sizeof v);
+            for (int c = 0; c < 3; c++)
+                to[3 * (node - 1) + c] = to == r.force ? v[c] / CCX_FORCE : v[c];
             found[to == r.force]++;
         }
     }

@@ -17,6 +17,7 @@ static const struct
     {"info", cmd_info, "examine a mesh or another file"},
     {"convert", cmd_convert, "convert a mesh from one format to another"},
     {"mesh", cmd_mesh, "turn geometry (geo, step, stl, obj) into a tetrahedral mesh"},
+    {"material", cmd_material, "fit material laws to measurements, draw those of a scene"},
     {"render", cmd_render, "draw a scene or a VTU file as a PNG picture"},
     {"bench", cmd_bench, "measure the speed of this machine"},
     {"demo", cmd_demo, "simulate the shipped examples and write pictures"},

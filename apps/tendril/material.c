@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: Apache-2.0
+// tendril material: laws from measurements (material_fit.c), and what the materials of a scene do.
+#include "material.h"
+
+#include "base/memory.h"
+#include "base/suggest.h"
+#include "scene/scene.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char help[] = "usage: tendril material fit DATA.csv [options]\n"
+                           "       tendril material plot SCENE [-o picture.png]\n"
+                           "\n"
+                           "  fit    finds the parameters of material laws that explain measured stresses\n"
+                           "  plot   draws what the materials of a scene do when they are pulled and sheared\n"
+                           "\n"
+                           "'tendril material fit --help' and 'tendril material plot --help' teach each.\n";
+
+static const char plot_help[] =
+    "usage: tendril material plot SCENE [-o picture.png]\n"
+    "\n"
+    "Prints and draws the nominal stress of every material of a scene: pulled along one axis with free\n"
+    "sides, along two axes, and in simple shear; with its Young's modulus and Poisson's ratio at small strain\n"
+    "and the range in which the stress grows with the stretch. Meshes are not read.\n"
+    "\n"
+    "  -o FILE      the picture (material.png)\n"
+    "  --low X      least stretch drawn (0.5)\n"
+    "  --high X     largest stretch drawn (2); shear goes to this less 1\n"
+    "  --json       print one JSON object, with the curves\n"
+    "\n"
+    "example: tendril material plot scenes/block.yaml -o block.png\n";
+
+// ---------------------------------------------------------------- shared
+
+void material_pressure(double pascal, char *out, size_t size)
+{
+    static const char *const prefix[] = {"", "k", "M", "G"};
+    int k = 0;
+    while (k < 3 && fabs(pascal) >= 1000)
+    {
+        pascal /= 1000;
+        k++;
+    }
+    snprintf(out, size, "%.4g %sPa", pascal, prefix[k]);
+}
+
+bool material_limited(tdTest test, const double range[2])
+{
+    if (test == TD_TEST_SHEAR)
+        return range[1] < TD_RESPONSE_SHEAR;
+    return range[0] > TD_RESPONSE_LOW || range[1] < TD_RESPONSE_HIGH;
+}
+
+void material_range(tdTest test, const double range[2], char *out, size_t size)
+{
+    if (material_limited(test, range))
+        snprintf(out, size, "%.3g to %.3g", range[0], range[1]);
+    else
+        snprintf(out, size, "all");
+}
+
+void material_curve(const tdSpecimen *specimen, tdTest test, double low, double high, double *x, double *y)
+{
+    for (int i = 0; i < MATERIAL_CURVE; i++)
+    {
+        x[i] = low + (high - low) * i / (MATERIAL_CURVE - 1);
+        td_response(specimen, test, x[i], &y[i], NULL); // leaves NAN where there is no answer
+    }
+}
+
+// The prefix for all panels, and the numbers in it.
+static const char *choose_unit(int n, materialPanel *panels)
+{
+    static const char *const names[] = {"nominal stress [Pa]", "nominal stress [kPa]", "nominal stress [MPa]",
+                                        "nominal stress [GPa]"};
+    double largest = 0, unit = 1;
+    for (int p = 0; p < n; p++)
+        for (int s = 0; s < panels[p].n; s++)
+            for (int64_t i = 0; i < panels[p].series[s].n; i++)
+                largest = fmax(largest, fabs(panels[p].series[s].y[i]));
+    int k = 0;
+    for (; k < 3 && largest >= 1000 * unit; k++)
+        unit *= 1000;
+    for (int p = 0; p < n; p++)
+    {
+        for (int s = 0; s < panels[p].n; s++)
+            for (int64_t i = 0; i < panels[p].series[s].n; i++)
+                ((double *)panels[p].series[s].y)[i] /= unit;
+        panels[p].y_range[0] /= unit;
+        panels[p].y_range[1] /= unit;
+    }
+    return names[k];
+}
+
+tdStatus material_draw(const char *path, const char *title, int n, materialPanel *panels, tdError *error)
+{
+    static const char *const names[TD_TESTS] = {"uniaxial", "equibiaxial", "planar (pure shear)", "simple shear"};
+    const char *unit = choose_unit(n, panels);
+    tdImage all = {0}, part = {0};
+    tdPlotSettings settings = td_default_plot();
+    settings.width = n == 1 ? 900 : 660;
+    settings.height = 560;
+    tdStatus status = td_image_create(n * settings.width, settings.height, &all, error);
+    for (int p = 0; status == TD_OK && p < n; p++)
+    {
+        char text[200];
+        snprintf(text, sizeof text, "%s%s%.120s", names[panels[p].test], p == 0 && title != NULL ? ": " : "",
+                 p == 0 && title != NULL ? title : "");
+        settings.title = text;
+        settings.x_label = panels[p].test == TD_TEST_SHEAR ? "amount of shear" : "stretch";
+        settings.y_label = unit;
+        memcpy(settings.x_range, panels[p].x_range, sizeof settings.x_range);
+        memcpy(settings.y_range, panels[p].y_range, sizeof settings.y_range);
+        status = td_plot(&settings, panels[p].n, panels[p].series, &part, error);
+        for (int row = 0; status == TD_OK && row < settings.height; row++)
+            memcpy(all.rgb + 3 * ((size_t)row * (size_t)all.width + (size_t)p * (size_t)settings.width),
+                   part.rgb + 3 * (size_t)row * (size_t)settings.width, 3 * (size_t)settings.width);
+        td_image_free(&part);
+    }
+    if (status == TD_OK)
+        status = td_image_write_png(&all, path, error);
+    td_image_free(&all);
+    return status;
+}
+
+// ---------------------------------------------------------------- plot
+
+typedef struct Curve
+{
+    double x[MATERIAL_CURVE], y[MATERIAL_CURVE];
+} Curve;
+
+// One material of the scene.
+typedef struct Entry
+{
+    const tdSceneMaterial *material;
+    char name[100];
+    double parameters[TD_LAW_PARAMETERS], young, poisson;
+    double stable[3][2];
+    Curve curve[3];
+} Entry;
+
+static const tdTest drawn[3] = {TD_TEST_UNIAXIAL, TD_TEST_BIAXIAL, TD_TEST_SHEAR};
+
+static tdStatus add_entry(const tdScene *scene, const tdSceneBody *body, const tdSceneMaterial *material,
+                          const double range[2], Entry *entry, tdError *error)
+{
+    const tdLaw *law = td_law(material->law);
+    entry->material = material;
+    if (material->group != NULL)
+        snprintf(entry->name, sizeof entry->name, "%.40s, group %.40s", body->name, material->group);
+    else
+        snprintf(entry->name, sizeof entry->name, "%.80s", body->name);
+    TD_TRY(law->parameters(material, scene->file, entry->parameters, error));
+    tdSpecimen specimen = {law, entry->parameters, false};
+    td_law_engineering(law, entry->parameters, &entry->young, &entry->poisson);
+    for (int t = 0; t < 3; t++)
+    {
+        bool shear = drawn[t] == TD_TEST_SHEAR;
+        td_response_stable(&specimen, drawn[t], entry->stable[t]);
+        material_curve(&specimen, drawn[t], shear ? 0 : range[0], shear ? range[1] - 1 : range[1], entry->curve[t].x,
+                       entry->curve[t].y);
+    }
+    return TD_OK;
+}
+
+static void print_entries(int n, const Entry *entries)
+{
+    int wide = 8;
+    for (int i = 0; i < n; i++)
+        wide = (int)fmax(wide, (double)strlen(entries[i].name));
+    printf("%-*s  %-19s  %10s  %6s  %-13s  %-13s  %s\n", wide, "material", "law", "E", "nu", "stable: pulled",
+           "on two axes", "sheared");
+    for (int i = 0; i < n; i++)
+    {
+        char young[32], range[3][32];
+        material_pressure(entries[i].young, young, sizeof young);
+        for (int t = 0; t < 3; t++)
+            material_range(drawn[t], entries[i].stable[t], range[t], sizeof range[t]);
+        printf("%-*s  %-19s  %10s  %6.4g  %-14s  %-13s  %s\n", wide, entries[i].name,
+               td_law(entries[i].material->law)->name, young, entries[i].poisson, range[0], range[1], range[2]);
+    }
+    printf("\nnominal stress at a stretch of\n%-*s  %-8s", wide, "material", "test");
+    const double at[] = {0.5, 0.8, 0.9, 1.1, 1.25, 1.5, 2, 3};
+    for (int k = 0; k < 8; k++)
+        printf("  %9.4g", at[k]);
+    printf("\n");
+    for (int i = 0; i < n; i++)
+        for (int t = 0; t < 2; t++)
+        {
+            tdSpecimen specimen = {td_law(entries[i].material->law), entries[i].parameters, false};
+            printf("%-*s  %-8s", wide, entries[i].name, td_test_name(drawn[t]));
+            for (int k = 0; k < 8; k++)
+            {
+                char text[32] = "-";
+                double stress;
+                if (td_response(&specimen, drawn[t], at[k], &stress, NULL))
+                    material_pressure(stress, text, sizeof text);
+                printf("  %9s", text);
+            }
+            printf("\n");
+        }
+    for (int i = 0; i < n; i++)
+    {
+        if (entries[i].material->n_prony > 0)
+            printf("%s: at once; its relaxation is not drawn\n", entries[i].name);
+        if (entries[i].material->has_fibre)
+            printf("%s: pulled along the fibre\n", entries[i].name);
+    }
+}
+
+static void print_entries_json(const tdScene *scene, const char *picture, int n, const Entry *entries)
+{
+    tdJson json = {0};
+    td_json_open(&json, NULL, '{');
+    td_json_string(&json, "scene", scene->file);
+    td_json_string(&json, "picture", picture);
+    td_json_open(&json, "materials", '[');
+    for (int i = 0; i < n; i++)
+    {
+        td_json_open(&json, NULL, '{');
+        td_json_string(&json, "name", entries[i].name);
+        td_json_string(&json, "law", td_law(entries[i].material->law)->name);
+        td_json_number(&json, "young", entries[i].young);
+        td_json_number(&json, "poisson", entries[i].poisson);
+        for (int t = 0; t < 3; t++)
+        {
+            td_json_open(&json, td_test_name(drawn[t]), '{');
+            td_json_numbers(&json, "stable", 2, entries[i].stable[t]);
+            td_json_numbers(&json, drawn[t] == TD_TEST_SHEAR ? "gamma" : "stretch", MATERIAL_CURVE,
+                            entries[i].curve[t].x);
+            td_json_numbers(&json, "stress", MATERIAL_CURVE, entries[i].curve[t].y);
+            td_json_close(&json, '}');
+        }
+        td_json_close(&json, '}');
+    }
+    td_json_close(&json, ']');
+    td_json_close(&json, '}');
+    cli_print_json(&json);
+}
+
+static tdStatus draw_entries(const char *path, int n, Entry *entries, tdError *error)
+{
+    tdSeries *series = td_take((size_t)n * 3, sizeof *series);
+    if (series == NULL)
+        return td_fail_memory(error, "the curves");
+    materialPanel panels[3];
+    for (int t = 0; t < 3; t++)
+    {
+        panels[t] = (materialPanel){drawn[t], n, series + (ptrdiff_t)t * n, {NAN, NAN}, {NAN, NAN}};
+        for (int i = 0; i < n; i++)
+            panels[t].series[i] = (tdSeries){.name = n > 1 || t == 0 ? entries[i].name : NULL,
+                                             .n = MATERIAL_CURVE,
+                                             .x = entries[i].curve[t].x,
+                                             .y = entries[i].curve[t].y,
+                                             .line = i < TD_PALETTE ? TD_LINE_SOLID : TD_LINE_DASHED};
+    }
+    tdStatus status = material_draw(path, NULL, 3, panels, error);
+    free(series);
+    return status;
+}
+
+static tdStatus plot_scene(const tdScene *scene, const char *picture, const double range[2], tdError *error)
+{
+    int n = 0, filled = 0;
+    for (int b = 0; b < scene->n_bodies; b++)
+        n += 1 + scene->bodies[b].n_materials;
+    Entry *entries = td_take((size_t)n, sizeof *entries);
+    if (entries == NULL)
+        return td_fail_memory(error, "the curves");
+    tdStatus status = TD_OK;
+    for (int b = 0; status == TD_OK && b < scene->n_bodies; b++)
+    {
+        const tdSceneBody *body = &scene->bodies[b];
+        for (int m = -1; status == TD_OK && m < body->n_materials; m++)
+            status =
+                add_entry(scene, body, m < 0 ? &body->material : &body->materials[m], range, &entries[filled++], error);
+    }
+    if (status == TD_OK && cli_json())
+        print_entries_json(scene, picture, n, entries);
+    else if (status == TD_OK)
+        print_entries(n, entries);
+    if (status == TD_OK)
+        status = draw_entries(picture, n, entries, error);
+    free(entries);
+    return status;
+}
+
+int material_plot(int argc, char **argv)
+{
+    const char *path = NULL, *picture = "material.png", *low = NULL, *high = NULL;
+    const cliOption options[] = {{"-o", &picture, NULL}, {"--low", &low, NULL}, {"--high", &high, NULL}};
+    int code = cli_parse(argc, argv, plot_help, options, 3, &path, 1, 1);
+    if (code >= 0)
+        return code;
+    double range[2] = {0.5, 2};
+    if ((low != NULL && !cli_number("--low", low, &range[0])) ||
+        (high != NULL && !cli_number("--high", high, &range[1])))
+        return TD_ERROR_USAGE;
+    if (!(range[0] > 0 && range[0] <= 1 && range[1] > 1 && range[1] <= 100))
+        return cli_usage("--low is > 0 and at most 1, --high > 1 and at most 100");
+    char *text = NULL, folder[1024];
+    size_t size = 0;
+    tdError error = {0};
+    tdScene scene = {0};
+    td_path_folder(folder, sizeof folder, path);
+    tdStatus status = td_file_read(path, &text, &size, &error);
+    if (status == TD_OK)
+        status = td_scene_parse(text, size, path, folder, &scene, &error);
+    if (status == TD_OK)
+        status = plot_scene(&scene, picture, range, &error);
+    if (status == TD_OK && !cli_quiet())
+        fprintf(stderr, "picture: %s\n", picture);
+    td_scene_free(&scene);
+    free(text);
+    return status == TD_OK ? 0 : cli_fail(&error);
+}
+
+int cmd_material(int argc, char **argv)
+{
+    static const char *const names[2] = {"fit", "plot"};
+    if (argc > 0 && strcmp(argv[0], "fit") == 0)
+        return material_fit(argc - 1, argv + 1);
+    if (argc > 0 && strcmp(argv[0], "plot") == 0)
+        return material_plot(argc - 1, argv + 1);
+    const char *path = NULL;
+    int code = cli_parse(argc, argv, help, NULL, 0, &path, 0, 1);
+    if (code >= 0)
+        return code;
+    if (path == NULL)
+        return cli_usage("what to do is missing: tendril material fit, or tendril material plot");
+    const char *nearest = td_suggest(path, names, 2);
+    return cli_usage("'%s' is neither fit nor plot; %s%s%s", path, nearest != NULL ? "did you mean '" : "",
+                     nearest != NULL ? nearest : "tendril material --help shows the form", nearest != NULL ? "'?" : "");
+}
