@@ -16,12 +16,13 @@ static void test_cook_rubber(void **context)
     verify_cook_rubber(VERIFY_SLOW ? 8 : 32);
 }
 
-// The same meshes in CalculiX: C3D8 and C3D10 are integrated as ours are.
+// The same meshes in CalculiX: CPE3, C3D8 and C3D10 are integrated as ours are.
 static void test_cook_calculix(void **context)
 {
     (void)context;
-    cook_calculix("hexahedra", COOK_HEX, VERIFY_SLOW ? 4 : 12);
-    cook_calculix("quadratic tetrahedra", COOK_TET10, VERIFY_SLOW ? 2 : 6);
+    cook_calculix("triangles", COOK_TRI, 0.3, VERIFY_SLOW ? 4 : 12);
+    cook_calculix("hexahedra", COOK_HEX, 0.4999, VERIFY_SLOW ? 4 : 12);
+    cook_calculix("quadratic tetrahedra", COOK_TET10, 0.4999, VERIFY_SLOW ? 2 : 6);
 }
 
 // ---------------------------------------------------------------- beams
