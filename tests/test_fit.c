@@ -4,12 +4,13 @@
 
 #include "base/file.h"
 #include "material/fit.h"
+#include "material/least_squares.h"
 
 #define N(a) (int)(sizeof(a) / sizeof((a)[0]))
 
 enum
 {
-    MOST_POINTS = 200
+    MOST_POINTS = 1000
 };
 
 typedef struct Points
@@ -118,6 +119,28 @@ static void test_recovers(void **state)
             assert_near(fit.young / (2 * shear * (1 + nu)), 1, 1e-7);
             assert_near(fit.poisson, nu, 1e-9);
         }
+}
+
+// More points than the starts are followed with.
+static void test_many_points(void **state)
+{
+    (void)state;
+    static Points p;
+    tdFit fit;
+    tdError error = {0};
+    double parameters[TD_LAW_PARAMETERS];
+    tdSpecimen s = compile(&truths[4], (double)NAN, parameters);
+    begin(&p);
+    measure(&p, &s, TD_TEST_UNIAXIAL, 990, 0.7, 4);
+    measure(&p, &s, TD_TEST_BIAXIAL, 10, 1, 2);
+    tdFitSettings settings = settings_of(&truths[4], (double)NAN);
+    assert_ok(td_fit(&p.data, &settings, &fit, &error), error);
+    assert_int_equal(fit.dof, 996);
+    for (int i = 0; i < fit.n; i++)
+        assert_near(fit.value[i] / truths[4].value[i], 1, 1e-8);
+    p.stress[3] = 1e200;
+    assert_int_equal(td_fit(&p.data, &settings, &fit, &error), TD_ERROR_INPUT);
+    assert_non_null(strstr(error.message, "no machine measures"));
 }
 
 static void test_engineering_laws(void **state)
@@ -517,6 +540,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_recovers),
+        cmocka_unit_test(test_many_points),
         cmocka_unit_test(test_engineering_laws),
         cmocka_unit_test(test_intervals_cover),
         cmocka_unit_test(test_student),

@@ -226,6 +226,38 @@ static void test_refuses(void **state)
     assert_true(stress < 0);
 }
 
+// Many points at once give what each gives alone, failures included.
+static void test_many(void **state)
+{
+    (void)state;
+    for (int law = 0; law < TD_LAW_COSTA; law++)
+        for (int held = 0; held < 2; held++)
+        {
+            double parameters[TD_LAW_PARAMETERS], x[4 * N(stretches)], stress[4 * N(stretches)], one;
+            tdTest test[4 * N(stretches)];
+            tdSceneMaterial m = engineering((tdLawKind)law, 0.45);
+            compile(&m, parameters);
+            tdSpecimen s = {td_law(m.law), parameters, held == 1};
+            int n = 0;
+            for (int t = 0; t < TD_TESTS; t++)
+                for (int i = t; i < N(stretches); i++, n++)
+                {
+                    test[n] = (tdTest)t;
+                    x[n] = stretches[i];
+                }
+            bool good = td_responses(&s, n, test, x, stress), all = true;
+            for (int i = 0; i < n; i++)
+            {
+                bool found = td_response(&s, test[i], x[i], &one, NULL);
+                all = all && found;
+                assert_int_equal(found, isfinite(stress[i]));
+                if (found)
+                    assert_near(stress[i], one, 1e-11 * (1e6 + fabs(one)) * fmax(x[i] * x[i], 1 / (x[i] * x[i])));
+            }
+            assert_int_equal(good, all);
+        }
+}
+
 static void test_stable_range(void **state)
 {
     (void)state;
@@ -303,6 +335,7 @@ int main(void)
         cmocka_unit_test(test_small_strain),
         cmocka_unit_test(test_stvk),
         cmocka_unit_test(test_refuses),
+        cmocka_unit_test(test_many),
         cmocka_unit_test(test_stable_range),
         cmocka_unit_test(test_fibres),
     };

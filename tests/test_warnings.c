@@ -184,14 +184,50 @@ static int remove_folder(void **unused)
     return rmdir(folder);
 }
 
+// A law that loses its stiffness within reach, and elements that lock.
+static void test_materials(void **unused)
+{
+    (void)unused;
+    const struct
+    {
+        const char *material, *warning; // NULL: none
+    } cases[] = {
+        {"{law: mooney_rivlin, c10: 100 kPa, c01: -20 kPa, poisson: 0.4, density: 1000}", "stable for stretches from"},
+        {"{law: mooney_rivlin, c10: 100 kPa, c01: 20 kPa, poisson: 0.4, density: 1000}", NULL},
+        {"{law: neo_hookean, young: 100 kPa, poisson: 0.4997, density: 1000}", "they lock"},
+    };
+    for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++)
+    {
+        char scene[1024];
+        tdText log = {0};
+        tdModel *model = NULL;
+        tdError error = {0};
+        tdSettings settings = td_default_settings();
+        settings.log = collect;
+        settings.log_user = &log;
+        int n = snprintf(scene, sizeof scene,
+                         "tendril: 1\ntime_step: 1 ms\nsteps: 1\nbodies:\n  - name: b\n"
+                         "    mesh: {box: [[0, 0, 0], [0.1, 0.1, 0.1]], cells: [1, 1, 1]}\n    material: %s\n",
+                         cases[k].material);
+        assert_ok(td_model_parse(scene, (size_t)n, "scene.yaml", NULL, &settings, &model, &error), error);
+        if (cases[k].warning == NULL)
+            assert_null(log.data);
+        else
+        {
+            assert_non_null(log.data);
+            assert_non_null(strstr(log.data, cases[k].warning));
+        }
+        free(log.data);
+        td_model_free(model);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_scenes),
-        cmocka_unit_test(test_loads),
-        cmocka_unit_test(test_meshes),
-        cmocka_unit_test(test_stable_step),
-        cmocka_unit_test(test_checkpoint_knows_meshes),
+        cmocka_unit_test(test_scenes),      cmocka_unit_test(test_loads),
+        cmocka_unit_test(test_meshes),      cmocka_unit_test(test_materials),
+        cmocka_unit_test(test_stable_step), cmocka_unit_test(test_checkpoint_knows_meshes),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

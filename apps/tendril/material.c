@@ -242,15 +242,43 @@ static void print_entries_json(const tdScene *scene, const char *picture, int n,
     cli_print_json(&json);
 }
 
+static int compare_sizes(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+// Curves that leave the median material's range by far leave the picture, so that one does not flatten all others.
+static tdStatus clip_curves(int n, Entry *entries, int t, tdError *error)
+{
+    double *size = td_take((size_t)n, sizeof *size);
+    if (size == NULL)
+        return td_fail_memory(error, "the curves");
+    for (int i = 0; i < n; i++)
+        for (int k = 0; k < MATERIAL_CURVE; k++)
+            size[i] = fmax(size[i], fabs(entries[i].curve[t].y[k]));
+    qsort(size, (size_t)n, sizeof *size, compare_sizes);
+    double most = 10 * size[(n - 1) / 2];
+    for (int i = 0; i < n && most > 0; i++)
+        for (int k = 0; k < MATERIAL_CURVE; k++)
+            if (fabs(entries[i].curve[t].y[k]) > most)
+                entries[i].curve[t].y[k] = NAN;
+    free(size);
+    return TD_OK;
+}
+
 static tdStatus draw_entries(const char *path, int n, Entry *entries, tdError *error)
 {
     tdSeries *series = td_take((size_t)n * 3, sizeof *series);
     if (series == NULL)
         return td_fail_memory(error, "the curves");
     materialPanel panels[3];
-    for (int t = 0; t < 3; t++)
+    tdStatus status = TD_OK;
+    for (int t = 0; t < 3 && status == TD_OK; t++)
     {
-        panels[t] = (materialPanel){drawn[t], n, series + (ptrdiff_t)t * n, {NAN, NAN}, {NAN, NAN}};
+        const double *x = entries[0].curve[t].x;
+        status = clip_curves(n, entries, t, error);
+        panels[t] = (materialPanel){drawn[t], n, series + (ptrdiff_t)t * n, {x[0], x[MATERIAL_CURVE - 1]}, {NAN, NAN}};
         for (int i = 0; i < n; i++)
             panels[t].series[i] = (tdSeries){.name = n > 1 || t == 0 ? entries[i].name : NULL,
                                              .n = MATERIAL_CURVE,
@@ -258,7 +286,8 @@ static tdStatus draw_entries(const char *path, int n, Entry *entries, tdError *e
                                              .y = entries[i].curve[t].y,
                                              .line = i < TD_PALETTE ? TD_LINE_SOLID : TD_LINE_DASHED};
     }
-    tdStatus status = material_draw(path, NULL, 3, panels, error);
+    if (status == TD_OK)
+        status = material_draw(path, NULL, 3, panels, error);
     free(series);
     return status;
 }
@@ -326,13 +355,15 @@ int cmd_material(int argc, char **argv)
         return material_fit(argc - 1, argv + 1);
     if (argc > 0 && strcmp(argv[0], "plot") == 0)
         return material_plot(argc - 1, argv + 1);
-    const char *path = NULL;
-    int code = cli_parse(argc, argv, help, NULL, 0, &path, 0, 1);
+    if (argc > 0 && argv[0][0] != '-')
+    {
+        const char *nearest = td_suggest(argv[0], names, 2);
+        if (nearest != NULL)
+            return cli_usage("'%s' is neither fit nor plot; did you mean '%s'?", argv[0], nearest);
+        return cli_usage("'%s' is neither fit nor plot; 'tendril material --help' shows the form", argv[0]);
+    }
+    int code = cli_parse(argc, argv, help, NULL, 0, NULL, 0, 0);
     if (code >= 0)
         return code;
-    if (path == NULL)
-        return cli_usage("what to do is missing: tendril material fit, or tendril material plot");
-    const char *nearest = td_suggest(path, names, 2);
-    return cli_usage("'%s' is neither fit nor plot; %s%s%s", path, nearest != NULL ? "did you mean '" : "",
-                     nearest != NULL ? nearest : "tendril material --help shows the form", nearest != NULL ? "'?" : "");
+    return cli_usage("what to do is missing: tendril material fit, or tendril material plot");
 }

@@ -72,11 +72,10 @@ typedef struct Session
 
 __attribute__((format(printf, 2, 3))) static void remark(Result *r, const char *format, ...)
 {
-    if (r->n_remarks == MOST_REMARKS)
-        return;
     va_list args;
     va_start(args, format);
-    vsnprintf(r->remarks[r->n_remarks++], sizeof r->remarks[0], format, args);
+    if (r->n_remarks < MOST_REMARKS)
+        vsnprintf(r->remarks[r->n_remarks++], sizeof r->remarks[0], format, args);
     va_end(args);
 }
 
@@ -287,10 +286,13 @@ static void print_session(const Session *s)
         if (s->results[i].status == TD_OK)
             print_law(&s->results[i]);
     tdText text = {0};
-    td_fit_snippet(&s->results[0].fit, &text);
+    const tdFit *best = &s->results[0].fit;
+    td_fit_snippet(best, &text);
     if (!text.failed)
-        printf("\nfor a scene (%s%s):\n    material: {%s, density: ...}\n", s->results[0].name,
-               s->settings.incompressible ? "; the Poisson's ratio is a choice, the fit has none" : "", text.data);
+        printf("\nfor a scene (%s):\n    material: {%s, density: ...}\n", s->results[0].name, text.data);
+    if (s->settings.incompressible)
+        printf("A scene's material changes its volume a little; at these points its stresses differ by %.2g %%.\n",
+               100 * best->volume_error);
     free(text.data);
 }
 
@@ -339,6 +341,8 @@ static void json_law(tdJson *json, const Result *r)
     for (int i = 0; i < r->n_remarks; i++)
         td_json_string(json, NULL, r->remarks[i]);
     td_json_close(json, ']');
+    if (fit->settings.incompressible)
+        td_json_number(json, "volume_error", fit->volume_error);
     tdText text = {0};
     td_fit_snippet(fit, &text);
     td_json_string(json, "material", text.failed ? "" : text.data);

@@ -2,6 +2,7 @@
 #include "material/fit.h"
 
 #include "material/fit_law.h"
+#include "material/least_squares.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -9,6 +10,7 @@
 
 #define MOST       TD_FIT_PARAMETERS
 #define ITERATIONS 400
+#define THINNED    300  // points with which the starts are followed when there are more
 #define KEPT       6    // starts that are followed to the end
 #define DIFFERENCE 1e-5 // central differences: their error, about h^2, only slows the last digits
 
@@ -17,6 +19,7 @@ typedef struct Problem
     const tdFitData *data;
     tdFitSettings settings;
     int n, k;      // points, parameters
+    int n_first;   // points in front that stand for all
     double S;      // largest stress, the unit of residuals
     double strain; // largest I1 - 3 at constant volume
     double low[MOST], high[MOST];
@@ -68,69 +71,6 @@ static bool cost_at(const Problem *q, const double *u, double *r, double *cost)
     return isfinite(*cost);
 }
 
-// ---------------------------------------------------------------- small least squares
-
-// Householder: A (m x n, row-major, rows of `stride`) becomes upper triangular.
-static void triangulate(int m, int n, int stride, double *A)
-{
-    for (int j = 0; j < n && j < m; j++)
-    {
-        double norm = 0;
-        for (int i = j; i < m; i++)
-            norm += A[i * stride + j] * A[i * stride + j];
-        norm = sqrt(norm);
-        if (norm == 0)
-            continue;
-        double head = A[j * stride + j], beta = head > 0 ? -norm : norm;
-        double v0 = head - beta;
-        for (int c = j + 1; c < n; c++)
-        {
-            double sum = v0 * A[j * stride + c];
-            for (int i = j + 1; i < m; i++)
-                sum += A[i * stride + j] * A[i * stride + c];
-            sum /= beta * v0;
-            A[j * stride + c] += sum * v0;
-            for (int i = j + 1; i < m; i++)
-                A[i * stride + c] += sum * A[i * stride + j];
-        }
-        A[j * stride + j] = beta;
-        for (int i = j + 1; i < m; i++)
-            A[i * stride + j] = 0;
-    }
-}
-
-// d of min |R d + b|^2 + lambda |diag(norm) d|^2 over the free coordinates, R (k x (k + 1)) with b as last column.
-static void damped_step(int k, const double *R, const bool *held, double lambda, double *d)
-{
-    double B[2 * MOST * (MOST + 1)] = {0};
-    int map[MOST], n = 0, stride = 0;
-    for (int j = 0; j < k; j++)
-        if (!held[j])
-            map[n++] = j;
-    stride = n + 1;
-    for (int c = 0; c < n; c++)
-    {
-        double norm = 0;
-        for (int i = 0; i < k; i++)
-        {
-            B[i * stride + c] = R[i * (k + 1) + map[c]];
-            norm += B[i * stride + c] * B[i * stride + c];
-        }
-        B[(k + c) * stride + c] = sqrt(lambda * fmax(norm, 1e-30));
-    }
-    for (int i = 0; i < k; i++)
-        B[i * stride + n] = R[i * (k + 1) + k];
-    triangulate(k + n, n + 1, stride, B);
-    memset(d, 0, (size_t)k * sizeof *d);
-    for (int i = n - 1; i >= 0; i--)
-    {
-        double sum = -B[i * stride + n];
-        for (int c = i + 1; c < n; c++)
-            sum -= B[i * stride + c] * d[map[c]];
-        d[map[i]] = B[i * stride + i] != 0 ? sum / B[i * stride + i] : 0;
-    }
-}
-
 // ---------------------------------------------------------------- Levenberg-Marquardt
 
 // Triangle of the derivatives by u with the residual as last column, into the first k rows of q->A.
@@ -155,7 +95,7 @@ static bool linearize(const Problem *q, const double *u, const double *r)
     }
     for (int i = 0; i < q->n; i++)
         q->A[i * stride + q->k] = r[i];
-    triangulate(q->n, q->k + 1, stride, q->A);
+    td_triangulate(q->n, q->k + 1, stride, q->A);
     return true;
 }
 
@@ -180,7 +120,7 @@ static bool advance(const Problem *q, Candidate *c, double *lambda, double *r, d
     hold(q, c->u, held);
     for (; *lambda < 1e14; *lambda *= 10)
     {
-        damped_step(q->k, q->A, held, *lambda, d);
+        td_damped_step(q->k, q->A, held, *lambda, d);
         *moved = 0;
         for (int j = 0; j < q->k; j++)
         {
@@ -352,34 +292,6 @@ static bool ogden_starts(const Problem *q, Candidate *list, int *n)
 
 // ---------------------------------------------------------------- statistics
 
-double td_student_95(int dof)
-{
-    // Abramowitz and Stegun 26.7.3-4, the probability as a finite sum, inverted by bisection.
-    if (dof < 1)
-        return NAN;
-    if (dof > 2000)
-        return 1.9599639845400545 * (1 + 1.2103 / dof); // normal, with the first term of its expansion
-    double low = 0, high = 13;
-    for (int i = 0; i < 80; i++)
-    {
-        double t = 0.5 * (low + high), theta = atan(t / sqrt(dof)), c = cos(theta), sum = 0;
-        double term = dof % 2 == 1 ? c : 1;
-        for (int k = dof % 2 == 1 ? 1 : 0; k <= dof - 2; k += 2)
-        {
-            sum += term;
-            term *= c * c * (k + 1) / (k + 2);
-        }
-        double probability = sin(theta) * sum;
-        if (dof % 2 == 1)
-            probability = 2 / 3.14159265358979323846 * (theta + probability);
-        if (probability < 0.95)
-            low = t;
-        else
-            high = t;
-    }
-    return 0.5 * (low + high);
-}
-
 // Derivatives by the free parameters, in units of the parameters themselves, made triangular in q->A.
 static bool linearize_parameters(const Problem *q, const tdFit *fit, int n_free, const int *map)
 {
@@ -398,7 +310,7 @@ static bool linearize_parameters(const Problem *q, const tdFit *fit, int n_free,
         for (int i = 0; i < q->n; i++)
             q->A[i * n_free + c] = (q->plus[i] - q->minus[i]) / (2 * DIFFERENCE);
     }
-    triangulate(q->n, n_free, n_free, q->A);
+    td_triangulate(q->n, n_free, n_free, q->A);
     return true;
 }
 
@@ -533,6 +445,9 @@ static tdStatus weigh(Problem *q, tdError *error)
     if (!(q->S > 0) || !strained)
         return td_fail(error, TD_ERROR_INPUT, "%s; there is nothing to fit",
                        strained ? "all stresses are zero" : "no point is away from rest");
+    if (!(q->S > 1e-100 && q->S < 1e100))
+        return td_fail(error, TD_ERROR_INPUT,
+                       "the largest stress is %g Pa, which no machine measures; look at its unit", q->S);
     for (int i = 0; i < q->n; i++)
         q->weight[i] = 1 / (q->settings.relative ? fmax(fabs(data->stress[i]), 0.01 * largest[data->test[i]]) : q->S);
     return TD_OK;
@@ -562,12 +477,40 @@ static void describe(const Problem *q, tdFit *fit)
         td_response_stable(&specimen, (tdTest)t, fit->stable[t]);
 }
 
+// A scene cannot hold the volume exactly. The least Poisson's ratio of a few whose stresses stay within 1 % of the
+// incompressible ones at the measured points.
+static void choose_poisson(const Problem *q, tdFit *fit)
+{
+    static const double ratios[] = {TD_FIT_POISSON, 0.495, 0.499, 0.4995, 0.4999};
+    tdSpecimen held = td_fit_specimen(fit);
+    if (!td_responses(&held, q->n, q->data->test, q->data->x, q->plus))
+        return;
+    for (int k = 0; k < (int)(sizeof ratios / sizeof ratios[0]); k++)
+    {
+        tdFitSettings settings = q->settings;
+        tdSceneMaterial material;
+        double parameters[TD_LAW_PARAMETERS], off = 0;
+        settings.incompressible = false;
+        settings.poisson = fit->material.poisson = ratios[k];
+        tdSpecimen free = {held.law, parameters, false};
+        if (!td_fit_compile(&settings, fit->value, &material, parameters) ||
+            !td_responses(&free, q->n, q->data->test, q->data->x, q->minus))
+            continue;
+        for (int i = 0; i < q->n; i++)
+            off += (q->plus[i] - q->minus[i]) * (q->plus[i] - q->minus[i]);
+        fit->volume_error = sqrt(off / square(q->n, q->plus));
+        if (fit->volume_error <= 0.01)
+            return;
+    }
+}
+
 static tdStatus search(Problem *q, double *r, tdFit *fit, tdError *error)
 {
     TD_TRY(weigh(q, error));
     td_fit_bounds(&q->settings, q->strain, q->low, q->high);
     Candidate list[KEPT], best = {.cost = HUGE_VAL};
-    int n = 0;
+    int n = 0, n_all = q->n;
+    q->n = q->n_first;
     if (q->settings.law != TD_LAW_OGDEN)
         scaled_starts(q, r, list, &n);
     else if (!ogden_starts(q, list, &n))
@@ -577,6 +520,12 @@ static tdStatus search(Problem *q, double *r, tdFit *fit, tdError *error)
         minimize(q, r, &list[i]);
         if (list[i].cost < best.cost)
             best = list[i];
+    }
+    q->n = n_all;
+    if (q->n_first < n_all && isfinite(best.cost))
+    {
+        best.cost = HUGE_VAL;
+        minimize(q, r, &best);
     }
     if (!isfinite(best.cost))
         return td_fail(error, TD_ERROR_NUMERIC,
@@ -594,24 +543,56 @@ static tdStatus search(Problem *q, double *r, tdFit *fit, tdError *error)
     residuals(q, &q->settings, fit->value, r);
     quality(q, r, fit);
     describe(q, fit);
+    if (q->settings.incompressible)
+        choose_poisson(q, fit);
     return TD_OK;
+}
+
+// Copies the points so that every so manyth of each test stands in front; returns how many do.
+static int thin(const tdFitData *from, tdFitData *to)
+{
+    int step = (from->n + THINNED - 1) / THINNED, n = 0, first = 0;
+    for (int pass = 0; pass < 2; pass++)
+    {
+        int seen[TD_TESTS] = {0};
+        for (int i = 0; i < from->n; i++)
+        {
+            if ((seen[from->test[i]]++ % step == 0) != (pass == 0))
+                continue;
+            to->test[n] = from->test[i];
+            to->x[n] = from->x[i];
+            to->stress[n++] = from->stress[i];
+        }
+        first = pass == 0 ? n : first;
+    }
+    return first;
 }
 
 tdStatus td_fit(const tdFitData *data, const tdFitSettings *settings, tdFit *fit, tdError *error)
 {
-    Problem q = {.data = data, .settings = *settings, .n = data->n};
+    tdFitData points = *data;
+    Problem q = {.data = &points, .settings = *settings, .n = data->n};
     q.k = td_fit_parameters(settings->law, settings->terms);
     *fit = (tdFit){.settings = *settings, .n = q.k, .names = td_fit_names(settings->law)};
     TD_TRY(check(data, settings, q.k, error));
-    double *memory = td_take((size_t)q.n * (size_t)(q.k + 5), sizeof *memory);
-    if (memory == NULL)
-        return td_fail_memory(error, "the fit");
-    q.weight = memory;
-    q.plus = memory + q.n;
-    q.minus = memory + (ptrdiff_t)2 * q.n;
-    q.A = memory + (ptrdiff_t)3 * q.n;
-    double *r = memory + (ptrdiff_t)(q.k + 4) * q.n;
-    tdStatus status = search(&q, r, fit, error);
+    double *memory = td_take((size_t)q.n * (size_t)(q.k + 7), sizeof *memory);
+    points.test = td_take((size_t)q.n, sizeof *points.test);
+    tdStatus status = TD_OK;
+    if (memory == NULL || points.test == NULL)
+        status = td_fail_memory(error, "the fit");
+    else
+    {
+        q.weight = memory;
+        q.plus = memory + q.n;
+        q.minus = memory + (ptrdiff_t)2 * q.n;
+        points.x = memory + (ptrdiff_t)3 * q.n;
+        points.stress = memory + (ptrdiff_t)4 * q.n;
+        double *r = memory + (ptrdiff_t)5 * q.n;
+        q.A = memory + (ptrdiff_t)6 * q.n;
+        q.n_first = thin(data, &points);
+        status = search(&q, r, fit, error);
+    }
+    free(points.test);
     free(memory);
     return status;
 }

@@ -16,7 +16,7 @@
 
 #define TD_FIT_PARAMETERS (2 * TD_OGDEN_TERMS)
 #define TD_FIT_POINTS     100000 // most that a file may hold
-#define TD_FIT_POISSON    0.49   // of the scene snippet when the fit was incompressible
+#define TD_FIT_POISSON    0.49   // least of a scene's material when the fit was incompressible
 
 /// Measured points of one or several tests.
 typedef struct tdFitData
@@ -61,7 +61,8 @@ typedef struct tdFit
     int dof;                          ///< points - free parameters
     int iterations;                   ///< of the best start
     bool converged;
-    tdSceneMaterial material; ///< as a scene would give it, with TD_FIT_POISSON when incompressible
+    tdSceneMaterial material; ///< as a scene would give it; an incompressible fit chooses a Poisson's ratio near 1/2
+    double volume_error;      ///< incompressible: how far `material` is from the fit at the points, relative RMS
     double parameters[TD_LAW_PARAMETERS];
     double young, poisson;      ///< at small strain; incompressible: 0.5
     double stable[TD_TESTS][2]; ///< see td_response_stable()
@@ -79,6 +80,3 @@ tdStatus td_fit(const tdFitData *data, const tdFitSettings *settings, tdFit *fit
 tdSpecimen td_fit_specimen(const tdFit *fit);
 /// "law: ogden, terms: [...], poisson: 0.49", for a scene.
 void td_fit_snippet(const tdFit *fit, tdText *out);
-
-/// t with P(|T| <= t) = 0.95 for Student's distribution.
-double td_student_95(int dof);

@@ -225,7 +225,7 @@ static tdStatus find_deformation(Csv *csv, tdTest test, Column *column)
 
 static tdStatus take_point(Csv *csv, tdTest test, const bool has[COLUMNS], const double value[COLUMNS], tdFitData *data)
 {
-    Column column;
+    Column column = COLUMN_STRETCH;
     TD_TRY(find_deformation(csv, test, &column));
     for (int k = COLUMN_STRETCH; k <= COLUMN_GAMMA; k++)
         if (has[k] && k != (int)column)

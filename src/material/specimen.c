@@ -99,13 +99,14 @@ static bool solve(Free *f, FreeStress stress, double y, double *root)
     }
     if (!isfinite(g))
         return false;
+    double worst = HUGE_VAL;
     for (int i = 0; i < ITERATIONS && g != 0 && hi - lo > 4e-16 * (1 + fabs(y)); i++)
     {
-        double next = y - g / slope;
-        if (isnan(slope))
-            next = lo - g_lo * (hi - lo) / (g_hi - g_lo);
-        // Every third step halves, so that a bad slope cannot stall the search.
-        if (!(next > lo && next < hi) || i % 3 == 2)
+        double next = isnan(slope) ? lo - g_lo * (hi - lo) / (g_hi - g_lo) : y - g / slope;
+        // Halve where Newton leaves the bracket, or where it did not bring the stress down by half.
+        bool slow = fabs(g) > 0.5 * worst;
+        worst = fabs(g);
+        if (!(next > lo && next < hi) || slow)
             next = 0.5 * (lo + hi);
         double moved = fabs(next - y);
         y = next;
@@ -116,7 +117,7 @@ static bool solve(Free *f, FreeStress stress, double y, double *root)
             lo = y, g_lo = g;
         else
             hi = y, g_hi = g;
-        if (moved < 1e-15 * (1 + fabs(y)) && i % 3 != 2)
+        if (moved < 1e-15 * (1 + fabs(y)))
             break;
     }
     *root = y;
@@ -227,31 +228,71 @@ bool td_response(const tdSpecimen *specimen, tdTest test, double x, double *stre
     return isfinite(*stress);
 }
 
+// Newton for the free stretches of four points at once, from those at constant volume. Bit l of the result: point l
+// has come to rest on a stable branch, with its F and its P of the lane.
+static int newton4(const tdSpecimen *specimen, Free f[4], double *P)
+{
+    double F[36], D[4 * TD_TANGENT], step;
+    int moving = 0, lost = 0;
+    for (int l = 0; l < 4; l++)
+        moving |= f[l].test != TD_TEST_SHEAR && !specimen->incompressible ? 1 << l : 0;
+    for (int i = 0; i < 20; i++)
+    {
+        for (int k = 0; k < 36; k++)
+            F[k] = f[k % 4].F[k / 4];
+        run(specimen, F, P, moving != 0 ? D : NULL);
+        for (int l = 0; l < 4; l++)
+        {
+            if (!(moving >> l & 1))
+                continue;
+            bool sides = f[l].test == TD_TEST_UNIAXIAL;
+            double *s = &f[l].F[8], slope = D[4 * TD_PACKED(8, 8) + l];
+            slope = *s * (slope + (sides ? D[4 * TD_PACKED(8, 4) + l] : 0));
+            step = -P[32 + l] / slope;
+            if (!(slope > 0) || !isfinite(step))
+                lost |= 1 << l;
+            if (lost >> l & 1)
+            {
+                moving &= ~(1 << l);
+                continue;
+            }
+            *s *= exp(fmin(fmax(step, -0.3), 0.3));
+            if (sides)
+                f[l].F[4] = *s;
+            if (fabs(step) < 1e-14)
+                moving &= ~(1 << l);
+        }
+        if (moving == 0)
+            break;
+    }
+    return ~(moving | lost) & 15;
+}
+
 bool td_responses(const tdSpecimen *specimen, int n, const tdTest *test, const double *x, double *stress)
 {
-    // Where F is known beforehand, four points share a call of the kernel.
-    bool together = specimen->incompressible && specimen->law->rotation != TD_ROTATION_FIBRE, good = true;
-    for (int i = 0; !together && i < n; i++)
-        good = td_response(specimen, test[i], x[i], &stress[i], NULL) && good;
-    for (int i = 0; together && i < n; i += 4)
+    bool good = true, fibre = specimen->law->rotation == TD_ROTATION_FIBRE;
+    tdSpecimen held = *specimen;
+    held.incompressible = true;
+    for (int i = 0; i < n; i += 4)
     {
         Free f[4];
-        double F[36], P[36];
+        double P[36];
+        int found = 0;
         for (int l = 0; l < 4; l++)
         {
             int k = i + l < n ? i + l : n - 1;
-            bool valid = is_valid(test[k], x[k]);
-            good = good && valid;
-            f[l] = (Free){.specimen = specimen, .test = test[k], .x = valid ? x[k] : 1};
-            find_free(&f[l]);
-            for (int c = 0; c < 9; c++)
-                F[4 * c + l] = f[l].F[c];
+            f[l] = (Free){.specimen = &held, .test = test[k], .x = is_valid(test[k], x[k]) ? x[k] : 1};
+            if (!fibre)
+                find_free(&f[l]); // the start: no change of volume
         }
-        run(specimen, F, P, NULL);
+        if (!fibre)
+            found = newton4(specimen, f, P);
         for (int l = 0; l < 4 && i + l < n; l++)
         {
-            stress[i + l] = reading(specimen, test[i + l], f[l].F, P + l, 4);
-            good = good && isfinite(stress[i + l]);
+            int k = i + l;
+            stress[k] = found >> l & 1 ? reading(specimen, test[k], f[l].F, P + l, 4) : NAN;
+            if (!is_valid(test[k], x[k]) || !isfinite(stress[k]))
+                good = td_response(specimen, test[k], x[k], &stress[k], NULL) && good;
         }
     }
     return good;

@@ -196,6 +196,18 @@ static void warn_about_locking(const tdBodyWork *w, tdElementKind kind, const td
                                    : ", or use hexahedra with 'formulation: mean_dilatation'");
 }
 
+// A fit may be unstable where there were no data. The quadratic laws are known to be for small strains.
+static void warn_about_range(const tdBodyWork *w, const tdMaterial *material)
+{
+    double range[2];
+    if (material->law->split && td_law_stable_range(material->law, material->parameters, range) != 0)
+        td_log(w->settings, TD_LOG_WARNING,
+               "body '%s': law %s with these parameters is stable for stretches from %.3g to %.3g only: beyond, its "
+               "stress "
+               "falls as the stretch grows; 'tendril material plot' draws it",
+               w->given->name, material->law->name, range[0], range[1]);
+}
+
 static tdStatus compile_material(tdBodyWork *w, const tdSceneMaterial *given, tdElementKind kind, tdMaterial *out,
                                  tdError *error)
 {
@@ -227,6 +239,7 @@ static tdStatus compile_material(tdBodyWork *w, const tdSceneMaterial *given, td
             out->fibre[i] = given->fibre[i / 4];
     }
     warn_about_locking(w, kind, out);
+    warn_about_range(w, out);
     return TD_OK;
 }
 
