@@ -7,7 +7,7 @@
 static void test_cook_plane_stress(void **context)
 {
     (void)context;
-    verify_cook_stress(VERIFY_SLOW ? 16 : 64, VERIFY_SLOW ? 0.05 : 0.01);
+    verify_cook_stress(VERIFY_SLOW ? 32 : 64, 0.01);
 }
 
 static void test_cook_rubber(void **context)
@@ -37,8 +37,8 @@ static void test_cantilever(void **context)
 static void test_skin(void **context)
 {
     (void)context;
-    verify_skin(0.1, VERIFY_SLOW ? 2 : 4, 0.01);
-    verify_skin(1, VERIFY_SLOW ? 2 : 4, 0.01);
+    verify_skin(0.1, 4, 0.01);
+    verify_skin(1, 4, 0.01);
 }
 
 int main(void)
