@@ -93,6 +93,7 @@ static void json_counts(tdJson *json, const tdTotals *totals)
     td_json_integer(json, "factorizations", totals->factorizations);
     td_json_integer(json, "projected_elements", totals->projected_elements);
     td_json_integer(json, "inverted_elements", totals->inverted_elements);
+    td_json_integer(json, "extended_elements", totals->extended_elements);
     td_json_number(json, "elastic_energy", totals->elastic_energy);
     td_json_number(json, "kinetic_energy", totals->kinetic_energy);
     td_json_open(json, "stage_seconds", '{');
@@ -218,9 +219,11 @@ static void print_table(const runArguments *arguments, const tdModel *model, con
     printf("linear      %" PRId64 " conjugate-gradient iterations, %" PRId64 " factorizations\n", totals->cg_iterations,
            totals->factorizations);
     printf("residual    %.2e at most\n", totals->residual);
-    if (totals->projected_elements > 0 || totals->inverted_elements > 0)
-        printf("elements    %" PRId64 " tangents made positive, %d inverted at the end\n", totals->projected_elements,
-               totals->inverted_elements);
+    if (totals->projected_elements > 0 || totals->inverted_elements > 0 || totals->extended_elements > 0)
+        printf("elements    %" PRId64
+               " tangents made positive, %d inverted and %d crushed beyond their law's range at the "
+               "end\n",
+               totals->projected_elements, totals->inverted_elements, totals->extended_elements);
     print_stages(totals);
     printf("memory      %.1f MiB at the peak\n", (double)sim_peak_memory() / (1024 * 1024));
     if (arguments->out != NULL)

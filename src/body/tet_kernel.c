@@ -14,6 +14,7 @@
 #include "body/element.h"
 
 #define PAIRS 10
+#define FLAT  static inline __attribute__((always_inline))
 
 void TD_ISA(td_tet_gradients)(const tdElementWork *work, int32_t chunk);
 void TD_ISA(td_tet_forces)(const tdElementWork *work, int32_t chunk);
@@ -55,10 +56,12 @@ void TD_ISA(td_tet_gradients)(const tdElementWork *work, int32_t chunk)
 static const int place[3][3] = {{2, 0, 0}, {4, 5, 0}, {7, 8, 9}};
 
 // The blocks of node 0 from those of nodes 1 to 3.
-static inline void close_blocks(td4 blocks[PAIRS][9])
+FLAT void close_blocks(td4 blocks[PAIRS][9])
 {
     static const int with_0[3] = {1, 3, 6};
+#pragma GCC unroll 9
     for (int i = 0; i < 3; i++)
+#pragma GCC unroll 9
         for (int k = 0; k < 3; k++)
         {
             int c = 3 * i + k, t = 3 * k + i;
@@ -66,18 +69,23 @@ static inline void close_blocks(td4 blocks[PAIRS][9])
             blocks[3][c] = -(blocks[4][c] + blocks[5][c] + blocks[8][t]);
             blocks[6][c] = -(blocks[7][c] + blocks[8][c] + blocks[9][c]);
         }
+#pragma GCC unroll 9
     for (int c = 0; c < 9; c++)
         blocks[0][c] = -(blocks[with_0[0]][c] + blocks[with_0[1]][c] + blocks[with_0[2]][c]);
 }
 
-static inline void tangent(const double *D, const td4 g[3][3], td4 volume, td4 blocks[PAIRS][9])
+FLAT void tangent(const double *D, const td4 g[3][3], td4 volume, td4 blocks[PAIRS][9])
 {
+#pragma GCC unroll 9
     for (int b = 0; b < 3; b++)
     {
         td4 weighted[3] = {volume * g[b][0], volume * g[b][1], volume * g[b][2]}, T[9][3];
         td_contract(D, weighted, T);
+#pragma GCC unroll 9
         for (int a = b; a < 3; a++)
+#pragma GCC unroll 9
             for (int i = 0; i < 3; i++)
+#pragma GCC unroll 9
                 for (int k = 0; k < 3; k++)
                     blocks[place[a][b]][3 * i + k] =
                         g[a][0] * T[3 * i][k] + g[a][1] * T[3 * i + 1][k] + g[a][2] * T[3 * i + 2][k];
@@ -85,13 +93,14 @@ static inline void tangent(const double *D, const td4 g[3][3], td4 volume, td4 b
     close_blocks(blocks);
 }
 
-static inline td4 dot3(const td4 *a, const td4 *b)
+FLAT td4 dot3(const td4 *a, const td4 *b)
 {
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
 }
 
-static inline void times(const td4 *A, const td4 *x, td4 *y)
+FLAT void times(const td4 *A, const td4 *x, td4 *y)
 {
+#pragma GCC unroll 9
     for (int i = 0; i < 3; i++)
         y[i] = A[3 * i] * x[0] + A[3 * i + 1] * x[1] + A[3 * i + 2] * x[2];
 }
@@ -104,35 +113,48 @@ typedef struct invariantParts
     td4 w[9];                      // the law's, times volume
 } invariantParts;
 
-static inline void invariant_blocks(const invariantParts *v, const td4 g[3][3], const td4 *H, td4 volume,
-                                    td4 blocks[PAIRS][9])
+// `second`: the law depends on I2; what does not is spared the work.
+FLAT void invariant_blocks(const invariantParts *v, const td4 g[3][3], const td4 *H, td4 volume, const bool second,
+                           td4 blocks[PAIRS][9])
 {
     const td4 *w = v->w;
     td4 two1 = 2.0 * w[0], two2 = 2.0 * w[1], pp = 4.0 * (w[3] + w[1]), ps = 4.0 * w[4], ss = 4.0 * w[5],
         pc = 2.0 * w[6], sc = 2.0 * w[7], cc = w[8];
+#pragma GCC unroll 9
     for (int b = 0; b < 3; b++)
     {
         const td4 *p = v->p[b], *s = v->s[b], *c = v->c[b];
         td4 with_p[3], with_s[3], with_c[3], h[3];
+#pragma GCC unroll 9
         for (int k = 0; k < 3; k++)
         {
-            with_p[k] = pp * p[k] + ps * s[k] + pc * c[k];
+            with_p[k] = pp * p[k] + pc * c[k];
+            with_c[k] = pc * p[k] + cc * c[k];
+            if (!second)
+                continue;
+            with_p[k] += ps * s[k];
             with_s[k] = ps * p[k] + ss * s[k] + sc * c[k];
-            with_c[k] = pc * p[k] + sc * s[k] + cc * c[k];
+            with_c[k] += sc * s[k];
         }
         if (H != NULL)
             times(H, g[b], h);
+#pragma GCC unroll 9
         for (int a = b; a < 3; a++)
         {
             td4 *to = blocks[place[a][b]], G = dot3(g[a], g[b]), ofB = two2 * G;
-            td4 ofI = two1 * G + two2 * (v->I1 * G - dot3(v->p[a], p));
+            td4 ofI = two1 * G;
+            if (second)
+                ofI += two2 * (v->I1 * G - dot3(v->p[a], p));
             if (H != NULL)
                 ofI += volume * dot3(g[a], h);
+#pragma GCC unroll 9
             for (int i = 0; i < 3; i++)
+#pragma GCC unroll 9
                 for (int k = 0; k < 3; k++)
                 {
-                    td4 value = v->p[a][i] * with_p[k] + v->s[a][i] * with_s[k] + v->c[a][i] * with_c[k] -
-                                two2 * p[i] * v->p[a][k] - ofB * v->B[3 * i + k];
+                    td4 value = v->p[a][i] * with_p[k] + v->c[a][i] * with_c[k];
+                    if (second)
+                        value += v->s[a][i] * with_s[k] - two2 * p[i] * v->p[a][k] - ofB * v->B[3 * i + k];
                     to[3 * i + k] = i == k ? value + ofI : value;
                 }
             if (a == b)
@@ -141,6 +163,7 @@ static inline void invariant_blocks(const invariantParts *v, const td4 g[3][3], 
                              g[a][0] * g[b][1] - g[a][1] * g[b][0]};
             td4 m[3];
             times(v->F, normal, m);
+#pragma GCC unroll 9
             for (int i = 0; i < 3; i++)
             {
                 td4 turn = w[2] * m[i];
@@ -152,15 +175,23 @@ static inline void invariant_blocks(const invariantParts *v, const td4 g[3][3], 
     close_blocks(blocks);
 }
 
+FLAT bool depends_on_second(const td4 w[9])
+{
+    td4 any = td4_abs(w[1]) + td4_abs(w[4]) + td4_abs(w[5]) + td4_abs(w[7]);
+    return !(any[0] + any[1] + any[2] + any[3] == 0); // true for NaN
+}
+
 // Invariants of F, what the law says of them, and the forces of nodes 1 to 3.
-static inline void invariant_forces(const tdElementWork *work, int32_t b, const td4 g[3][3], td4 volume,
-                                    invariantParts *v, const td4 *H, double *psi, td4 f[4][3])
+FLAT void invariant_forces(const tdElementWork *work, int32_t b, const td4 g[3][3], td4 volume, invariantParts *v,
+                           const td4 *H, double *psi, td4 f[4][3])
 {
     _Alignas(64) double I1[4], I2[4], J[4], W[36];
     td4 cof[9], square = td4_set(0);
     td_load9(work->F + 36 * (int64_t)b, v->F);
     td4 det = td_cofactor(v->F, cof);
+#pragma GCC unroll 9
     for (int i = 0; i < 3; i++)
+#pragma GCC unroll 9
         for (int k = 0; k <= i; k++)
         {
             v->B[3 * i + k] = v->B[3 * k + i] = dot3(v->F + 3 * i, v->F + 3 * k);
@@ -174,12 +205,14 @@ static inline void invariant_forces(const tdElementWork *work, int32_t b, const 
     td4 scale = work->gamma * volume;
     for (int k = 0; k < (work->K != NULL ? 9 : 3); k++)
         v->w[k] = scale * td4_load(W + 4 * k);
+#pragma GCC unroll 9
     for (int a = 0; a < 3; a++)
     {
         td4 Bp[3], h[3], Fh[3];
         times(v->F, g[a], v->p[a]);
         times(v->B, v->p[a], Bp);
         times(cof, g[a], v->c[a]);
+#pragma GCC unroll 9
         for (int i = 0; i < 3; i++)
         {
             v->s[a][i] = v->I1 * v->p[a][i] - Bp[i];
@@ -189,6 +222,7 @@ static inline void invariant_forces(const tdElementWork *work, int32_t b, const 
             continue;
         times(H, g[a], h);
         times(v->F, h, Fh);
+#pragma GCC unroll 9
         for (int i = 0; i < 3; i++)
             f[a + 1][i] += volume * Fh[i];
     }
@@ -196,19 +230,20 @@ static inline void invariant_forces(const tdElementWork *work, int32_t b, const 
         return;
     td4 C[9], twice = td4_set(0);
     td_mul_tn(v->F, v->F, C);
+#pragma GCC unroll 9
     for (int c = 0; c < 9; c++)
         twice += H[c] * (c % 4 == 0 ? C[c] - 1.0 : C[c]);
     td4_store(psi, work->gamma * td4_load(psi) + 0.5 * twice);
 }
 
-static inline void load_symmetric(const double *H, td4 *out)
+FLAT void load_symmetric(const double *H, td4 *out)
 {
     for (int i = 0; i < 3; i++)
         for (int k = 0; k <= i; k++)
             out[3 * i + k] = out[3 * k + i] = td4_load(H + 4 * TD_PACKED(i, k));
 }
 
-static inline void sum_energy(const int32_t *element, td4 volume, const double *psi, tdChunkSums *sums)
+FLAT void sum_energy(const int32_t *element, td4 volume, const double *psi, tdChunkSums *sums)
 {
     for (int l = 0; l < 4; l++)
     {
@@ -221,8 +256,8 @@ static inline void sum_energy(const int32_t *element, td4 volume, const double *
 }
 
 // Forces of nodes 1 to 3 and the blocks, by the law's P and D.
-static inline void dense_forces(const tdElementWork *work, int32_t b, const td4 g[3][3], td4 volume, double *psi,
-                                td4 f[4][3], td4 blocks[PAIRS][9], tdChunkSums *sums)
+FLAT void dense_forces(const tdElementWork *work, int32_t b, const td4 g[3][3], td4 volume, double *psi, td4 f[4][3],
+                       td4 blocks[PAIRS][9], tdChunkSums *sums)
 {
     _Alignas(64) double P[36], D[4 * TD_TANGENT];
     const double *F = work->F + 36 * (int64_t)b;
@@ -230,7 +265,9 @@ static inline void dense_forces(const tdElementWork *work, int32_t b, const td4 
     work->law(work->parameters, F, td_rotation_at(work, b), psi, P, wanted);
     if (work->H != NULL)
         td_add_history(work->gamma, work->H + 24 * (int64_t)b, F, psi, P, wanted);
+#pragma GCC unroll 9
     for (int i = 0; i < 3; i++)
+#pragma GCC unroll 9
         for (int a = 0; a < 3; a++)
             f[a + 1][i] = volume * (td4_load(P + 12 * i) * g[a][0] + td4_load(P + 12 * i + 4) * g[a][1] +
                                     td4_load(P + 12 * i + 8) * g[a][2]);
@@ -239,13 +276,14 @@ static inline void dense_forces(const tdElementWork *work, int32_t b, const td4 
     if (work->project)
     {
         int changed = td_law_project(D);
+#pragma GCC unroll 9
         for (int l = 0; l < 4; l++)
             sums->projected += (changed >> l & 1) && work->block->element[4 * (int64_t)b + l] >= 0;
     }
     tangent(D, g, volume, blocks);
 }
 
-static inline void forces(const tdElementWork *work, int32_t chunk, bool invariants)
+FLAT void forces(const tdElementWork *work, int32_t chunk, bool invariants)
 {
     const tdElements *tets = work->block;
     _Alignas(64) double psi[4];
@@ -266,8 +304,10 @@ static inline void forces(const tdElementWork *work, int32_t chunk, bool invaria
             if (H != NULL)
                 load_symmetric(work->H + 24 * (int64_t)b, full);
             invariant_forces(work, b, (const td4(*)[3])g, volume, &parts, H, psi, f);
-            if (work->K != NULL)
-                invariant_blocks(&parts, (const td4(*)[3])g, H, volume, blocks);
+            if (work->K != NULL && depends_on_second(parts.w))
+                invariant_blocks(&parts, (const td4(*)[3])g, H, volume, true, blocks);
+            else if (work->K != NULL)
+                invariant_blocks(&parts, (const td4(*)[3])g, H, volume, false, blocks);
         }
         else
             dense_forces(work, b, (const td4(*)[3])g, volume, psi, f, blocks, &sums);

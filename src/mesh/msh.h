@@ -71,6 +71,7 @@ typedef struct tdMshReader
     int32_t *dense;          ///< ... or NULL: sparse tags, by hash
     tdHash sparse;
 
+    int64_t by_corners;                ///< 6-node triangles, whose mid-edge nodes are left out
     int64_t passed_over[TD_MSH_TYPES]; ///< elements of types that meshes here do not have
     int64_t partitioned;               ///< 2.2: elements with partition numbers
     int64_t reversed;                  ///< cells that two groups hold with opposite orientations

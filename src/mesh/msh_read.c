@@ -240,7 +240,8 @@ static tdStatus check_type(tdMshReader *reader, int64_t type, int64_t element, c
     return TD_OK;
 }
 
-// Nodes of an element by their tags, in VTK's order.
+// Nodes of an element by their tags, in VTK's order. A 6-node triangle is the side of a quadratic tetrahedron,
+// which its corners name; they come first.
 static tdStatus read_element_nodes(tdMshReader *reader, const tdMshType *facts, int64_t element, int32_t *nodes)
 {
     for (int k = 0; k < facts->nodes; k++)
@@ -255,6 +256,7 @@ static tdStatus read_element_nodes(tdMshReader *reader, const tdMshType *facts, 
             return td_msh_fail(reader, "element %lld names node %lld, which $Nodes does not hold", (long long)element,
                                (long long)tag);
     }
+    reader->by_corners += facts->cell == TD_CELL_TRI && facts->nodes == 6;
     if (facts->cell == TD_CELL_TET10) // Gmsh: ... 23 13
     {
         int32_t kept = nodes[8];
@@ -469,6 +471,9 @@ static tdStatus read_all(tdMshReader *reader)
         if (reader->passed_over[t] > 0)
             td_mesh_note(reader->mesh, "%lld elements of type %s were passed over; use -order 1 in Gmsh to keep them",
                          (long long)reader->passed_over[t], td_msh_types[t].name);
+    if (reader->by_corners > 0 && reader->mesh->cells[TD_CELL_TET10].count == 0)
+        td_mesh_note(reader->mesh, "%lld triangles of 6 nodes were read by their corners; use -order 1 in Gmsh",
+                     (long long)reader->by_corners);
     if (reader->partitioned > 0)
         td_mesh_note(reader->mesh, "the partition numbers of %lld elements were passed over",
                      (long long)reader->partitioned);

@@ -6,8 +6,9 @@
 #define COUNTS (TD_TOTALS_COLUMNS - TD_STAGES)
 
 static const char *const names[COUNTS] = {
-    "steps",          "newton_iterations",  "line_search_steps", "load_steps", "load_cuts",      "cg_iterations",
-    "factorizations", "projected_elements", "inverted_elements", "residual",   "elastic_energy", "kinetic_energy",
+    "steps",         "newton_iterations", "line_search_steps",  "load_steps",        "load_cuts",
+    "cg_iterations", "factorizations",    "projected_elements", "inverted_elements", "extended_elements",
+    "residual",      "elastic_energy",    "kinetic_energy",
 };
 
 void td_totals_add(tdTotals *totals, const tdReport *report)
@@ -21,6 +22,7 @@ void td_totals_add(tdTotals *totals, const tdReport *report)
     totals->factorizations += report->factorizations;
     totals->projected_elements += report->projected_elements;
     totals->inverted_elements = report->inverted_elements;
+    totals->extended_elements = report->extended_elements;
     totals->residual = fmax(totals->residual, report->residual);
     for (int i = 0; i < TD_STAGES; i++)
         totals->stage_seconds[i] += report->stage_seconds[i];
@@ -38,6 +40,7 @@ void td_totals_row(const tdTotals *totals, double row[TD_TOTALS_COLUMNS])
         (double)totals->factorizations,
         (double)totals->projected_elements,
         (double)totals->inverted_elements,
+        (double)totals->extended_elements,
         totals->residual,
         totals->elastic_energy,
         totals->kinetic_energy,

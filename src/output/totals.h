@@ -11,6 +11,7 @@ typedef struct tdTotals
     int64_t cg_iterations, factorizations;
     int64_t projected_elements;
     int inverted_elements;                 ///< in the last step
+    int extended_elements;                 ///< in the last step
     double residual;                       ///< largest
     double elastic_energy, kinetic_energy; ///< [J] at the end; filled by who wants them (td_state_energy)
     double stage_seconds[TD_STAGES];
@@ -18,7 +19,7 @@ typedef struct tdTotals
 
 void td_totals_add(tdTotals *totals, const tdReport *report);
 
-#define TD_TOTALS_COLUMNS (12 + TD_STAGES)
+#define TD_TOTALS_COLUMNS (13 + TD_STAGES)
 
 /// The same as a row of numbers.
 void td_totals_row(const tdTotals *totals, double row[TD_TOTALS_COLUMNS]);

@@ -4,6 +4,7 @@
 #include "scene/compile.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 static double mesh_size(const tdMesh *mesh)
@@ -43,6 +44,50 @@ static bool inside(const tdSelect *s, const double *x, double size)
     }
 }
 
+static int compare_pairs(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+static int64_t pair_of(int32_t a, int32_t b)
+{
+    return a < b ? (int64_t)a << 32 | b : (int64_t)b << 32 | a;
+}
+
+// Faces of quadratic tetrahedra are listed by their corners: their mid-edge nodes belong to them too.
+static bool select_middles(const tdMesh *mesh, const tdGroup *group, bool *chosen)
+{
+    static const int8_t edge[6][2] = {{0, 1}, {1, 2}, {2, 0}, {0, 3}, {1, 3}, {2, 3}};
+    const tdCells *tets = &mesh->cells[TD_CELL_TET10];
+    int64_t n = 0, tris = group->count[TD_CELL_TRI], lines = group->count[TD_CELL_LINE];
+    if (tets->count == 0 || tris + lines == 0)
+        return true;
+    int64_t *pairs = td_take((size_t)(3 * tris + lines), sizeof *pairs);
+    if (pairs == NULL)
+        return false;
+    for (int64_t k = 0; k < 3 * tris; k++)
+    {
+        const int32_t *t = mesh->cells[TD_CELL_TRI].nodes + 3 * (int64_t)group->cells[TD_CELL_TRI][k / 3];
+        pairs[n++] = pair_of(t[k % 3], t[(k + 1) % 3]);
+    }
+    for (int64_t k = 0; k < lines; k++)
+    {
+        const int32_t *l = mesh->cells[TD_CELL_LINE].nodes + 2 * (int64_t)group->cells[TD_CELL_LINE][k];
+        pairs[n++] = pair_of(l[0], l[1]);
+    }
+    qsort(pairs, (size_t)n, sizeof *pairs, compare_pairs);
+    for (int64_t k = 0; k < 6 * tets->count; k++)
+    {
+        const int32_t *t = tets->nodes + 10 * (k / 6);
+        int64_t pair = pair_of(t[edge[k % 6][0]], t[edge[k % 6][1]]);
+        if (bsearch(&pair, pairs, (size_t)n, sizeof *pairs, compare_pairs) != NULL)
+            chosen[t[4 + k % 6]] = true;
+    }
+    free(pairs);
+    return true;
+}
+
 static tdStatus select_group(const tdModel *model, const tdMesh *mesh, const tdSelect *s, const char *field,
                              bool *chosen, tdError *error)
 {
@@ -68,7 +113,7 @@ static tdStatus select_group(const tdModel *model, const tdMesh *mesh, const tdS
         for (int64_t k = 0; k < group->count[t]; k++)
             for (int a = 0; a < td_cell_nodes(t); a++)
                 chosen[mesh->cells[t].nodes[(int64_t)group->cells[t][k] * td_cell_nodes(t) + a]] = true;
-    return TD_OK;
+    return select_middles(mesh, group, chosen) ? TD_OK : td_fail_memory(error, "a group");
 }
 
 tdStatus td_select_nodes(const tdModel *model, const tdMesh *mesh, const tdSelect *s, const char *field, bool *chosen,
