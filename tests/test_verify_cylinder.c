@@ -11,7 +11,7 @@ static void test_calculix(void **context)
 static void test_formulations(void **context)
 {
     (void)context;
-    verify_cylinder_formulations(VERIFY_SLOW ? 6 : 12, VERIFY_SLOW ? 0.05 : 0.01);
+    verify_cylinder_formulations(VERIFY_SLOW ? 3 : 6, 3, 0.02, "cylinder.png");
 }
 
 int main(void)

@@ -90,6 +90,7 @@ static void test_elements(void **context)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_neo_hookean), cmocka_unit_test(test_mooney_rivlin),
-                                       cmocka_unit_test(test_ogden), cmocka_unit_test(test_arruda_boyce), cmocka_unit_test(test_elements)};
+                                       cmocka_unit_test(test_ogden), cmocka_unit_test(test_arruda_boyce),
+                                       cmocka_unit_test(test_elements)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -181,10 +181,10 @@ static double rate_error(int steps_a_second)
 static void test_rate(void **context)
 {
     (void)context;
-    double coarse = rate_error(20), fine = rate_error(40);
-    verify_absolute("force at changing rates, 40 steps in τ, largest difference over the largest force",
+    double coarse = rate_error(40), fine = rate_error(80);
+    verify_absolute("force at changing rates, 80 steps in τ, largest difference over the largest force",
                     "hereditary integral by Simpson", 0, fine, 1e-4);
-    verify_absolute("the same, order from 20 to 40 steps", "linear stress in a step", 2, log2(coarse / fine), 0.1);
+    verify_absolute("the same, order from 40 to 80 steps", "linear stress in a step", 2, log2(coarse / fine), 0.1);
 }
 
 int main(void)

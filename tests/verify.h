@@ -104,3 +104,10 @@ static inline double verify_limit(double coarse, double fine)
 {
     return fine + (fine - coarse) / 3;
 }
+
+/// Limit of a sequence whose error falls by a constant factor that its three values tell (Aitken): for solutions
+/// with a singular point, where meshes converge by another order than that of the elements.
+static inline double verify_aitken(const double u[3])
+{
+    return u[2] + (u[2] - u[1]) * (u[2] - u[1]) / (2 * u[1] - u[0] - u[2]);
+}

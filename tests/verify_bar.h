@@ -17,13 +17,6 @@ typedef enum barCells
     BAR_TETS10
 } barCells;
 
-// Within 15 %. A small generator of our own, so that the mesh is the same everywhere.
-static inline double bar_jitter(uint64_t *seed)
-{
-    *seed = *seed * 6364136223846793005U + 1442695040888963407U;
-    return 0.15 * ((double)(*seed >> 11) / 4503599627370496.0 - 1);
-}
-
 /// Writes bar.vtu into `folder`. Nodes are moved by up to 15 % of a cell, within the end faces at the ends;
 /// middles of edges stay in the middle.
 static inline void bar_write(const char *folder, const int cells[3], barCells kind)
@@ -36,7 +29,7 @@ static inline void bar_write(const char *folder, const int cells[3], barCells ki
     for (int64_t i = 0; i < mesh.n_nodes; i++)
         for (int c = 0; c < 3; c++)
         {
-            double shift = bar_jitter(&seed) * max[c] / cells[c];
+            double shift = mesh_jitter(&seed) * max[c] / cells[c];
             bool end = mesh.x[3 * i] == 0 || mesh.x[3 * i] == BAR_LENGTH;
             mesh.x[3 * i + c] += c == 0 && end ? 0 : shift;
         }

@@ -20,6 +20,14 @@ static inline double ccx_unit(const tdSoft *soft)
     return material->law->split ? fmin(1e3, 2e9 / material->parameters[TD_PARAMETER_KAPPA]) : 1e3;
 }
 
+/// Plane strain, of which CalculiX makes wedges one element thick. (It has plane stress too, but there the thickness
+/// is a field over the nodes, not a number an element.)
+static inline bool ccx_plane(const tdSoft *soft)
+{
+    assert_true(soft->blocks[0].material.through != TD_THROUGH_FREE);
+    return soft->blocks[0].material.through == TD_THROUGH_HELD;
+}
+
 typedef struct ccxResult
 {
     double *u;     ///< 3 a node, by moment
@@ -63,18 +71,21 @@ static inline void ccx_material(FILE *f, const tdSoft *soft)
         assert_true(p[TD_PARAMETER_VOLUMETRIC] ==
                     (law == td_law(TD_LAW_ARRUDA_BOYCE) ? TD_VOLUMETRIC_MIXED : TD_VOLUMETRIC_SQUARE));
     fprintf(f, "*SOLID SECTION, ELSET=EALL, MATERIAL=M\n");
+    if (ccx_plane(soft))
+        fprintf(f, "%.12g\n", soft->blocks[0].material.thickness);
 }
 
-// Both number the nodes of all three alike.
+// Both number the nodes of all kinds alike.
 static inline void ccx_elements(FILE *f, const tdSoft *soft)
 {
     static const struct
     {
         tdCellType type;
         const char *name;
-    } kinds[] = {{TD_CELL_TET, "C3D4"}, {TD_CELL_HEX, "C3D8"}, {TD_CELL_TET10, "C3D10"}};
+    } kinds[] = {{TD_CELL_TET, "C3D4"}, {TD_CELL_HEX, "C3D8"}, {TD_CELL_TET10, "C3D10"}, {TD_CELL_TRI, "CPE3"}};
     int64_t number = 0;
-    for (int k = 0; k < 3; k++)
+    int first = ccx_plane(soft) ? 3 : 0;
+    for (int k = first; k < (first == 3 ? 4 : 3); k++)
     {
         const tdCells *cells = &soft->mesh.cells[kinds[k].type];
         int n = td_cell_nodes(kinds[k].type);
@@ -143,6 +154,8 @@ static inline void ccx_write(const char *path, const tdSoft *soft, bool large, i
     for (int32_t k = 0; k < soft->n_held; k++)
     {
         int32_t i = soft->held_list[k];
+        if (ccx_plane(soft) && i % 3 == 2)
+            continue;
         double value = 0;
         for (int32_t d = 0; d < soft->n_driven; d++)
             if (soft->driven[d].coord == i)

@@ -7,7 +7,9 @@
 
 typedef enum cookCells
 {
+    COOK_TRI, ///< a plane body
     COOK_TET,
+    COOK_TET_JITTERED, ///< inner nodes moved at random
     COOK_HEX,
     COOK_TET10
 } cookCells;
@@ -18,6 +20,35 @@ static inline void cook_map(double x[3])
     double s = x[0], t = x[1];
     x[0] = 48 * s;
     x[1] = 44 * s + t * (44 - 28 * s);
+}
+
+// Moves inner nodes in the plane by up to 15 % of a cell.
+static inline void cook_jitter(tdMesh *mesh, int n)
+{
+    uint64_t seed = 7;
+    for (int64_t i = 0; i < mesh->n_nodes; i++)
+        for (int c = 0; c < 2; c++)
+        {
+            double x = mesh->x[3 * i], y = mesh->x[3 * i + 1];
+            bool inside = x > 1e-9 && x < 1 - 1e-9 && y > 1e-9 && y < 1 - 1e-9;
+            mesh->x[3 * i + c] += inside ? mesh_jitter(&seed) / n : 0;
+        }
+}
+
+static inline tdMesh cook_mesh(cookCells cells, int n)
+{
+    tdMesh mesh = {0};
+    tdError error = {0};
+    if (cells == COOK_TRI)
+        assert_ok(td_mesh_rectangle((double[]){0, 0}, (double[]){1, 1}, (int[]){n, n}, &mesh, &error), error);
+    else
+        mesh = mesh_brick(1, n, n, cells == COOK_HEX);
+    if (cells == COOK_TET_JITTERED)
+        cook_jitter(&mesh, n);
+    if (cells == COOK_TET10)
+        mesh_quadratic(&mesh);
+    mesh_map(&mesh, cook_map);
+    return mesh;
 }
 
 static inline double cook_probe(tdModel *model, const tdState *state, double rest)
@@ -34,10 +65,7 @@ static inline double cook_stress(int n)
 {
     char folder[256];
     make_folder(folder);
-    tdMesh mesh = {0};
-    tdError error = {0};
-    assert_ok(td_mesh_rectangle((double[]){0, 0}, (double[]){1, 1}, (int[]){n, n}, &mesh, &error), error);
-    mesh_map(&mesh, cook_map);
+    tdMesh mesh = cook_mesh(COOK_TRI, n);
     mesh_save(&mesh, folder, "cook.vtu");
     // A uniform traction gives a corner half of what the other nodes get.
     tdModel *model = verify_model(
@@ -69,44 +97,44 @@ static inline double cook_stress(int n)
 static inline void verify_cook_stress(int n, double tolerance)
 {
     double u[3] = {cook_stress(n / 4), cook_stress(n / 2), cook_stress(n)};
-    double limit = u[2] + (u[2] - u[1]) * (u[2] - u[1]) / (2 * u[1] - u[0] - u[2]);
+    double limit = verify_aitken(u);
     char name[128];
     snprintf(name, sizeof name, "Cook, plane stress, %d triangles, middle of the side", 2 * n * n);
-    verify_relative(name, "23.956 (Felippa)", 23.956, u[2], tolerance);
+    verify_relative(name, "published", 23.96, u[2], tolerance);
     snprintf(name, sizeof name, "Cook, plane stress, limit of %d, %d and %d cells", n / 4, n / 2, n);
-    verify_relative(name, "23.956 (Felippa)", 23.956, limit, VERIFY_SLOW ? 0.02 : 0.002);
+    verify_relative(name, "published", 23.96, limit, VERIFY_SLOW ? 0.02 : 0.002);
 }
 
 // ---------------------------------------------------------------- nearly incompressible
 
-/// A slice one cell thick and held in its plane: plane strain.
-static inline tdModel *cook_model(const char *folder, cookCells cells, bool mean, int n)
+/// Plane strain: triangles, or a slice one cell thick and held in its plane.
+static inline tdModel *cook_model(const char *folder, cookCells cells, bool mean, double poisson, int n)
 {
-    tdMesh mesh = mesh_brick(1, n, n, cells == COOK_HEX);
-    if (cells == COOK_TET10)
-        mesh_quadratic(&mesh);
-    mesh_map(&mesh, cook_map);
+    tdMesh mesh = cook_mesh(cells, n);
     mesh_save(&mesh, folder, "cook.vtu");
+    bool flat = cells == COOK_TRI;
     return verify_model("tendril: 1\n"
-                        "integrator: {method: static, tolerance: 1e-10, max_iterations: 100}\n"
+                        "integrator: {method: static, tolerance: 1e-8, max_iterations: 100}\n"
                         "solver: {type: cholesky}\n"
                         "bodies:\n"
                         "  - name: cook\n"
                         "    mesh: %s/cook.vtu\n"
-                        "    material: {law: neo_hookean, young: 240.565, poisson: 0.4999}\n"
+                        "    material: {law: neo_hookean, young: 240.565, poisson: %.17g}\n"
                         "    formulation: %s\n"
-                        "    fixed: [{plane: {point: [0, 0, 0], normal: [1, 0, 0]}}, {all: true, axes: z}]\n"
+                        "    fixed: [{plane: {point: [0, 0, 0], normal: [1, 0, 0]}}%s]\n"
+                        "%s"
                         "probes: [{name: corner, body: cook, box: [[47.99, 59.99, -1], [48.01, 60.01, 2]]}]\n"
-                        "loads: [{type: surface, body: cook, plane: {point: [48, 0, 0], normal: [1, 0, 0]},\n"
+                        "loads: [{type: %s, body: cook, plane: {point: [48, 0, 0], normal: [1, 0, 0]},\n"
                         "         force: [0, 100, 0]}]\n",
-                        folder, mean ? "mean_dilatation" : "standard");
+                        folder, poisson, mean ? "mean_dilatation" : "standard", flat ? "" : ", {all: true, axes: z}",
+                        flat ? "    plane: strain\n" : "", flat ? "point" : "surface");
 }
 
 static inline double cook_rubber(cookCells cells, bool mean, int n)
 {
     char folder[256];
     make_folder(folder);
-    tdModel *model = cook_model(folder, cells, mean, n);
+    tdModel *model = cook_model(folder, cells, mean, 0.4999, n);
     tdState *state = verify_state(model);
     verify_step(model, state);
     double tip = cook_probe(model, state, 60);
@@ -116,8 +144,9 @@ static inline double cook_rubber(cookCells cells, bool mean, int n)
     return tip;
 }
 
+// Reported for this membrane since the nineties, with two digits. CalculiX tends there: test_cook_calculix.
 #define COOK_RUBBER 6.9
-#define COOK_PAPERS "6.9 (published, two digits)"
+#define COOK_PAPERS "published, two digits"
 
 /// n cells a side, and half and a quarter of it.
 static inline void verify_cook_rubber(int n)
@@ -128,13 +157,14 @@ static inline void verify_cook_rubber(int n)
         cookCells cells;
         bool mean;
         int coarser; // a quadratic element has as many nodes as eight linear ones
-    } kinds[] = {{"linear tetrahedra", COOK_TET, false, 1},
+    } kinds[] = {{"linear tetrahedra, inner nodes moved", COOK_TET_JITTERED, false, 1},
+                 {"linear tetrahedra, mirrored pattern", COOK_TET, false, 1},
                  {"hexahedra", COOK_HEX, false, 1},
                  {"hexahedra, mean dilatation", COOK_HEX, true, 1},
                  {"quadratic tetrahedra", COOK_TET10, false, 2}};
-    double u[4][3];
+    double u[5][3];
     printf("ROW\tcook\telements\t%d cells a side\t%d\t%d\n", n / 4, n / 2, n);
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < 5; i++)
     {
         printf("ROW\tcook\t%s%s", kinds[i].title, kinds[i].coarser == 2 ? " (half as many cells)" : "");
         for (int k = 0; k < 3; k++)
@@ -144,20 +174,20 @@ static inline void verify_cook_rubber(int n)
         }
         printf("\n");
     }
-    verify_below("Cook, ν = 0.4999, linear tetrahedra lock: tip over the published", COOK_PAPERS, 0.5,
+    verify_below("Cook, ν = 0.4999, linear tetrahedra lock: tip over the published", COOK_PAPERS, 0.9,
                  u[0][2] / COOK_RUBBER);
-    verify_below("Cook, ν = 0.4999, hexahedra lock: tip over the published", COOK_PAPERS, 0.5, u[1][2] / COOK_RUBBER);
-    verify_relative("Cook, ν = 0.4999, hexahedra, mean dilatation", COOK_PAPERS, COOK_RUBBER, u[2][2],
+    verify_below("Cook, ν = 0.4999, hexahedra lock: tip over the published", COOK_PAPERS, 0.6, u[2][2] / COOK_RUBBER);
+    verify_relative("Cook, ν = 0.4999, hexahedra, mean dilatation", COOK_PAPERS, COOK_RUBBER, u[3][2],
                     VERIFY_SLOW ? 0.05 : 0.01);
-    verify_relative("Cook, ν = 0.4999, quadratic tetrahedra", COOK_PAPERS, COOK_RUBBER, u[3][2],
+    verify_relative("Cook, ν = 0.4999, quadratic tetrahedra", COOK_PAPERS, COOK_RUBBER, u[4][2],
                     VERIFY_SLOW ? 0.08 : 0.02);
 }
 
-static inline void cook_calculix(const char *title, cookCells cells, int n)
+static inline void cook_calculix(const char *title, cookCells cells, double poisson, int n)
 {
     char folder[256], name[128];
     make_folder(folder);
-    tdModel *model = cook_model(folder, cells, false, n);
+    tdModel *model = cook_model(folder, cells, false, poisson, n);
     tdState *state = verify_state(model);
     verify_step(model, state);
     ccxResult theirs = ccx_solve(model, folder, true);
@@ -169,7 +199,7 @@ static inline void cook_calculix(const char *title, cookCells cells, int n)
         difference += pow(q[i] - soft->rest[i] - theirs.u[i], 2);
         size += theirs.u[i] * theirs.u[i];
     }
-    snprintf(name, sizeof name, "Cook, ν = 0.4999, %s, all displacements, relative L2 difference", title);
+    snprintf(name, sizeof name, "Cook, ν = %g, %s, all displacements, relative L2 difference", poisson, title);
     verify_absolute(name, "CalculiX, same mesh", 0, sqrt(difference / size), 1e-5);
     ccx_free(&theirs);
     td_state_free(state);
@@ -191,7 +221,7 @@ typedef enum cantileverCells
     CANTILEVER_TET10
 } cantileverCells;
 
-/// Tip deflection [m] of a strip of Poisson's ratio 0, held in its plane, n cells high, under 1 mN at the tip. skin:
+/// Tip deflection [m] of a strip of Poisson's ratio 0, held in its plane, n cells high, under 1 N at the tip. skin:
 /// extensional stiffness of the upper face over that of the section; 0: none.
 static inline double cantilever(cantileverCells cells, int n, double skin)
 {
@@ -224,7 +254,7 @@ static inline double cantilever(cantileverCells cells, int n, double skin)
                      "    fixed: [{plane: {point: [0, 0, 0], normal: [1, 0, 0]}}, {all: true, axes: y}]\n"
                      "probes: [{name: tip, body: beam, point: [%.17g, %.17g, %.17g]}]\n"
                      "loads: [{type: surface, body: beam, plane: {point: [%.17g, 0, 0], normal: [1, 0, 0]},"
-                     " force: [0, 0, -1e-3]}]\n",
+                     " force: [0, 0, -1]}]\n",
                      folder, CANTILEVER_YOUNG, parts, CANTILEVER_LENGTH, CANTILEVER_WIDTH / 2, CANTILEVER_HEIGHT / 2,
                      CANTILEVER_LENGTH);
     tdState *state = verify_state(model);
@@ -242,7 +272,7 @@ static inline double cantilever_theory(double stiffening)
 {
     double area = CANTILEVER_WIDTH * CANTILEVER_HEIGHT, inertia = area * CANTILEVER_HEIGHT * CANTILEVER_HEIGHT / 12;
     double bend = pow(CANTILEVER_LENGTH, 3) / (3 * CANTILEVER_YOUNG * inertia * stiffening);
-    return 1e-3 * (bend + CANTILEVER_LENGTH / (5.0 / 6 * CANTILEVER_YOUNG / 2 * area));
+    return (bend + CANTILEVER_LENGTH / (5.0 / 6 * CANTILEVER_YOUNG / 2 * area));
 }
 
 /// Quadratic tetrahedra are held to theory as they are, hexahedra in the limit of n and 2n cells.
