@@ -77,8 +77,8 @@ typedef struct tdLaw
     /// From what the scene gives. Bad values are refused with the reason, naming scene file and line.
     tdStatus (*parameters)(const tdSceneMaterial *material, const char *file, double *parameters, tdError *error);
     tdLawKernel kernel[TD_ISAS]; ///< closed form in F
-    tdMjedKernel mjed[TD_ISAS];  ///< by invariants; NULL where the law has none (Ogden, Costa, quadratic laws)
-    bool prefer_mjed;            ///< the faster of the two, as measured by `tendril bench laws`
+    tdMjedKernel mjed[TD_ISAS];  ///< by invariants, used by linear tetrahedra; NULL where the law has none (Ogden,
+                                 ///< Costa, quadratic laws)
 } tdLaw;
 
 /// Names of the law's own parameters in the order of tdSceneMaterial.value; for Ogden those of as many terms
