@@ -334,6 +334,41 @@ static void membrane_carries_its_share(void **unused)
     assert_near(pull[1], 10 + 10, 2e-2); // E t strain = 1e7 0.01 1e-4
 }
 
+// A balloon: p = 2 mu t / R (1/l - 1/l^7) for an incompressible neo-Hookean skin with the stretch l.
+static void balloon(void **unused)
+{
+    (void)unused;
+    tdMesh mesh = {0};
+    tdError error = {0};
+    tdStatus status = td_mesh_sphere_surface((double[3]){0}, 1, 3, &mesh, &error);
+    assert_ok(status, error);
+    const char *path = element_mesh(MESH_TET, 1, 0, false);
+    status = td_mesh_write(&mesh, path, TD_MESH_UNKNOWN, TD_MESH_BINARY, &error);
+    assert_ok(status, error);
+    td_mesh_free(&mesh);
+    tdModel *model = scene_model(
+        "tendril: 1\ntime_step: 20 ms\nsteps: 60\nbodies:\n  - name: a\n    mesh: %s\n"
+        "    material: {law: stvk, young: 1, poisson: 0, density: 1}\n"
+        "    materials: [{group: surface, element: membrane, thickness: 1 mm, law: neo_hookean, mu: 300 kPa, "
+        "bulk: 300 MPa, density: 1000}]\n    damping: {mass: 30}\n"
+        "loads: [{type: surface, body: a, all: true, pressure: -200}]\n",
+        path);
+    tdState *state = scene_state(model);
+    scene_steps(model, state, 60);
+    const tdSoft *soft = scene_soft(model);
+    double mean = 0, low = 1, high = 2;
+    for (int i = 0; i < soft->n_nodes; i++)
+        mean += hypot(hypot(state->q[3 * i], state->q[3 * i + 1]), state->q[3 * i + 2]) / soft->n_nodes;
+    for (int k = 0; k < 60; k++) // on the rising branch, below l = 7^(1/6)
+    {
+        double l = (low + fmin(high, 1.38)) / 2, p = 2 * 300e3 * 1e-3 * (1 / l - pow(l, -7));
+        *(p < 200 ? &low : &high) = l;
+    }
+    assert_true(low > 1.05);
+    assert_near(mean, low, 0.02 * (low - 1)); // 1280 flat triangles
+    scene_free(model, state);
+}
+
 // ---------------------------------------------------------------- mass, loads
 
 static void masses(void **unused)
@@ -591,6 +626,7 @@ int main(void)
         cmocka_unit_test(patch_tests),
         cmocka_unit_test(plane_moduli),
         cmocka_unit_test(membrane_carries_its_share),
+        cmocka_unit_test(balloon),
         cmocka_unit_test(masses),
         cmocka_unit_test(tractions_pass_the_patch_test),
         cmocka_unit_test(free_fall),

@@ -152,7 +152,7 @@ extern "C"
         int factorizations;     ///< sparse factorizations made
         int projected_elements; ///< tangents made positive semi-definite, over all linearizations
         int inverted_elements;  ///< elements with a non-positive volume where forces were last evaluated
-        int extended_elements;  ///< of these and others, compressed to a tenth: their law goes on as a polynomial
+        int extended_elements;  ///< so compressed (to a tenth) that their hyperelastic law is continued by a polynomial
         double residual;        ///< relative residual of the momentum balance that the step solved
         double stage_seconds[TD_STAGES];
     } tdReport;
