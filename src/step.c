@@ -16,6 +16,7 @@
 #include "state.h"
 
 #include <assert.h>
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -218,6 +219,19 @@ static tdStatus line_search(const tdModel *model, tdState *state, double before,
                                              state->time + model->scheme.h, (long long)state->steps + 1, advice(model));
 }
 
+// Whether a Newton step is lost in the rounding of the positions it would change: then there is no nearer
+// solution in these numbers, whatever the tolerance.
+static bool is_rounding(const tdModel *model, const tdState *state)
+{
+    double step = 0, size = 0;
+    for (int64_t i = 0; i < model->coords; i++)
+    {
+        step = fmax(step, fabs(state->dv[i]));
+        size = fmax(size, fabs(state->q_e[i]));
+    }
+    return model->scheme.ce * step <= 4 * DBL_EPSILON * size;
+}
+
 // Where constraints join: rows of all constraints (constrain), then the condensed problem for their
 // multipliers (solve), which corrects dv by A^-1 J' lambda. Without rows the free motion is the motion.
 static void add_step(const tdModel *model, tdState *state)
@@ -260,7 +274,7 @@ static tdStatus balance(const tdModel *model, tdState *state, double *clock)
         memset(state->held, 0, (size_t)model->coords * sizeof(double));
         TD_TRY(line_search(model, state, pass == 0 ? state->rhs : size, &size, clock));
         state->report.residual = state->scale > 0 ? size / state->scale : 0;
-        if (size <= settings->tolerance * state->scale)
+        if (size <= settings->tolerance * state->scale || is_rounding(model, state))
             return TD_OK;
         if (pass + 1 >= settings->max_iterations)
             return td_fail(

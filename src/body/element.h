@@ -73,6 +73,13 @@ static inline void td_scatter_force(const int32_t *nodes, const td4 f[3], double
 // Adds a 3 x 3 block of each lane to the matrix, lane after lane: two may go to the same place.
 static inline void td_scatter_block(const int32_t *block, td4 values[9], double *K)
 {
+#if !defined(__AVX__)
+    // Where four lanes are two registers, turning them costs more than it saves.
+    for (int l = 0; l < 4; l++)
+        for (int c = 0; c < 9; c++)
+            K[9 * (int64_t)block[l] + c] += values[c][l];
+    return;
+#endif
     td4_transpose(values);
     td4_transpose(values + 4);
     for (int l = 0; l < 4; l++)

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every shipped scene loads without a warning and runs.
+#include "test.h"
+
+#include "tendril/tendril.h"
+
+#include <dirent.h>
+#include <stdbool.h>
+
+static void complain(void *user, tdLogLevel level, const char *message)
+{
+    if (level == TD_LOG_WARNING)
+        fail_msg("%s: %s", (const char *)user, message);
+}
+
+static void run_scene(const char *path)
+{
+    tdSettings settings = td_default_settings();
+    settings.threads = 1;
+    settings.log = complain;
+    settings.log_user = (void *)path;
+    tdModel *model = NULL;
+    tdState *state = NULL;
+    tdError error = {0};
+    assert_ok(td_model_load(path, &settings, &model, &error), error);
+    assert_ok(td_state_create(model, &settings, &state, &error), error);
+    int steps = td_model_steps(model) < 6 ? td_model_steps(model) : 6;
+    for (int i = 0; i < steps; i++)
+        assert_ok(td_step(model, state), td_state_report(state)->error);
+    assert_int_equal(td_state_report(state)->inverted_elements, 0);
+    td_state_free(state);
+    td_model_free(model);
+}
+
+static void test_shipped_scenes(void **unused)
+{
+    (void)unused;
+    DIR *folder = opendir(TD_SOURCE_DIR "/scenes");
+    assert_non_null(folder);
+    int scenes = 0;
+    for (struct dirent *entry = readdir(folder); entry != NULL; entry = readdir(folder))
+    {
+        const char *dot = strrchr(entry->d_name, '.');
+        if (dot == NULL || strcmp(dot, ".yaml") != 0)
+            continue;
+        char path[1024];
+        snprintf(path, sizeof path, "%s/scenes/%s", TD_SOURCE_DIR, entry->d_name);
+        run_scene(path);
+        scenes++;
+    }
+    closedir(folder);
+    assert_true(scenes >= 4);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_shipped_scenes)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
