@@ -40,16 +40,23 @@ static double nominal_stress(const double l[3], int a)
            2 * C01 * pow(J, -4.0 / 3) * (l[a] * (I1 - s[a]) - 2 * I2 / (3 * l[a])) + KAPPA * (J - 1) * J / l[a];
 }
 
-// A square sheet stretched by 80 % and 40 %, 1 m thick. The thickness is what leaves no stress across: by bisection.
-static void test_sheet(void **context)
+// The third stretch of a stretched sheet is what leaves no stress across: by bisection.
+static void free_thickness(double l[3])
 {
-    (void)context;
-    double l[3] = {1.8, 1.4, 1}, low = 0.1, high = 1;
+    double low = 0.1, high = 1;
     for (int k = 0; k < 60; k++)
     {
         l[2] = 0.5 * (low + high);
         *(nominal_stress(l, 2) < 0 ? &low : &high) = l[2];
     }
+}
+
+// A square sheet stretched by 80 % and 40 %, 1 m thick.
+static void test_sheet(void **context)
+{
+    (void)context;
+    double l[3] = {1.8, 1.4, 1};
+    free_thickness(l);
     tdModel *model = verify_model("tendril: 1\n"
                                   "integrator: {method: static, tolerance: 1e-10}\n"
                                   "bodies:\n"
@@ -75,6 +82,53 @@ static void test_sheet(void **context)
     td_model_free(model);
 }
 
+// Radius of a ball of membranes, 1 m at rest and 1 mm thick, under a pressure; 20 * 4^subdivisions triangles.
+static double balloon(double pressure, int subdivisions)
+{
+    char folder[256];
+    make_folder(folder);
+    tdMesh mesh = {0};
+    tdError error = {0};
+    assert_ok(td_mesh_sphere_surface((double[]){0, 0, 0}, 1, subdivisions, &mesh, &error), error);
+    mesh_save(&mesh, folder, "ball.msh");
+    tdModel *model = verify_model("tendril: 1\n"
+                                  "integrator: {method: static}\n"
+                                  "bodies:\n"
+                                  "  - name: ball\n"
+                                  "    mesh: %s/ball.msh\n"
+                                  "    material: {law: linear, young: 1, poisson: 0}\n" // of no element
+                                  "    materials: [{group: surface, element: membrane, thickness: 1 mm,\n"
+                                  "                 law: mooney_rivlin, c10: %.17g, c01: %.17g, bulk: %.17g}]\n"
+                                  "    fixed: [{plane: {point: [0, 0, 0], normal: [1, 0, 0]}, axes: x},\n"
+                                  "            {plane: {point: [0, 0, 0], normal: [0, 1, 0]}, axes: y},\n"
+                                  "            {plane: {point: [0, 0, 0], normal: [0, 0, 1]}, axes: z}]\n"
+                                  "loads: [{type: surface, body: ball, all: true, pressure: %.17g}]\n",
+                                  folder, C10, C01, KAPPA, -pressure);
+    tdState *state = verify_state(model);
+    verify_step(model, state);
+    const double *q = td_state_positions(model, state, 0);
+    int n = td_model_body_nodes(model, 0);
+    double radius = 0;
+    for (int i = 0; i < n; i++)
+        radius += sqrt(q[3 * i] * q[3 * i] + q[3 * i + 1] * q[3 * i + 1] + q[3 * i + 2] * q[3 * i + 2]) / n;
+    td_state_free(state);
+    td_model_free(model);
+    remove_folder(folder);
+    return radius;
+}
+
+// Laplace: p r = 2 N with the tension N = P t / l of the stretched skin, r = l R.
+static void test_balloon(void **context)
+{
+    (void)context;
+    double l[3] = {1.3, 1.3, 1};
+    free_thickness(l);
+    double pressure = 2 * nominal_stress(l, 0) * 1e-3 / (l[0] * l[0]);
+    double coarse = balloon(pressure, 2), fine = balloon(pressure, 3);
+    verify_relative("Mooney-Rivlin balloon of 1,280 triangles, radius [m]", "Laplace", l[0], fine, 0.005);
+    verify_relative("the same, limit of 320 and 1,280 triangles", "Laplace", l[0], verify_limit(coarse, fine), 5e-4);
+}
+
 // ---------------------------------------------------------------- beams
 
 static void test_cantilever(void **context)
@@ -93,8 +147,12 @@ static void test_skin(void **context)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_cook_plane_stress), cmocka_unit_test(test_cook_rubber),
-                                       cmocka_unit_test(test_cook_calculix),     cmocka_unit_test(test_sheet),
-                                       cmocka_unit_test(test_cantilever),        cmocka_unit_test(test_skin)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_cook_plane_stress),
+                                       cmocka_unit_test(test_cook_rubber),
+                                       cmocka_unit_test(test_cook_calculix),
+                                       cmocka_unit_test(test_sheet),
+                                       cmocka_unit_test(test_balloon),
+                                       cmocka_unit_test(test_cantilever),
+                                       cmocka_unit_test(test_skin)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
