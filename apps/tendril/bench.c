@@ -116,6 +116,10 @@ static tdStatus make_beam(const bench *b, const char *law, const char *elements,
         snprintf(material, sizeof material,
                  "law: costa, c: 20 kPa, b_ff: 15, b_ss: 10, b_nn: 10, b_fs: 8, b_fn: 8, b_sn: 6, bulk: 1.5 MPa, "
                  "fibre: [1, 0, 0], sheet: [0, 1, 0]");
+    else if (strcmp(law, "viscoelastic") == 0)
+        snprintf(material, sizeof material,
+                 "law: neo_hookean, young: 450 kPa, poisson: 0.45, "
+                 "viscoelastic: [{modulus: 0.3, time: 50 ms}, {modulus: 0.2, time: 0.5}]");
     else
         snprintf(material, sizeof material, "law: %s, young: 450 kPa, poisson: 0.45", law);
     td_text_format(&text,
@@ -281,13 +285,13 @@ typedef struct bendResult
     double peak_mb;
 } bendResult;
 
-static tdStatus bend(const bench *b, int k, const char *solver, bendResult *out, tdError *error)
+static tdStatus bend(const bench *b, const char *law, int k, const char *solver, bendResult *out, tdError *error)
 {
     tdModel *model = NULL;
     tdState *state = NULL;
     *out = (bendResult){.least_motion = INFINITY};
     double start = td_seconds();
-    TD_TRY(make_beam(b, "corotational", "tetrahedra", k, solver, &model, error));
+    TD_TRY(make_beam(b, law, "tetrahedra", k, solver, &model, error));
     out->compile_s = td_seconds() - start;
     tdStatus status = td_state_create(model, &b->settings, &state, error);
     const tdSoft *soft = model->bodies[0].data;
@@ -354,44 +358,64 @@ static void json_bend(bench *b, const char *key, const bendResult *r, spread rat
     td_json_close(&b->json, '}');
 }
 
+typedef struct stepRow
+{
+    const char *name, *law, *solver;
+    bool once; // slow and steady: one run is enough
+} stepRow;
+
+static void print_step(const stepRow *row, const bendResult *r, spread rate, int times)
+{
+    double steps[BEND_STEPS], total = 0;
+    memcpy(steps, r->step_s, sizeof steps);
+    spread one = bench_spread(steps, BEND_STEPS);
+    printf("  %s: %.2f steps a second (%.2f to %.2f, %d runs); a step %.0f ms (%.0f to %.0f)\n"
+           "    %.1f iterations and %.2f factorizations a step, residual at most %.1e, tip moves at least %.2f %% a "
+           "step\n   ",
+           row->name, rate.median, rate.low, rate.high, times, 1e3 * one.median, 1e3 * one.low, 1e3 * one.high,
+           (double)r->cg / BEND_STEPS, (double)r->factorizations / BEND_STEPS, r->worst_residual,
+           100 * r->least_motion);
+    for (int k = 0; k < TD_STAGES; k++)
+        total += r->stage_s[k];
+    for (int k = 0; k < TD_STAGES; k++)
+        printf(" %s %.1f %%", td_stage_name(k), 100 * r->stage_s[k] / total);
+    printf("\n");
+}
+
 static tdStatus bench_step(bench *b, tdError *error)
 {
-    static const char *const solvers[] = {"auto", "cholesky"};
+    static const stepRow rows[] = {
+        {"auto", "corotational", "auto", false},
+        {"cholesky", "corotational", "cholesky", true},
+        {"neo_hookean", "neo_hookean", "auto", false},
+        {"neo_hookean, viscoelastic", "viscoelastic", "auto", false},
+    };
+    enum
+    {
+        ROWS = sizeof rows / sizeof rows[0]
+    };
     int runs = b->runs < 5 ? b->runs : 5;
     td_json_open(&b->json, "step", '{');
-    for (int s = 0; s < 2; s++)
+    for (int k = 0; k < ROWS; k++)
     {
         bendResult last = {0};
-        double rates[BENCH_MOST_RUNS], steps[BEND_STEPS];
-        int times = s == 0 ? runs : 1; // the reference is slow and steady
+        double rates[BENCH_MOST_RUNS];
+        int times = rows[k].once ? 1 : runs;
         for (int run = 0; run < times; run++)
         {
-            TD_TRY(bend(b, 10, solvers[s], &last, error));
+            TD_TRY(bend(b, rows[k].law, 10, rows[k].solver, &last, error));
             rates[run] = last.steps_per_s;
-            cli_progress("bench step", s * runs + run + 1, runs + 1);
         }
+        cli_progress("bench step", k + 1, ROWS);
         spread rate = bench_spread(rates, times);
-        json_bend(b, solvers[s], &last, rate);
-        memcpy(steps, last.step_s, sizeof steps);
-        spread one = bench_spread(steps, BEND_STEPS);
-        if (!b->print)
-            continue;
-        if (s == 0)
-            printf("\nStep: bending beam, %lld nodes, %lld tetrahedra, %lld unknowns, corotational, backward Euler 10 "
-                   "ms\n",
-                   (long long)last.nodes, (long long)last.elements, (long long)last.dofs);
-        printf("  solver %-9s %6.2f steps a second (%.2f to %.2f, %d runs); a step %.0f ms (%.0f to %.0f)\n"
-               "    %.1f iterations and %.2f factorizations a step, residual at most %.1e, tip moves at least %.2f %% "
-               "a step\n   ",
-               solvers[s], rate.median, rate.low, rate.high, times, 1e3 * one.median, 1e3 * one.low, 1e3 * one.high,
-               (double)last.cg / BEND_STEPS, (double)last.factorizations / BEND_STEPS, last.worst_residual,
-               100 * last.least_motion);
-        double total = 0;
-        for (int k = 0; k < TD_STAGES; k++)
-            total += last.stage_s[k];
-        for (int k = 0; k < TD_STAGES; k++)
-            printf(" %s %.1f %%", td_stage_name(k), 100 * last.stage_s[k] / total);
-        printf("\n");
+        json_bend(b, rows[k].name, &last, rate);
+        if (b->print && k == 0)
+            printf(
+                "\nStep: bending beam, %lld nodes, %lld tetrahedra, %lld unknowns, backward Euler 10 ms; corotational "
+                "with two solvers,\nthen neo-Hookean without and with two relaxation times\n",
+                (long long)last.nodes, (long long)last.elements, (long long)last.dofs);
+        if (b->print)
+            print_step(&rows[k], &last, rate, times);
     }
     td_json_close(&b->json, '}');
     return TD_OK;
@@ -413,7 +437,7 @@ static tdStatus bend_apart(const bench *b, int k, bendResult *out, tdError *erro
     {
         bendResult result;
         tdError why = {0};
-        bool good = bend(b, k, "auto", &result, &why) == TD_OK &&
+        bool good = bend(b, "corotational", k, "auto", &result, &why) == TD_OK &&
                     write(pipe_ends[1], &result, sizeof result) == (ssize_t)sizeof result;
         _exit(good ? 0 : 1);
     }
