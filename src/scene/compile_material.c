@@ -218,12 +218,26 @@ static void warn_about_range(const tdBodyWork *w, const tdMaterial *material)
                w->given->name, material->law->name, range[0], range[1]);
 }
 
+// The law's parameters; a law knows its material, and the place of that in the scene is known here.
+static tdStatus compile_parameters(const tdBodyWork *w, const tdSceneMaterial *given, tdMaterial *out, tdError *error)
+{
+    tdStatus status = out->law->parameters(given, w->model->scene.file, out->parameters, error);
+    if (status == TD_OK || error == NULL)
+        return status;
+    if (given == &w->given->material)
+        snprintf(error->field, sizeof error->field, "bodies[%d].material", w->index);
+    else
+        snprintf(error->field, sizeof error->field, "bodies[%d].materials[%d]", w->index,
+                 (int)(given - w->given->materials));
+    return status;
+}
+
 static tdStatus compile_material(tdBodyWork *w, const tdSceneMaterial *given, tdElementKind kind, tdMaterial *out,
                                  tdError *error)
 {
     const tdSceneBody *body = w->given;
     *out = (tdMaterial){.law = td_law(given->law), .density = given->density};
-    TD_TRY(out->law->parameters(given, w->model->scene.file, out->parameters, error));
+    TD_TRY(compile_parameters(w, given, out, error));
     if (kind == TD_ELEMENT_TRI3)
     {
         out->thickness = given->thickness > 0 ? given->thickness : 1;
