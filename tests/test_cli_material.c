@@ -180,6 +180,8 @@ static void test_fit_remarks(void **state)
     r = run("fit pushed.csv --mode uniaxial --law neo_hookean");
     assert_int_equal(r.code, 0);
     assert_has(r.out, "explains nothing");
+    assert_has(r.out, "there is no material for a scene");
+    assert_null(strstr(r.out, "material: {"));
     done(&r);
 }
 

@@ -166,6 +166,21 @@ static void bad_selectors_are_named(void **unused)
     refuse(HEAD BOX "probes:\n  - {name: p, body: block, group: tip}\n", 9, "probes[0]", "'tip'", "");
 }
 
+static void bad_materials_are_named(void **unused)
+{
+    (void)unused;
+#define ROW(law)                                                                                                       \
+    HEAD "  - name: block\n    mesh: {box: [[0, 0, 0], [3, 2, 2]], cells: [3, 2, 2]}\n    material: {" law "}\n"
+#define SOUND "law: neo_hookean, mu: 1, bulk: 1, density: 1"
+#define SUM   "law: mooney_rivlin, c10: 1, c01: -1, bulk: 1, density: 1"
+    refuse(ROW(SUM), 7, "bodies[0].material", "c10 + c01 is 0 Pa", "must be positive");
+    refuse(ROW(SOUND) "    materials:\n      - {group: xmin, element: membrane, thickness: 1, " SOUND "}\n"
+                      "      - {group: xmax, element: membrane, thickness: 1, " SUM "}\n",
+           10, "bodies[0].materials[1]", "c10 + c01 is 0 Pa", "must be positive");
+    refuse(ROW(SOUND) "    formulation: mean_dilatation\n", 5, "formulation", "a linear tetrahedron has one point",
+           "remove 'formulation'");
+}
+
 // Writes the mesh, and checks how a scene with it is refused.
 static void refuse_mesh(tdMesh *mesh, const char *name, const char *part, const char *other)
 {
@@ -366,6 +381,7 @@ int main(void)
         cmocka_unit_test(group_means_its_faces),
         cmocka_unit_test(probes_follow_points_and_means),
         cmocka_unit_test(bad_selectors_are_named),
+        cmocka_unit_test(bad_materials_are_named),
         cmocka_unit_test(bad_meshes_are_named),
         cmocka_unit_test(odd_meshes_are_mended_with_a_warning),
         cmocka_unit_test(near_incompressible_is_warned_about),

@@ -97,6 +97,29 @@ static void test_draws(void **state)
     }
 }
 
+// Of a scene every body is drawn, a plane one beside a block too: 12 and 2 triangles.
+static void test_draws_plane_bodies(void **state)
+{
+    const Place *p = *state;
+    static const char scene[] = "tendril: 1\ntime_step: 1 ms\nsteps: 1\nbodies:\n"
+                                "  - name: block\n    mesh: {box: [[0, 0, 0], [1, 1, 1]], cells: [1, 1, 1]}\n"
+                                "    material: {law: stvk, young: 1e5, poisson: 0.3, density: 1}\n"
+                                "  - name: sheet\n    mesh: {rectangle: [[2, 0], [3, 1]], cells: [1, 1]}\n"
+                                "    plane: stress\n    material: {law: stvk, young: 1e5, poisson: 0.3, density: 1}\n";
+    char command[900], path[300], *said;
+    size_t size;
+    snprintf(path, sizeof path, "%s.yaml", p->vtu);
+    assert_int_equal(td_file_write(path, scene, strlen(scene), NULL), TD_OK);
+    snprintf(command, sizeof command, "%s render %s -o %s --width 160 --height 120 --json > %s 2>&1", TD_PROGRAM, path,
+             p->png, p->said);
+    int status = system(command);
+    unlink(path);
+    assert_int_equal(status, 0);
+    assert_int_equal(td_file_read(p->said, &said, &size, NULL), TD_OK);
+    assert_non_null(strstr(said, "\"triangles\": 14"));
+    free(said);
+}
+
 static void test_refuses(void **state)
 {
     const Place *p = *state;
@@ -135,6 +158,7 @@ static void test_refuses(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_draws), cmocka_unit_test(test_refuses)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_draws), cmocka_unit_test(test_draws_plane_bodies),
+                                       cmocka_unit_test(test_refuses)};
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -179,18 +179,18 @@ static void test_fibre_frame(void **state)
     (void)state;
     tdScene scene;
     const tdSceneMaterial *m =
-        &body_of(MATERIAL(
-                     "law: costa, " COSTA
-                     ", poisson: 0.4, fibre: [0, 3e200, 0], sheet: [1e-200, -1e-200, 0]") "    transform: {rotate: [30 "
+        &body_of(
+             MATERIAL("law: costa, " COSTA
+                      ", bulk: 1 MPa, fibre: [0, 3e200, 0], sheet: [1e-200, -1e-200, 0]") "    transform: {rotate: [30 "
                                                                                           "deg, 40 deg, 50 deg]}\n",
-                 &scene)
+             &scene)
              ->material;
     const double expected[9] = {0, 1, 0, 1, 0, 0, 0, 0, -1};
     assert_true(m->has_fibre);
     for (int i = 0; i < 9; i++)
         assert_near(m->fibre[i], expected[i], 1e-15);
     td_scene_free(&scene);
-    m = &body_of(MATERIAL("law: costa, " COSTA ", poisson: 0.4, fibre: [1, 2, 3], sheet: [1, 2, 3.0001]"), &scene)
+    m = &body_of(MATERIAL("law: costa, " COSTA ", bulk: 1 MPa, fibre: [1, 2, 3], sheet: [1, 2, 3.0001]"), &scene)
              ->material;
     for (int i = 0; i < 3; i++)
         for (int j = 0; j < 3; j++)
@@ -375,7 +375,9 @@ static void test_bad_constants(void **state)
          "the stiffness is missing; give 'young' and 'poisson', or 'lambda'"},
         {MATERIAL("law: mooney_rivlin, density: 1"), 7, "or 'c10' and 'c01' with one of 'bulk' and 'poisson'"},
         {MATERIAL("law: mooney_rivlin, bulk: 1 MPa, density: 1"), 7, "the stiffness is missing"},
-        {MATERIAL("law: costa, poisson: 0.3, density: 1"), 7, "the stiffness is missing; give 'c', 'b_ff'"},
+        {MATERIAL("law: costa, bulk: 1, density: 1"), 7, "the stiffness is missing; give 'c', 'b_ff'"},
+        {MATERIAL("law: costa, " COSTA ", poisson: 0.3"), 7, "'b_ff' to 'b_sn', 'bulk', 'fibre' and 'sheet'"},
+        {MATERIAL("law: costa, " COSTA), 7, "give 'bulk' beside 'c'"},
         {MATERIAL("law: ogden, poisson: 0.3, density: 1"), 7, "'young' is missing beside 'poisson'"},
         {MATERIAL("law: ogden, young: 1, density: 1"), 7, "'poisson' is missing beside 'young'"},
         {MATERIAL("law: neo_hookean, mu: 1 kPa, density: 1"), 7,
@@ -489,6 +491,8 @@ static void test_bad_bodies(void **state)
         {GOOD "    thickness: 1 mm\n", 8, "'thickness' is that of a plane body"},
         {GOOD "    plane: stress\n    thickness: -1 mm\n", 9, "must be > 0"},
         {GOOD "    plane: strain\n    velocity: [0, 0, 1]\n", 9, "does not move along z"},
+        {GOOD "    plane: strain\n    prescribed: [{all: true, displacement: [1, 0, 1]}]\n", 9,
+         "does not move along z"},
         {FLAT("    plane: strain\n", BLOCK), 6, "give a 'rectangle' instead of the 'box'"},
         {GOOD "    plane: strain\n    materials:\n      - {group: a, element: membrane, thickness: 1, " RUBBER "}\n",
          10, "a plane body has no membranes"},

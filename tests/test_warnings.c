@@ -11,7 +11,8 @@
 static char folder[] = "/tmp/tendril_warnings_XXXXXX";
 
 // One tetrahedron, then what a test adds.
-#define NODES "1 0 0 0\n2 1 0 0\n3 0 1 0\n4 0 0 1\n"
+#define NODES   "1 0 0 0\n2 1 0 0\n3 0 1 0\n4 0 0 1\n"
+#define MIDDLES "5 .5 0 0\n6 .5 .5 0\n7 0 .5 0\n8 0 0 .5\n9 .5 0 .5\n10 0 .5 .5\n"
 #define MESH(n, nodes, m, cells)                                                                                       \
     "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$Nodes\n" #n "\n" nodes "$EndNodes\n$Elements\n" #m "\n" cells              \
     "$EndElements\n"
@@ -138,6 +139,18 @@ static void test_meshes(void **unused)
     expect(MESH(8, NODES "5 0 0 5\n6 1 0 5\n7 0 1 5\n8 0 0 6\n", 2, FIRST "2 4 2 1 1 5 6 7 8\n"), "", "",
            "falls into 2 parts");
     expect(MESH(5, NODES "5 9 9 9\n", 1, FIRST), "", "", "belong to no element");
+    // Group 2 is a face: of a linear tetrahedron it takes a membrane, of a quadratic one at its corners only.
+    const char *skin = "    materials: [{group: skin, element: membrane, thickness: 1 mm, law: stvk, young: 1 MPa, "
+                       "poisson: 0.3, density: 1000}]\n";
+    const char *names = "$PhysicalNames\n1\n2 2 \"skin\"\n$EndPhysicalNames\n";
+    const char *linear = MESH(4, NODES, 2, FIRST "2 2 2 2 2 1 2 3\n");
+    const char *quadratic = MESH(10, NODES MIDDLES, 2, "1 11 2 1 1 1 2 3 4 5 6 7 8 10 9\n2 2 2 2 2 1 2 3\n");
+    for (int k = 0; k < 2; k++)
+    {
+        char mesh[1024];
+        snprintf(mesh, sizeof mesh, "%s%s", k == 0 ? linear : quadratic, names);
+        expect(mesh, skin, "", k == 0 ? NULL : "joined to their corners only");
+    }
 }
 
 // The text of the scene is the same, the number of nodes too; only the file behind it has changed.

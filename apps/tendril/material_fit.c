@@ -267,7 +267,7 @@ static void print_session(const Session *s)
     for (int i = 0; i < s->n; i++)
     {
         const Result *r = &s->results[i];
-        char rms[32], worst[32], young[32], aic[32] = "-";
+        char rms[32], worst[32], young[32], aic[32] = "-", r2[32] = "-";
         if (r->status != TD_OK)
         {
             printf("%-18s not fitted: %s\n", r->name, r->error.message);
@@ -278,7 +278,9 @@ static void print_session(const Session *s)
         material_pressure(r->fit.young, young, sizeof young);
         if (isfinite(r->fit.aic))
             snprintf(aic, sizeof aic, "%.2f", r->fit.aic);
-        printf("%-18s %2d  %8.6f  %10s  %10s  %9s  %10s  %d\n", r->name, r->fit.n, r->fit.r2, rms, worst, aic, young,
+        if (isfinite(r->fit.r2)) // equal stresses have no variance to explain
+            snprintf(r2, sizeof r2, "%.6f", r->fit.r2);
+        printf("%-18s %2d  %8s  %10s  %10s  %9s  %10s  %d\n", r->name, r->fit.n, r2, rms, worst, aic, young,
                r->n_remarks);
     }
     printf("\nparameters with 95 %% intervals; ! marks remarks\n");
@@ -287,6 +289,11 @@ static void print_session(const Session *s)
             print_law(&s->results[i]);
     tdText text = {0};
     const tdFit *best = &s->results[0].fit;
+    if (best->r2 < 0)
+    {
+        printf("\nno law explains these data: there is no material for a scene\n");
+        return;
+    }
     td_fit_snippet(best, &text);
     if (!text.failed)
         printf("\nfor a scene (%s):\n    material: {%s, density: ...}\n", s->results[0].name, text.data);

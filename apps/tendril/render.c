@@ -157,22 +157,48 @@ static bool surface_room(Picture *p)
     return p->tris != NULL && p->cell != NULL && p->edge_mask != NULL;
 }
 
+// The nodes of volume cells.
+static bool *nodes_of_volume(const tdMesh *mesh)
+{
+    bool *inside = td_take((size_t)mesh->n_nodes, sizeof *inside);
+    for (int t = 0; t < TD_CELL_TYPES && inside != NULL; t++)
+        for (int64_t i = 0; td_cell_dim((tdCellType)t) == 3 && i < mesh->cells[t].count * td_cell_nodes((tdCellType)t);
+             i++)
+            inside[mesh->cells[t].nodes[i]] = true;
+    return inside;
+}
+
+// The boundary of the volume cells, and triangles that do not lie on them: membranes, plane bodies of a scene.
 static tdStatus take_volume(Picture *p, tdError *error)
 {
     tdSurface surface = {0};
-    tdStatus status = td_mesh_boundary_faces(&p->mesh, &surface, error);
+    const tdCells *tri = &p->mesh.cells[TD_CELL_TRI];
+    bool *inside = nodes_of_volume(&p->mesh);
+    tdStatus status =
+        inside != NULL ? td_mesh_boundary_faces(&p->mesh, &surface, error) : td_fail_memory(error, "the surface");
     if (status == TD_OK)
     {
-        p->n_tris = surface.n_tris;
+        p->n_tris = surface.n_tris + tri->count;
         if (!surface_room(p))
             status = td_fail_memory(error, "the surface");
     }
     int32_t first = (int32_t)cells_before(&p->mesh, TD_CELL_TET);
-    for (int64_t t = 0; status == TD_OK && t < p->n_tris; t++)
+    for (int64_t t = 0; status == TD_OK && t < surface.n_tris; t++)
     {
         memcpy(p->tris + 3 * t, surface.tris + 3 * t, 3 * sizeof(int32_t));
         p->cell[t] = first + surface.cell[t];
     }
+    p->n_tris = surface.n_tris;
+    int32_t first_tri = (int32_t)cells_before(&p->mesh, TD_CELL_TRI);
+    for (int64_t i = 0; status == TD_OK && i < tri->count; i++)
+    {
+        const int32_t *n = tri->nodes + 3 * i;
+        if (inside[n[0]] && inside[n[1]] && inside[n[2]])
+            continue;
+        memcpy(p->tris + 3 * p->n_tris, n, 3 * sizeof(int32_t));
+        p->cell[p->n_tris++] = first_tri + (int32_t)i;
+    }
+    free(inside);
     td_surface_free(&surface);
     return status;
 }

@@ -196,6 +196,16 @@ static void warn_about_locking(const tdBodyWork *w, tdElementKind kind, const td
                                    : ", or use hexahedra with 'formulation: mean_dilatation'");
 }
 
+// Membranes have three nodes: between the corners of a quadratic face nothing holds them together.
+static void warn_about_quadratic(const tdBodyWork *w, const tdSceneMaterial *given)
+{
+    if (is_membrane(w->given, given) && w->soft->mesh.cells[td_element_shape[TD_ELEMENT_TET10].cell].count > 0)
+        td_log(w->settings, TD_LOG_WARNING,
+               "body '%s': a membrane on quadratic tetrahedra is joined to their corners only, so that the middles of "
+               "their edges do not feel it; use linear tetrahedra, or a finer mesh",
+               w->given->name);
+}
+
 // A fit may be unstable where there were no data. The quadratic laws are known to be for small strains.
 static void warn_about_range(const tdBodyWork *w, const tdMaterial *material)
 {
@@ -208,12 +218,26 @@ static void warn_about_range(const tdBodyWork *w, const tdMaterial *material)
                w->given->name, material->law->name, range[0], range[1]);
 }
 
+// The law's parameters; a law knows its material, and the place of that in the scene is known here.
+static tdStatus compile_parameters(const tdBodyWork *w, const tdSceneMaterial *given, tdMaterial *out, tdError *error)
+{
+    tdStatus status = out->law->parameters(given, w->model->scene.file, out->parameters, error);
+    if (status == TD_OK || error == NULL)
+        return status;
+    if (given == &w->given->material)
+        snprintf(error->field, sizeof error->field, "bodies[%d].material", w->index);
+    else
+        snprintf(error->field, sizeof error->field, "bodies[%d].materials[%d]", w->index,
+                 (int)(given - w->given->materials));
+    return status;
+}
+
 static tdStatus compile_material(tdBodyWork *w, const tdSceneMaterial *given, tdElementKind kind, tdMaterial *out,
                                  tdError *error)
 {
     const tdSceneBody *body = w->given;
     *out = (tdMaterial){.law = td_law(given->law), .density = given->density};
-    TD_TRY(out->law->parameters(given, w->model->scene.file, out->parameters, error));
+    TD_TRY(compile_parameters(w, given, out, error));
     if (kind == TD_ELEMENT_TRI3)
     {
         out->thickness = given->thickness > 0 ? given->thickness : 1;
@@ -240,6 +264,7 @@ static tdStatus compile_material(tdBodyWork *w, const tdSceneMaterial *given, td
     }
     warn_about_locking(w, kind, out);
     warn_about_range(w, out);
+    warn_about_quadratic(w, given);
     return TD_OK;
 }
 
@@ -291,5 +316,11 @@ tdStatus td_compile_materials(tdBodyWork *w, tdError *error)
     for (int kind = 0; kind < TD_ELEMENT_KINDS; kind++)
         for (int k = body->n_materials; k >= 0; k--) // the body's own first
             TD_TRY(list_elements(w, &owner, (tdElementKind)kind, k, error));
-    return TD_OK;
+    bool used = body->formulation != TD_FORMULATION_MEAN_DILATATION;
+    for (int i = 0; i < w->n_lists; i++)
+        used = used || w->lists[i].material.mean_dilatation;
+    return used ? TD_OK
+                : fail(w, body->line, "formulation",
+                       "a body of membranes alone has no volume elements to use mean_dilatation; remove 'formulation'",
+                       error);
 }

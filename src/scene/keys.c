@@ -339,7 +339,8 @@ static const tdKey load_keys[] = {
      .dim = TD_DIM_PRESSURE,
      .either = 'v',
      .required = true,
-     .doc = "surface: pressure against the outer normal of the deformed faces; negative pulls"},
+     .doc = "surface: pressure against the outer normal of the deformed faces; negative pulls; not on the edges of a "
+            "plane body"},
     {.name = "traction",
      .kind = TD_KEY_VECTOR,
      .dim = TD_DIM_PRESSURE,

@@ -98,7 +98,8 @@ static const tdKey material_keys[] = {
      .range = TD_RANGE_OPEN,
      .lo = -1,
      .hi = 0.5,
-     .doc = "Poisson's ratio; with `young`, or beside a law's own parameters instead of `bulk`"},
+     .doc = "Poisson's ratio; with `young`, or beside a law's own parameters instead of `bulk`. All laws but "
+            "costa"},
     {.name = "lambda",
      .kind = TD_KEY_QUANTITY,
      .dim = TD_DIM_PRESSURE,

@@ -268,6 +268,9 @@ static tdStatus parse_prescribed(tdSceneParser *parser, const tdRecord *body_rec
                 return td_record_fail(&parser->reader, &record, "displacement",
                                       "the %c component is not zero, but 'axes' does not have %c; add it or write 0",
                                       "xyz"[i], "xyz"[i]);
+        if (body->plane != TD_PLANE_NONE && p->displacement[2] != 0)
+            return td_record_fail(&parser->reader, &record, "displacement",
+                                  "a plane body does not move along z; write 0 there");
     }
     return TD_OK;
 }

@@ -24,6 +24,7 @@ typedef struct lawKey
 
 static const lawKey law_keys[] = {
     {"young", ALL & ~ONLY(COSTA), 0, 0},
+    {"poisson", ALL & ~ONLY(COSTA), 0, 0},
     {"lambda", QUADRATIC | ONLY(NEO_HOOKEAN), 0, 0},
     {"mu", QUADRATIC | ONLY(NEO_HOOKEAN) | ONLY(ARRUDA_BOYCE), ONLY(NEO_HOOKEAN) | ONLY(ARRUDA_BOYCE), 0},
     {"bulk", SPLIT, 0, 0},
@@ -58,7 +59,7 @@ static const char *const law_takes[TD_LAWS] = {
     [TD_LAW_OGDEN] = "'young' and 'poisson', or 'terms' with one of 'bulk' and 'poisson'",
     [TD_LAW_ARRUDA_BOYCE] = "'young' and 'poisson', or 'mu' and 'lambda_m' with one of 'bulk' and 'poisson'",
     [TD_LAW_VERONDA_WESTMANN] = "'young' and 'poisson', or 'c1' and 'c2' with one of 'bulk' and 'poisson'",
-    [TD_LAW_COSTA] = "'c', 'b_ff' to 'b_sn', one of 'bulk' and 'poisson', 'fibre' and 'sheet'",
+    [TD_LAW_COSTA] = "'c', 'b_ff' to 'b_sn', 'bulk', 'fibre' and 'sheet'",
 };
 
 static bool is_split(tdLawKind law)
@@ -180,7 +181,8 @@ static tdStatus own_constants(const tdReader *reader, const tdRecord *record, co
         return td_record_fail(reader, record, "bulk", "'bulk' and 'poisson' exclude each other; give one");
     if (!bulk->has && !poisson->has)
         return td_reader_fail(reader, record->node->line, record->path, NULL,
-                              "the compressibility is missing; give 'bulk' or 'poisson' beside '%s'", first);
+                              "the compressibility is missing; give 'bulk'%s beside '%s'",
+                              material->law == TD_LAW_COSTA ? "" : " or 'poisson'", first);
     material->bulk = bulk->has ? bulk->number[0] : NAN;
     material->poisson = poisson->has ? poisson->number[0] : NAN;
     return TD_OK;
