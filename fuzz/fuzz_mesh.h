@@ -51,3 +51,20 @@ static inline void fuzz_compare(tdMesh *a, tdMesh *b, bool nodes, bool groups)
     }
     td_mesh_free(b);
 }
+
+static inline void fuzz_check(bool condition)
+{
+    if (!condition)
+        abort();
+}
+
+// The same counts of nodes, cells and groups; the meshes stay the caller's.
+static inline void fuzz_same(const tdMesh *a, const tdMesh *b)
+{
+    fuzz_check(a->n_nodes == b->n_nodes && a->n_groups == b->n_groups);
+    for (int t = 0; t < TD_CELL_TYPES; t++)
+        fuzz_check(a->cells[t].count == b->cells[t].count);
+    for (int g = 0; g < a->n_groups; g++)
+        for (int t = 0; t < TD_CELL_TYPES; t++)
+            fuzz_check(a->groups[g].count[t] == b->groups[g].count[t]);
+}

@@ -1,25 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Legacy VTK reader on any bytes. What it accepts must survive being written and read again.
-#include "mesh/mesh.h"
-
-#include <stdlib.h>
-#include <string.h>
-
-static void check(bool condition)
-{
-    if (!condition)
-        abort();
-}
-
-static void check_same(const tdMesh *a, const tdMesh *b)
-{
-    check(a->n_nodes == b->n_nodes && a->n_groups == b->n_groups);
-    for (int t = 0; t < TD_CELL_TYPES; t++)
-        check(a->cells[t].count == b->cells[t].count);
-    for (int g = 0; g < a->n_groups; g++)
-        for (int t = 0; t < TD_CELL_TYPES; t++)
-            check(a->groups[g].count[t] == b->groups[g].count[t]);
-}
+#include "fuzz_mesh.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -38,17 +19,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             tdText out = {0};
             tdMesh again = {0};
             tdStatus status = td_mesh_write_vtk(&mesh, (tdMeshEncoding)encoding, &out, &error);
-            check(status == TD_OK || (status == TD_ERROR_USAGE && strstr(error.message, "too long") != NULL));
+            fuzz_check(status == TD_OK || (status == TD_ERROR_USAGE && strstr(error.message, "too long") != NULL));
             if (status == TD_OK)
             {
-                check(td_mesh_read_vtk(out.data, (size_t)out.size, "again.vtk", &again, &error) == TD_OK);
-                check_same(&mesh, &again);
+                fuzz_check(td_mesh_read_vtk(out.data, (size_t)out.size, "again.vtk", &again, &error) == TD_OK);
+                fuzz_same(&mesh, &again);
             }
             td_mesh_free(&again);
             free(out.data);
         }
     else
-        check(error.message[0] != '\0');
+        fuzz_check(error.message[0] != '\0');
     td_mesh_free(&mesh);
     free(copy);
     return 0;

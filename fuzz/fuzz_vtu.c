@@ -1,25 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // VTU reader on any bytes. What it accepts must survive being written and read again, fields and all.
-#include "mesh/mesh.h"
-
-#include <stdlib.h>
-#include <string.h>
-
-static void check(bool condition)
-{
-    if (!condition)
-        abort();
-}
-
-static void check_same(const tdMesh *a, const tdMesh *b)
-{
-    check(a->n_nodes == b->n_nodes && a->n_groups == b->n_groups);
-    for (int t = 0; t < TD_CELL_TYPES; t++)
-        check(a->cells[t].count == b->cells[t].count);
-    for (int g = 0; g < a->n_groups; g++)
-        for (int t = 0; t < TD_CELL_TYPES; t++)
-            check(a->groups[g].count[t] == b->groups[g].count[t]);
-}
+#include "fuzz_mesh.h"
 
 static void write_and_read(const tdMesh *mesh, const tdFields *fields)
 {
@@ -40,11 +21,11 @@ static void write_and_read(const tdMesh *mesh, const tdFields *fields)
         tdMesh again = {0};
         tdFields read = {0};
         tdError error = {0};
-        check(td_mesh_write_vtu(mesh, (tdMeshEncoding)encoding, n_node, by_node, n_cell, by_cell, &out, &error) ==
-              TD_OK);
-        check(td_mesh_read_vtu_fields(out.data, (size_t)out.size, "again.vtu", &again, &read, &error) == TD_OK);
-        check_same(mesh, &again);
-        check(read.n == n_node + n_cell);
+        fuzz_check(td_mesh_write_vtu(mesh, (tdMeshEncoding)encoding, n_node, by_node, n_cell, by_cell, &out, &error) ==
+                   TD_OK);
+        fuzz_check(td_mesh_read_vtu_fields(out.data, (size_t)out.size, "again.vtu", &again, &read, &error) == TD_OK);
+        fuzz_same(mesh, &again);
+        fuzz_check(read.n == n_node + n_cell);
         td_mesh_free(&again);
         td_fields_free(&read);
         free(out.data);
@@ -66,7 +47,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (td_mesh_read_vtu_fields(copy, size, "fuzz.vtu", &mesh, &fields, &error) == TD_OK)
         write_and_read(&mesh, &fields);
     else
-        check(error.message[0] != '\0');
+        fuzz_check(error.message[0] != '\0');
     td_fields_free(&fields);
     td_mesh_free(&mesh);
     free(copy);
