@@ -102,6 +102,40 @@ extern "C"
     /// Index of a named input (a load or a prescribed motion), or -1.
     int td_model_find_input(const tdModel *model, const char *name);
 
+    /// An actuator of the scene. Its input (td_state_set_input) has its name: an effort or a displacement, as `drive`
+    /// says. Effort times change of displacement is work done on the body.
+    typedef struct tdActuatorInfo
+    {
+        const char *name;
+        const char *kind;              ///< "cable", "cavity", "force", "translation", "rotation"
+        const char *drive;             ///< "effort", "displacement", "gas"
+        const char *effort_unit;       ///< "N", "Pa", "N m"
+        const char *displacement_unit; ///< "m", "m^3", "rad"
+        int input;                     ///< index of its input
+        bool driven;                   ///< by the scene's motion; else free for inverse control
+        double effort[2];              ///< least and most, infinite where unlimited
+        double displacement[2];        ///< from the shape at rest
+        double effort_rate;            ///< most change in a second
+        double displacement_rate;
+    } tdActuatorInfo;
+
+    int td_model_actuators(const tdModel *model); ///< number of actuators
+    tdActuatorInfo td_model_actuator(const tdModel *model, int actuator);
+
+    /// What inverse control brings to a target.
+    typedef struct tdEffectorInfo
+    {
+        const char *name;
+        const char *kind; ///< "position", "orientation", "direction", "volume", "length"
+        const char *unit; ///< "m", "rad", "", "m^3"
+        int rows;         ///< numbers in its value and target: 3, or 1
+    } tdEffectorInfo;
+
+    int td_model_effectors(const tdModel *model); ///< number of effectors
+    tdEffectorInfo td_model_effector(const tdModel *model, int effector);
+    int td_model_find_effector(const tdModel *model, const char *name); ///< -1 if none
+    double td_model_size(const tdModel *model);                         ///< largest extent of a body at rest [m]
+
     // ---------------------------------------------------------------- state
 
     tdStatus td_state_create(const tdModel *model, const tdSettings *settings, tdState **out, tdError *error);
@@ -122,6 +156,22 @@ extern "C"
     void td_state_reaction(const tdModel *model, const tdState *state, int body, double force[3]);
     /// Overrides a named input from now on; NAN hands it back to the scene's motion.
     tdStatus td_state_set_input(const tdModel *model, tdState *state, int input, double value);
+
+    /// What an actuator does at the present state. Bounds: -1 at the least, 1 at the most, else 0.
+    typedef struct tdActuation
+    {
+        double effort, displacement;
+        int effort_bound, displacement_bound;
+    } tdActuation;
+    tdActuation td_state_actuation(const tdModel *model, const tdState *state, int actuator);
+
+    /// Value of an effector (3 numbers, or 1): position, rotation vector since rest, direction, volume or length.
+    void td_state_effector(const tdModel *model, const tdState *state, int effector, double value[3]);
+    /// Its target in force at the last step; false when it has none.
+    bool td_state_target(const tdModel *model, const tdState *state, int effector, double target[3]);
+    /// Gives an effector a target from now on; NULL hands it back to the scene. While any effector has a target,
+    /// every actuator that neither the scene's motion nor td_state_set_input drives is found by inverse control.
+    tdStatus td_state_set_target(const tdModel *model, tdState *state, int effector, const double *target);
 
     /// Stages of a step, in order.
     typedef enum tdStage
@@ -154,6 +204,15 @@ extern "C"
         int inverted_elements;  ///< elements with a non-positive volume where forces were last evaluated
         int extended_elements;  ///< so compressed (to a tenth) that their hyperelastic law is continued by a polynomial
         double residual;        ///< relative residual of the momentum balance that the step solved
+        double constraint_error; ///< largest miss of a driven displacement, relative to the actuator's size
+        bool inverse;            ///< inverse control was active; what follows is its last linearization
+        int inverse_iterations;  ///< of its solver, over all linearizations
+        bool inverse_limit;      ///< the solver reached its bound on iterations
+        bool out_of_reach;       ///< the targets cannot be reached within the bounds
+        double inverse_residual; ///< weighted distance of the effectors from their targets [m, rad, ...]
+        double bound_violation;  ///< relative: limits that contradict each other are broken by this much
+        int active_bounds;       ///< limits of actuators that hold
+        double inverse_seconds;  ///< spent in its solver
         double stage_seconds[TD_STAGES];
     } tdReport;
 
@@ -165,6 +224,41 @@ extern "C"
     tdStatus td_state_save(const tdModel *model, const tdState *state, const char *path, tdError *error);
     /// Reads it back. A file made from another scene is refused with the reason.
     tdStatus td_state_load(const tdModel *model, tdState *state, const char *path, tdError *error);
+
+    // ---------------------------------------------------------------- closed loop
+
+    /// Follows goals with a real robot: what is measured of an effector corrects its target by an integral term,
+    ///
+    ///     target = goal + I,   dI/dt = gain (goal - measured)
+    ///
+    /// where I stops growing when the actuators are at their bounds (no windup) and is never longer than `limit`.
+    typedef struct tdControlSettings
+    {
+        double gain;  ///< [1/s]; stable below about 1 / (2 lag), lag = delay of the measurement [s]
+        double limit; ///< most correction, in the unit of the effector; 0: a tenth of the robot's size
+    } tdControlSettings;
+
+    typedef struct tdControl tdControl;
+
+    tdControlSettings td_default_control(const tdModel *model);
+    tdStatus td_control_create(const tdModel *model, const tdControlSettings *settings, tdControl **out,
+                               tdError *error);
+    void td_control_free(tdControl *control);
+    /// Goals over time from a CSV file: t, NAME.x, NAME.y, NAME.z (NAME for effectors of one number), in SI units or
+    /// with units in the header, e.g. "tip.x [mm]". Gaps and values that are not numbers are errors.
+    tdStatus td_control_load_goals(tdControl *control, const tdModel *model, const char *path, tdError *error);
+    /// Measurements of effectors over time, in the same form; they are replayed as time goes on.
+    tdStatus td_control_load_measurements(tdControl *control, const tdModel *model, const char *path, tdError *error);
+    double td_control_duration(const tdControl *control); ///< last time of the goals [s], 0 without
+    tdStatus td_control_set_goal(tdControl *control, int effector, const double *goal); ///< NULL: none
+    /// Goal of an effector at a time; false when it has none.
+    bool td_control_goal(const tdControl *control, int effector, double time, double goal[3]);
+    /// The newest measurement of an effector; NULL: none, its correction is kept.
+    tdStatus td_control_measure(tdControl *control, int effector, const double *measured);
+    /// Sets the corrected targets for the next step, takes it, and updates the integral terms.
+    tdStatus td_control_step(tdControl *control, const tdModel *model, tdState *state);
+    /// The integral term of an effector.
+    void td_control_correction(const tdControl *control, int effector, double correction[3]);
 
 #ifdef __cplusplus
 }

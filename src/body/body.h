@@ -28,6 +28,21 @@ typedef struct tdBody
     void *data;          ///< of its kind, e.g. tdSoft
 } tdBody;
 
+/// Material points of one body that constraints act on, or points fixed in space. A point is a weighted mean
+/// of nodes: a node, a point inside an element, the centroid of a set.
+typedef struct tdPointSet
+{
+    int body; ///< -1: fixed in space
+    int32_t n;
+    int32_t *start; ///< n + 1: where the nodes of each point are listed
+    int32_t *nodes;
+    double *weights;
+    double *rest;     ///< 3 n: at rest; of fixed points, where they are
+    int64_t size;     ///< entries of a row
+    int32_t *coord;   ///< size: their coordinates, counted from the body's first; one may occur more than once
+    const void *data; ///< of the body's kind
+} tdPointSet;
+
 struct tdBodyOps
 {
     const char *kind;
@@ -48,8 +63,24 @@ struct tdBodyOps
     tdStatus (*free_motion)(const tdModel *model, const tdBody *body, tdState *state);
     /// Newmark's first step: state->a = M^-1 (external - internal forces) from state->m at q0, v0.
     tdStatus (*start_acceleration)(const tdModel *model, const tdBody *body, tdState *state);
-    /// x = A^-1 b over the body's coordinates, for the condensed problem W = J A^-1 J'
+    /// x = A^-1 b over the body's coordinates, for the condensed problem W = J A^-1 J'. x holds a first guess; held
+    /// coordinates are zero.
     tdStatus (*apply_inverse)(const tdModel *model, const tdBody *body, tdState *state, const double *b, double *x);
+    /// y = A x over all of the body's coordinates, held ones included.
+    void (*multiply)(const tdModel *model, const tdBody *body, tdState *state, const double *x, double *y);
+
+    /// Compiles a point set whose points are given: size, coord, data.
+    tdStatus (*point_set)(tdModel *model, const tdBody *body, tdPointSet *set, tdError *error);
+    /// Positions x[3 n] of a set's points for the coordinates q of the body.
+    void (*positions)(const tdBody *body, const tdPointSet *set, const double *q, double *x);
+    /// row[size] = (dx/dq)' f for forces f[3 n] at a set's points.
+    void (*pull)(const tdBody *body, const tdPointSet *set, const double *f, double *row);
+    /// Between forces and free_motion: adds the stiffness (dx_i/dq)' H (dx_j/dq), and its transpose when i != j, to A,
+    /// times s ce. One that is not `definite` is dropped where tangents are projected.
+    void (*stiffen)(const tdModel *model, const tdBody *body, tdState *state, const tdPointSet *set, int32_t i,
+                    int32_t j, const double H[9], bool definite);
+    /// psi = d(held coordinates)/d(input) at the end of the step, over the body's coordinates; zero elsewhere.
+    void (*drive)(const tdModel *model, const tdBody *body, const tdState *state, int input, double *psi);
     /// Before integration: state->m of the solved system on all coordinates, m + A dv + s K held (one
     /// linearization a step; Newton has m itself). What is left on held coordinates is s times the reaction.
     void (*balance)(const tdModel *model, const tdBody *body, tdState *state);

@@ -183,8 +183,125 @@ typedef struct tdSceneProbe
     tdSelect select;
 } tdSceneProbe;
 
+// ---------------------------------------------------------------- actuators, effectors, control
+
+typedef enum tdActuatorKind
+{
+    TD_ACTUATOR_CABLE,       // effort: tension [N]; displacement: how much shorter the path is than at rest [m]
+    TD_ACTUATOR_CAVITY,      // pressure above ambient [Pa]; growth of the volume [m^3]
+    TD_ACTUATOR_FORCE,       // force along `direction` [N]; mean displacement of the nodes along it [m]
+    TD_ACTUATOR_TRANSLATION, // of a set of nodes as one piece along `direction`: force [N], displacement [m]
+    TD_ACTUATOR_ROTATION,    // of a set of nodes as one piece about `center` and `direction`: torque [N m], angle [rad]
+    TD_ACTUATOR_KINDS
+} tdActuatorKind;
+
+/// What a motion, or the caller, gives of an actuator.
+typedef enum tdDrive
+{
+    TD_DRIVE_EFFORT,
+    TD_DRIVE_DISPLACEMENT,
+    TD_DRIVE_GAS // cavity: gas pumped in, as its volume at ambient pressure [m^3]; (p + ambient) V is constant
+                 // otherwise
+} tdDrive;
+
+typedef struct tdSceneActuator
+{
+    const char *name; ///< also the name of its input
+    int line;
+    tdActuatorKind kind;
+    tdDrive drive;
+    int body;
+    // cable
+    int n_path;
+    double *path;     ///< 3 n_path: points of the body it slides through, the first is where it is tied
+    bool has_pull;    ///< ends at a pull point, else at the last point of the path
+    double pull[3];   ///< in the placed scene at rest
+    int pull_body;    ///< body that carries it, -1: fixed in space
+    double stiffness; ///< E A of the cable [N]; 0: does not stretch
+    double friction;  ///< coefficient of the capstan law, 0: slides freely
+    double slip;      ///< displacement [m] over which friction turns round when the motion does
+    // cavity
+    const char *surface; ///< mesh file of a closed surface, or NULL
+    double surface_scale;
+    const char *group; ///< group of boundary triangles of the body's own mesh, or NULL
+    double ambient;    ///< pressure outside [Pa], for TD_DRIVE_GAS
+    // force, translation, rotation
+    bool on_surface;     ///< force: spread over the area of the chosen faces, else evenly over the nodes
+    tdSelect select;     ///< nodes
+    double direction[3]; ///< unit vector: of force and translation, axis of rotation
+    double center[3];    ///< rotation
+    // limits; infinite where there are none
+    double effort[2], displacement[2];     ///< least, most
+    double effort_rate, displacement_rate; ///< most change a second
+} tdSceneActuator;
+
+typedef enum tdEffectorKind
+{
+    TD_EFFECTOR_POSITION,    // of a material point, or the mean of the chosen nodes [m]
+    TD_EFFECTOR_ORIENTATION, // rotation vector of the chosen nodes since rest [rad]
+    TD_EFFECTOR_DIRECTION,   // a direction that turns with the chosen nodes, unit vector
+    TD_EFFECTOR_VOLUME,      // of the cavity of an actuator [m^3]
+    TD_EFFECTOR_LENGTH,      // of the cable of an actuator [m]
+    TD_EFFECTOR_KINDS
+} tdEffectorKind;
+
+/// Values of named inputs over time, see below.
+typedef struct tdSceneMotion tdSceneMotion;
+
+typedef struct tdSceneEffector
+{
+    const char *name;
+    int line;
+    tdEffectorKind kind;
+    int body;
+    bool at_point; ///< position: the material point at `point`, else the mean of the chosen nodes
+    double point[3];
+    tdSelect select;
+    double direction[3]; ///< unit vector at rest
+    int actuator;        ///< volume, length: whose
+    int axes;            ///< components that count, default all
+    double weight;       ///< on its error, > 0
+    bool has_target;     ///< constant `target`, or `path`
+    double target[3];    ///< position [m], rotation vector [rad], unit vector, or the volume or length in [0]
+    tdSceneMotion *path; ///< target over time: columns x, y, z or the single `value`; NULL: constant
+} tdSceneEffector;
+
+typedef enum tdEnergyMode
+{
+    TD_ENERGY_NULL_SPACE, // reach first, then the least energy among the solutions
+    TD_ENERGY_S4          // S4 eq. 5: both at once, weighted by epsilon
+} tdEnergyMode;
+
+typedef enum tdInverseSolver
+{
+    TD_INVERSE_QP,
+    TD_INVERSE_GAUSS_SEIDEL
+} tdInverseSolver;
+
+/// Actuators that share a motor or a valve: displacement (or effort) of each is `ratio` times a common value.
+typedef struct tdSceneGroup
+{
+    int line;
+    bool effort;
+    int n;
+    int *actuators;
+    double *ratio;
+} tdSceneGroup;
+
+typedef struct tdSceneControl
+{
+    int line; ///< 0: all defaults
+    tdEnergyMode energy;
+    double epsilon; ///< of TD_ENERGY_S4, relative, default 1e-3
+    tdInverseSolver solver;
+    int max_iterations; ///< of the inverse solver, hard bound
+    double tolerance;   ///< [m] an effector nearer than this has reached its target; 0: 1e-6 of the body's size
+    int n_groups;
+    tdSceneGroup *groups;
+} tdSceneControl;
+
 /// Values of named inputs over time: piecewise linear, held before the first and after the last.
-typedef struct tdSceneMotion
+struct tdSceneMotion
 {
     int line;
     bool smooth; ///< smoothstep between keyframes instead of straight lines
@@ -192,7 +309,7 @@ typedef struct tdSceneMotion
     const char **names;
     double *times;  ///< n_times, strictly ascending [s]
     double *values; ///< n_times x n_names; NAN: not given at that time, interpolated
-} tdSceneMotion;
+};
 
 typedef enum tdMethod
 {
@@ -239,10 +356,13 @@ typedef struct tdScene
     double length_unit; ///< metres in the scene's length unit, for meshes and for reports
     tdSceneSettings settings;
     tdSceneOutput output;
-    int n_bodies, n_loads, n_probes;
+    int n_bodies, n_loads, n_probes, n_actuators, n_effectors;
     tdSceneBody *bodies;
     tdSceneLoad *loads;
     tdSceneProbe *probes;
+    tdSceneActuator *actuators;
+    tdSceneEffector *effectors;
+    tdSceneControl control;
     tdSceneMotion motion;
 } tdScene;
 
