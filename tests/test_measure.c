@@ -200,6 +200,9 @@ static void test_stiffness(void **state)
         check_stiffness(&m, x, NULL);
         m.n_tris = 5;
         check_stiffness(&m, x, NULL);
+        m.tris = (int32_t[]){0, 1, 2, 3, 3, 4, 5, 6, 5, 7, 7, 7}; // three of them collapsed
+        m.n_tris = 4;
+        check_stiffness(&m, x, NULL);
     }
     // What moves with the body only has no stiffness.
     tdMeasure along = measure_of(TD_MEASURE_ALONG, 1, x);

@@ -13,7 +13,8 @@
 static double segment(const double *x, int32_t k, double t[3])
 {
     const double *p = x + 3 * (int64_t)k;
-    double d[3] = {p[3] - p[0], p[4] - p[1], p[5] - p[2]};
+    double d[3];
+    td_subtract3(p + 3, p, d);
     double length = sqrt(td_dot3(d, d));
     for (int i = 0; i < 3 && length > 0; i++)
         t[i] = d[i] / length;

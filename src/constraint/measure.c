@@ -23,8 +23,7 @@ static const int32_t *corners(const tdMeasure *measure, const double *x, int32_t
 {
     const int32_t *points = measure->tris + 3 * (int64_t)triangle;
     for (int i = 0; i < 3; i++)
-        for (int k = 0; k < 3; k++)
-            p[i][k] = x[3 * (int64_t)points[i] + k] - measure->rest[k];
+        td_subtract3(x + 3 * (int64_t)points[i], measure->rest, p[i]);
     return points;
 }
 
@@ -36,8 +35,7 @@ static double volume(const tdMeasure *measure, const double *x, double *gradient
     for (int32_t t = 0; t < measure->n_tris; t++)
     {
         const int32_t *points = corners(measure, x, t, p);
-        td_cross3(p[1], p[2], normal);
-        sum += td_dot3(p[0], normal);
+        sum += td_triple3(p[0], p[1], p[2]);
         for (int i = 0; i < 3 && gradient != NULL; i++)
         {
             td_cross3(p[(i + 1) % 3], p[(i + 2) % 3], normal);
@@ -56,6 +54,8 @@ static void volume_stiffness(const tdMeasure *measure, const double *x, tdStiffn
         const int32_t *points = corners(measure, x, t, p);
         for (int i = 0; i < 3; i++)
         {
+            if (points[i] == points[(i + 1) % 3])
+                continue; // a collapsed triangle: its volume is zero wherever its points go
             const double *c = p[(i + 2) % 3];
             const double H[9] = {0, c[2] / 6, -c[1] / 6, -c[2] / 6, 0, c[0] / 6, c[1] / 6, -c[0] / 6, 0};
             emit(context, points[i], points[(i + 1) % 3], H);
@@ -75,8 +75,7 @@ static void fit_rows(const tdMeasure *measure, const tdRotationFit *fit, const d
     for (int32_t i = 0; i < measure->n; i++)
     {
         double arm[3], Y[3];
-        for (int k = 0; k < 3; k++)
-            arm[k] = measure->rest[3 * (int64_t)i + k] - fit->mean[k];
+        td_subtract3(measure->rest + 3 * (int64_t)i, fit->mean, arm);
         td_rotation_apply(fit->q, arm, Y);
         for (int r = 0; r < 3; r++)
             td_cross3(g[r], Y, gradient + 3 * ((int64_t)r * measure->n + i));

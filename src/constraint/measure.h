@@ -34,7 +34,8 @@ typedef struct tdMeasure
 /// value[rows]; gradient[rows][3 n], NULL: not wanted. A segment of no length has no direction and pulls at nothing.
 /// Orientation: the rotation vector nearest to `near` (3 numbers, NULL: zero), so that it does not jump at half a turn,
 /// and `gradient` is of the spatial angular motion: d theta with R <- exp(d theta) R. Points on a line leave the turn
-/// about it open: the least one is taken, and it does not move. Nothing is ever divided by zero.
+/// about it open: the least one is taken, and it does not move. At whole turns any axis is right and that of `near` is
+/// taken; next to them a rotation vector other than zero changes fast. Nothing is ever divided by zero.
 void td_measure(const tdMeasure *measure, const double *x, const double *near, double *value, double *gradient);
 
 /// Length with friction (capstan law): the share of the pulling tension in each segment, share[n - 1]. The last

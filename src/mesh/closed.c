@@ -143,8 +143,7 @@ static void corners_from(const surfaceWalk *walk, int64_t tri, const double o[3]
     const double *p[3];
     corners(walk, tri, p);
     for (int i = 0; i < 3; i++)
-        for (int k = 0; k < 3; k++)
-            v[i][k] = p[i][k] - o[k];
+        td_subtract3(p[i], o, v[i]);
 }
 
 // Twice the area.
@@ -155,8 +154,7 @@ static double area_of(const surfaceWalk *walk, int64_t tri, double *longest)
     corners(walk, tri, p);
     corners_from(walk, tri, p[0], v);
     td_cross3(v[1], v[2], n);
-    for (int k = 0; k < 3; k++)
-        third[k] = v[2][k] - v[1][k];
+    td_subtract3(v[2], v[1], third);
     *longest = fmax(td_dot3(v[1], v[1]), fmax(td_dot3(v[2], v[2]), td_dot3(third, third)));
     return sqrt(td_dot3(n, n));
 }
@@ -178,10 +176,9 @@ static void measure_part(const surfaceWalk *walk, surfacePart *part)
     memcpy(part->max, o, sizeof part->max);
     for (int64_t i = part->first; i < part->end; i++)
     {
-        double v[3][3], n[3], longest;
+        double v[3][3], longest;
         corners_from(walk, walk->order[i], o, v);
-        td_cross3(v[1], v[2], n);
-        part->volume += td_dot3(v[0], n) / 6;
+        part->volume += td_triple3(v[0], v[1], v[2]) / 6;
         part->area += 0.5 * area_of(walk, walk->order[i], &longest);
         for (int c = 0; c < 3; c++)
             for (int k = 0; k < 3; k++)
@@ -192,19 +189,15 @@ static void measure_part(const surfaceWalk *walk, surfacePart *part)
     }
 }
 
-// Is p inside the part? Solid angles: tan(w/2) = a . b x c / (abc + (a . b) c + (b . c) a + (c . a) b).
+// Is p inside the part?
 static bool winds_round(const surfaceWalk *walk, const surfacePart *part, const double p[3])
 {
     double sum = 0;
     for (int64_t i = part->first; i < part->end; i++)
     {
-        double v[3][3], n[3], l[3];
+        double v[3][3];
         corners_from(walk, walk->order[i], p, v);
-        td_cross3(v[1], v[2], n);
-        for (int k = 0; k < 3; k++)
-            l[k] = sqrt(td_dot3(v[k], v[k]));
-        sum += 2 * atan2(td_dot3(v[0], n), l[0] * l[1] * l[2] + td_dot3(v[0], v[1]) * l[2] +
-                                               td_dot3(v[1], v[2]) * l[0] + td_dot3(v[2], v[0]) * l[1]);
+        sum += td_solid_angle(v[0], v[1], v[2]);
     }
     return fabs(sum) > 8 * atan(1); // half of 4 pi
 }
