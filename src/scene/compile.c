@@ -101,8 +101,8 @@ tdStatus td_compile_point(const tdModel *model, const char *body, const tdMesh *
     tdCellType type = TD_CELL_TET;
     int64_t cell = 0;
     double distance = 0, low[3], high[3], size = 0, unit = model->scene.length_unit;
-    bool linear = mesh->cells[TD_CELL_HEX].count + mesh->cells[TD_CELL_TET10].count == 0 &&
-                  mesh->cells[TD_CELL_TET].count > 0;
+    bool linear =
+        mesh->cells[TD_CELL_HEX].count + mesh->cells[TD_CELL_TET10].count == 0 && mesh->cells[TD_CELL_TET].count > 0;
     TD_TRY(linear ? td_mesh_locate(mesh, p, &cell, out->weights, &distance)
                   : td_mesh_locate_cell(mesh, p, &type, &cell, out->weights, &distance));
     memcpy(low, mesh->x, sizeof low);

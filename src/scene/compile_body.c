@@ -202,8 +202,7 @@ static tdStatus add_moved(tdBodyWork *w, int number, int32_t *driver, tdError *e
 static bool moves_nodes(const tdBodyWork *w, int actuator)
 {
     const tdSceneActuator *given = &w->model->scene.actuators[actuator];
-    return given->body == w->index &&
-           (given->kind == TD_ACTUATOR_TRANSLATION || given->kind == TD_ACTUATOR_ROTATION);
+    return given->body == w->index && (given->kind == TD_ACTUATOR_TRANSLATION || given->kind == TD_ACTUATOR_ROTATION);
 }
 
 static tdStatus add_supports(tdBodyWork *w, tdError *error)
@@ -219,8 +218,7 @@ static tdStatus add_supports(tdBodyWork *w, tdError *error)
     soft->driven = TD_TAKE(arena, tdDriven, w->given->n_prescribed + n_moved > 0 ? coords : 0);
     soft->turned = TD_TAKE(arena, tdTurned, n_moved > 0 ? soft->n_nodes : 0);
     int32_t *driver = td_take((size_t)coords, sizeof *driver); // -1 fixed, k + 1 prescribed by entry k
-    if (soft->held == NULL || soft->held_list == NULL || soft->driven == NULL || soft->turned == NULL ||
-        driver == NULL)
+    if (soft->held == NULL || soft->held_list == NULL || soft->driven == NULL || soft->turned == NULL || driver == NULL)
     {
         free(driver);
         return td_fail_memory(error, "the supports");
@@ -253,7 +251,8 @@ static tdStatus add_supports(tdBodyWork *w, tdError *error)
     for (int64_t i = 0; i < coords; i++)
         if (soft->held[i])
             soft->held_list[soft->n_held++] = (int32_t)i;
-    if (w->model->scene.settings.method == TD_METHOD_STATIC && w->given->n_fixed + w->given->n_prescribed + n_moved == 0)
+    if (w->model->scene.settings.method == TD_METHOD_STATIC &&
+        w->given->n_fixed + w->given->n_prescribed + n_moved == 0)
         return fail(w, w->given->line, error, "fixed",
                     "nothing holds it, so it has no equilibrium; add 'fixed', or use a dynamic integrator");
     return TD_OK;
