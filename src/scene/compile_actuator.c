@@ -313,7 +313,8 @@ static tdStatus cavity_of_file(tdBodyWork *w, tdActuator *out, const char *field
     int64_t merged = 0;
     status = td_mesh_merge(&mesh, 1e-9 * mesh_extent(&mesh), &merged, error);
     if (status == TD_OK)
-        status = take_triangles(w->model, measure, mesh.cells[TD_CELL_TRI].count + 2 * mesh.cells[TD_CELL_QUAD].count, error);
+        status = take_triangles(w->model, measure, mesh.cells[TD_CELL_TRI].count + 2 * mesh.cells[TD_CELL_QUAD].count,
+                                error);
     if (status == TD_OK)
     {
         list_triangles(&mesh, NULL, measure);
