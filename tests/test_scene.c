@@ -2,6 +2,7 @@
 #include "test.h"
 
 #include "base/file.h"
+#include "scene/csv.h"
 #include "scene/parse.h"
 #include "scene/scene.h"
 
@@ -413,8 +414,8 @@ static void test_bad_keys(void **state)
         {GOOD "    damping: {mass: 1, stifness: 2}\n", 8, "did you mean 'stiffness'?"},
         {GOOD "solver: {typ: cg}\n", 8, "did you mean 'type'?"},
         {GOOD "solver:\n", 8, "found nothing, expected a map"},
-        {GOOD "actuators: []\n", 8, "not supported by this version"},
-        {GOOD "effectors: []\n", 8, "not supported by this version"},
+        {GOOD "reduction: {}\n", 8, "not supported by this version"},
+        {GOOD "contact: {}\n", 8, "not supported by this version; remove 'contact'"},
         {GOOD "reduction: {samples: corners}\n", 8, "not supported by this version"},
         {GOOD "validation: {}\n", 8, "not supported by this version"},
         {GOOD "    type: articulated\n", 8, "'articulated' is not supported by this version"},
@@ -550,7 +551,7 @@ static void test_bad_parts(void **state)
         {LOAD("type: point, body: beam, force: [0,0,1]"), 9, "one of these keys is required: all"},
         {LOAD("name: a, type: point, body: beam, all: true, force: [0,0,1]}\n  - {name: a, type: point, body: beam, "
               "all: true, force: [0,0,1]"),
-         10, "already taken by the load or prescribed motion on line 9"},
+         10, "already taken by the load, prescribed motion or actuator on line 9"},
         {GOOD "probes: [{name: p, body: beam}]\n", 8, "one of these keys is required: point, all"},
         {GOOD "probes: [{name: p, body: beam, point: [0,0,0], all: true}]\n", 8, "exclude each other"},
         {GOOD "probes:\n  - {name: p, body: beam, all: true}\n  - {name: p, body: beam, all: true}\n", 10,
@@ -568,7 +569,8 @@ static void test_bad_motion(void **state)
         {GOOD "motion: {keyframes: [{t: 0, tip: 1}]}\n", 8, "drives nothing"},
         {MOTION("keyframes: [{t: 0}]"), 10, "drives nothing"},
         {MOTION("keyframes: []"), 10, "the list has 0 items"},
-        {MOTION("keyframes: [{t: 0, tp: 1}]"), 10, "no load or prescribed motion is named 'tp'; did you mean 'tip'?"},
+        {MOTION("keyframes: [{t: 0, tp: 1}]"), 10,
+         "no load, prescribed motion or actuator is named 'tp'; did you mean 'tip'?"},
         {MOTION("keyframes: [{tip: 1}]"), 10, "'t' is missing"},
         {MOTION("keyframes: [{t: 0, tip: 1}, {t: 0, tip: 1}]"), 10, "times must ascend"},
         {MOTION("keyframes: [{t: 0, tip: 1 mm}]"), 10, "(length), expected a plain number"},
@@ -609,10 +611,10 @@ static void test_csv(void **state)
     tdArena arena = {0};
     tdSceneMotion motion = {0};
     tdError error = {0};
-    int header = 0;
+    const tdUnits si = {1, 1, 1};
+    const tdCsvFormat format = {.units = &si, .what = "load", .gaps = true};
     const char good[] = "# a pull\r\n\r\nt, pull ,push\r\n0,0,\r\n0.5, 1 ,-2e0\r\n\r\n1,,3";
-    assert_ok(td_motion_parse_csv(good, sizeof good - 1, "m.csv", &arena, &motion, &header, &error), error);
-    assert_int_equal(header, 3);
+    assert_ok(td_csv_parse(good, sizeof good - 1, "m.csv", &format, &arena, &motion, &error), error);
     assert_int_equal(motion.n_names, 2);
     assert_int_equal(motion.n_times, 3);
     assert_string_equal(motion.names[0], "pull");
@@ -641,9 +643,8 @@ static void test_csv(void **state)
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
     {
-        assert_int_equal(
-            td_motion_parse_csv(cases[i].text, strlen(cases[i].text), "m.csv", &arena, &motion, &header, &error),
-            TD_ERROR_INPUT);
+        assert_int_equal(td_csv_parse(cases[i].text, strlen(cases[i].text), "m.csv", &format, &arena, &motion, &error),
+                         TD_ERROR_INPUT);
         if (error.line != cases[i].line || strstr(error.message, cases[i].says) == NULL)
             fail_msg("%s\nsays line %d: \"%s\"\nexpected line %d: \"%s\"", cases[i].text, error.line, error.message,
                      cases[i].line, cases[i].says);
@@ -731,6 +732,10 @@ static void test_examples_of_the_sections_are_right(void **state)
         {&td_schema_prescribed, &td_schema_prescribed},
         {&td_schema_load, &td_schema_load},
         {&td_schema_probe, &td_schema_probe},
+        {&td_schema_actuator, &td_schema_actuator},
+        {&td_schema_effector, &td_schema_effector},
+        {&td_schema_control, &td_schema_control},
+        {&td_schema_group, &td_schema_control},
         {&td_schema_motion, &td_schema_motion},
         {&td_schema_integrator, &td_schema_integrator},
         {&td_schema_solver, &td_schema_solver},
