@@ -7,9 +7,9 @@ DefineConstant[ fine = {0, Choices{0, 1}, Name "fine mesh"} ];
 size = fine ? 1.9 : 5.775;  // of the fingers
 size_palm = fine ? 5 : 12.6;
 
-reach = 20;        // distance of the bellies from the z axis
-palm_radius = 42;
-palm_height = 12;  // above z = 0
+reach = 30;        // distance of the bellies from the z axis
+palm_radius = 52;
+palm_height = 10;  // above z = 0
 sunk = 4;          // length of the fingers' roots within the palm
 
 Include "../finger/shape.geo";
@@ -29,13 +29,13 @@ BooleanFragments { Volume{whole()}; Delete; }{ Volume{airs()}; Delete; }
 
 // The fragments are the air of each finger, all below the palm, and the solid around them.
 e = 1e-3;
-air() = Volume In BoundingBox {-100, -100, -finger_length, 100, 100, -e};
+air() = Volume In BoundingBox {-120, -120, -finger_length, 120, 120, -e};
 body() = Volume{:};
 body() -= air();
 bottom = sunk - finger_length;
-box_1() = {0, -finger_width, bottom, 100, finger_width, -e};
-box_2() = {-100, 0, bottom, 0, 100, -e};
-box_3() = {-100, -100, bottom, 0, 0, -e};
+box_1() = {0, -finger_width, bottom, 120, finger_width, -e};
+box_2() = {-120, 0, bottom, 0, 120, -e};
+box_3() = {-120, -120, bottom, 0, 0, -e};
 chamber_1() = Abs(Boundary { Volume{Volume In BoundingBox {box_1()}}; });
 chamber_2() = Abs(Boundary { Volume{Volume In BoundingBox {box_2()}}; });
 chamber_3() = Abs(Boundary { Volume{Volume In BoundingBox {box_3()}}; });
@@ -58,9 +58,9 @@ Physical Surface("chamber_1", 2) = {chamber_1()};
 Physical Surface("chamber_2", 3) = {chamber_2()};
 Physical Surface("chamber_3", 4) = {chamber_3()};
 Physical Surface("layer", 5) = {layer()};
-Physical Surface("palm", 6) = Surface In BoundingBox {-100, -100, palm_height - e, 100, 100, palm_height + e};
+Physical Surface("palm", 6) = Surface In BoundingBox {-120, -120, palm_height - e, 120, 120, palm_height + e};
 
 Field[1] = MathEval;
-Field[1].F = Sprintf("%g + %g * Max(0, Min(1, (z + 4) / 12))", size, size_palm - size);
+Field[1].F = Sprintf("%g + %g * Max(0, Min(1, (z + 4) / 10))", size, size_palm - size);
 Background Field = 1;
 Include "../mesh.geo";
