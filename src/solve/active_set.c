@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#define DEPENDENT 1e-10 // a row shorter than this beside those that are held is held with them
+#define DEPENDENT 1e-12 // a row shorter than this beside those that are held is held with them
 #define ROUNDING  1e-14 // of a sum of a few products
 
 bool td_active_set_take(tdActiveSet *s, tdArena *arena, int n, int m, int k)

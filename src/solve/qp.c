@@ -51,14 +51,6 @@ tdQpWork *td_qp_work(tdArena *arena, int n, int m)
 
 // ---------------------------------------------------------------- scaling
 
-static bool finite_all(const double *a, int n)
-{
-    double sum = 0; // of zeros, unless there is an infinity or a NaN
-    for (int i = 0; i < n; i++)
-        sum += 0 * a[i];
-    return sum == 0;
-}
-
 static bool bounds_usable(const double *low, const double *high, int n)
 {
     for (int i = 0; i < n; i++)
@@ -378,9 +370,10 @@ static void solve(const tdQp *qp, int k, const double *R, const double *q, tdQpW
     assert(n >= 0 && m >= 0 && n <= w->n && m <= w->m && k <= n);
     out->iterations = 0;
     out->violation = 0;
-    bool usable =
-        R != NULL ? finite_all(R, k * n) && finite_all(q, k) : finite_all(qp->H, n * n) && finite_all(qp->g, n);
-    if (!usable || !finite_all(qp->C, m * n) || !bounds_usable(qp->xl, qp->xu, n) || !bounds_usable(qp->cl, qp->cu, m))
+    bool usable = R != NULL ? td_all_finite(R, (size_t)(k * n)) && td_all_finite(q, (size_t)(k))
+                            : td_all_finite(qp->H, (size_t)(n * n)) && td_all_finite(qp->g, (size_t)(n));
+    if (!usable || !td_all_finite(qp->C, (size_t)(m * n)) || !bounds_usable(qp->xl, qp->xu, n) ||
+        !bounds_usable(qp->cl, qp->cu, m))
     {
         give_up(qp, out);
         return;
@@ -400,7 +393,7 @@ static void solve(const tdQp *qp, int k, const double *R, const double *q, tdQpW
     out->iterations = s->iterations;
     out->violation = crossed;
     report(w, qp, out);
-    if (!finite_all(out->x, n) || !finite_all(out->z, n + m))
+    if (!td_all_finite(out->x, (size_t)(n)) || !td_all_finite(out->z, (size_t)(n + m)))
     {
         give_up(qp, out);
         return;
