@@ -393,7 +393,7 @@ static bool find_feasible_step(tdActiveSet *s)
         memset(s->w, 0, (size_t)s->n_free * sizeof *s->w);
         memcpy(s->w, s->u, (size_t)s->n_rows * sizeof *s->u);
         spread_step(s);
-        if (td_largest(s->p, s->n) <= 1e-9 * td_largest(s->x, s->n))
+        if (td_largest(s->p, s->n) <= 1e-9 * s->size)
         {
             move(s, 1);
             evaluate(s);
@@ -415,19 +415,21 @@ static void refine(tdActiveSet *s)
 tdQpStatus td_active_set_solve(tdActiveSet *s)
 {
     int still = 0, released = -1;
+    s->size = 0;
     memset(s->resting, 0, (size_t)(s->n + s->m) * sizeof *s->resting);
     for (;;)
     {
         if (s->iterations >= s->max_iterations)
             return TD_QP_ITERATIONS;
         s->iterations++;
+        s->size = fmax(s->size, td_largest(s->x, s->n));
         factor(s);
         bool linear = find_feasible_step(s), careful = still > s->n;
-        double alpha, size = td_largest(s->x, s->n);
+        double alpha;
         int bound = first_bound(s, linear ? INFINITY : 1, careful, &alpha);
         if (linear && bound < 0)
             return TD_QP_ITERATIONS;
-        bool moved = alpha * td_largest(s->p, s->n) > 1e-13 * size;
+        bool moved = alpha * td_largest(s->p, s->n) > 1e-13 * s->size;
         if (!isfinite(alpha * td_largest(s->p, s->n)))
             return TD_QP_ITERATIONS;
         move(s, alpha);
