@@ -62,8 +62,8 @@ static void at_step(const robot *r, int step, track *t)
     {
         t->e0[i] = 0;
         for (int j = 0; j < r->n_a; j++)
-            t->e0[i] -=
-                r->E[i * r->n_a + j] * (j < 4 ? 1 : 1e5) * (4 + (3 + 2 * sin(0.37 * phase)) * sin(phase + 2 * j));
+            t->e0[i] -= r->E[i * r->n_a + j] * (j < 4 ? 1 : 1e5) *
+                        (5 + (5 + 4 * sin(0.37 * phase)) * sin(phase - 6.283185307179586 * j / r->n_a));
     }
     for (int j = 0; j < r->n_a; j++)
     {
