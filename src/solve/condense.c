@@ -588,7 +588,7 @@ int td_condense_unknowns(const tdModel *model, const tdState *state)
     return n;
 }
 
-tdStatus td_condense(const tdModel *model, tdState *state, bool first, int *unknowns)
+tdStatus td_condense(const tdModel *model, tdState *state, bool first, bool fresh, int *unknowns)
 {
     struct tdCondensed *cd = state->constraint->condensed;
     *unknowns = 0;
@@ -598,7 +598,8 @@ tdStatus td_condense(const tdModel *model, tdState *state, bool first, int *unkn
     *unknowns = cd->n;
     if (cd->n == 0)
         return TD_OK;
-    TD_TRY(make_columns(model, state, cd));
+    if (fresh)
+        TD_TRY(make_columns(model, state, cd));
     double *way = state->saved;
     free_way(model, state, first, way);
     make_matrix(model, state, cd, way);

@@ -38,8 +38,9 @@ tdStatus td_condense_create(const tdModel *model, tdState *state, tdError *error
 /// Unknowns of the latched step.
 int td_condense_unknowns(const tdModel *model, const tdState *state);
 /// reads rows, m, A, dv (the free motion)      writes efforts, dv, predictions; m with the new efforts
-/// first: held coordinates have not arrived yet. *unknowns: how many there were.
-tdStatus td_condense(const tdModel *model, tdState *state, bool first, int *unknowns);
+/// first: held coordinates have not arrived yet. fresh: columns are made anew, else those of the last pass do.
+/// *unknowns: how many there were.
+tdStatus td_condense(const tdModel *model, tdState *state, bool first, bool fresh, int *unknowns);
 /// Held coordinates whose u is unknown: `length` of the way to the solution. False when there are none.
 bool td_condense_place(const tdModel *model, tdState *state, double length);
 /// How far the second quantities and effectors at the iterate are from what the linearization said, relative to
