@@ -30,6 +30,9 @@ struct tdCondensed
     signed char *inverse_active;
     tdInverseWork *work;
     bool warm;
+    // Targets out of reach: how much a change of y is resisted, and how the passes go.
+    double damping, move;
+    int passes;
 };
 
 /// Takes what td_condense needs; state->constraint->condensed stays NULL when nothing can be unknown.
