@@ -281,6 +281,8 @@ static bool is_solved(const tdModel *model, const tdState *state, double size, i
     double tolerance = model->scene.settings.tolerance;
     if (size > tolerance * state->scale && !is_rounding(model, state))
         return false;
+    if (td_constraint_lag(model, state) > 1e-6) // a millionth of the friction
+        return false;
     if (unknowns == 0)
         return true;
     if (td_condense_miss(model, state) > tolerance)
