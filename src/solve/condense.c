@@ -343,13 +343,34 @@ static void set_law(const tdModel *model, const tdState *state, struct tdCondens
     cd->b[k] = cd->second[k] - target;
 }
 
+// Whether unknowns between their limits do not do what is asked, because they do the same and are asked for different
+// things: only the little that keeps them apart, with efforts beyond all measure, makes the equations hold. Of what
+// is asked, relative to sizes, a hundredth counts; less than rounding leaves does not.
+static bool contradicts(const tdModel *model, const struct tdCondensed *cd, double asked)
+{
+    if (asked < 1e-9)
+        return false;
+    for (int k = 0; k < cd->n; k++)
+    {
+        const tdActuator *actuator = &model->actuators[cd->unknown[k]];
+        double apart = SAME_TWICE / (1 + SAME_TWICE) * cd->M[k * cd->n + k] * (cd->next[k] - cd->now[k]);
+        if (!actuator->held && cd->lo[k] < cd->next[k] && cd->next[k] < cd->hi[k] &&
+            fabs(apart) > 0.01 * asked * actuator->size)
+            return true;
+    }
+    return false;
+}
+
 static tdStatus solve_driven(const tdModel *model, tdState *state, struct tdCondensed *cd)
 {
     signed char *active = cd->inverse_active; // for the moment
+    double asked = 0;
     for (int k = 0; k < cd->n; k++)
     {
         set_law(model, state, cd, k);
         active[k] = cd->active[cd->unknown[k]];
+        if (!model->actuators[cd->unknown[k]].held)
+            asked = fmax(asked, fabs(cd->b[k]) / model->actuators[cd->unknown[k]].size);
     }
     for (int k = 0; k < cd->n; k++)
         for (int j = 0; j < cd->n; j++)
@@ -361,7 +382,7 @@ static tdStatus solve_driven(const tdModel *model, tdState *state, struct tdCond
         cd->active[cd->unknown[k]] = active[k];
         active[k] = 0;
     }
-    if (solved)
+    if (solved && !contradicts(model, cd, asked))
         return TD_OK;
     return td_fail(
         &state->report.error, TD_ERROR_NUMERIC,
