@@ -259,6 +259,7 @@ static tdStatus solve(const tdModel *model, tdState *state, bool first, int *unk
     TD_TRY(td_condense(model, state, first, unknowns));
     if (*unknowns == 0)
         return TD_OK;
+    state->rhs = fmax(state->rhs, td_condense_push(model, state));
     state->rhs = fmax(state->rhs, residual_size(model, state));
     state->slope = td_dot(state->tasks, model->coords, state->dv, state->work);
     return TD_OK;
