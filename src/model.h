@@ -38,5 +38,16 @@ struct tdModel
     tdProbe *probes;
 };
 
+/// Changes a scene between reading and compiling it. What it adds lives in the scene's arena.
+typedef tdStatus tdSceneEdit(void *context, tdScene *scene, tdError *error);
+/// td_model_parse() and td_model_load() of a scene that is changed on the way: another method, more effectors.
+tdStatus td_model_parse_edited(const char *text, size_t length, const char *name, const char *folder,
+                               const tdSettings *settings, tdSceneEdit *edit, void *context, tdModel **out,
+                               tdError *error);
+tdStatus td_model_load_edited(const char *scene_path, const tdSettings *settings, tdSceneEdit *edit, void *context,
+                              tdModel **out, tdError *error);
+
+/// Value of a column of a motion at a time; NAN when the column has none at all.
+double td_motion_value(const tdSceneMotion *motion, int column, double time);
 /// Value of an input in the scene's motion at a time.
 double td_input_value(const tdModel *model, int input, double time);

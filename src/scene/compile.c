@@ -65,12 +65,8 @@ static int keyframe_before(const tdSceneMotion *motion, double time)
     return low;
 }
 
-double td_input_value(const tdModel *model, int input, double time)
+double td_motion_value(const tdSceneMotion *motion, int column, double time)
 {
-    const tdSceneMotion *motion = &model->scene.motion;
-    int column = model->inputs[input].column;
-    if (column < 0)
-        return 1;
     // Keyframes may leave a name out: look for the nearest that have it.
     const double *values = motion->values + column;
     int n = motion->n_names, before = keyframe_before(motion, time), after = before + 1;
@@ -79,13 +75,20 @@ double td_input_value(const tdModel *model, int input, double time)
     while (after < motion->n_times && isnan(values[after * n]))
         after++;
     if (before < 0 && after >= motion->n_times)
-        return 1;
+        return NAN;
     if (before < 0 || after >= motion->n_times)
         return values[(before < 0 ? after : before) * n];
     double s = (time - motion->times[before]) / (motion->times[after] - motion->times[before]);
     if (motion->smooth)
         s = s * s * (3 - 2 * s);
     return values[before * n] + s * (values[after * n] - values[before * n]);
+}
+
+double td_input_value(const tdModel *model, int input, double time)
+{
+    int column = model->inputs[input].column;
+    double value = column < 0 ? NAN : td_motion_value(&model->scene.motion, column, time);
+    return isnan(value) ? 1 : value;
 }
 
 // ---------------------------------------------------------------- probes
@@ -228,8 +231,9 @@ static tdStatus compile(tdModel *model, const tdSettings *settings, tdError *err
     return compile_probes(model, error);
 }
 
-tdStatus td_model_parse(const char *text, size_t length, const char *name, const char *folder,
-                        const tdSettings *settings, tdModel **out, tdError *error)
+tdStatus td_model_parse_edited(const char *text, size_t length, const char *name, const char *folder,
+                               const tdSettings *settings, tdSceneEdit *edit, void *context, tdModel **out,
+                               tdError *error)
 {
     *out = NULL;
     tdSettings quiet = td_default_settings();
@@ -237,6 +241,8 @@ tdStatus td_model_parse(const char *text, size_t length, const char *name, const
     if (model == NULL)
         return td_fail_memory(error, "the model");
     tdStatus status = td_scene_parse(text, length, name, folder, &model->scene, error);
+    if (status == TD_OK && edit != NULL)
+        status = edit(context, &model->scene, error);
     if (status == TD_OK)
         status = compile(model, settings != NULL ? settings : &quiet, error);
     if (status != TD_OK)
@@ -248,16 +254,28 @@ tdStatus td_model_parse(const char *text, size_t length, const char *name, const
     return TD_OK;
 }
 
-tdStatus td_model_load(const char *scene_path, const tdSettings *settings, tdModel **out, tdError *error)
+tdStatus td_model_parse(const char *text, size_t length, const char *name, const char *folder,
+                        const tdSettings *settings, tdModel **out, tdError *error)
+{
+    return td_model_parse_edited(text, length, name, folder, settings, NULL, NULL, out, error);
+}
+
+tdStatus td_model_load_edited(const char *scene_path, const tdSettings *settings, tdSceneEdit *edit, void *context,
+                              tdModel **out, tdError *error)
 {
     *out = NULL;
     char *text = NULL, folder[4096];
     size_t length = 0;
     TD_TRY(td_file_read(scene_path, &text, &length, error));
     td_path_folder(folder, sizeof folder, scene_path);
-    tdStatus status = td_model_parse(text, length, scene_path, folder, settings, out, error);
+    tdStatus status = td_model_parse_edited(text, length, scene_path, folder, settings, edit, context, out, error);
     free(text);
     return status;
+}
+
+tdStatus td_model_load(const char *scene_path, const tdSettings *settings, tdModel **out, tdError *error)
+{
+    return td_model_load_edited(scene_path, settings, NULL, NULL, out, error);
 }
 
 void td_model_free(tdModel *model)
