@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Any bytes as the CSV file of a motion.
-#include "scene/parse.h"
+#include "scene/csv.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -19,8 +19,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     tdArena arena = {0};
     tdSceneMotion motion = {0};
     tdError error = {0};
-    int header = 0;
-    tdStatus status = td_motion_parse_csv(text, size, "fuzz.csv", &arena, &motion, &header, &error);
+    const tdUnits si = {1, 1, 1};
+    const tdCsvFormat format = {.units = &si, .what = "load", .gaps = true};
+    tdStatus status = td_csv_parse(text, size, "fuzz.csv", &format, &arena, &motion, &error);
     for (int i = 1; status == TD_OK && i < motion.n_times; i++)
         if (!(motion.times[i] > motion.times[i - 1]))
             abort();

@@ -2,6 +2,7 @@
 #include "test.h"
 
 #include "base/file.h"
+#include "scene/csv.h"
 #include "scene/parse.h"
 #include "scene/scene.h"
 
@@ -413,7 +414,7 @@ static void test_bad_keys(void **state)
         {GOOD "    damping: {mass: 1, stifness: 2}\n", 8, "did you mean 'stiffness'?"},
         {GOOD "solver: {typ: cg}\n", 8, "did you mean 'type'?"},
         {GOOD "solver:\n", 8, "found nothing, expected a map"},
-        {GOOD "actuators: []\n", 8, "not supported by this version"},
+        {GOOD "reduction: {}\n", 8, "not supported by this version"},
         {GOOD "effectors: []\n", 8, "not supported by this version"},
         {GOOD "reduction: {samples: corners}\n", 8, "not supported by this version"},
         {GOOD "validation: {}\n", 8, "not supported by this version"},
@@ -568,7 +569,8 @@ static void test_bad_motion(void **state)
         {GOOD "motion: {keyframes: [{t: 0, tip: 1}]}\n", 8, "drives nothing"},
         {MOTION("keyframes: [{t: 0}]"), 10, "drives nothing"},
         {MOTION("keyframes: []"), 10, "the list has 0 items"},
-        {MOTION("keyframes: [{t: 0, tp: 1}]"), 10, "no load or prescribed motion is named 'tp'; did you mean 'tip'?"},
+        {MOTION("keyframes: [{t: 0, tp: 1}]"), 10,
+         "no load, prescribed motion or actuator is named 'tp'; did you mean 'tip'?"},
         {MOTION("keyframes: [{tip: 1}]"), 10, "'t' is missing"},
         {MOTION("keyframes: [{t: 0, tip: 1}, {t: 0, tip: 1}]"), 10, "times must ascend"},
         {MOTION("keyframes: [{t: 0, tip: 1 mm}]"), 10, "(length), expected a plain number"},
@@ -609,10 +611,10 @@ static void test_csv(void **state)
     tdArena arena = {0};
     tdSceneMotion motion = {0};
     tdError error = {0};
-    int header = 0;
+    const tdUnits si = {1, 1, 1};
+    const tdCsvFormat format = {.units = &si, .what = "load", .gaps = true};
     const char good[] = "# a pull\r\n\r\nt, pull ,push\r\n0,0,\r\n0.5, 1 ,-2e0\r\n\r\n1,,3";
-    assert_ok(td_motion_parse_csv(good, sizeof good - 1, "m.csv", &arena, &motion, &header, &error), error);
-    assert_int_equal(header, 3);
+    assert_ok(td_csv_parse(good, sizeof good - 1, "m.csv", &format, &arena, &motion, &error), error);
     assert_int_equal(motion.n_names, 2);
     assert_int_equal(motion.n_times, 3);
     assert_string_equal(motion.names[0], "pull");
@@ -641,9 +643,8 @@ static void test_csv(void **state)
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
     {
-        assert_int_equal(
-            td_motion_parse_csv(cases[i].text, strlen(cases[i].text), "m.csv", &arena, &motion, &header, &error),
-            TD_ERROR_INPUT);
+        assert_int_equal(td_csv_parse(cases[i].text, strlen(cases[i].text), "m.csv", &format, &arena, &motion, &error),
+                         TD_ERROR_INPUT);
         if (error.line != cases[i].line || strstr(error.message, cases[i].says) == NULL)
             fail_msg("%s\nsays line %d: \"%s\"\nexpected line %d: \"%s\"", cases[i].text, error.line, error.message,
                      cases[i].line, cases[i].says);

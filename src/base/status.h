@@ -16,6 +16,9 @@ tdStatus td_fail_at(tdError *error, tdStatus status, const char *file, int line,
 /// Out of memory while making `what`.
 tdStatus td_fail_memory(tdError *error, const char *what);
 
+/// Replaces what cannot be printed in the field and the message, which may quote any bytes of a file.
+void td_error_clean(tdError *error);
+
 /// Returns from the calling function when the expression fails.
 #define TD_TRY(expression)                                                                                             \
     do                                                                                                                 \

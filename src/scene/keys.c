@@ -184,7 +184,9 @@ const tdSchema td_schema_fixed = {
 };
 
 static const tdKey prescribed_keys[] = {
-    {.name = "name", .kind = TD_KEY_NAME, .doc = "name by which a motion drives it; unique among loads too"},
+    {.name = "name",
+     .kind = TD_KEY_NAME,
+     .doc = "name by which a motion drives it; unique among loads and actuators too"},
     {.name = "axes", .kind = TD_KEY_AXES, .standard = "xyz", .doc = "components that are prescribed"},
     {.name = "displacement",
      .kind = TD_KEY_VECTOR,
@@ -384,10 +386,12 @@ static const tdKey keyframe_keys[] = {
 };
 const tdSchema td_schema_keyframe = {
     .title = "keyframes",
-    .doc = "Values of named loads and prescribed motions at a time. A name that a keyframe leaves out is interpolated "
-           "between those that have it.",
+    .doc = "Values of named loads, prescribed motions and actuators at a time. A name that a keyframe leaves out is "
+           "interpolated between those that have it.",
     .keys = keyframe_keys,
-    .open = "name of a load or a prescribed motion: the factor on it",
+    .open =
+        "name of a load or a prescribed motion: the factor on it; name of an actuator: the value of what its `drive` "
+        "names, e.g. `20 mm`",
 };
 
 static const tdChoice interpolation_choices[] = {
@@ -408,7 +412,9 @@ static const tdKey motion_keys[] = {
      .kind = TD_KEY_FILE,
      .either = 'k',
      .required = true,
-     .doc = "the same from a file with a header `t,NAME,...`; t in seconds, an empty cell is interpolated"},
+     .doc = "the same from a file with a header `t,NAME,...`; t in seconds, an empty cell is interpolated; bare "
+            "numbers are in "
+            "the scene's units, or in the unit that the header gives: `north [mm]`"},
     {.name = "interpolation",
      .kind = TD_KEY_CHOICE,
      .choices = interpolation_choices,
@@ -418,7 +424,7 @@ static const tdKey motion_keys[] = {
 };
 const tdSchema td_schema_motion = {
     .title = "motion",
-    .doc = "How named loads and prescribed displacements change over time.",
+    .doc = "How named loads, prescribed displacements and actuators change over time.",
     .example = "motion: {keyframes: [{t: 0, pull: 0}, {t: 1 s, pull: 1}], interpolation: smooth}",
     .keys = motion_keys,
 };
@@ -602,12 +608,28 @@ static const tdKey scene_keys[] = {
      .doc = "the bodies, at least one"},
     {.name = "loads", .kind = TD_KEY_LIST, .schema = &td_schema_load, .most = 10000, .doc = "forces on bodies"},
     {.name = "probes", .kind = TD_KEY_LIST, .schema = &td_schema_probe, .most = 10000, .doc = "recorded points"},
-    {.name = "motion", .kind = TD_KEY_MAP, .schema = &td_schema_motion, .doc = "how loads change over time"},
+    {.name = "actuators",
+     .kind = TD_KEY_LIST,
+     .schema = &td_schema_actuator,
+     .most = 1000,
+     .doc = "cables, cavities, forces and motors that drive bodies"},
+    {.name = "effectors",
+     .kind = TD_KEY_LIST,
+     .schema = &td_schema_effector,
+     .most = 1000,
+     .doc = "what is to be controlled, or recorded"},
+    {.name = "control",
+     .kind = TD_KEY_MAP,
+     .schema = &td_schema_control,
+     .doc = "how actuators are found that bring effectors to their targets"},
+    {.name = "motion",
+     .kind = TD_KEY_MAP,
+     .schema = &td_schema_motion,
+     .doc = "how loads and actuators change over time"},
     {.name = "integrator", .kind = TD_KEY_MAP, .schema = &td_schema_integrator, .doc = "how time is advanced"},
     {.name = "solver", .kind = TD_KEY_MAP, .schema = &td_schema_solver, .doc = "how linear systems are solved"},
     {.name = "output", .kind = TD_KEY_MAP, .schema = &td_schema_output, .doc = "what a run writes"},
-    {.name = "actuators", .kind = TD_KEY_UNSUPPORTED, .doc = ""},
-    {.name = "effectors", .kind = TD_KEY_UNSUPPORTED, .doc = ""},
+    {.name = "contact", .kind = TD_KEY_UNSUPPORTED, .doc = ""},
     {.name = "reduction", .kind = TD_KEY_UNSUPPORTED, .doc = ""},
     {.name = "validation", .kind = TD_KEY_UNSUPPORTED, .doc = ""},
     {0},

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Scene text -> tdScene, in SI units. The order matters: units first, since bare numbers are in
-// them; the integrator before the bodies, since it decides what a body needs; motion last, since it
-// names loads and prescribed motions.
+// them; the integrator before the bodies, since it decides what a body needs; motion after all
+// that it may drive.
 #include "scene/parse.h"
 
 #include "base/suggest.h"
@@ -28,7 +28,7 @@ tdStatus td_parse_path(tdSceneParser *parser, const tdRecord *record, const char
     return td_parse_copy(parser, path, out);
 }
 
-tdStatus td_parse_input(tdSceneParser *parser, const tdRecord *record, const char **out)
+tdStatus td_parse_input(tdSceneParser *parser, const tdRecord *record, tdDim dim, const char **out)
 {
     *out = NULL;
     const tdValue *name = td_record_get(record, "name");
@@ -38,14 +38,16 @@ tdStatus td_parse_input(tdSceneParser *parser, const tdRecord *record, const cha
         return td_record_fail(&parser->reader, record, "name", "'t' is the time in keyframes; take another name");
     for (int i = 0; i < parser->n_inputs; i++)
         if (strcmp(parser->inputs[i].name, name->text) == 0)
-            return td_record_fail(&parser->reader, record, "name",
-                                  "the name '%s' is already taken by the load or prescribed motion on line %d",
-                                  name->text, parser->inputs[i].line);
+            return td_record_fail(
+                &parser->reader, record, "name",
+                "the name '%s' is already taken by the load, prescribed motion or actuator on line %d", name->text,
+                parser->inputs[i].line);
     if (parser->n_inputs == TD_MOST_INPUTS)
-        return td_record_fail(&parser->reader, record, "name", "more than %d named loads and prescribed motions",
-                              TD_MOST_INPUTS);
+        return td_record_fail(&parser->reader, record, "name",
+                              "more than %d named loads, prescribed motions and actuators", TD_MOST_INPUTS);
     TD_TRY(td_parse_copy(parser, name->text, out));
     parser->inputs[parser->n_inputs].name = *out;
+    parser->inputs[parser->n_inputs].dim = dim;
     parser->inputs[parser->n_inputs++].line = name->node->line;
     return TD_OK;
 }
@@ -170,10 +172,10 @@ static tdStatus parse_time(tdSceneParser *parser, const tdRecord *root)
 
 // ---------------------------------------------------------------- loads and probes
 
-static tdStatus parse_body_name(tdSceneParser *parser, const tdRecord *record, int *out)
+tdStatus td_parse_body_name(tdSceneParser *parser, const tdRecord *record, const char *key, int *out)
 {
     const tdScene *scene = parser->scene;
-    const char *given = td_record_get(record, "body")->text;
+    const char *given = td_record_get(record, key)->text;
     const char *names[1000];
     int n = 0;
     for (; n < scene->n_bodies && n < 1000; n++)
@@ -187,9 +189,9 @@ static tdStatus parse_body_name(tdSceneParser *parser, const tdRecord *record, i
     }
     const char *nearest = td_suggest(given, names, n);
     if (nearest != NULL)
-        return td_record_fail(&parser->reader, record, "body", "there is no body '%s'; did you mean '%s'?", given,
+        return td_record_fail(&parser->reader, record, key, "there is no body '%s'; did you mean '%s'?", given,
                               nearest);
-    return td_record_fail(&parser->reader, record, "body", "there is no body '%s'; the first body is '%s'", given,
+    return td_record_fail(&parser->reader, record, key, "there is no body '%s'; the first body is '%s'", given,
                           names[0]);
 }
 
@@ -201,8 +203,8 @@ static tdStatus parse_load(tdSceneParser *parser, const tdYaml *node, int index,
     td_path_item(path, sizeof path, "loads", "", index);
     TD_TRY(td_schema_read(reader, node, &td_schema_load, path, &record));
     load->line = node->line;
-    TD_TRY(td_parse_input(parser, &record, &load->name));
-    TD_TRY(parse_body_name(parser, &record, &load->body));
+    TD_TRY(td_parse_input(parser, &record, TD_DIM_NONE, &load->name));
+    TD_TRY(td_parse_body_name(parser, &record, "body", &load->body));
     TD_TRY(td_parse_select(parser, &record, &load->select));
     bool surface = td_record_get(&record, "type")->integer[0] == TD_TYPE_SURFACE;
     static const struct
@@ -264,7 +266,7 @@ static tdStatus parse_probes(tdSceneParser *parser, const tdYaml *list)
             if (strcmp(scene->probes[i].name, probe->name) == 0)
                 return td_record_fail(&parser->reader, &record, "name", "the probe on line %d has the same name '%s'",
                                       scene->probes[i].line, probe->name);
-        TD_TRY(parse_body_name(parser, &record, &probe->body));
+        TD_TRY(td_parse_body_name(parser, &record, "body", &probe->body));
         const tdValue *point = td_record_get(&record, "point");
         probe->at_point = point->node != NULL;
         memcpy(probe->point, point->number, sizeof probe->point);
@@ -329,36 +331,17 @@ static tdStatus parse_scene(tdSceneParser *parser, const tdYaml *root_node)
         TD_TRY(parse_loads(parser, loads));
     if (probes != NULL)
         TD_TRY(parse_probes(parser, probes));
+    const tdYaml *actuators = td_record_get(&root, "actuators")->node;
+    const tdYaml *effectors = td_record_get(&root, "effectors")->node;
+    if (actuators != NULL)
+        TD_TRY(td_parse_actuators(parser, actuators));
+    if (effectors != NULL)
+        TD_TRY(td_parse_effectors(parser, effectors));
+    TD_TRY(td_parse_control(parser, or_empty(&root, "control")));
     const tdYaml *motion = td_record_get(&root, "motion")->node;
-    return motion != NULL ? td_parse_motion(parser, motion) : TD_OK;
-}
-
-// Bytes of the UTF-8 character at `at`; 0 when it is not one that may be printed.
-static int printable(const unsigned char *at)
-{
-    if (at[0] < 0x80)
-        return at[0] >= 0x20 && at[0] != 0x7F;
-    int n = at[0] >= 0xF0 && at[0] < 0xF8   ? 4
-            : at[0] >= 0xE0 && at[0] < 0xF0 ? 3
-            : at[0] >= 0xC2 && at[0] < 0xE0 ? 2
-                                            : 0;
-    for (int i = 1; i < n; i++)
-        if ((at[i] & 0xC0) != 0x80)
-            return 0;
-    return n;
-}
-
-// Quoted input may hold line ends or have been cut within a character.
-static void clean(char *text)
-{
-    unsigned char *at = (unsigned char *)text;
-    while (*at != '\0')
-    {
-        int n = printable(at);
-        if (n == 0)
-            *at = *at < 0x20 ? ' ' : '?';
-        at += n == 0 ? 1 : n;
-    }
+    if (motion != NULL)
+        TD_TRY(td_parse_motion(parser, motion));
+    return td_parse_check_targets(parser);
 }
 
 static uint64_t fnv1a(const char *text, size_t length)
@@ -388,11 +371,8 @@ tdStatus td_scene_parse(const char *text, size_t length, const char *name, const
     if (status == TD_OK)
         status = parse_scene(&parser, root);
     td_arena_free(&tree);
-    if (status != TD_OK && error != NULL)
-    {
-        clean(error->field);
-        clean(error->message);
-    }
+    if (status != TD_OK)
+        td_error_clean(error);
     return status;
 }
 

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parser's parts: parse.c (the scene, settings, loads, probes), parse_body.c (bodies and
-// selectors), parse_material.c (laws and their parameters), motion.c (keyframes and CSV). Each turns checked records
-// into scene.h's structs.
+// The parser's parts: parse.c (the scene, settings, loads, probes), parse_body.c (bodies and selectors),
+// parse_material.c (laws and their parameters), parse_actuator.c, parse_effector.c (effectors and control), motion.c
+// (keyframes and CSV). Each turns checked records into scene.h's structs.
 #pragma once
 #include "scene/scene.h"
 #include "scene/schema.h"
 
 #define TD_MOST_INPUTS 10000
-#define TD_MOST_MOTION ((int64_t)8 << 20) // values of a motion: times x names
-#define TD_MOST_CSV    ((size_t)64 << 20)
 
 typedef struct tdSceneParser
 {
@@ -17,11 +15,12 @@ typedef struct tdSceneParser
     tdArena *arena; ///< the scene's
     const char *folder;
     tdMethodChoice method;
-    int n_inputs; ///< names of loads and prescribed motions, which a motion may drive
+    int n_inputs; ///< names of loads, prescribed motions and actuators, which a motion may drive
     struct
     {
         const char *name;
         int line;
+        tdDim dim; ///< of its values: none for a factor on a load
     } * inputs;
 } tdSceneParser;
 
@@ -30,17 +29,31 @@ tdStatus td_parse_copy(tdSceneParser *parser, const char *text, const char **out
 /// The path of a file, resolved against the scene's folder.
 tdStatus td_parse_path(tdSceneParser *parser, const tdRecord *record, const char *key, const char *file,
                        const char **out);
-/// Registers the name of a load or prescribed motion; it must be new.
-tdStatus td_parse_input(tdSceneParser *parser, const tdRecord *record, const char **out);
+/// Registers the name of a load, a prescribed motion or an actuator; it must be new. `dim` is that of its values.
+tdStatus td_parse_input(tdSceneParser *parser, const tdRecord *record, tdDim dim, const char **out);
+/// The body that a key names.
+tdStatus td_parse_body_name(tdSceneParser *parser, const tdRecord *record, const char *key, int *out);
 
+/// A direction of any length but zero -> unit vector. False when it is zero.
+bool td_parse_unit_vector(const double vector[3], double unit[3]);
+/// The same of a vector key that was given.
+tdStatus td_parse_direction(tdSceneParser *parser, const tdRecord *record, const char *key, double unit[3]);
 /// The selector among the keys of a record whose schema includes td_schema_select.
 tdStatus td_parse_select(tdSceneParser *parser, const tdRecord *record, tdSelect *select);
+/// The selecting key that was given (`point` too, where the record has one), or NULL.
+const char *td_parse_selector(const tdRecord *record);
 /// `material`, `materials`, `plane`, `thickness` and `formulation` of a body whose mesh is known.
 tdStatus td_parse_materials(tdSceneParser *parser, const tdRecord *body_record, tdSceneBody *body);
 tdStatus td_parse_bodies(tdSceneParser *parser, const tdYaml *list);
+tdStatus td_parse_actuators(tdSceneParser *parser, const tdYaml *list);
+tdStatus td_parse_effectors(tdSceneParser *parser, const tdYaml *list);
+tdStatus td_parse_control(tdSceneParser *parser, const tdYaml *node);
+/// A target needs an actuator that the motion leaves free. After the motion.
+tdStatus td_parse_check_targets(tdSceneParser *parser);
 tdStatus td_parse_motion(tdSceneParser *parser, const tdYaml *node);
 
-/// CSV text -> times and values, names not yet checked against the scene. First line: t,NAME,...
-/// text[length] must be a zero byte. *header is the line of the header.
-tdStatus td_motion_parse_csv(const char *text, size_t length, const char *name, tdArena *arena, tdSceneMotion *motion,
-                             int *header, tdError *error);
+/// Dimensions of what an actuator exerts and of how far it goes.
+tdDim td_actuator_effort_dim(tdActuatorKind kind);
+tdDim td_actuator_displacement_dim(tdActuatorKind kind);
+/// Name of a kind as a scene writes it.
+const char *td_actuator_kind_name(tdActuatorKind kind);

@@ -58,25 +58,44 @@ static tdStatus select_sphere(tdSceneParser *parser, const tdYaml *node, const c
     return TD_OK;
 }
 
+bool td_parse_unit_vector(const double vector[3], double unit[3])
+{
+    // Scaled by the largest component first, so that no square overflows or vanishes.
+    double largest = fmax(fabs(vector[0]), fmax(fabs(vector[1]), fabs(vector[2])));
+    if (largest == 0)
+        return false;
+    double scaled[3] = {vector[0] / largest, vector[1] / largest, vector[2] / largest};
+    double length = sqrt(scaled[0] * scaled[0] + scaled[1] * scaled[1] + scaled[2] * scaled[2]);
+    for (int i = 0; i < 3; i++)
+        unit[i] = scaled[i] / length;
+    return true;
+}
+
+tdStatus td_parse_direction(tdSceneParser *parser, const tdRecord *record, const char *key, double unit[3])
+{
+    if (td_parse_unit_vector(td_record_get(record, key)->number, unit))
+        return TD_OK;
+    return td_record_fail(&parser->reader, record, key, "the %s is zero; give a direction, e.g. [0, 0, 1]", key);
+}
+
 static tdStatus select_plane(tdSceneParser *parser, const tdYaml *node, const char *path, tdSelect *select)
 {
     tdRecord record;
     TD_TRY(td_schema_read(&parser->reader, node, &td_schema_plane, path, &record));
-    const double *normal = td_record_get(&record, "normal")->number;
-    // Scaled by the largest component first, so that no square overflows or vanishes.
-    double largest = fmax(fabs(normal[0]), fmax(fabs(normal[1]), fabs(normal[2])));
-    if (largest == 0)
-        return td_record_fail(&parser->reader, &record, "normal",
-                              "the normal is zero; give a direction, e.g. [0, 0, 1]");
-    double unit[3] = {normal[0] / largest, normal[1] / largest, normal[2] / largest};
-    double length = sqrt(unit[0] * unit[0] + unit[1] * unit[1] + unit[2] * unit[2]);
     select->kind = TD_SELECT_PLANE;
     copy3(select->a, td_record_get(&record, "point")->number);
-    for (int i = 0; i < 3; i++)
-        select->b[i] = unit[i] / length;
+    TD_TRY(td_parse_direction(parser, &record, "normal", select->b));
     const tdValue *tolerance = td_record_get(&record, "tolerance");
     select->radius = tolerance->has ? tolerance->number[0] : -1;
     return TD_OK;
+}
+
+const char *td_parse_selector(const tdRecord *record)
+{
+    for (int i = 0; i < record->n; i++)
+        if (record->values[i].key->either == 's' && record->values[i].node != NULL)
+            return record->values[i].key->name;
+    return NULL;
 }
 
 tdStatus td_parse_select(tdSceneParser *parser, const tdRecord *record, tdSelect *select)
@@ -259,7 +278,7 @@ static tdStatus parse_prescribed(tdSceneParser *parser, const tdRecord *body_rec
         td_path_item(path, sizeof path, body_record->path, "prescribed", body->n_prescribed);
         TD_TRY(td_schema_read(&parser->reader, item, &td_schema_prescribed, path, &record));
         tdScenePrescribed *p = &body->prescribed[body->n_prescribed++];
-        TD_TRY(td_parse_input(parser, &record, &p->name));
+        TD_TRY(td_parse_input(parser, &record, TD_DIM_NONE, &p->name));
         TD_TRY(td_parse_select(parser, &record, &p->select));
         p->axes = (int)td_record_get(&record, "axes")->integer[0];
         copy3(p->displacement, td_record_get(&record, "displacement")->number);

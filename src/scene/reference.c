@@ -124,6 +124,7 @@ static void write_kind(tdText *out, const tdKey *key)
         td_text_format(out, "path, or map, see ");
         write_link(out, key->schema);
         break;
+    case TD_KEY_OTHER: td_text_format(out, "%s", key->form); break;
     case TD_KEY_UNSUPPORTED: break;
     }
 }
@@ -212,10 +213,13 @@ static void write_section(tdText *out, const tdSchema *schema)
         td_text_format(out, "| the keys of a [%s](#%s), without `total_mass` | | | law, constants and mass |\n",
                        schema->also->title, schema->also->title);
     else if (schema->also != NULL)
-        td_text_format(out, "| one of the keys of a [%s](#%s) | | required%s | which nodes |\n", schema->also->title,
-                       schema->also->title, schema == &td_schema_probe ? ", or `point`" : "");
+        td_text_format(out, "| one of the keys of a [%s](#%s) | | required%s%s | which nodes |\n", schema->also->title,
+                       schema->also->title, schema->also_when != NULL ? " " : "",
+                       schema->also_when != NULL    ? schema->also_when
+                       : schema == &td_schema_probe ? ", or `point`"
+                                                    : "");
     if (schema->open != NULL)
-        td_text_format(out, "| NAME | number | none | %s |\n", schema->open);
+        td_text_format(out, "| NAME | number, or quantity | none | %s |\n", schema->open);
     td_text_format(out, "\n");
     for (const tdKey *key = schema->keys; key->name != NULL; key++)
         if (key->kind == TD_KEY_CHOICE || key->kind == TD_KEY_CHOICES)

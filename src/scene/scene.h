@@ -219,19 +219,23 @@ typedef struct tdSceneActuator
     int pull_body;    ///< body that carries it, -1: fixed in space
     double stiffness; ///< E A of the cable [N]; 0: does not stretch
     double friction;  ///< coefficient of the capstan law, 0: slides freely
-    double slip;      ///< displacement [m] over which friction turns round when the motion does
+    double
+        slip; ///< displacement [m] over which friction turns round when the motion does; 0: 1e-3 of the length at rest
     // cavity
-    const char *surface; ///< mesh file of a closed surface, or NULL
-    double surface_scale;
-    const char *group; ///< group of boundary triangles of the body's own mesh, or NULL
-    double ambient;    ///< pressure outside [Pa], for TD_DRIVE_GAS
+    const char *surface;  ///< mesh file of a closed surface, or NULL; placed by the transform of the body
+    double surface_scale; ///< of its numbers: the scene's length unit times the scale of the body's transform
+    const char *group;    ///< group of boundary triangles of the body's own mesh, or NULL
+    double ambient;       ///< pressure outside [Pa], for TD_DRIVE_GAS
     // force, translation, rotation
-    bool on_surface;     ///< force: spread over the area of the chosen faces, else evenly over the nodes
+    bool on_surface; ///< force: spread over the area of the chosen faces, else evenly over the nodes
+    bool at_point;   ///< force: at the material point that is at `point`, else at the chosen nodes
+    double point[3];
     tdSelect select;     ///< nodes
     double direction[3]; ///< unit vector: of force and translation, axis of rotation
     double center[3];    ///< rotation
     // limits; infinite where there are none
-    double effort[2], displacement[2];     ///< least, most
+    double effort[2], displacement[2];     ///< least, most; the least effort of a cable is not negative
+    double gas[2];                         ///< the same of the gas pumped in, for TD_DRIVE_GAS [m^3]
     double effort_rate, displacement_rate; ///< most change a second
 } tdSceneActuator;
 
@@ -294,7 +298,7 @@ typedef struct tdSceneControl
     tdEnergyMode energy;
     double epsilon; ///< of TD_ENERGY_S4, relative, default 1e-3
     tdInverseSolver solver;
-    int max_iterations; ///< of the inverse solver, hard bound
+    int max_iterations; ///< of the inverse solver, hard bound; 0: default
     double tolerance;   ///< [m] an effector nearer than this has reached its target; 0: 1e-6 of the body's size
     int n_groups;
     tdSceneGroup *groups;

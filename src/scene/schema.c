@@ -73,7 +73,7 @@ int td_record_line(const tdRecord *record, const char *key)
 
 // ---------------------------------------------------------------- single values
 
-static tdStatus wrong_kind(const tdReader *reader, const tdYaml *node, const char *field, const char *expected)
+tdStatus td_reader_unexpected(const tdReader *reader, const tdYaml *node, const char *field, const char *expected)
 {
     char found[80];
     td_yaml_describe(node, found, sizeof found);
@@ -86,14 +86,14 @@ tdStatus td_read_integer(const tdReader *reader, const tdYaml *node, const char 
     char expected[96];
     snprintf(expected, sizeof expected, "a whole number from %" PRId64 " to %" PRId64, least, most);
     if (node->kind != TD_YAML_SCALAR)
-        return wrong_kind(reader, node, field, expected);
+        return td_reader_unexpected(reader, node, field, expected);
     const char *text = node->text;
     size_t sign = text[0] == '-' || text[0] == '+';
     size_t digits = strspn(text + sign, "0123456789");
     errno = 0;
     long long value = digits > 0 && text[sign + digits] == '\0' ? strtoll(text, NULL, 10) : 0;
     if (digits == 0 || text[sign + digits] != '\0' || errno != 0 || value < least || value > most)
-        return wrong_kind(reader, node, field, expected);
+        return td_reader_unexpected(reader, node, field, expected);
     *out = value;
     return TD_OK;
 }
@@ -103,7 +103,7 @@ tdStatus td_read_quantity(const tdReader *reader, const tdYaml *node, const char
     char why[TD_UNIT_WHY], expected[64];
     td_dim_describe(dim, expected, sizeof expected);
     if (node->kind != TD_YAML_SCALAR || td_yaml_empty(node))
-        return wrong_kind(reader, node, field, expected);
+        return td_reader_unexpected(reader, node, field, expected);
     if (!td_quantity_parse(node->text, &reader->units, dim, out, why))
         return td_reader_fail(reader, node->line, field, NULL, "%s", why);
     return TD_OK;
@@ -152,8 +152,8 @@ static tdStatus read_vector(const tdReader *reader, const tdYaml *node, const td
 {
     bool flat = key->kind == TD_KEY_RECTANGLE;
     if (node->kind != TD_YAML_LIST || node->n != (flat ? 2 : 3))
-        return wrong_kind(reader, node, field,
-                          flat ? "a list of two numbers [x, y]" : "a list of three numbers [x, y, z]");
+        return td_reader_unexpected(reader, node, field,
+                                    flat ? "a list of two numbers [x, y]" : "a list of three numbers [x, y, z]");
     int i = 0;
     for (const tdYaml *item = node->first; item != NULL; item = item->next, i++)
     {
@@ -164,12 +164,19 @@ static tdStatus read_vector(const tdReader *reader, const tdYaml *node, const td
     return TD_OK;
 }
 
+tdStatus td_read_vector(const tdReader *reader, const tdYaml *node, const char *field, tdDim dim, double out[3])
+{
+    const tdKey key = {.kind = TD_KEY_VECTOR, .dim = dim};
+    return read_vector(reader, node, &key, field, out);
+}
+
 static tdStatus read_box(const tdReader *reader, const tdYaml *node, const tdKey *key, const char *field, double *out)
 {
     if (node->kind != TD_YAML_LIST || node->n != 2)
-        return wrong_kind(reader, node, field,
-                          key->kind == TD_KEY_RECTANGLE ? "two corners [[xmin, ymin], [xmax, ymax]]"
-                                                        : "two corners [[xmin, ymin, zmin], [xmax, ymax, zmax]]");
+        return td_reader_unexpected(reader, node, field,
+                                    key->kind == TD_KEY_RECTANGLE
+                                        ? "two corners [[xmin, ymin], [xmax, ymax]]"
+                                        : "two corners [[xmin, ymin, zmin], [xmax, ymax, zmax]]");
     char place[256];
     td_path_item(place, sizeof place, field, "", 0);
     TD_TRY(read_vector(reader, node->first, key, place, out));
@@ -188,7 +195,7 @@ static tdStatus read_counts(const tdReader *reader, const tdYaml *node, const td
                             int64_t *out)
 {
     if (node->kind != TD_YAML_LIST || node->n < 2 || node->n > 3)
-        return wrong_kind(reader, node, field, "a list of whole numbers [nx, ny] or [nx, ny, nz]");
+        return td_reader_unexpected(reader, node, field, "a list of whole numbers [nx, ny] or [nx, ny, nz]");
     int i = 0;
     for (const tdYaml *item = node->first; item != NULL; item = item->next, i++)
     {
@@ -215,7 +222,7 @@ static tdStatus read_choice(const tdReader *reader, const tdYaml *node, const td
     list_choices(key->choices, list, sizeof list);
     snprintf(expected, sizeof expected, "one of: %s", list);
     if (node->kind != TD_YAML_SCALAR || td_yaml_empty(node))
-        return wrong_kind(reader, node, field, expected);
+        return td_reader_unexpected(reader, node, field, expected);
     const char *names[16];
     int n = 0;
     for (const tdChoice *c = key->choices; c->name != NULL; c++)
@@ -233,7 +240,7 @@ static tdStatus read_choice(const tdReader *reader, const tdYaml *node, const td
     }
     const char *nearest = td_suggest(node->text, names, n);
     if (nearest == NULL)
-        return wrong_kind(reader, node, field, expected);
+        return td_reader_unexpected(reader, node, field, expected);
     return td_reader_fail(reader, node->line, field, NULL, "found '%.60s', did you mean '%s'? Expected one of: %s",
                           node->text, nearest, list);
 }
@@ -246,7 +253,7 @@ static tdStatus read_choices(const tdReader *reader, const tdYaml *node, const t
         char list[200], expected[240];
         list_choices(key->choices, list, sizeof list);
         snprintf(expected, sizeof expected, "a list of some of: %s", list);
-        return wrong_kind(reader, node, field, expected);
+        return td_reader_unexpected(reader, node, field, expected);
     }
     *out = 0;
     int i = 0;
@@ -267,7 +274,7 @@ static tdStatus read_bool(const tdReader *reader, const tdYaml *node, const char
 {
     bool yes = node->kind == TD_YAML_SCALAR && strcmp(node->text, "true") == 0;
     if (!yes && (node->kind != TD_YAML_SCALAR || strcmp(node->text, "false") != 0))
-        return wrong_kind(reader, node, field, "true or false");
+        return td_reader_unexpected(reader, node, field, "true or false");
     *out = yes;
     return TD_OK;
 }
@@ -277,12 +284,12 @@ static tdStatus read_axes(const tdReader *reader, const tdYaml *node, const char
     const char *expected = "letters of x, y and z, each at most once, e.g. 'xz'";
     *out = 0;
     if (node->kind != TD_YAML_SCALAR || node->text[0] == '\0')
-        return wrong_kind(reader, node, field, expected);
+        return td_reader_unexpected(reader, node, field, expected);
     for (const char *c = node->text; *c != '\0'; c++)
     {
         int64_t bit = *c == 'x' ? 1 : *c == 'y' ? 2 : *c == 'z' ? 4 : 0;
         if (bit == 0 || (*out & bit))
-            return wrong_kind(reader, node, field, expected);
+            return td_reader_unexpected(reader, node, field, expected);
         *out |= bit;
     }
     return TD_OK;
@@ -309,7 +316,7 @@ static tdStatus read_text(const tdReader *reader, const tdYaml *node, const tdKe
 {
     const char *expected = key->kind == TD_KEY_NAME ? "a name" : key->kind == TD_KEY_TEXT ? "a text" : "a file's path";
     if (node->kind != TD_YAML_SCALAR || td_yaml_empty(node) || node->text[0] == '\0')
-        return wrong_kind(reader, node, field, expected);
+        return td_reader_unexpected(reader, node, field, expected);
     if (key->kind == TD_KEY_NAME && !good_name(node->text))
         return td_reader_fail(reader, node->line, field, NULL,
                               "found '%.80s', expected a name: letters, digits, '_', '-' and '.', at most %d bytes, "
@@ -323,7 +330,7 @@ static tdStatus read_unit(const tdReader *reader, const tdYaml *node, const tdKe
 {
     char why[TD_UNIT_WHY];
     if (node->kind != TD_YAML_SCALAR || td_yaml_empty(node))
-        return wrong_kind(reader, node, field, "a unit, e.g. mm");
+        return td_reader_unexpected(reader, node, field, "a unit, e.g. mm");
     if (!td_unit_parse(node->text, key->dim, out, why))
         return td_reader_fail(reader, node->line, field, NULL, "%s", why);
     return TD_OK;
@@ -332,8 +339,8 @@ static tdStatus read_unit(const tdReader *reader, const tdYaml *node, const tdKe
 static tdStatus read_list(const tdReader *reader, const tdYaml *node, const tdKey *key, const char *field)
 {
     if (node->kind != TD_YAML_LIST)
-        return wrong_kind(reader, node, field,
-                          key->kind == TD_KEY_LIST ? "a list, one '- ' an item" : "a list of whole numbers");
+        return td_reader_unexpected(reader, node, field,
+                                    key->kind == TD_KEY_LIST ? "a list, one '- ' an item" : "a list of whole numbers");
     int64_t least = key->kind == TD_KEY_LIST ? key->least : 1, most = key->kind == TD_KEY_LIST ? key->most : INT64_MAX;
     if (node->n < least || node->n > most)
         return td_reader_fail(reader, node->line, field, NULL,
@@ -362,8 +369,10 @@ static tdStatus read_value(const tdReader *reader, const tdYaml *node, const tdK
     case TD_KEY_UNIT: return read_unit(reader, node, key, field, &out->number[0]);
     case TD_KEY_NUMBERS:
     case TD_KEY_LIST: return read_list(reader, node, key, field);
-    case TD_KEY_MAP: return node->kind == TD_YAML_MAP ? TD_OK : wrong_kind(reader, node, field, "a map {key: value}");
+    case TD_KEY_MAP:
+        return node->kind == TD_YAML_MAP ? TD_OK : td_reader_unexpected(reader, node, field, "a map {key: value}");
     case TD_KEY_FILE_OR_MAP: return node->kind == TD_YAML_MAP ? TD_OK : read_text(reader, node, key, field, &out->text);
+    case TD_KEY_OTHER: return TD_OK;
     case TD_KEY_UNSUPPORTED:
         return td_reader_fail(reader, node->key_line, field, NULL, "not supported by this version; remove '%s'",
                               key->name);
@@ -442,7 +451,7 @@ static tdStatus check_either(const tdReader *reader, const tdRecord *record, cha
         const tdValue *value = &record->values[i];
         if (value->key->either != either)
             continue;
-        required = required || value->key->required;
+        required = required || (value->key->required && record->schema->also_when == NULL);
         if (used < sizeof list)
             used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", used > 0 ? ", " : "", value->key->name);
         if (value->node == NULL)
@@ -483,9 +492,10 @@ tdStatus td_schema_read(const tdReader *reader, const tdYaml *node, const tdSche
 {
     memset(record, 0, sizeof *record);
     record->node = node;
+    record->schema = schema;
     snprintf(record->path, sizeof record->path, "%s", path);
     if (node->kind != TD_YAML_MAP)
-        return wrong_kind(reader, node, path, "a map {key: value}");
+        return td_reader_unexpected(reader, node, path, "a map {key: value}");
     add_keys(record, schema);
     char field[256];
     for (const tdYaml *child = node->first; child != NULL; child = child->next)

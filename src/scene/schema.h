@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What may stand in a scene file. scene/keys.c and keys_material.c hold one table for each kind of map; the reader
-// here checks a map against its table, and scene/reference.c prints the same tables as Markdown.
-// So a key exists, is checked and is documented in one place.
+// What may stand in a scene file. scene/keys.c, keys_material.c and keys_actuator.c hold one table for each kind of
+// map; the reader here checks a map against its table, and scene/reference.c prints the same tables as Markdown. So a
+// key exists, is checked and is documented in one place.
 #pragma once
 #include "base/file.h"
 #include "base/memory.h"
@@ -28,6 +28,7 @@ typedef enum tdKeyKind
     TD_KEY_LIST,        // list of maps of `schema`, `least` to `most` of them
     TD_KEY_FILE,        // path
     TD_KEY_FILE_OR_MAP, // path, or map of `schema`
+    TD_KEY_OTHER,       // read by the caller: its form or dimension hangs on other keys; `form` says how it is written
     TD_KEY_UNSUPPORTED  // known, but not by this version
 } tdKeyKind;
 
@@ -59,6 +60,7 @@ typedef struct tdKey
     bool required;
     char either;              ///< keys with the same letter exclude each other; `required`: one must be given
     const char *standard;     ///< default, as it would be written; NULL: none
+    const char *form;         ///< OTHER: how the value is written, for the reference
     const char *standard_doc; ///< when the default depends on other keys, the words for it
     tdDim dim;
     tdRange range;
@@ -75,6 +77,7 @@ typedef struct tdSchema
     const char *example;         ///< YAML, or NULL
     const tdKey *keys;           ///< ends with a NULL name
     const struct tdSchema *also; ///< more keys, shared by several maps
+    const char *also_when;       ///< who needs one of those, where not every item does; the caller checks it
     const char *open;            ///< meaning of keys that are not in the table, when such are allowed
 } tdSchema;
 
@@ -95,6 +98,7 @@ typedef struct tdValue
 typedef struct tdRecord
 {
     const tdYaml *node;
+    const tdSchema *schema;
     int n;
     tdValue values[TD_MOST_KEYS];
     char path[160];
@@ -127,19 +131,24 @@ tdStatus td_record_fail(const tdReader *reader, const tdRecord *record, const ch
 void td_path_key(char *out, size_t size, const char *path, const char *key);
 void td_path_item(char *out, size_t size, const char *path, const char *key, int i);
 
+/// "found 'x', expected ..." at a value.
+tdStatus td_reader_unexpected(const tdReader *reader, const tdYaml *node, const char *field, const char *expected);
+
 /// Readers of single values, for what is not a map with a schema.
 tdStatus td_read_integer(const tdReader *reader, const tdYaml *node, const char *field, int64_t least, int64_t most,
                          int64_t *out);
+tdStatus td_read_vector(const tdReader *reader, const tdYaml *node, const char *field, tdDim dim, double out[3]);
 tdStatus td_read_quantity(const tdReader *reader, const tdYaml *node, const char *field, tdDim dim, double *out);
 
 /// "> 0", "> -1 and < 0.5", "" for any.
 void td_range_describe(const tdKey *key, char *out, size_t size);
 
-// The tables of scene/keys.c and scene/keys_material.c.
+// The tables of scene/keys.c, keys_material.c and keys_actuator.c.
 extern const tdSchema td_schema_scene, td_schema_units, td_schema_body, td_schema_mesh_box, td_schema_transform,
     td_schema_material, td_schema_part, td_schema_term, td_schema_viscoelastic, td_schema_damping, td_schema_select,
     td_schema_sphere, td_schema_plane, td_schema_fixed, td_schema_prescribed, td_schema_load, td_schema_probe,
-    td_schema_motion, td_schema_keyframe, td_schema_integrator, td_schema_solver, td_schema_output;
+    td_schema_motion, td_schema_keyframe, td_schema_integrator, td_schema_solver, td_schema_output, td_schema_actuator,
+    td_schema_effector, td_schema_control, td_schema_group;
 
 /// Values of choices that are not enumerations of scene.h.
 enum
@@ -152,9 +161,25 @@ enum
     TD_TYPE_SURFACE = 1,
     TD_ELEMENTS_TETRAHEDRA = 0,
     TD_ELEMENTS_HEXAHEDRA = 1,
+    TD_ON_NODES = 0,
+    TD_ON_SURFACE = 1,
+    TD_SHARE_DISPLACEMENT = 0,
+    TD_SHARE_EFFORT = 1,
     TD_PART_VOLUME = 0,
     TD_PART_MEMBRANE = 1
 };
+
+/// Words of an actuator's `drive`.
+typedef enum tdDriveChoice
+{
+    TD_CHOICE_DISPLACEMENT,
+    TD_CHOICE_FORCE,
+    TD_CHOICE_PRESSURE,
+    TD_CHOICE_VOLUME,
+    TD_CHOICE_GAS,
+    TD_CHOICE_ANGLE,
+    TD_CHOICE_TORQUE
+} tdDriveChoice;
 
 typedef enum tdMethodChoice
 {

@@ -103,6 +103,9 @@ static const struct
     {"energy or torque", "an energy or torque", "J", {2, 1, -2, 0}},
     {"power", "a power", "W", {2, 1, -3, 0}},
     {"stiffness", "a stiffness", "N/m", {0, 1, -2, 0}},
+    {"force rate", "a force rate", "N/s", {1, 1, -3, 0}},
+    {"pressure rate", "a pressure rate", "kPa/s", {-1, 1, -3, 0}},
+    {"flow rate", "a flow rate", "mL/s", {3, 0, -1, 0}},
     {"viscosity", "a viscosity", "Pa*s", {-1, 1, -1, 0}},
 };
 enum
