@@ -2,6 +2,7 @@
 #include "shells.h"
 
 #include "base/memory.h"
+#include "base/vector.h"
 #include "mesh/topology.h"
 
 #include <math.h>
@@ -57,10 +58,7 @@ static void measure_shells(const tdMesh *surface, meshShells *shells)
                 shell->min[c] = first ? x : fmin(shell->min[c], x);
                 shell->max[c] = first ? x : fmax(shell->max[c], x);
             }
-        shell->volume +=
-            (v[0][0] * (v[1][1] * v[2][2] - v[1][2] * v[2][1]) + v[0][1] * (v[1][2] * v[2][0] - v[1][0] * v[2][2]) +
-             v[0][2] * (v[1][0] * v[2][1] - v[1][1] * v[2][0])) /
-            6;
+        shell->volume += td_triple3(v[0], v[1], v[2]) / 6;
     }
 }
 
@@ -76,8 +74,7 @@ static void sort_triangles(int64_t n_tris, meshShells *shells)
         shells->order[at[shells->part[i]]++] = (int32_t)i;
 }
 
-// Does shell s go around the point? Its solid angle is 4π inside and 0 outside (Van Oosterom and
-// Strackee 1983): tan(Ω/2) = a·b×c / (abc + a·b c + b·c a + c·a b).
+// Does shell s go around the point? Its solid angle is 4π inside and 0 outside.
 static bool surrounds(const tdMesh *surface, const meshShells *shells, int s, const double *p)
 {
     const meshShell *shell = &shells->shell[s];
@@ -88,20 +85,11 @@ static bool surrounds(const tdMesh *surface, const meshShells *shells, int s, co
     for (int64_t n = 0; n < shell->n_tris; n++)
     {
         int64_t i = shells->order[shell->start + n];
-        double v[3][3], l[3];
+        double v[3][3];
         for (int k = 0; k < 3; k++)
-        {
             for (int c = 0; c < 3; c++)
                 v[k][c] = surface->x[3 * (int64_t)surface->cells[TD_CELL_TRI].nodes[3 * i + k] + c] - p[c];
-            l[k] = sqrt(v[k][0] * v[k][0] + v[k][1] * v[k][1] + v[k][2] * v[k][2]);
-        }
-        double ab = v[0][0] * v[1][0] + v[0][1] * v[1][1] + v[0][2] * v[1][2];
-        double bc = v[1][0] * v[2][0] + v[1][1] * v[2][1] + v[1][2] * v[2][2];
-        double ca = v[2][0] * v[0][0] + v[2][1] * v[0][1] + v[2][2] * v[0][2];
-        double det = v[0][0] * (v[1][1] * v[2][2] - v[1][2] * v[2][1]) +
-                     v[0][1] * (v[1][2] * v[2][0] - v[1][0] * v[2][2]) +
-                     v[0][2] * (v[1][0] * v[2][1] - v[1][1] * v[2][0]);
-        angle += 2 * atan2(det, l[0] * l[1] * l[2] + ab * l[2] + bc * l[0] + ca * l[1]);
+        angle += td_solid_angle(v[0], v[1], v[2]);
     }
     return fabs(angle) > 6.28318530717958647692; // half of 4π
 }

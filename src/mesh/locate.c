@@ -1,29 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // The tetrahedron at or nearest to a point.
+#include "base/vector.h"
 #include "mesh/topology.h"
 
 #include <math.h>
 #include <string.h>
 
-static double dot(const double a[3], const double b[3])
-{
-    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
-}
-
-static void subtract(const double *a, const double *b, double out[3])
-{
-    for (int k = 0; k < 3; k++)
-        out[k] = a[k] - b[k];
-}
-
 static double volume6(const double *a, const double *b, const double *c, const double *d)
 {
     double u[3], v[3], w[3];
-    subtract(b, a, u);
-    subtract(c, a, v);
-    subtract(d, a, w);
-    double n[3] = {u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0]};
-    return dot(n, w);
+    td_subtract3(b, a, u);
+    td_subtract3(c, a, v);
+    td_subtract3(d, a, w);
+    return td_triple3(w, u, v);
 }
 
 // Barycentric coordinates by ratios of volumes, which hold for either orientation; false when flat.
@@ -41,9 +30,9 @@ static bool barycentric(const double *const x[4], const double p[3], double bary
 static double nearest_on_segment(const double *a, const double *b, const double p[3])
 {
     double u[3], v[3];
-    subtract(b, a, u);
-    subtract(p, a, v);
-    double length = dot(u, u), t = length > 0 ? dot(u, v) / length : 0;
+    td_subtract3(b, a, u);
+    td_subtract3(p, a, v);
+    double length = td_dot3(u, u), t = length > 0 ? td_dot3(u, v) / length : 0;
     return t < 0 ? 0 : t > 1 ? 1 : t;
 }
 
@@ -52,10 +41,10 @@ static double nearest_on_segment(const double *a, const double *b, const double 
 static void nearest_on_triangle(const double *const x[3], const double p[3], double w[3])
 {
     double u[3], v[3], r[3];
-    subtract(x[1], x[0], u);
-    subtract(x[2], x[0], v);
-    subtract(p, x[0], r);
-    double uu = dot(u, u), uv = dot(u, v), vv = dot(v, v), ru = dot(r, u), rv = dot(r, v);
+    td_subtract3(x[1], x[0], u);
+    td_subtract3(x[2], x[0], v);
+    td_subtract3(p, x[0], r);
+    double uu = td_dot3(u, u), uv = td_dot3(u, v), vv = td_dot3(v, v), ru = td_dot3(r, u), rv = td_dot3(r, v);
     double whole = uu * vv - uv * uv;
     w[1] = (ru * vv - rv * uv) / whole;
     w[2] = (rv * uu - ru * uv) / whole;
@@ -69,9 +58,9 @@ static void nearest_on_triangle(const double *const x[3], const double p[3], dou
         double t = nearest_on_segment(x[a], x[b], p), d[3];
         for (int k = 0; k < 3; k++)
             d[k] = x[a][k] + t * (x[b][k] - x[a][k]) - p[k];
-        if (dot(d, d) < best)
+        if (td_dot3(d, d) < best)
         {
-            best = dot(d, d);
+            best = td_dot3(d, d);
             kept[a] = 1 - t;
             kept[b] = t;
             kept[3 - a - b] = 0;
@@ -92,9 +81,9 @@ static double nearest_on_tet(const double *const x[4], const double p[3], double
         nearest_on_triangle(corner, p, w);
         for (int k = 0; k < 3; k++)
             d[k] = w[0] * corner[0][k] + w[1] * corner[1][k] + w[2] * corner[2][k] - p[k];
-        if (dot(d, d) < best)
+        if (td_dot3(d, d) < best)
         {
-            best = dot(d, d);
+            best = td_dot3(d, d);
             memset(bary, 0, 4 * sizeof(double));
             for (int k = 0; k < 3; k++)
                 bary[faces[f][k]] = w[k];

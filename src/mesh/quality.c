@@ -1,32 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shape of single cells; the measures are defined in doctor.h.
+#include "base/vector.h"
 #include "mesh/doctor.h"
 
 #include <math.h>
 
-static void subtract(const double *a, const double *b, double out[3])
-{
-    for (int k = 0; k < 3; k++)
-        out[k] = a[k] - b[k];
-}
-
-static double dot(const double a[3], const double b[3])
-{
-    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
-}
-
-static void cross(const double a[3], const double b[3], double out[3])
-{
-    out[0] = a[1] * b[2] - a[2] * b[1];
-    out[1] = a[2] * b[0] - a[0] * b[2];
-    out[2] = a[0] * b[1] - a[1] * b[0];
-}
-
 static double square_distance(const double *a, const double *b)
 {
     double d[3];
-    subtract(a, b, d);
-    return dot(d, d);
+    td_subtract3(a, b, d);
+    return td_dot3(d, d);
 }
 
 static double tet_quality(const double *const p[4], double volume)
@@ -41,11 +24,11 @@ static double tet_quality(const double *const p[4], double volume)
 static double tri_quality(const double *const p[3])
 {
     double u[3], v[3], n[3];
-    subtract(p[1], p[0], u);
-    subtract(p[2], p[0], v);
-    cross(u, v, n);
-    double sum = dot(u, u) + dot(v, v) + square_distance(p[1], p[2]);
-    return sum > 0 ? 2 * sqrt(3.0) * sqrt(dot(n, n)) / sum : 0;
+    td_subtract3(p[1], p[0], u);
+    td_subtract3(p[2], p[0], v);
+    td_cross3(u, v, n);
+    double sum = td_dot3(u, u) + td_dot3(v, v) + square_distance(p[1], p[2]);
+    return sum > 0 ? 2 * sqrt(3.0) * sqrt(td_dot3(n, n)) / sum : 0;
 }
 
 // Least over the corners of det(e1, e2, e3) / (|e1| |e2| |e3|), edges leaving the corner.
@@ -59,10 +42,10 @@ static double hex_quality(const double *const p[8])
     {
         double e[3][3], n[3];
         for (int k = 0; k < 3; k++)
-            subtract(p[next[c][k]], p[c], e[k]);
-        cross(e[0], e[1], n);
-        double lengths = sqrt(dot(e[0], e[0])) * sqrt(dot(e[1], e[1])) * sqrt(dot(e[2], e[2]));
-        least = fmin(least, lengths > 0 ? dot(n, e[2]) / lengths : 0);
+            td_subtract3(p[next[c][k]], p[c], e[k]);
+        td_cross3(e[0], e[1], n);
+        double lengths = sqrt(td_dot3(e[0], e[0])) * sqrt(td_dot3(e[1], e[1])) * sqrt(td_dot3(e[2], e[2]));
+        least = fmin(least, lengths > 0 ? td_dot3(n, e[2]) / lengths : 0);
     }
     return least;
 }
@@ -71,18 +54,18 @@ static double hex_quality(const double *const p[8])
 static double quad_quality(const double *const p[4])
 {
     double d1[3], d2[3], normal[3];
-    subtract(p[2], p[0], d1);
-    subtract(p[3], p[1], d2);
-    cross(d1, d2, normal);
-    double size = sqrt(dot(normal, normal)), least = 1;
+    td_subtract3(p[2], p[0], d1);
+    td_subtract3(p[3], p[1], d2);
+    td_cross3(d1, d2, normal);
+    double size = sqrt(td_dot3(normal, normal)), least = 1;
     for (int c = 0; c < 4; c++)
     {
         double a[3], b[3], n[3];
-        subtract(p[(c + 1) % 4], p[c], a);
-        subtract(p[(c + 3) % 4], p[c], b);
-        cross(a, b, n);
-        double lengths = sqrt(dot(a, a)) * sqrt(dot(b, b)) * size;
-        least = fmin(least, lengths > 0 ? dot(n, normal) / lengths : 0);
+        td_subtract3(p[(c + 1) % 4], p[c], a);
+        td_subtract3(p[(c + 3) % 4], p[c], b);
+        td_cross3(a, b, n);
+        double lengths = sqrt(td_dot3(a, a)) * sqrt(td_dot3(b, b)) * size;
+        least = fmin(least, lengths > 0 ? td_dot3(n, normal) / lengths : 0);
     }
     return least;
 }

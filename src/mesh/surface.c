@@ -5,29 +5,26 @@
 //
 // with any origin o when the surface is closed; the first node keeps the sums small.
 #include "base/memory.h"
+#include "mesh/edges.h"
 #include "mesh/topology.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct edgeUse
+static int compare_uses(const void *first, const void *second)
 {
-    int32_t low, high;
-    bool reversed; // the triangle runs from high to low
-} edgeUse;
-
-static int compare_high(const void *first, const void *second)
-{
-    const edgeUse *a = first, *b = second;
-    return a->high < b->high ? -1 : a->high > b->high;
+    const tdEdgeUse *a = first, *b = second;
+    if (a->high != b->high)
+        return a->high < b->high ? -1 : 1;
+    return a->side < b->side ? -1 : a->side > b->side;
 }
 
-// All uses of edges, sorted by low (counting) and high (comparison within a node); NULL without memory.
-static edgeUse *sorted_uses(int64_t n_nodes, int64_t n_tris, const int32_t *tris, int64_t *n_uses)
+// Sorted by low by counting, then within a node by comparison.
+tdEdgeUse *td_sorted_edges(int64_t n_nodes, int64_t n_tris, const int32_t *tris, int64_t *n_uses)
 {
     int64_t *start = td_take((size_t)n_nodes + 2, sizeof *start);
-    edgeUse *uses = td_take((size_t)n_tris * 3, sizeof *uses);
+    tdEdgeUse *uses = td_take((size_t)n_tris * 3, sizeof *uses);
     if (start == NULL || uses == NULL)
     {
         free(start);
@@ -38,32 +35,32 @@ static edgeUse *sorted_uses(int64_t n_nodes, int64_t n_tris, const int32_t *tris
     {
         for (int64_t i = 0; i < 3 * n_tris; i++)
         {
-            int32_t a = tris[i], b = tris[i % 3 == 2 ? i - 2 : i + 1];
-            if (a == b)
-                continue; // a collapsed triangle has no such edge
+            if (td_collapsed(tris + i / 3 * 3))
+                continue;
+            int32_t a = tris[i], b = tris[td_next_side(i)];
             int32_t low = a < b ? a : b, high = a < b ? b : a;
             if (pass == 0)
                 start[low + 2]++;
             else
-                uses[start[low + 1]++] = (edgeUse){low, high, a > b};
+                uses[start[low + 1]++] = (tdEdgeUse){low, high, a > b, i};
         }
         for (int64_t i = 2; pass == 0 && i <= n_nodes + 1; i++)
             start[i] += start[i - 1];
     }
     for (int64_t i = 0; i < n_nodes; i++)
-        qsort(uses + start[i], (size_t)(start[i + 1] - start[i]), sizeof *uses, compare_high);
+        qsort(uses + start[i], (size_t)(start[i + 1] - start[i]), sizeof *uses, compare_uses);
     *n_uses = start[n_nodes];
     free(start);
     return uses;
 }
 
-static void middle(const double *x, const edgeUse *edge, double out[3])
+static void middle(const double *x, const tdEdgeUse *edge, double out[3])
 {
     for (int k = 0; k < 3; k++)
         out[k] = 0.5 * (x[3 * (int64_t)edge->low + k] + x[3 * (int64_t)edge->high + k]);
 }
 
-static void classify_edge(const double *x, const edgeUse *uses, int64_t n, tdSurfaceCheck *check)
+static void classify_edge(const double *x, const tdEdgeUse *uses, int64_t n, tdSurfaceCheck *check)
 {
     check->n_edges++;
     if (n == 1 && check->open++ == 0)
@@ -98,13 +95,12 @@ tdStatus td_surface_check(int64_t n_nodes, const double *x, int64_t n_tris, cons
 {
     *check = (tdSurfaceCheck){0};
     int64_t n = 0;
-    edgeUse *uses = sorted_uses(n_nodes, n_tris, tris, &n);
+    tdEdgeUse *uses = td_sorted_edges(n_nodes, n_tris, tris, &n);
     if (uses == NULL)
         return td_fail_memory(error, "the edges of a surface");
     for (int64_t i = 0, end = 0; i < n; i = end)
     {
-        for (end = i + 1; end < n && uses[end].low == uses[i].low && uses[end].high == uses[i].high; end++)
-            ;
+        end = td_edge_end(uses, n, i);
         classify_edge(x, uses + i, end - i, check);
     }
     free(uses);

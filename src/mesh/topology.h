@@ -51,6 +51,36 @@ typedef struct tdSurfaceCheck
 tdStatus td_surface_check(int64_t n_nodes, const double *x, int64_t n_tris, const int32_t *tris, tdSurfaceCheck *check,
                           tdError *error);
 
+/// Whether a surface encloses a volume, and what keeps it from doing so.
+typedef struct tdClosedResult
+{
+    bool closed;           ///< every edge has two triangles, and the surface has two sides
+    int64_t parts;         ///< connected through edges
+    int64_t inner;         ///< parts within another: walls of what it encloses, facing inwards
+    int64_t turned;        ///< triangles that were turned round
+    double volume;         ///< enclosed; 0 unless closed
+    int64_t flat;          ///< closed parts that enclose nothing; they keep the side of their first triangle
+    int64_t open, crowded; ///< edges of one triangle, of more than two
+    int64_t one_sided;     ///< edges at which no choice of sides agrees (a Moebius strip)
+    int64_t degenerate;    ///< triangles of no area
+    int32_t open_edge[2];  ///< nodes of the first such edge
+    int32_t crowded_edge[2];
+    int32_t one_sided_edge[2];
+    int64_t degenerate_tri; ///< the first
+} tdClosedResult;
+
+#define TD_CLOSED_PARTS 1000 // most parts of a closed surface
+
+/// Finds out whether triangles enclose a volume and, if so, turns them so that their normals point out of it: from each
+/// part outwards, but inwards from a part within another, whose inside is not enclosed. A surface that is not closed
+/// stays as it is. Nodes at the same place must have been merged; collapsed triangles do no harm. A bad surface is not
+/// a failure, more than TD_CLOSED_PARTS parts are.
+tdStatus td_surface_closed(int64_t n_nodes, const double *x, int64_t n_tris, int32_t *tris, tdClosedResult *out,
+                           tdError *error);
+
+/// Why the surface does not enclose a volume (or is flat), and what to do about it; nothing when it does.
+void td_closed_reason(const tdClosedResult *result, const double *x, char *out, size_t size);
+
 /// Signed volume of cell number `cell` of a volume type; positive when numbered as VTK does. A
 /// quadratic tetrahedron counts as the straight one of its corners.
 double td_cell_volume(const tdMesh *mesh, tdCellType type, int64_t cell);
