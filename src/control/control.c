@@ -298,7 +298,7 @@ static bool accept_column(void *context, const char *name, tdDim *dim, char why[
 }
 
 // An effector needs all numbers that count.
-static tdStatus check_columns(const tdControl *control, int (*place)[3], const char *path, tdError *error)
+static tdStatus check_columns(const tdControl *control, int line, int (*place)[3], const char *path, tdError *error)
 {
     for (int c = 0; c < control->n_columns; c++)
     {
@@ -306,7 +306,7 @@ static tdStatus check_columns(const tdControl *control, int (*place)[3], const c
         const int *at = place[column->effector];
         bool some = at[0] >= 0 || at[1] >= 0 || at[2] >= 0;
         if (some && at[column->row] < 0 && counts(control->loops[column->effector].effector, column->row))
-            return td_fail_at(error, TD_ERROR_INPUT, path, 0, column->name,
+            return td_fail_at(error, TD_ERROR_INPUT, path, line, column->name,
                               "the column '%s' is missing; an effector needs all its columns, or none", column->name);
     }
     return TD_OK;
@@ -343,7 +343,7 @@ static tdStatus load_table(tdControl *control, const char *path, bool measured, 
     Reading reading = {control, place, 0};
     tdStatus status = td_path_load_csv(path, &si, accept_column, &reading, &control->arena, &table, error);
     if (status == TD_OK)
-        status = check_columns(control, place, path, error);
+        status = check_columns(control, table.line, place, path, error);
     if (status == TD_OK)
         status = check_directions(control, &table, place, path, error);
     for (int e = 0; status == TD_OK && e < control->n; e++)
