@@ -3,6 +3,7 @@
 #pragma once
 #include "base/memory.h"
 #include "body/body.h"
+#include "constraint/measure.h"
 #include "integrate/scheme.h"
 #include "scene/scene.h"
 
@@ -10,7 +11,8 @@
 typedef struct tdInput
 {
     const char *name;
-    int column; ///< in scene.motion, or -1: constant 1
+    int column;      ///< in scene.motion, or -1: constant
+    double standard; ///< value without a motion: 1 for loads and prescribed motions, 0 for actuators
 } tdInput;
 
 /// Weighted mean of nodes of a body.
@@ -22,6 +24,33 @@ typedef struct tdProbe
     int32_t *nodes;
     double *weights;
 } tdProbe;
+
+/// Acts on a body by a row of the condensed problem: effort [N, Pa] times the gradient of its displacement
+/// [m, m^3] is the force. Translations and rotations have no row: their coordinates are held.
+typedef struct tdActuator
+{
+    const tdSceneActuator *given;
+    const char *name;
+    int input;
+    bool driven;       ///< a motion names it
+    bool held;         ///< moves held coordinates instead of having a row
+    tdMeasure measure; ///< of which the displacement is sign (value - rest_value)
+    double sign, rest_value;
+    double size;       ///< of displacements, for relative errors: length of the cable, ...
+    double compliance; ///< of an elastic cable [m/N]
+    double slip;       ///< [m] over which friction turns round
+    int row;           ///< -1: held
+} tdActuator;
+
+/// Quantity that inverse control brings to a target.
+typedef struct tdEffector
+{
+    const tdSceneEffector *given;
+    const char *name;
+    tdMeasure measure;
+    double rest[3]; ///< value at rest
+    int row;        ///< the first of measure.rows
+} tdEffector;
 
 struct tdModel
 {
@@ -36,6 +65,17 @@ struct tdModel
     tdInput *inputs;
     int n_probes;
     tdProbe *probes;
+    int n_actuators;
+    tdActuator *actuators;
+    int n_effectors;
+    tdEffector *effectors;
+    // Rows of actuators and effectors: entries row_start[r] to row_start[r + 1] stand at row_coord of the state's
+    // vectors.
+    int n_rows;
+    int64_t *row_start;
+    int64_t *row_coord;
+    int32_t most_points; ///< of a measure
+    double size;         ///< largest extent of a body at rest [m]
 };
 
 /// Changes a scene between reading and compiling it. What it adds lives in the scene's arena.
@@ -47,7 +87,7 @@ tdStatus td_model_parse_edited(const char *text, size_t length, const char *name
 tdStatus td_model_load_edited(const char *scene_path, const tdSettings *settings, tdSceneEdit *edit, void *context,
                               tdModel **out, tdError *error);
 
-/// Value of a column of a motion at a time; NAN when the column has none at all.
-double td_motion_value(const tdSceneMotion *motion, int column, double time);
+/// Value of a column of a motion at a time; `standard` when it has none.
+double td_motion_value(const tdSceneMotion *motion, int column, double time, double standard);
 /// Value of an input in the scene's motion at a time.
 double td_input_value(const tdModel *model, int input, double time);

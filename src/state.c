@@ -2,6 +2,8 @@
 // Making, reading and restoring a state.
 #include "state.h"
 
+#include "solve/condense.h"
+
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
@@ -20,6 +22,9 @@ static tdStatus take_vectors(const tdModel *model, tdState *state, tdError *erro
     for (size_t i = 0; i < sizeof over_inputs / sizeof over_inputs[0]; i++)
         if ((*over_inputs[i] = TD_TAKE(&state->arena, double, model->n_inputs + 1)) == NULL)
             return td_fail_memory(error, "the state");
+    state->q_c = td_scheme_ends_apart(&model->scheme) ? TD_TAKE(&state->arena, double, model->coords) : state->q_e;
+    if (state->q_c == NULL)
+        return td_fail_memory(error, "the state");
     state->bodies = TD_TAKE(&state->arena, tdBodyState *, model->n_bodies);
     if (state->bodies == NULL)
         return td_fail_memory(error, "the state");
@@ -42,6 +47,10 @@ tdStatus td_state_create(const tdModel *model, const tdSettings *settings, tdSta
         status = take_vectors(model, state, error);
     for (int b = 0; b < model->n_bodies && status == TD_OK; b++)
         status = model->bodies[b].ops->state_create(model, &model->bodies[b], state, error);
+    if (status == TD_OK)
+        status = td_constraint_create(model, state, error);
+    if (status == TD_OK)
+        status = td_condense_create(model, state, error);
     if (status != TD_OK)
     {
         td_state_free(state);
@@ -64,6 +73,8 @@ void td_state_free(tdState *state)
 
 int td_state_arrays(const tdModel *model, tdState *state, tdStateArray *out, int most)
 {
+    const tdConstraintState *cs = state->constraint;
+    int64_t columns = cs->condensed == NULL ? 0 : model->n_actuators * model->coords;
     tdStateArray list[] = {
         {"time", -1, false, 1, &state->time},
         {"steps", -1, true, 1, &state->steps},
@@ -73,6 +84,12 @@ int td_state_arrays(const tdModel *model, tdState *state, tdStateArray *out, int
         {"reaction", -1, false, model->coords, state->reaction},
         {"override", -1, false, model->n_inputs, state->override},
         {"load_last", -1, false, model->n_inputs + 1, state->load_last},
+        {"effort", -1, false, model->n_actuators, cs->effort},
+        {"displacement", -1, false, model->n_actuators, cs->displacement},
+        {"slide", -1, false, model->n_actuators, cs->slide},
+        {"effector", -1, false, 3 * (int64_t)model->n_effectors, cs->value},
+        {"wanted", -1, false, 3 * (int64_t)model->n_effectors, cs->wanted},
+        {"columns", -1, false, columns, columns > 0 ? cs->condensed->X : NULL},
     };
     int n = 0, listed = (int)(sizeof list / sizeof list[0]);
     for (; n < listed && n < most; n++)

@@ -32,6 +32,7 @@ struct tdState
 
     // kinematics
     double *q_e, *v_e, *inertia; ///< where forces are taken; v - v_hat
+    double *q_c;                 ///< where constraints are taken: at the end of the step; may be q_e
 
     // forces
     double *force; ///< internal [N], dE/dq
@@ -51,6 +52,9 @@ struct tdState
     double *start;          ///< q at the start of the step (static: before the first increment)
     double *work, *scratch; ///< over coordinates, for the moment only
     double slope;           ///< dv . m at the start of the line search
+
+    // constrain, solve
+    struct tdConstraintState *constraint;
 
     // publish
     tdReport report;

@@ -4,15 +4,17 @@
 //     latch       inputs from the scene's motion and the caller              -> input
 //     kinematics  deformation gradients, rotations                           -> F, R
 //     forces      internal, external, damping, inertia; tangent              -> m, A
-//     free        motion without constraints                                 -> dv to v*
-//     constrain   rows of all constraints                                    -> J, gap
-//     solve       the condensed problem                                      -> lambda
+//     constrain   rows of all constraints, at the efforts known so far       -> J, m, A
+//     free        motion without a change of efforts                         -> dv to v*
+//     solve       the condensed problem                                      -> efforts, dv
 //     integrate   advance positions and velocities, check for bad values     -> q, v
 //     publish     reactions, report                                          -> output
 //
-// Kinematics to solve repeat within a step when Newton iterates. The state is written in `integrate`
+// Rows come before the free motion because their stiffness (a cable that turns, a pressure on a moving surface) is
+// part of A. Kinematics to solve repeat within a step when Newton iterates. The state is written in `integrate`
 // only, so a step that fails leaves it as it was.
 #include "base/timer.h"
+#include "solve/condense.h"
 #include "state.h"
 
 #include <assert.h>
@@ -43,6 +45,8 @@ static void latch(const tdModel *model, tdState *state)
     }
     state->gravity = 1;
     state->load_next[model->n_inputs] = 1;
+    td_constraint_start(model, state);
+    td_constraint_latch(model, state, 1);
 }
 
 // Static: the share of the way from the last equilibrium's loads to the next one's.
@@ -57,6 +61,7 @@ static void latch_share(const tdModel *model, tdState *state, double share)
         else
             state->input[i] = state->input_end[i] = value;
     }
+    td_constraint_latch(model, state, share);
 }
 
 // ---------------------------------------------------------------- held coordinates
@@ -93,6 +98,8 @@ static void evaluation_point(const tdModel *model, tdState *state, bool arrived)
     const tdScheme *scheme = &model->scheme;
     td_scheme_evaluate(scheme, model->coords, state->q, state->v, state->a, state->v_new, state->q_e, state->v_e,
                        state->inertia);
+    if (td_scheme_ends_apart(scheme))
+        td_scheme_end(scheme, model->coords, state->q, state->v, state->v_new, state->q_c);
     for (int b = 0; b < model->n_bodies; b++)
     {
         const tdBody *body = &model->bodies[b];
@@ -100,6 +107,8 @@ static void evaluation_point(const tdModel *model, tdState *state, bool arrived)
         {
             int64_t i = body->first + body->held[k];
             state->q_e[i] = state->q[i] + (arrived ? force_share(scheme) * (state->q_end[i] - state->q[i]) : 0);
+            if (td_scheme_ends_apart(scheme))
+                state->q_c[i] = arrived ? state->q_end[i] : state->q[i];
             // Newmark's own acceleration would answer every change of speed by ringing for ever, because
             // nothing damps a coordinate whose motion is given: its acceleration is the mean of the step.
             if (scheme->method == TD_METHOD_NEWMARK)
@@ -116,13 +125,16 @@ static void kinematics(const tdModel *model, tdState *state)
         model->bodies[b].ops->kinematics(model, &model->bodies[b], state);
 }
 
-static tdStatus forces(const tdModel *model, tdState *state, bool tangent)
+static tdStatus forces(const tdModel *model, tdState *state, bool tangent, double *clock)
 {
     state->scale = 0;
     state->bad_element = -1;
     state->report.inverted_elements = state->report.extended_elements = 0;
     for (int b = 0; b < model->n_bodies; b++)
         TD_TRY(model->bodies[b].ops->forces(model, &model->bodies[b], state, tangent));
+    charge(state, TD_STAGE_FORCES, clock);
+    td_constrain(model, state, tangent);
+    charge(state, TD_STAGE_CONSTRAIN, clock);
     return TD_OK;
 }
 
@@ -175,6 +187,14 @@ static double residual_size(const tdModel *model, tdState *state)
 
 // ---------------------------------------------------------------- Newton
 
+// Held coordinates that an effort or inverse control moves: how far they have come.
+static void place_unknown(const tdModel *model, tdState *state, double length)
+{
+    if (td_condense_place(model, state, length))
+        for (int b = 0; b < model->n_bodies; b++)
+            model->bodies[b].ops->place(model, &model->bodies[b], state);
+}
+
 // Forces at v_new = saved + length dv. *size is infinite where an element cannot be evaluated, *slope is
 // the derivative of the potential along dv.
 static tdStatus try_length(const tdModel *model, tdState *state, double length, double *size, double *slope,
@@ -182,13 +202,13 @@ static tdStatus try_length(const tdModel *model, tdState *state, double length, 
 {
     for (int64_t i = 0; i < model->coords; i++)
         state->v_new[i] = state->saved[i] + length * state->dv[i];
+    place_unknown(model, state, length);
     evaluation_point(model, state, true);
     kinematics(model, state);
     charge(state, TD_STAGE_KINEMATICS, clock);
-    TD_TRY(forces(model, state, false));
-    charge(state, TD_STAGE_FORCES, clock);
+    TD_TRY(forces(model, state, false, clock));
     *size = residual_size(model, state);
-    *slope = td_dot(state->tasks, model->coords, state->dv, state->m);
+    *slope = td_dot(state->tasks, model->coords, state->dv, state->work);
     if (state->bad_element >= 0 || !isfinite(*size))
         *size = INFINITY;
     return TD_OK;
@@ -232,12 +252,45 @@ static bool is_rounding(const tdModel *model, const tdState *state)
     return model->scheme.ce * step <= 4 * DBL_EPSILON * size;
 }
 
-// Where constraints join: rows of all constraints (constrain), then the condensed problem for their
-// multipliers (solve), which corrects dv by A^-1 J' lambda. Without rows the free motion is the motion.
-static void add_step(const tdModel *model, tdState *state)
+// The condensed problem, which corrects dv by A^-1 J' times the change of the efforts; without unknown efforts the
+// free motion is the motion. Newton's line search goes with the new efforts from the start, so that dv leads downhill.
+static tdStatus solve(const tdModel *model, tdState *state, bool first, int *unknowns)
 {
+    TD_TRY(td_condense(model, state, first, unknowns));
+    if (*unknowns == 0)
+        return TD_OK;
+    state->rhs = fmax(state->rhs, residual_size(model, state));
+    state->slope = td_dot(state->tasks, model->coords, state->dv, state->work);
+    return TD_OK;
+}
+
+// The end of a step of one linearization: the momentum balance, which leaves the reactions, and v.
+static void finish_linear(const tdModel *model, tdState *state)
+{
+    for (int b = 0; b < model->n_bodies; b++)
+        model->bodies[b].ops->balance(model, &model->bodies[b], state);
+    place_unknown(model, state, 1);
     for (int64_t i = 0; i < model->coords; i++)
         state->v_new[i] += state->dv[i];
+}
+
+// Whether a Newton iterate is the solution: forces in balance and, where efforts are unknown, displacements and
+// effectors as the linearization said. In inverse control the next linearization must not lead elsewhere either.
+static bool is_solved(const tdModel *model, const tdState *state, double size, int unknowns)
+{
+    double tolerance = model->scene.settings.tolerance;
+    if (size > tolerance * state->scale && !is_rounding(model, state))
+        return false;
+    if (unknowns == 0)
+        return true;
+    if (td_condense_miss(model, state) > tolerance)
+        return false;
+    if (!state->constraint->inverse)
+        return true;
+    double step = 0;
+    for (int64_t i = 0; i < model->coords; i++)
+        step = fmax(step, fabs(state->dv[i]));
+    return model->scheme.c * step <= 1e-5 * model->size;
 }
 
 // Momentum balance at the latched inputs: one linearization, or Newton to the tolerance.
@@ -256,25 +309,24 @@ static tdStatus balance(const tdModel *model, tdState *state, double *clock)
     double size = 0;
     for (int pass = 0;; pass++)
     {
-        TD_TRY(forces(model, state, true));
-        charge(state, TD_STAGE_FORCES, clock);
+        TD_TRY(forces(model, state, true, clock));
         if (state->bad_element >= 0)
             return fail_element(model, state);
         TD_TRY(free_motion(model, state));
         charge(state, TD_STAGE_FREE, clock);
+        int unknowns = 0;
+        TD_TRY(solve(model, state, pass == 0, &unknowns));
+        charge(state, TD_STAGE_SOLVE, clock);
         state->report.newton_iterations++;
         if (!newton)
         {
-            for (int b = 0; b < model->n_bodies; b++)
-                model->bodies[b].ops->balance(model, &model->bodies[b], state);
-            add_step(model, state);
-            charge(state, TD_STAGE_SOLVE, clock);
+            finish_linear(model, state);
             return TD_OK;
         }
         memset(state->held, 0, (size_t)model->coords * sizeof(double));
-        TD_TRY(line_search(model, state, pass == 0 ? state->rhs : size, &size, clock));
+        TD_TRY(line_search(model, state, pass == 0 || unknowns > 0 ? state->rhs : size, &size, clock));
         state->report.residual = state->scale > 0 ? size / state->scale : 0;
-        if (size <= settings->tolerance * state->scale || is_rounding(model, state))
+        if (is_solved(model, state, size, unknowns))
             return TD_OK;
         if (pass + 1 >= settings->max_iterations)
             return td_fail(
@@ -335,6 +387,8 @@ static void publish(const tdModel *model, tdState *state)
         }
         body->ops->commit(model, body, state);
     }
+    td_constraint_commit(model, state);
+    td_condense_report(model, state);
     state->steps++;
     // A product rather than a sum, so that time does not drift.
     state->time = (double)state->steps * model->scheme.h;
@@ -366,11 +420,13 @@ static tdStatus static_step(const tdModel *model, tdState *state, double *clock)
         charge(state, TD_STAGE_INTEGRATE, clock);
         if (status == TD_OK)
         {
+            td_constraint_accept(model, state);
             done = share;
             next *= 2;
             state->report.load_steps++;
             continue;
         }
+        td_constraint_reject(model, state);
         state->report.load_cuts++;
         next *= 0.5;
         if (status != TD_ERROR_NUMERIC || next < least)
@@ -382,6 +438,21 @@ static tdStatus static_step(const tdModel *model, tdState *state, double *clock)
         }
     }
     memcpy(state->load_last, state->load_next, ((size_t)model->n_inputs + 1) * sizeof(double));
+    // The next way of an actuator starts where this one ended, whoever drove it here.
+    for (int a = 0; a < model->n_actuators; a++)
+    {
+        const tdConstraintState *cs = state->constraint;
+        const tdActuator *actuator = &model->actuators[a];
+        if (actuator->held)
+            state->load_last[actuator->input] =
+                actuator->given->drive == TD_DRIVE_EFFORT ? cs->given[a] : cs->displacement[a];
+        else if (actuator->given->drive == TD_DRIVE_EFFORT)
+            state->load_last[actuator->input] = cs->effort[a];
+        else if (cs->role[a] != TD_ROLE_INVERSE)
+            state->load_last[actuator->input] = cs->given[a];
+        else if (actuator->given->drive == TD_DRIVE_DISPLACEMENT)
+            state->load_last[actuator->input] = cs->travel[a] + actuator->compliance * cs->effort[a];
+    }
     return TD_OK;
 }
 
@@ -397,7 +468,8 @@ static tdStatus start_acceleration(const tdModel *model, tdState *state)
     for (int b = 0; b < model->n_bodies; b++)
         model->bodies[b].ops->begin(model, &model->bodies[b], state);
     kinematics(model, state);
-    TD_TRY(forces(model, state, true));
+    double clock = td_seconds();
+    TD_TRY(forces(model, state, true, &clock));
     for (int b = 0; b < model->n_bodies; b++)
         TD_TRY(model->bodies[b].ops->start_acceleration(model, &model->bodies[b], state));
     return TD_OK;
@@ -423,7 +495,14 @@ tdStatus td_step(const tdModel *model, tdState *state)
     if (status != TD_OK && state->steps == 0)
         memset(state->a, 0, (size_t)model->coords * sizeof(double)); // the start's, to be made again
     if (status != TD_OK)
+    {
+        tdConstraintState *cs = state->constraint;
+        memcpy(cs->effort_good, cs->effort_start, (size_t)model->n_actuators * sizeof(double));
+        memcpy(cs->displacement_good, cs->displacement_start, (size_t)model->n_actuators * sizeof(double));
+        memcpy(cs->slide, cs->slide_start, (size_t)model->n_actuators * sizeof(double));
+        td_constraint_reject(model, state);
         return status;
+    }
     state->report.error = (tdError){0};
     publish(model, state);
     charge(state, TD_STAGE_PUBLISH, &clock);
@@ -432,7 +511,7 @@ tdStatus td_step(const tdModel *model, tdState *state)
 
 const char *td_stage_name(tdStage stage)
 {
-    static const char *const names[TD_STAGES] = {"latch",     "kinematics", "forces",    "free",
-                                                 "constrain", "solve",      "integrate", "publish"};
+    static const char *const names[TD_STAGES] = {"latch", "kinematics", "forces",    "constrain",
+                                                 "free",  "solve",      "integrate", "publish"};
     return stage >= 0 && stage < TD_STAGES ? names[stage] : "unknown";
 }

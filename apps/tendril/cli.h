@@ -48,6 +48,9 @@ tdSettings cli_settings(void);
 void cli_progress(const char *what, int64_t done, int64_t total);
 
 int cmd_run(int argc, char **argv);
+int cmd_control(int argc, char **argv);
+int cmd_workspace(int argc, char **argv);
+int cmd_estimate(int argc, char **argv);
 int cmd_check(int argc, char **argv);
 int cmd_info(int argc, char **argv);
 int cmd_convert(int argc, char **argv);

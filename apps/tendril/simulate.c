@@ -7,7 +7,6 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -21,13 +20,7 @@ static void on_signal(int signal_number)
     interrupted = 1;
 }
 
-/// The first signal asks for an orderly end; the handler is then gone, so that a second one ends at once.
-typedef struct simSignals
-{
-    struct sigaction interrupt, terminate;
-} simSignals;
-
-static simSignals catch_signals(void)
+simSignals sim_catch_signals(void)
 {
     simSignals before;
     struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND};
@@ -38,10 +31,15 @@ static simSignals catch_signals(void)
     return before;
 }
 
-static void release_signals(const simSignals *before)
+void sim_release_signals(const simSignals *before)
 {
     sigaction(SIGINT, &before->interrupt, NULL);
     sigaction(SIGTERM, &before->terminate, NULL);
+}
+
+bool sim_interrupted(void)
+{
+    return interrupted != 0;
 }
 
 static tdStatus save(const tdModel *model, const tdState *state, const simOptions *options, simResult *result,
@@ -146,7 +144,7 @@ tdStatus sim_run(const tdModel *model, tdState *state, const simOptions *options
     tdOutput *output = NULL;
     TD_TRY(open_output(model, state, options, &output, error));
     double start_time = td_state_time(state);
-    simSignals before = catch_signals();
+    simSignals before = sim_catch_signals();
     tdStatus status = TD_OK;
     if (output != NULL && options->every > 0 && !options->resumed)
         status = frame(output, state, result, error);
@@ -154,7 +152,7 @@ tdStatus sim_run(const tdModel *model, tdState *state, const simOptions *options
         status = step_all(model, state, output, options, result, error);
     if (status == TD_OK)
         status = finish(model, state, output, options, result, error);
-    release_signals(&before);
+    sim_release_signals(&before);
     td_state_energy(model, state, &result->totals.kinetic_energy, &result->totals.elastic_energy);
     result->simulated_s = td_state_time(state) - start_time;
     result->frames = output == NULL ? 0 : td_output_frames(output);

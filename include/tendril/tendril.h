@@ -115,6 +115,7 @@ extern "C"
         bool driven;                   ///< by the scene's motion; else free for inverse control
         double effort[2];              ///< least and most, infinite where unlimited
         double displacement[2];        ///< from the shape at rest
+        double gas[2];                 ///< of drive "gas": volume pumped in, at ambient pressure [m^3]
         double effort_rate;            ///< most change in a second
         double displacement_rate;
     } tdActuatorInfo;
@@ -179,8 +180,8 @@ extern "C"
         TD_STAGE_LATCH,
         TD_STAGE_KINEMATICS,
         TD_STAGE_FORCES,
-        TD_STAGE_FREE,
         TD_STAGE_CONSTRAIN,
+        TD_STAGE_FREE,
         TD_STAGE_SOLVE,
         TD_STAGE_INTEGRATE,
         TD_STAGE_PUBLISH,

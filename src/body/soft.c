@@ -31,6 +31,11 @@ static int64_t step_history(const tdSoft *soft)
     return (soft->n_blocks + 7) / 8 * 8 + soft->H;
 }
 
+static size_t coupling_size(const tdSoft *soft)
+{
+    return 18 * (size_t)soft->n_coupled;
+}
+
 static tdStatus state_create(const tdModel *model, const tdBody *body, tdState *state, tdError *error)
 {
     const tdSoft *soft = soft_of(body);
@@ -57,11 +62,13 @@ static tdStatus state_create(const tdModel *model, const tdBody *body, tdState *
     mine->damping_q = TD_TAKE(arena, double, body->count);
     mine->factor_damping = TD_TAKE(arena, double, body->count);
     mine->factor_input = TD_TAKE(arena, double, model->n_inputs + 1);
+    mine->coupling = TD_TAKE(arena, double, coupling_size(soft));
+    mine->factor_coupling = TD_TAKE(arena, double, coupling_size(soft));
     if (mine->F == NULL || (soft->turning && mine->R == NULL) || mine->K == NULL || mine->A == NULL ||
         mine->K_damping == NULL || mine->turn == NULL || mine->turn_factor == NULL || mine->sums == NULL ||
         mine->factor_q == NULL || mine->factor_start == NULL || mine->damping_q == NULL ||
         mine->factor_damping == NULL || mine->factor_input == NULL || mine->history == NULL || mine->gamma == NULL ||
-        mine->factor_history == NULL)
+        mine->factor_history == NULL || mine->coupling == NULL || mine->factor_coupling == NULL)
         return td_fail_memory(error, "the state of a soft body");
     mine->H = mine->gamma + step_history(soft) - soft->H;
     td_soft_history_begin(soft, mine, 0);
@@ -82,26 +89,6 @@ static void state_free(const tdBody *body, tdState *state)
 }
 
 // ---------------------------------------------------------------- stages
-
-static double driven_input(const tdDriven *driven, const double *inputs)
-{
-    return driven->input < 0 ? 1 : inputs[driven->input];
-}
-
-static void place(const tdModel *model, const tdBody *body, tdState *state)
-{
-    const tdSoft *soft = soft_of(body);
-    (void)model;
-    for (int32_t k = 0; k < soft->n_held; k++)
-        state->q_end[body->first + soft->held_list[k]] = soft->rest[soft->held_list[k]];
-    for (int32_t k = 0; k < soft->n_driven; k++)
-    {
-        const tdDriven *d = &soft->driven[k];
-        // A driver without a name is constant in a dynamic scene and follows the load in a static one.
-        double value = d->input < 0 ? state->gravity : driven_input(d, state->input_end);
-        state->q_end[body->first + d->coord] = soft->rest[d->coord] + d->displacement * value;
-    }
-}
 
 // Time from the start of the step to where forces are taken. Static: everything has relaxed.
 static double force_time(const tdScheme *scheme)
@@ -136,7 +123,10 @@ static void commit(const tdModel *model, const tdBody *body, tdState *state)
 
 static void kinematics(const tdModel *model, const tdBody *body, tdState *state)
 {
-    td_soft_gradients(soft_of(body), mine_of(body, state), state, state->q_e + body->first, rotation_follows(model));
+    tdSoftState *mine = mine_of(body, state);
+    if (soft_of(body)->n_coupled > 0)
+        memset(mine->coupling, 0, coupling_size(soft_of(body)) * sizeof(double));
+    td_soft_gradients(soft_of(body), mine, state, state->q_e + body->first, rotation_follows(model));
 }
 
 // y += M x
@@ -269,10 +259,15 @@ static void build_matrix(const tdModel *model, const tdBody *body, tdState *stat
     // Dropped where the tangent had to be projected: it has no sign of its own.
     if (!mine->projecting)
         td_soft_pressure_stiffness(model, body, state, work.of_K, mine->A);
+    td_soft_add_coupling(soft, mine, work.of_K, mine->A);
+    mine->exact = false;
 }
 
-static bool has_pressure(const tdSoft *soft)
+// Whether A has a part that changes even where the law's stiffness does not.
+static bool follows(const tdSoft *soft)
 {
+    if (soft->n_coupled > 0)
+        return true;
     for (int k = 0; k < soft->n_loads; k++)
         if (soft->loads[k].kind == TD_LOAD_SURFACE_PRESSURE)
             return true;
@@ -313,6 +308,7 @@ static void remember_factor(const tdModel *model, const tdBody *body, tdState *s
     memcpy(mine->factor_start, state->q + body->first, (size_t)body->count * sizeof(double));
     memcpy(mine->factor_damping, mine->damping_q, (size_t)body->count * sizeof(double));
     memcpy(mine->factor_input, state->input, (size_t)model->n_inputs * sizeof(double));
+    memcpy(mine->factor_coupling, mine->coupling, coupling_size(soft_of(body)) * sizeof(double));
     memcpy(mine->factor_history, mine->gamma, (size_t)step_history(soft_of(body)) * sizeof(double));
     mine->factor_flags = 2 | (mine->projecting ? 1 : 0);
 }
@@ -386,16 +382,20 @@ static tdStatus free_motion(const tdModel *model, const tdBody *body, tdState *s
             if (result.refreshed)
                 remember_factor(model, body, state);
             mine->projecting = false; // the next pass may do without: nearer the solution it converges faster
-            mine->same = (mine->same || result.refreshed) && mine->K_valid && !has_pressure(soft);
+            mine->exact = mine->same || result.refreshed;
+            mine->same = mine->exact && mine->K_valid && !follows(soft);
             state->report.residual = fmax(state->report.residual, result.residual);
             state->rhs = sqrt(state->rhs * state->rhs + td_dot(state->tasks, n, rhs, rhs));
             state->slope -= td_dot(state->tasks, n, rhs, dv);
             return TD_OK;
         }
-        if (mine->projecting || (soft->semidefinite && !has_pressure(soft)))
+        if (mine->projecting || (soft->semidefinite && !follows(soft)))
             break;
         mine->projecting = true;
+        // The forces are the same and what constraints added to them must stay.
+        memcpy(state->saved + first, m, (size_t)n * sizeof *m);
         TD_TRY(forces(model, body, state, true));
+        memcpy(state->m + first, state->saved + first, (size_t)n * sizeof *m);
     }
     return fail_indefinite(model, state);
 }
@@ -430,19 +430,35 @@ static tdStatus apply_inverse(const tdModel *model, const tdBody *body, tdState 
         return TD_OK;
     }
     tdLinearResult result;
-    memset(x, 0, (size_t)body->count * sizeof *x);
+    sinceFactor since = {soft, mine, state};
     tdLinearTask task = {.kind = settings->solver,
                          .tolerance = settings->solver_tolerance,
                          .values = mine->A,
-                         .same = mine->same,
+                         .same = mine->exact,
                          .b = b,
-                         .x = x};
+                         .x = x,
+                         .rotations = soft->constant ? NULL : turns_since_factor,
+                         .context = &since};
     TD_TRY(td_linear_solve(mine->linear, state->tasks, &task, &result, &state->report.error));
+    state->report.cg_iterations += result.iterations;
+    state->report.factorizations += result.factorizations;
     if (result.indefinite)
         return fail_indefinite(model, state);
     if (result.refreshed)
         remember_factor(model, body, state);
+    mine->exact = mine->exact || result.refreshed;
     return TD_OK;
+}
+
+static void multiply(const tdModel *model, const tdBody *body, tdState *state, const double *x, double *y)
+{
+    const tdSoft *soft = soft_of(body);
+    const tdScheme *scheme = &model->scheme;
+    if (is_diagonal(scheme, soft))
+        for (int64_t i = 0; i < body->count; i++)
+            y[i] = (scheme->mass + scheme->s * scheme->de * soft->alpha) * soft->node_mass[i / 3] * x[i];
+    else
+        td_block_multiply(state->tasks, &soft->pattern, mine_of(body, state)->A, x, y, false);
 }
 
 // M a = -m / s on the free coordinates; consistent mass by conjugate gradients with its diagonal, whose
@@ -498,6 +514,7 @@ static int arrays(const tdModel *model, const tdBody *body, tdState *state, tdSt
         {"factor_start", body->index, false, body->count, mine->factor_start},
         {"factor_damping", body->index, false, body->count, mine->factor_damping},
         {"factor_input", body->index, false, model->n_inputs + 1, mine->factor_input},
+        {"factor_coupling", body->index, false, (int64_t)coupling_size(soft), mine->factor_coupling},
         {"factor_flags", body->index, true, 1, &mine->factor_flags},
         {"history", body->index, false, soft->history, mine->history},
         {"factor_history", body->index, false, soft->history > 0 ? step_history(soft) : 0, mine->factor_history},
@@ -535,11 +552,12 @@ static tdStatus restore(const tdModel *model, const tdBody *body, tdState *state
     memcpy(state->q_e + body->first, mine->factor_q, (size_t)body->count * sizeof(double));
     kinematics(model, body, state);
     TD_TRY(forces(model, body, state, true));
+    memcpy(mine->coupling, mine->factor_coupling, coupling_size(soft) * sizeof(double));
     build_matrix(model, body, state);
     TD_TRY(td_linear_refresh(mine->linear, mine->A, error));
     td_soft_turns(soft, mine, state, mine->turn_factor);
     *counts = kept;
-    mine->same = mine->K_valid && !has_pressure(soft);
+    mine->same = mine->K_valid && !follows(soft);
     mine->projecting = false;
     return TD_OK;
 }
@@ -578,7 +596,7 @@ const tdBodyOps td_soft_ops = {
     .free_model = free_model,
     .state_create = state_create,
     .state_free = state_free,
-    .place = place,
+    .place = td_soft_place,
     .begin = begin,
     .kinematics = kinematics,
     .forces = forces,
@@ -586,6 +604,12 @@ const tdBodyOps td_soft_ops = {
     .start_acceleration = start_acceleration,
     .balance = balance,
     .apply_inverse = apply_inverse,
+    .multiply = multiply,
+    .point_set = td_soft_point_set,
+    .positions = td_soft_positions,
+    .pull = td_soft_pull,
+    .stiffen = td_soft_stiffen,
+    .drive = td_soft_drive,
     .arrays = arrays,
     .restore = restore,
     .energy = energy,

@@ -98,6 +98,13 @@ typedef struct tdDriven
     double displacement;
 } tdDriven;
 
+/// A node that turns about an axis by the value of an input [rad].
+typedef struct tdTurned
+{
+    int32_t node, input;
+    double center[3], axis[3];
+} tdTurned;
+
 typedef struct tdSoftLoad
 {
     tdLoadKind kind;
@@ -146,6 +153,10 @@ typedef struct tdSoft
     int32_t *held_list;
     int32_t n_driven;
     tdDriven *driven;
+    int32_t n_turned;
+    tdTurned *turned;
+    int32_t n_coupled; ///< blocks of the matrix that constraints stiffen
+    int32_t *coupled;  ///< ascending
     int n_loads;
     tdSoftLoad *loads;
     int64_t surface_tris;
@@ -174,7 +185,11 @@ typedef struct tdSoftState
     bool projecting;   ///< tangents are projected in this pass
     bool damping_kept; ///< K_damping is that of this step
     bool K_valid;      ///< K is constant and has been assembled
-    bool same;         ///< A is that of the kept factor
+    bool same;         ///< the next A will be that of the kept factor
+    bool exact;        ///< A is that of the kept factor
+    /// Stiffness of constraints, by coupled block: definite ones, then those that are dropped where tangents are
+    /// projected; and what of it the kept factor was made with.
+    double *coupling, *factor_coupling;
     double *turn,
         *turn_factor; ///< by node: rotation of its elements now (then: since the factor), and when the factor was made
     // Where the kept factor was made, for checkpoints.
@@ -225,8 +240,22 @@ typedef struct tdElementList
 } tdElementList;
 
 /// soft_model.c: blocks, pattern, mass and symbolic factor of a body whose mesh and held coordinates are set.
-tdStatus td_soft_build(tdArena *arena, tdSoft *soft, int n_lists, const tdElementList *lists, const tdSceneBody *body,
-                       bool at_rest, const char *file, tdError *error);
+/// couplings: sets of nodes that constraints couple beyond the elements.
+tdStatus td_soft_build(tdArena *arena, tdSoft *soft, int n_lists, const tdElementList *lists, int n_couplings,
+                       const tdBlockCells *couplings, const tdSceneBody *body, bool at_rest, const char *file,
+                       tdError *error);
+
+/// soft_points.c: points of the body that constraints act on.
+tdStatus td_soft_point_set(tdModel *model, const tdBody *body, tdPointSet *set, tdError *error);
+void td_soft_positions(const tdBody *body, const tdPointSet *set, const double *q, double *x);
+void td_soft_pull(const tdBody *body, const tdPointSet *set, const double *f, double *row);
+void td_soft_stiffen(const tdModel *model, const tdBody *body, tdState *state, const tdPointSet *set, int32_t i,
+                     int32_t j, const double H[9], bool definite);
+void td_soft_drive(const tdModel *model, const tdBody *body, const tdState *state, int input, double *psi);
+/// Held coordinates at the end of the step into q_end.
+void td_soft_place(const tdModel *model, const tdBody *body, tdState *state);
+/// A += factor times the stiffness of constraints.
+void td_soft_add_coupling(const tdSoft *soft, const tdSoftState *mine, double factor, double *A);
 
 /// soft_load.c: external forces at q_e into state->load; pressure stiffness into A (times `factor`).
 void td_soft_loads(const tdModel *model, const tdBody *body, tdState *state);

@@ -52,6 +52,8 @@ typedef struct build
     tdSoft *soft;
     const tdSceneBody *body;
     const char *file;
+    int n_couplings;
+    const tdBlockCells *couplings;
     int32_t *number[TD_CELL_TYPES]; // by cell: its number among the elements of the body
 } build;
 
@@ -502,11 +504,41 @@ static tdStatus number_elements(build *w, int n_lists, const tdElementList *list
 }
 
 // The pattern of all elements: runs of cells of one number of nodes.
+// The blocks that constraints may stiffen, each once.
+static tdStatus list_coupled(build *w, tdArena *scratch, tdError *error)
+{
+    tdSoft *soft = w->soft;
+    bool *coupled = TD_TAKE(scratch, bool, soft->pattern.blocks);
+    if (coupled == NULL)
+        return td_fail_memory(error, "the pattern of the matrix");
+    for (int r = 0; r < w->n_couplings; r++)
+        for (int64_t c = 0; c < w->couplings[r].count; c++)
+        {
+            const int32_t *n = w->couplings[r].nodes + c * w->couplings[r].k;
+            for (int i = 0; i < w->couplings[r].k; i++)
+                for (int j = 0; j < w->couplings[r].k; j++)
+                    if (n[i] >= n[j])
+                        coupled[td_block_find(&soft->pattern, n[i], n[j])] = true;
+        }
+    for (int64_t b = 0; b < soft->pattern.blocks; b++)
+        soft->n_coupled += coupled[b];
+    soft->coupled = TD_TAKE(w->arena, int32_t, soft->n_coupled);
+    if (soft->coupled == NULL)
+        return td_fail_memory(error, "the pattern of the matrix");
+    int32_t n = 0;
+    for (int64_t b = 0; b < soft->pattern.blocks; b++)
+        if (coupled[b])
+            soft->coupled[n++] = (int32_t)b;
+    return TD_OK;
+}
+
 static tdStatus build_pattern(build *w, int n_lists, const tdElementList *lists, tdArena *scratch, tdError *error)
 {
     tdSoft *soft = w->soft;
-    tdBlockCells runs[TD_ELEMENT_KINDS] = {{0}};
     int n = 0;
+    tdBlockCells *runs = TD_TAKE(scratch, tdBlockCells, TD_ELEMENT_KINDS + w->n_couplings);
+    if (runs == NULL)
+        return td_fail_memory(error, "the pattern of the matrix");
     for (int kind = 0; kind < TD_ELEMENT_KINDS; kind++)
     {
         const tdElementShape *shape = &td_element_shape[kind];
@@ -521,7 +553,10 @@ static tdStatus build_pattern(build *w, int n_lists, const tdElementList *lists,
             for (int64_t i = 0; i < lists[k].count && lists[k].kind == (tdElementKind)kind; i++, nodes += shape->nodes)
                 memcpy(nodes, cell_nodes(soft, lists[k].kind, lists[k].cells[i]), (size_t)shape->nodes * sizeof *nodes);
     }
-    return td_block_pattern_of(w->arena, soft->n_nodes, n, runs, &soft->pattern, error);
+    for (int k = 0; k < w->n_couplings; k++)
+        runs[n++] = w->couplings[k];
+    TD_TRY(td_block_pattern_of(w->arena, soft->n_nodes, n, runs, &soft->pattern, error));
+    return list_coupled(w, scratch, error);
 }
 
 // What total_mass means: it is shared by the volume of all blocks of that material.
@@ -550,10 +585,12 @@ static tdStatus build_tables(build *w, int n_lists, const tdElementList *lists, 
     return build_mass(w, at_rest, error);
 }
 
-tdStatus td_soft_build(tdArena *arena, tdSoft *soft, int n_lists, const tdElementList *lists, const tdSceneBody *body,
-                       bool at_rest, const char *file, tdError *error)
+tdStatus td_soft_build(tdArena *arena, tdSoft *soft, int n_lists, const tdElementList *lists, int n_couplings,
+                       const tdBlockCells *couplings, const tdSceneBody *body, bool at_rest, const char *file,
+                       tdError *error)
 {
-    build w = {.arena = arena, .soft = soft, .body = body, .file = file};
+    build w = {
+        .arena = arena, .soft = soft, .body = body, .file = file, .n_couplings = n_couplings, .couplings = couplings};
     tdArena scratch = {0};
     tdStatus status = build_tables(&w, n_lists, lists, at_rest, &scratch, error);
     td_arena_free(&scratch);

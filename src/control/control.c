@@ -384,7 +384,7 @@ static bool in_table(const int column[3])
 static void read_table(const tdSceneMotion *table, const int column[3], double time, double out[3])
 {
     for (int k = 0; k < 3; k++)
-        out[k] = column[k] < 0 ? 0 : td_motion_value(table, column[k], time);
+        out[k] = column[k] < 0 ? 0 : td_motion_value(table, column[k], time, 0);
 }
 
 static void make_unit(double v[3])

@@ -35,6 +35,17 @@ tdScheme td_scheme_make(const tdSceneSettings *settings)
     return s;
 }
 
+bool td_scheme_ends_apart(const tdScheme *s)
+{
+    return s->method == TD_METHOD_THETA && s->theta != 1;
+}
+
+void td_scheme_end(const tdScheme *s, int64_t n, const double *q0, const double *v0, const double *v, double *q)
+{
+    for (int64_t i = 0; i < n; i++)
+        q[i] = q0[i] + s->h * (s->theta_vq * v[i] + (1 - s->theta_vq) * v0[i]);
+}
+
 // Newmark: acceleration at the end from the velocity there.
 static double newmark_a1(const tdScheme *s, double v0, double a0, double v)
 {

@@ -27,6 +27,11 @@ typedef struct tdScheme
 
 tdScheme td_scheme_make(const tdSceneSettings *settings);
 
+/// Whether forces are taken elsewhere than at the end of the step.
+bool td_scheme_ends_apart(const tdScheme *scheme);
+/// Positions at the end of the step for the velocity v.
+void td_scheme_end(const tdScheme *scheme, int64_t n, const double *q0, const double *v0, const double *v, double *q);
+
 /// The velocity for which forces are evaluated at q0 itself: one Newton pass from it is the
 /// linearization at the start of the step.
 void td_scheme_start(const tdScheme *scheme, int64_t n, const double *v0, const double *a0, double *v);

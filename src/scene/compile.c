@@ -20,13 +20,13 @@ int td_compile_input(const tdModel *model, const char *name)
     return name == NULL ? -1 : td_model_find_input(model, name);
 }
 
-static void add_input(tdModel *model, const char *name)
+static void add_input(tdModel *model, const char *name, double standard)
 {
     if (name == NULL || td_model_find_input(model, name) >= 0)
         return;
     const tdSceneMotion *motion = &model->scene.motion;
     tdInput *input = &model->inputs[model->n_inputs++];
-    *input = (tdInput){name, -1};
+    *input = (tdInput){name, -1, standard};
     for (int k = 0; k < motion->n_names; k++)
         if (strcmp(motion->names[k], name) == 0)
             input->column = k;
@@ -35,17 +35,19 @@ static void add_input(tdModel *model, const char *name)
 static tdStatus compile_inputs(tdModel *model, tdError *error)
 {
     const tdScene *scene = &model->scene;
-    int most = scene->n_loads;
+    int most = scene->n_loads + scene->n_actuators;
     for (int b = 0; b < scene->n_bodies; b++)
         most += scene->bodies[b].n_prescribed;
     model->inputs = TD_TAKE(&model->arena, tdInput, most);
     if (model->inputs == NULL)
         return td_fail_memory(error, "the inputs");
     for (int k = 0; k < scene->n_loads; k++)
-        add_input(model, scene->loads[k].name);
+        add_input(model, scene->loads[k].name, 1);
     for (int b = 0; b < scene->n_bodies; b++)
         for (int k = 0; k < scene->bodies[b].n_prescribed; k++)
-            add_input(model, scene->bodies[b].prescribed[k].name);
+            add_input(model, scene->bodies[b].prescribed[k].name, 1);
+    for (int k = 0; k < scene->n_actuators; k++)
+        add_input(model, scene->actuators[k].name, 0);
     return TD_OK;
 }
 
@@ -65,7 +67,14 @@ static int keyframe_before(const tdSceneMotion *motion, double time)
     return low;
 }
 
-double td_motion_value(const tdSceneMotion *motion, int column, double time)
+double td_input_value(const tdModel *model, int input, double time)
+{
+    const tdInput *given = &model->inputs[input];
+    return given->column < 0 ? given->standard
+                             : td_motion_value(&model->scene.motion, given->column, time, given->standard);
+}
+
+double td_motion_value(const tdSceneMotion *motion, int column, double time, double standard)
 {
     // Keyframes may leave a name out: look for the nearest that have it.
     const double *values = motion->values + column;
@@ -75,7 +84,7 @@ double td_motion_value(const tdSceneMotion *motion, int column, double time)
     while (after < motion->n_times && isnan(values[after * n]))
         after++;
     if (before < 0 && after >= motion->n_times)
-        return NAN;
+        return standard;
     if (before < 0 || after >= motion->n_times)
         return values[(before < 0 ? after : before) * n];
     double s = (time - motion->times[before]) / (motion->times[after] - motion->times[before]);
@@ -84,50 +93,52 @@ double td_motion_value(const tdSceneMotion *motion, int column, double time)
     return values[before * n] + s * (values[after * n] - values[before * n]);
 }
 
-double td_input_value(const tdModel *model, int input, double time)
-{
-    int column = model->inputs[input].column;
-    double value = column < 0 ? NAN : td_motion_value(&model->scene.motion, column, time);
-    return isnan(value) ? 1 : value;
-}
-
 // ---------------------------------------------------------------- probes
+
+tdStatus td_compile_point(const tdModel *model, const char *body, const tdMesh *mesh, const double p[3], double slack,
+                          int line, const char *field, tdMaterialPoint *out, tdError *error)
+{
+    tdCellType type = TD_CELL_TET;
+    int64_t cell = 0;
+    double distance = 0, low[3], high[3], size = 0, unit = model->scene.length_unit;
+    bool linear =
+        mesh->cells[TD_CELL_HEX].count + mesh->cells[TD_CELL_TET10].count == 0 && mesh->cells[TD_CELL_TET].count > 0;
+    TD_TRY(linear ? td_mesh_locate(mesh, p, &cell, out->weights, &distance)
+                  : td_mesh_locate_cell(mesh, p, &type, &cell, out->weights, &distance));
+    memcpy(low, mesh->x, sizeof low);
+    memcpy(high, mesh->x, sizeof high);
+    for (int64_t i = 0; i < 3 * mesh->n_nodes; i++)
+    {
+        low[i % 3] = fmin(low[i % 3], mesh->x[i]);
+        high[i % 3] = fmax(high[i % 3], mesh->x[i]);
+    }
+    for (int c = 0; c < 3; c++)
+        size = fmax(size, high[c] - low[c]);
+    if (!(distance <= slack * size))
+        return td_fail_at(error, TD_ERROR_INPUT, model->scene.file, line, field,
+                          "the point (%g, %g, %g) is %g (scene's length unit) outside body '%s', which reaches from "
+                          "(%g, %g, %g) to (%g, %g, %g)",
+                          p[0] / unit, p[1] / unit, p[2] / unit, distance / unit, body, low[0] / unit, low[1] / unit,
+                          low[2] / unit, high[0] / unit, high[1] / unit, high[2] / unit);
+    out->n = td_cell_nodes(type);
+    memcpy(out->nodes, mesh->cells[type].nodes + out->n * cell, (size_t)out->n * sizeof(int32_t));
+    return TD_OK;
+}
 
 static tdStatus probe_at_point(tdModel *model, const tdSceneProbe *given, const char *field, tdProbe *out,
                                tdError *error)
 {
     const tdSoft *soft = model->bodies[given->body].data;
-    tdCellType type = TD_CELL_TET;
-    int64_t cell = 0;
-    double weights[TD_SHAPE_NODES], distance = 0, low[3], high[3], size = 0;
-    bool linear = soft->mesh.cells[TD_CELL_HEX].count + soft->mesh.cells[TD_CELL_TET10].count == 0 &&
-                  soft->mesh.cells[TD_CELL_TET].count > 0;
-    TD_TRY(linear ? td_mesh_locate(&soft->mesh, given->point, &cell, weights, &distance)
-                  : td_mesh_locate_cell(&soft->mesh, given->point, &type, &cell, weights, &distance));
-    memcpy(low, soft->rest, sizeof low);
-    memcpy(high, soft->rest, sizeof high);
-    for (int64_t i = 0; i < 3 * (int64_t)soft->n_nodes; i++)
-    {
-        low[i % 3] = fmin(low[i % 3], soft->rest[i]);
-        high[i % 3] = fmax(high[i % 3], soft->rest[i]);
-    }
-    for (int c = 0; c < 3; c++)
-        size = fmax(size, high[c] - low[c]);
-    if (distance > 0.01 * size)
-        return td_fail_at(error, TD_ERROR_INPUT, model->scene.file, given->line, field,
-                          "the point is %g (scene's length unit) outside body '%s', which reaches from (%g, %g, %g) to "
-                          "(%g, %g, %g)",
-                          distance / model->scene.length_unit, model->bodies[given->body].name,
-                          low[0] / model->scene.length_unit, low[1] / model->scene.length_unit,
-                          low[2] / model->scene.length_unit, high[0] / model->scene.length_unit,
-                          high[1] / model->scene.length_unit, high[2] / model->scene.length_unit);
-    out->n = td_cell_nodes(type);
+    tdMaterialPoint point;
+    TD_TRY(td_compile_point(model, model->bodies[given->body].name, &soft->mesh, given->point, 0.01, given->line, field,
+                            &point, error));
+    out->n = point.n;
     out->nodes = TD_TAKE(&model->arena, int32_t, out->n);
     out->weights = TD_TAKE(&model->arena, double, out->n);
     if (out->nodes == NULL || out->weights == NULL)
         return td_fail_memory(error, "the probes");
-    memcpy(out->nodes, soft->mesh.cells[type].nodes + out->n * cell, (size_t)out->n * sizeof(int32_t));
-    memcpy(out->weights, weights, (size_t)out->n * sizeof(double));
+    memcpy(out->nodes, point.nodes, (size_t)out->n * sizeof(int32_t));
+    memcpy(out->weights, point.weights, (size_t)out->n * sizeof(double));
     return TD_OK;
 }
 
@@ -199,6 +210,11 @@ static void hash_files(tdModel *model)
         *hash = td_hash_mix(*hash ^ td_hash_bytes(mesh->x, 3 * (size_t)mesh->n_nodes * sizeof *mesh->x));
         *hash = td_hash_mix(*hash ^ td_hash_bytes(tets->nodes, 4 * (size_t)tets->count * sizeof *tets->nodes));
     }
+    for (int a = 0; a < model->n_actuators; a++)
+    {
+        const tdMeasure *measure = &model->actuators[a].measure;
+        *hash = td_hash_mix(*hash ^ td_hash_bytes(measure->rest, 3 * (size_t)measure->n * sizeof *measure->rest));
+    }
     *hash = td_hash_mix(*hash ^ td_hash_bytes(motion->times, (size_t)motion->n_times * sizeof *motion->times));
     for (int64_t i = 0; i < (int64_t)motion->n_times * motion->n_names; i++)
     {
@@ -216,6 +232,7 @@ static tdStatus compile(tdModel *model, const tdSettings *settings, tdError *err
         return td_fail_memory(error, "the bodies");
     warn_about_newmark(model, settings);
     TD_TRY(compile_inputs(model, error));
+    TD_TRY(td_compile_actuators_begin(model, error));
     for (int b = 0; b < scene->n_bodies; b++)
     {
         tdBody *body = &model->bodies[b];
@@ -227,6 +244,7 @@ static tdStatus compile(tdModel *model, const tdSettings *settings, tdError *err
         model->coords += body->count;
         model->unknowns += body->unknowns;
     }
+    TD_TRY(td_compile_actuators_end(model, error));
     hash_files(model);
     return compile_probes(model, error);
 }

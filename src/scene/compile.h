@@ -2,6 +2,7 @@
 // From a checked scene to a model: meshes are read and placed, names resolved, tables built.
 #pragma once
 #include "body/soft.h"
+#include "mesh/shape.h"
 #include "mesh/topology.h"
 
 /// What the compilation of one body hands around.
@@ -17,6 +18,8 @@ typedef struct tdBodyWork
     int n_lists;          ///< what the body is made of
     tdElementList *lists; ///< in scratch
     int index;
+    int64_t n_couplings, couplings_capacity;
+    tdBlockCells *couplings; ///< nodes that constraints couple, lists in scratch
 } tdBodyWork;
 
 /// compile_body.c: the mesh, supports, loads and tables of one soft body.
@@ -27,6 +30,25 @@ bool td_body_is_flat(const tdBodyWork *work); ///< made of triangles only
 /// compile_load.c; the blocks of the matrix that a pressure adds to are found when the pattern is there.
 tdStatus td_compile_loads(tdBodyWork *work, tdError *error);
 void td_compile_pressure_blocks(tdSoft *soft);
+/// The share of each node in the area of the chosen faces.
+tdStatus td_compile_face_shares(tdBodyWork *work, const tdSelect *select, const char *field, double *share,
+                                tdError *error);
+
+/// A material point as a weighted mean of nodes.
+typedef struct tdMaterialPoint
+{
+    int n;
+    int32_t nodes[TD_SHAPE_NODES];
+    double weights[TD_SHAPE_NODES];
+} tdMaterialPoint;
+/// compile.c: the point of a mesh nearest to p; an error when that is farther than `slack` times the mesh's size.
+tdStatus td_compile_point(const tdModel *model, const char *body, const tdMesh *mesh, const double p[3], double slack,
+                          int line, const char *field, tdMaterialPoint *out, tdError *error);
+
+/// compile_actuator.c: before the bodies, with each body (points, and what its matrix must have room for), after them.
+tdStatus td_compile_actuators_begin(tdModel *model, tdError *error);
+tdStatus td_compile_body_points(tdBodyWork *work, tdError *error);
+tdStatus td_compile_actuators_end(tdModel *model, tdError *error);
 /// select.c: by node of the mesh, whether the selector chooses it. Choosing none is an error.
 tdStatus td_select_nodes(const tdModel *model, const tdMesh *mesh, const tdSelect *select, const char *field,
                          bool *chosen, tdError *error);

@@ -164,6 +164,47 @@ static tdStatus add_driven(tdBodyWork *w, int k, int32_t *driver, tdError *error
     return TD_OK;
 }
 
+// Nodes that an actuator moves as one piece.
+static tdStatus add_moved(tdBodyWork *w, int number, int32_t *driver, tdError *error)
+{
+    tdSoft *soft = w->soft;
+    const tdSceneActuator *given = &w->model->scene.actuators[number];
+    char field[64];
+    snprintf(field, sizeof field, "actuators[%d]", number);
+    TD_TRY(td_select_nodes(w->model, &soft->mesh, &given->select, field, w->chosen, error));
+    int32_t input = td_compile_input(w->model, given->name);
+    for (int32_t i = 0; i < soft->n_nodes; i++)
+    {
+        if (!w->chosen[i])
+            continue;
+        for (int c = 0; c < 3; c++)
+        {
+            int32_t coord = 3 * i + c;
+            if (driver[coord] != 0)
+                return td_fail_at(error, TD_ERROR_INPUT, w->model->scene.file, given->select.line, field,
+                                  "node %d of body '%s' is %s in %c already; choose nodes that do not overlap", i,
+                                  w->given->name, driver[coord] < 0 ? "fixed" : "moved by something else", 'x' + c);
+            driver[coord] = INT32_MAX;
+            soft->held[coord] = true;
+            if (given->kind == TD_ACTUATOR_TRANSLATION)
+                soft->driven[soft->n_driven++] = (tdDriven){coord, input, given->direction[c]};
+        }
+        if (given->kind == TD_ACTUATOR_TRANSLATION)
+            continue;
+        tdTurned *turned = &soft->turned[soft->n_turned++];
+        *turned = (tdTurned){.node = i, .input = input};
+        memcpy(turned->center, given->center, sizeof turned->center);
+        memcpy(turned->axis, given->direction, sizeof turned->axis);
+    }
+    return TD_OK;
+}
+
+static bool moves_nodes(const tdBodyWork *w, int actuator)
+{
+    const tdSceneActuator *given = &w->model->scene.actuators[actuator];
+    return given->body == w->index && (given->kind == TD_ACTUATOR_TRANSLATION || given->kind == TD_ACTUATOR_ROTATION);
+}
+
 static tdStatus add_supports(tdBodyWork *w, tdError *error)
 {
     tdSoft *soft = w->soft;
@@ -171,9 +212,13 @@ static tdStatus add_supports(tdBodyWork *w, tdError *error)
     int64_t coords = 3 * (int64_t)soft->n_nodes;
     soft->held = TD_TAKE(arena, bool, coords);
     soft->held_list = TD_TAKE(arena, int32_t, coords);
-    soft->driven = TD_TAKE(arena, tdDriven, w->given->n_prescribed > 0 ? coords : 0);
+    int n_moved = 0;
+    for (int a = 0; a < w->model->scene.n_actuators; a++)
+        n_moved += moves_nodes(w, a);
+    soft->driven = TD_TAKE(arena, tdDriven, w->given->n_prescribed + n_moved > 0 ? coords : 0);
+    soft->turned = TD_TAKE(arena, tdTurned, n_moved > 0 ? soft->n_nodes : 0);
     int32_t *driver = td_take((size_t)coords, sizeof *driver); // -1 fixed, k + 1 prescribed by entry k
-    if (soft->held == NULL || soft->held_list == NULL || soft->driven == NULL || driver == NULL)
+    if (soft->held == NULL || soft->held_list == NULL || soft->driven == NULL || soft->turned == NULL || driver == NULL)
     {
         free(driver);
         return td_fail_memory(error, "the supports");
@@ -195,6 +240,9 @@ static tdStatus add_supports(tdBodyWork *w, tdError *error)
     }
     for (int k = 0; k < w->given->n_prescribed && status == TD_OK; k++)
         status = add_driven(w, k, driver, error);
+    for (int a = 0; a < w->model->scene.n_actuators && status == TD_OK; a++)
+        if (moves_nodes(w, a))
+            status = add_moved(w, a, driver, error);
     free(driver);
     TD_TRY(status);
     hold_loose_nodes(w);
@@ -203,7 +251,8 @@ static tdStatus add_supports(tdBodyWork *w, tdError *error)
     for (int64_t i = 0; i < coords; i++)
         if (soft->held[i])
             soft->held_list[soft->n_held++] = (int32_t)i;
-    if (w->model->scene.settings.method == TD_METHOD_STATIC && w->given->n_fixed + w->given->n_prescribed == 0)
+    if (w->model->scene.settings.method == TD_METHOD_STATIC &&
+        w->given->n_fixed + w->given->n_prescribed + n_moved == 0)
         return fail(w, w->given->line, error, "fixed",
                     "nothing holds it, so it has no equilibrium; add 'fixed', or use a dynamic integrator");
     return TD_OK;
@@ -311,8 +360,10 @@ static tdStatus compile(tdBodyWork *w, tdError *error)
     TD_TRY(take_surface(w, error));
     TD_TRY(add_supports(w, error));
     TD_TRY(td_compile_loads(w, error));
+    TD_TRY(td_compile_body_points(w, error));
     bool at_rest = w->model->scene.settings.method == TD_METHOD_STATIC;
-    TD_TRY(td_soft_build(&w->model->arena, soft, w->n_lists, w->lists, w->given, at_rest, w->model->scene.file, error));
+    TD_TRY(td_soft_build(&w->model->arena, soft, w->n_lists, w->lists, (int)w->n_couplings, w->couplings, w->given,
+                         at_rest, w->model->scene.file, error));
     td_compile_pressure_blocks(soft);
     warn_about_statics(w);
     warn_about_step(w);
@@ -331,6 +382,7 @@ tdStatus td_compile_soft(tdModel *model, int index, const tdSettings *settings, 
         .model = model, .given = &model->scene.bodies[index], .settings = settings, .soft = soft, .index = index};
     tdStatus status = compile(&w, error);
     free(w.chosen);
+    free(w.couplings);
     td_surface_free(&w.surface);
     td_arena_free(&w.scratch);
     body->count = 3 * (int64_t)soft->n_nodes;

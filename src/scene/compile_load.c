@@ -332,6 +332,25 @@ static void warn_if_held(const tdBodyWork *body, int number, const tdSoftLoad *l
                body->model->scene.file, body->model->scene.loads[number].line, number);
 }
 
+tdStatus td_compile_face_shares(tdBodyWork *body, const tdSelect *select, const char *field, double *share,
+                                tdError *error)
+{
+    loadWork w = {.body = body};
+    int64_t n = 0;
+    double area = 0;
+    tdStatus status = take_faces(&w, error);
+    if (status == TD_OK)
+        status = select_faces(&w, select, field, &n, error);
+    for (int64_t f = 0; status == TD_OK && f < w.n_faces; f++)
+        area += w.face[f] ? add_shares(&w, &w.faces[f]) : 0;
+    for (int32_t i = 0; status == TD_OK && i < body->soft->n_nodes; i++)
+        share[i] = w.share[i] / area;
+    free(w.faces);
+    free(w.face);
+    free(w.share);
+    return status;
+}
+
 tdStatus td_compile_loads(tdBodyWork *body, tdError *error)
 {
     const tdScene *scene = &body->model->scene;

@@ -42,3 +42,8 @@ typedef struct tdQpWork tdQpWork;
 tdQpWork *td_qp_work(tdArena *arena, int n, int m);
 
 void td_qp_solve(const tdQp *qp, tdQpWork *work, bool warm, tdQpSolution *solution);
+
+/// The same with the objective 1/2 |R x + q|², R of k <= n rows (row-major): H and g are not read, and the condition
+/// of R is not squared. Reduce a taller matrix by QR first.
+void td_qp_solve_squares(const tdQp *qp, int k, const double *R, const double *q, tdQpWork *work, bool warm,
+                         tdQpSolution *solution);

@@ -1,0 +1,409 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "constraint/constraint.h"
+
+#include "solve/condense.h"
+#include "state.h"
+
+#include <math.h>
+#include <string.h>
+
+// ---------------------------------------------------------------- life
+
+tdStatus td_constraint_create(const tdModel *model, tdState *state, tdError *error)
+{
+    tdArena *arena = &state->arena;
+    tdConstraintState *cs = state->constraint = TD_TAKE(arena, tdConstraintState, 1);
+    if (cs == NULL)
+        return td_fail_memory(error, "the state of constraints");
+    int n = model->n_actuators, e = 3 * model->n_effectors;
+    int64_t entries = model->row_start == NULL ? 0 : model->row_start[model->n_rows];
+    struct
+    {
+        double **array;
+        int64_t count;
+    } list[] = {
+        {&cs->effort, n},
+        {&cs->displacement, n},
+        {&cs->slide, n},
+        {&cs->value, e},
+        {&cs->wanted, e},
+        {&cs->effort_start, n},
+        {&cs->displacement_start, n},
+        {&cs->slide_start, n},
+        {&cs->value_start, e},
+        {&cs->effort_good, n},
+        {&cs->displacement_good, n},
+        {&cs->given, n},
+        {&cs->effort_limit, 2 * (int64_t)n},
+        {&cs->travel_limit, 2 * (int64_t)n},
+        {&cs->target, e},
+        {&cs->x, 3 * (int64_t)model->most_points},
+        {&cs->gradient, 9 * (int64_t)model->most_points},
+        {&cs->share, model->most_points},
+        {&cs->J, entries},
+        {&cs->F, entries},
+        {&cs->travel, n},
+        {&cs->error, e},
+    };
+    for (size_t i = 0; i < sizeof list / sizeof list[0]; i++)
+        if ((*list[i].array = TD_TAKE(arena, double, list[i].count)) == NULL)
+            return td_fail_memory(error, "the state of constraints");
+    cs->role = TD_TAKE(arena, tdRole, n);
+    if (cs->role == NULL)
+        return td_fail_memory(error, "the state of constraints");
+    for (int i = 0; i < e; i++)
+        cs->wanted[i] = cs->target[i] = NAN;
+    for (int k = 0; k < model->n_effectors; k++)
+        memcpy(cs->value + 3 * k, model->effectors[k].rest, 3 * sizeof(double));
+    return TD_OK;
+}
+
+// ---------------------------------------------------------------- latch
+
+static bool has_target(const tdConstraintState *cs, int effector)
+{
+    return !isnan(cs->target[3 * effector]);
+}
+
+void td_constraint_start(const tdModel *model, tdState *state)
+{
+    tdConstraintState *cs = state->constraint;
+    size_t actuators = (size_t)model->n_actuators * sizeof(double);
+    memcpy(cs->effort_start, cs->effort, actuators);
+    memcpy(cs->displacement_start, cs->displacement, actuators);
+    memcpy(cs->slide_start, cs->slide, actuators);
+    memcpy(cs->value_start, cs->value, 3 * (size_t)model->n_effectors * sizeof(double));
+    td_constraint_accept(model, state);
+    // Warm starts of the small problems go from pass to pass only: what a step does depends on the state alone.
+    struct tdCondensed *cd = cs->condensed;
+    if (cd == NULL)
+        return;
+    cd->warm = false;
+    memset(cd->active, 0, (size_t)model->n_actuators);
+}
+
+static void interval(const double limit[2], double start, double most_change, double out[2])
+{
+    out[0] = fmax(limit[0], start - most_change);
+    out[1] = fmin(limit[1], start + most_change);
+    // A start outside the limits comes back as fast as it may.
+    if (out[0] > out[1])
+        out[0] = out[1] = start < limit[0] ? start + most_change : start - most_change;
+}
+
+static double clamp(double value, const double limit[2])
+{
+    return fmin(fmax(value, limit[0]), limit[1]);
+}
+
+static void latch_actuator(const tdModel *model, tdState *state, int a)
+{
+    const tdActuator *actuator = &model->actuators[a];
+    const tdSceneActuator *given = actuator->given;
+    tdConstraintState *cs = state->constraint;
+    double h = model->scheme.h, *effort = cs->effort_limit + 2 * a, *travel = cs->travel_limit + 2 * a;
+    interval(given->effort, cs->effort_start[a], given->effort_rate * h, effort);
+    interval(given->displacement, cs->displacement_start[a], given->displacement_rate * h, travel);
+    bool free = !actuator->driven && isnan(state->override[actuator->input]);
+    if (cs->inverse && free)
+    {
+        cs->role[a] = TD_ROLE_INVERSE;
+        if (actuator->held)
+            state->input_end[actuator->input] = cs->displacement[a];
+        return;
+    }
+    if (given->drive == TD_DRIVE_EFFORT)
+    {
+        cs->role[a] = TD_ROLE_EFFORT;
+        cs->given[a] = clamp(state->input[actuator->input], effort);
+        if (actuator->held)
+            state->input_end[actuator->input] = cs->displacement[a];
+    }
+    else if (given->drive == TD_DRIVE_DISPLACEMENT)
+    {
+        cs->role[a] = TD_ROLE_DISPLACEMENT;
+        cs->given[a] = clamp(state->input_end[actuator->input], travel);
+        if (actuator->held)
+            state->input_end[actuator->input] = cs->displacement[a] = cs->given[a];
+    }
+    else
+    {
+        cs->role[a] = TD_ROLE_GAS;
+        cs->given[a] = clamp(state->input_end[actuator->input], given->gas);
+    }
+}
+
+// The target of the scene at the end of the step; false when it has none.
+static bool scene_target(const tdModel *model, const tdState *state, int e, double target[3])
+{
+    const tdSceneEffector *given = model->effectors[e].given;
+    if (!given->has_target)
+        return false;
+    if (given->path == NULL)
+        memcpy(target, given->target, 3 * sizeof(double));
+    else
+        for (int k = 0; k < given->path->n_names && k < 3; k++)
+            target[k] = td_motion_value(given->path, k, state->time + model->scheme.h, 0);
+    return true;
+}
+
+static void latch_targets(const tdModel *model, tdState *state, double share)
+{
+    tdConstraintState *cs = state->constraint;
+    cs->inverse = false;
+    for (int e = 0; e < model->n_effectors; e++)
+    {
+        double *target = cs->target + 3 * e, *start = cs->value_start + 3 * e;
+        const double *wanted = cs->wanted + 3 * e;
+        if (!isnan(wanted[0]))
+            memcpy(target, wanted, 3 * sizeof(double));
+        else if (!scene_target(model, state, e, target))
+        {
+            target[0] = target[1] = target[2] = NAN;
+            continue;
+        }
+        cs->inverse = true;
+        for (int c = 0; c < model->effectors[e].measure.rows; c++)
+            target[c] = share == 1 ? target[c] : start[c] + share * (target[c] - start[c]);
+    }
+}
+
+void td_constraint_latch(const tdModel *model, tdState *state, double share)
+{
+    latch_targets(model, state, share);
+    for (int a = 0; a < model->n_actuators; a++)
+        latch_actuator(model, state, a);
+    for (int a = 0; a < model->n_actuators; a++)
+        if (state->constraint->role[a] == TD_ROLE_EFFORT && !model->actuators[a].held)
+            state->constraint->effort[a] = state->constraint->given[a];
+}
+
+// ---------------------------------------------------------------- rows
+
+// Positions of the points of a measure for the coordinates q of all bodies.
+static void gather(const tdModel *model, const tdMeasure *measure, const double *q, double *x)
+{
+    for (int s = 0; s < measure->n_sets; s++)
+    {
+        const tdPointSet *set = &measure->sets[s];
+        if (set->body < 0)
+            memcpy(x, set->rest, 3 * (size_t)set->n * sizeof *x);
+        else
+        {
+            const tdBody *body = &model->bodies[set->body];
+            body->ops->positions(body, set, q + body->first, x);
+        }
+        x += 3 * (int64_t)set->n;
+    }
+}
+
+// Carries forces at points over to the coordinates: one row.
+static void carry(const tdModel *model, const tdMeasure *measure, const double *f, double *row)
+{
+    for (int s = 0; s < measure->n_sets; s++)
+    {
+        const tdPointSet *set = &measure->sets[s];
+        if (set->body >= 0)
+            model->bodies[set->body].ops->pull(&model->bodies[set->body], set, f, row);
+        row += set->size;
+        f += 3 * (int64_t)set->n;
+    }
+}
+
+double td_row_dot(const tdModel *model, const double *values, int row, const double *x)
+{
+    double sum = 0;
+    for (int64_t k = model->row_start[row]; k < model->row_start[row + 1]; k++)
+        sum += values[k] * x[model->row_coord[k]];
+    return sum;
+}
+
+void td_constraint_push(const tdModel *model, tdState *state, int actuator, double change)
+{
+    int row = model->actuators[actuator].row;
+    if (row < 0 || change == 0)
+        return;
+    double factor = model->scheme.s * change, size = 0;
+    for (int64_t k = model->row_start[row]; k < model->row_start[row + 1]; k++)
+    {
+        double force = factor * state->constraint->F[k];
+        state->m[model->row_coord[k]] -= force;
+        size += force * force;
+    }
+    state->scale = fmax(state->scale, sqrt(size));
+}
+
+typedef struct stiffening
+{
+    const tdModel *model;
+    tdState *state;
+    const tdMeasure *measure;
+    double factor;
+    bool definite;
+} stiffening;
+
+static const tdPointSet *set_of(const tdMeasure *measure, int32_t *point)
+{
+    const tdPointSet *set = measure->sets;
+    while (*point >= set->n)
+        *point -= (set++)->n;
+    return set;
+}
+
+// Between two bodies there is no block of A to add to: the couplings inside each body have to do.
+static void stiffen(void *context, int32_t i, int32_t j, const double H[9])
+{
+    const stiffening *w = context;
+    const tdPointSet *a = set_of(w->measure, &i), *b = set_of(w->measure, &j);
+    if (a != b || a->body < 0)
+        return;
+    double scaled[9];
+    for (int k = 0; k < 9; k++)
+        scaled[k] = w->factor * H[k];
+    const tdBody *body = &w->model->bodies[a->body];
+    body->ops->stiffen(w->model, body, w->state, a, i, j, scaled, w->definite);
+}
+
+// Sense of sliding after a change of length: it turns round over the slip distance.
+static double sliding(const tdModel *model, const tdConstraintState *cs, int a)
+{
+    const tdActuator *actuator = &model->actuators[a];
+    double start = cs->displacement_start[a] - actuator->compliance * cs->effort_start[a];
+    return fmin(fmax(cs->slide_start[a] + (cs->travel[a] - start) / actuator->slip, -1), 1);
+}
+
+static void constrain_actuator(const tdModel *model, tdState *state, int a, bool tangent)
+{
+    const tdActuator *actuator = &model->actuators[a];
+    const tdMeasure *measure = &actuator->measure;
+    tdConstraintState *cs = state->constraint;
+    double value = 0, *J = cs->J + model->row_start[actuator->row], *F = cs->F + model->row_start[actuator->row];
+    int64_t entries = model->row_start[actuator->row + 1] - model->row_start[actuator->row];
+    gather(model, measure, state->q_c, cs->x);
+    td_measure(measure, cs->x, NULL, &value, cs->gradient);
+    cs->travel[a] = actuator->sign * (value - actuator->rest_value);
+    for (int64_t k = 0; k < 3 * (int64_t)measure->n; k++)
+        cs->gradient[k] *= actuator->sign;
+    carry(model, measure, cs->gradient, J);
+    const double *share = NULL;
+    if (actuator->given->friction > 0)
+    {
+        cs->slide[a] = sliding(model, cs, a);
+        td_cable_shares(measure, cs->x, actuator->given->friction * cs->slide[a], cs->share);
+        td_cable_gradient(measure, cs->x, cs->share, cs->gradient);
+        for (int64_t k = 0; k < 3 * (int64_t)measure->n; k++)
+            cs->gradient[k] *= actuator->sign;
+        carry(model, measure, cs->gradient, F);
+        share = cs->share;
+    }
+    else
+        memcpy(F, J, (size_t)entries * sizeof *F);
+    td_constraint_push(model, state, a, cs->effort[a]);
+    if (!tangent || cs->effort[a] == 0 || measure->kind == TD_MEASURE_ALONG)
+        return;
+    // A taut cable stiffens (its length is a convex function), a pressure may do either.
+    stiffening w = {model, state, measure, -cs->effort[a] * actuator->sign, measure->kind == TD_MEASURE_LENGTH};
+    td_measure_stiffness(measure, cs->x, share, stiffen, &w);
+}
+
+static void constrain_effector(const tdModel *model, tdState *state, int e)
+{
+    const tdEffector *effector = &model->effectors[e];
+    const tdMeasure *measure = &effector->measure;
+    tdConstraintState *cs = state->constraint;
+    double value[3];
+    gather(model, measure, state->q_c, cs->x);
+    td_measure(measure, cs->x, cs->value_start + 3 * e, value, cs->gradient);
+    td_measure_error(measure->kind, value, cs->target + 3 * e, cs->error + 3 * e);
+    for (int r = 0; r < measure->rows; r++)
+        carry(model, measure, cs->gradient + 3 * (int64_t)measure->n * r, cs->J + model->row_start[effector->row + r]);
+}
+
+void td_constrain(const tdModel *model, tdState *state, bool tangent)
+{
+    for (int a = 0; a < model->n_actuators; a++)
+        if (!model->actuators[a].held)
+            constrain_actuator(model, state, a, tangent);
+    for (int e = 0; e < model->n_effectors; e++)
+        if (has_target(state->constraint, e))
+            constrain_effector(model, state, e);
+}
+
+// ---------------------------------------------------------------- end of a step
+
+void td_constraint_accept(const tdModel *model, tdState *state)
+{
+    tdConstraintState *cs = state->constraint;
+    memcpy(cs->effort_good, cs->effort, (size_t)model->n_actuators * sizeof(double));
+    memcpy(cs->displacement_good, cs->displacement, (size_t)model->n_actuators * sizeof(double));
+}
+
+void td_constraint_reject(const tdModel *model, tdState *state)
+{
+    tdConstraintState *cs = state->constraint;
+    memcpy(cs->effort, cs->effort_good, (size_t)model->n_actuators * sizeof(double));
+    memcpy(cs->displacement, cs->displacement_good, (size_t)model->n_actuators * sizeof(double));
+}
+
+void td_constraint_measure(const tdModel *model, tdState *state)
+{
+    tdConstraintState *cs = state->constraint;
+    for (int a = 0; a < model->n_actuators; a++)
+    {
+        const tdActuator *actuator = &model->actuators[a];
+        if (actuator->held)
+            continue;
+        double value = 0;
+        gather(model, &actuator->measure, state->q, cs->x);
+        td_measure(&actuator->measure, cs->x, NULL, &value, NULL);
+        cs->travel[a] = actuator->sign * (value - actuator->rest_value);
+        cs->displacement[a] = cs->travel[a] + actuator->compliance * cs->effort[a];
+    }
+    for (int e = 0; e < model->n_effectors; e++)
+    {
+        double near[3];
+        memcpy(near, cs->value + 3 * e, sizeof near);
+        gather(model, &model->effectors[e].measure, state->q, cs->x);
+        td_measure(&model->effectors[e].measure, cs->x, near, cs->value + 3 * e, NULL);
+    }
+}
+
+void td_constraint_commit(const tdModel *model, tdState *state)
+{
+    tdConstraintState *cs = state->constraint;
+    for (int a = 0; a < model->n_actuators; a++)
+    {
+        const tdActuator *actuator = &model->actuators[a];
+        if (!actuator->held)
+            continue;
+        const tdBody *body = &model->bodies[actuator->given->body];
+        double *psi = state->work + body->first;
+        cs->displacement[a] = state->input_end[actuator->input];
+        body->ops->drive(model, body, state, actuator->input, psi);
+        cs->effort[a] = 0;
+        for (int32_t k = 0; k < body->n_held; k++)
+            cs->effort[a] += psi[body->held[k]] * state->reaction[body->first + body->held[k]];
+    }
+    td_constraint_measure(model, state);
+    for (int a = 0; a < model->n_actuators; a++)
+        if (model->actuators[a].given->friction > 0)
+            cs->slide[a] = sliding(model, cs, a);
+}
+
+double td_effector_size(const tdModel *model, const tdEffector *effector)
+{
+    switch (effector->measure.kind)
+    {
+    case TD_MEASURE_ORIENTATION:
+    case TD_MEASURE_DIRECTION: return 1;
+    case TD_MEASURE_LENGTH:
+    case TD_MEASURE_VOLUME: return model->actuators[effector->given->actuator].size;
+    default: return model->size;
+    }
+}
+
+int td_bound_of(const double limit[2], double value, double size)
+{
+    double near = 1e-6 * size;
+    return value <= limit[0] + near ? -1 : value >= limit[1] - near ? 1 : 0;
+}

@@ -1,0 +1,654 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "solve/condense.h"
+
+#include "base/timer.h"
+#include "solve/driven.h"
+#include "state.h"
+
+#include <math.h>
+#include <string.h>
+
+// ---------------------------------------------------------------- life
+
+// Whether an actuator's unknown can be anything but given.
+static bool may_be_unknown(const tdModel *model, int a)
+{
+    const tdActuator *actuator = &model->actuators[a];
+    const tdSceneActuator *given = actuator->given;
+    bool stops =
+        isfinite(given->displacement[0]) || isfinite(given->displacement[1]) || isfinite(given->displacement_rate);
+    return model->n_effectors > 0 || given->drive == TD_DRIVE_GAS ||
+           (actuator->held ? given->drive == TD_DRIVE_EFFORT : given->drive == TD_DRIVE_DISPLACEMENT || stops);
+}
+
+static int equality_rows(const tdModel *model)
+{
+    int rows = 0;
+    for (int g = 0; g < model->scene.control.n_groups; g++)
+        rows += model->scene.control.groups[g].n - 1;
+    return rows;
+}
+
+static int effector_rows(const tdModel *model)
+{
+    int rows = 0;
+    for (int e = 0; e < model->n_effectors; e++)
+        rows += model->effectors[e].measure.rows;
+    return rows;
+}
+
+tdStatus td_condense_create(const tdModel *model, tdState *state, tdError *error)
+{
+    int n = model->n_actuators, n_e = effector_rows(model), n_c = n + equality_rows(model), held = 0;
+    bool any = false;
+    for (int a = 0; a < n; a++)
+    {
+        any = any || may_be_unknown(model, a);
+        held += model->actuators[a].held;
+    }
+    if (!any)
+        return TD_OK;
+    tdArena *arena = &state->arena;
+    struct tdCondensed *cd = TD_TAKE(arena, struct tdCondensed, 1);
+    if (cd == NULL)
+        return td_fail_memory(error, "the condensed problem");
+    struct
+    {
+        double **array;
+        int64_t count;
+    } list[] = {
+        {&cd->X, n * model->coords},
+        {&cd->psi, held * model->coords},
+        {&cd->now, n},
+        {&cd->next, n},
+        {&cd->second, n},
+        {&cd->predicted, n},
+        {&cd->M, (int64_t)n * n},
+        {&cd->b, n},
+        {&cd->lo, n},
+        {&cd->hi, n},
+        {&cd->scratch, TD_DRIVEN_SCRATCH(n)},
+        {&cd->E, (int64_t)n_e * n},
+        {&cd->e0, n_e},
+        {&cd->W, (int64_t)n * n},
+        {&cd->C, (int64_t)n_c * n},
+        {&cd->cl, n_c},
+        {&cd->cu, n_c},
+        {&cd->xl, n},
+        {&cd->xu, n},
+        {&cd->x, n},
+        {&cd->predicted_error, 3 * (int64_t)model->n_effectors},
+    };
+    for (size_t i = 0; i < sizeof list / sizeof list[0]; i++)
+        if ((*list[i].array = TD_TAKE(arena, double, list[i].count)) == NULL)
+            return td_fail_memory(error, "the condensed problem");
+    cd->unknown = TD_TAKE(arena, int, n);
+    cd->active = TD_TAKE(arena, signed char, n);
+    cd->inverse_active = TD_TAKE(arena, signed char, n + n_c);
+    cd->work = n_e == 0 ? NULL : td_inverse_work(arena, n, n_e, n_c);
+    if (cd->unknown == NULL || cd->active == NULL || cd->inverse_active == NULL || (n_e > 0 && cd->work == NULL))
+        return td_fail_memory(error, "the condensed problem");
+    state->constraint->condensed = cd;
+    return TD_OK;
+}
+
+// ---------------------------------------------------------------- unknowns
+
+// Place of a held actuator's psi.
+static double *psi_of(const tdModel *model, const struct tdCondensed *cd, int actuator)
+{
+    int64_t k = 0;
+    for (int a = 0; a < actuator; a++)
+        k += model->actuators[a].held;
+    return cd->psi + k * model->coords;
+}
+
+// An effort that is given is unknown all the same when it would push the actuator past a stop.
+static bool is_unknown(const tdModel *model, const tdState *state, int a)
+{
+    const tdConstraintState *cs = state->constraint;
+    if (model->actuators[a].held)
+        return cs->role[a] == TD_ROLE_EFFORT || cs->role[a] == TD_ROLE_INVERSE;
+    if (cs->role[a] == TD_ROLE_EFFORT)
+        return isfinite(cs->travel_limit[2 * a]) || isfinite(cs->travel_limit[2 * a + 1]);
+    return true;
+}
+
+static void list_unknowns(const tdModel *model, const tdState *state, struct tdCondensed *cd)
+{
+    cd->n = 0;
+    for (int a = 0; a < model->n_actuators; a++)
+        if (is_unknown(model, state, a))
+            cd->unknown[cd->n++] = a;
+    for (int k = 0; k < cd->n; k++)
+    {
+        int a = cd->unknown[k];
+        cd->now[k] = model->actuators[a].held ? state->constraint->displacement[a] : state->constraint->effort[a];
+    }
+}
+
+// ---------------------------------------------------------------- columns
+
+// Bodies on which a row acts.
+static bool row_touches(const tdActuator *actuator, int body)
+{
+    for (int s = 0; s < actuator->measure.n_sets; s++)
+        if (actuator->measure.sets[s].body == body)
+            return true;
+    return false;
+}
+
+static tdStatus fail_column(const tdModel *model, tdState *state, const tdActuator *actuator, tdStatus status)
+{
+    char why[sizeof state->report.error.message];
+    memcpy(why, state->report.error.message, sizeof why);
+    return td_fail(&state->report.error, status, "actuator '%s', t = %g s (step %lld): %.480s", actuator->name,
+                   state->time + model->scheme.h, (long long)state->steps + 1, why);
+}
+
+// X = s A^-1 F'
+static tdStatus effort_column(const tdModel *model, tdState *state, const tdActuator *actuator, double *X)
+{
+    double *b = state->work;
+    memset(b, 0, (size_t)model->coords * sizeof *b);
+    for (int64_t k = model->row_start[actuator->row]; k < model->row_start[actuator->row + 1]; k++)
+        b[model->row_coord[k]] += model->scheme.s * state->constraint->F[k];
+    for (int i = 0; i < model->n_bodies; i++)
+    {
+        const tdBody *body = &model->bodies[i];
+        if (!row_touches(actuator, i))
+            memset(X + body->first, 0, (size_t)body->count * sizeof *X);
+        else
+        {
+            tdStatus status = body->ops->apply_inverse(model, body, state, b + body->first, X + body->first);
+            if (status != TD_OK)
+                return fail_column(model, state, actuator, status);
+        }
+    }
+    return TD_OK;
+}
+
+// X = psi/h on held coordinates, -A^-1 A psi/h on the others
+static tdStatus held_column(const tdModel *model, tdState *state, const tdActuator *actuator, double *psi, double *X)
+{
+    const tdBody *body = &model->bodies[actuator->given->body];
+    double per_step = model->scheme.method == TD_METHOD_STATIC ? 1 : 1 / model->scheme.h;
+    double *moved = state->work + body->first, *force = state->scratch + body->first;
+    memset(psi, 0, (size_t)model->coords * sizeof *psi);
+    body->ops->drive(model, body, state, actuator->input, psi + body->first);
+    for (int64_t i = 0; i < body->count; i++)
+        moved[i] = per_step * psi[body->first + i];
+    body->ops->multiply(model, body, state, moved, force);
+    for (int64_t i = 0; i < body->count; i++)
+        force[i] = -force[i];
+    // What holds coordinates takes part in no solve: the first guess is kept around it.
+    tdStatus status = body->ops->apply_inverse(model, body, state, force, X + body->first);
+    if (status != TD_OK)
+        return fail_column(model, state, actuator, status);
+    for (int32_t k = 0; k < body->n_held; k++)
+        X[body->first + body->held[k]] = per_step * psi[body->first + body->held[k]];
+    return TD_OK;
+}
+
+static tdStatus make_columns(const tdModel *model, tdState *state, struct tdCondensed *cd)
+{
+    for (int k = 0; k < cd->n; k++)
+    {
+        int a = cd->unknown[k];
+        const tdActuator *actuator = &model->actuators[a];
+        double *X = cd->X + a * model->coords;
+        TD_TRY(actuator->held ? held_column(model, state, actuator, psi_of(model, cd, a), X)
+                              : effort_column(model, state, actuator, X));
+    }
+    return TD_OK;
+}
+
+// ---------------------------------------------------------------- the small matrices
+
+// The way from q_c to the end of the step in the free motion: c dv, and in the first pass what held coordinates
+// have still to go.
+static void free_way(const tdModel *model, tdState *state, bool first, double *way)
+{
+    for (int64_t i = 0; i < model->coords; i++)
+        way[i] = model->scheme.c * state->dv[i];
+    for (int b = 0; b < model->n_bodies && first; b++)
+        for (int32_t k = 0; k < model->bodies[b].n_held; k++)
+        {
+            int64_t i = model->bodies[b].first + model->bodies[b].held[k];
+            way[i] = state->q_end[i] - state->q_c[i];
+        }
+}
+
+static double dot_held(const tdBody *body, const double *psi, const double *x)
+{
+    double sum = 0;
+    for (int32_t k = 0; k < body->n_held; k++)
+        sum += psi[body->first + body->held[k]] * x[body->first + body->held[k]];
+    return sum;
+}
+
+// Effort of held coordinates: what the reactions do along psi, 1/s psi' (m + A dv).
+static void held_row(const tdModel *model, tdState *state, struct tdCondensed *cd, int k)
+{
+    int a = cd->unknown[k];
+    const tdActuator *actuator = &model->actuators[a];
+    const tdBody *body = &model->bodies[actuator->given->body];
+    const double *psi = psi_of(model, cd, a);
+    double per_s = 1 / model->scheme.s, *product = state->scratch;
+    body->ops->multiply(model, body, state, state->dv + body->first, product + body->first);
+    cd->second[k] = per_s * (dot_held(body, psi, state->m) + dot_held(body, psi, product));
+    for (int j = 0; j < cd->n; j++)
+    {
+        const tdActuator *other = &model->actuators[cd->unknown[j]];
+        body->ops->multiply(model, body, state, cd->X + cd->unknown[j] * model->coords + body->first,
+                            product + body->first);
+        double value = per_s * dot_held(body, psi, product);
+        // The row pushes on held coordinates too.
+        if (!other->held)
+            value -= td_row_dot(model, state->constraint->F, other->row, psi);
+        cd->M[k * cd->n + j] = value;
+    }
+}
+
+static void make_matrix(const tdModel *model, tdState *state, struct tdCondensed *cd, const double *way)
+{
+    const tdConstraintState *cs = state->constraint;
+    for (int k = 0; k < cd->n; k++)
+    {
+        int a = cd->unknown[k];
+        const tdActuator *actuator = &model->actuators[a];
+        if (actuator->held)
+        {
+            held_row(model, state, cd, k);
+            continue;
+        }
+        cd->second[k] =
+            cs->travel[a] + actuator->compliance * cs->effort[a] + td_row_dot(model, cs->J, actuator->row, way);
+        for (int j = 0; j < cd->n; j++)
+            cd->M[k * cd->n + j] =
+                model->scheme.c * td_row_dot(model, cs->J, actuator->row, cd->X + cd->unknown[j] * model->coords);
+        cd->M[k * cd->n + k] += actuator->compliance;
+    }
+}
+
+// ---------------------------------------------------------------- driven actuators
+
+// A cavity with a given amount of gas: (p + ambient) V = ambient (V_rest + gas). Linearized in V, that is a row with
+// a compliance: V + R p = target.
+static void gas_law(const tdModel *model, const tdConstraintState *cs, int a, double *compliance, double *target)
+{
+    const tdActuator *actuator = &model->actuators[a];
+    double ambient = actuator->given->ambient;
+    double rest = actuator->rest_value, amount = ambient * fmax(rest + cs->given[a], 1e-9 * rest);
+    double volume = fmax(rest + cs->travel[a], 1e-9 * rest), pressure = amount / volume - ambient;
+    *compliance = volume * volume / amount;
+    *target = cs->travel[a] + *compliance * pressure;
+}
+
+// A little of the diagonal keeps actuators apart that do the same; it resists changes of effort only, so that nothing
+// is left of it when they have settled.
+#define SAME_TWICE (1e-6 / (4 * 9.8696))
+
+// The law of unknown k: r = second + resistance (y - now) [+ gas] - target, lo <= y <= hi.
+static void set_law(const tdModel *model, const tdState *state, struct tdCondensed *cd, int k)
+{
+    const tdConstraintState *cs = state->constraint;
+    int a = cd->unknown[k];
+    const double *effort = cs->effort_limit + 2 * a, *travel = cs->travel_limit + 2 * a;
+    double *diagonal = &cd->M[k * cd->n + k], target = cs->given[a];
+    if (model->actuators[a].held)
+    {
+        cd->lo[k] = travel[0];
+        cd->hi[k] = travel[1];
+    }
+    else if (cs->role[a] == TD_ROLE_GAS)
+    {
+        double compliance = 0;
+        gas_law(model, cs, a, &compliance, &target);
+        *diagonal += compliance;
+        cd->second[k] += compliance * cd->now[k];
+        cd->lo[k] = effort[0];
+        cd->hi[k] = effort[1];
+    }
+    else if (cs->role[a] == TD_ROLE_DISPLACEMENT)
+    {
+        cd->lo[k] = effort[0];
+        cd->hi[k] = effort[1];
+    }
+    else
+    {
+        // Given effort: as given between the stops, less than that at one.
+        double there = cd->second[k] + *diagonal * (cs->given[a] - cd->now[k]);
+        bool upper = there > travel[1], lower = there < travel[0];
+        target = upper ? travel[1] : lower ? travel[0] : there;
+        cd->lo[k] = upper ? effort[0] : cs->given[a];
+        cd->hi[k] = lower ? effort[1] : cs->given[a];
+    }
+    *diagonal += SAME_TWICE * *diagonal;
+    cd->b[k] = cd->second[k] - target;
+}
+
+static tdStatus solve_driven(const tdModel *model, tdState *state, struct tdCondensed *cd)
+{
+    signed char *active = cd->inverse_active; // for the moment
+    for (int k = 0; k < cd->n; k++)
+    {
+        set_law(model, state, cd, k);
+        active[k] = cd->active[cd->unknown[k]];
+    }
+    for (int k = 0; k < cd->n; k++)
+        for (int j = 0; j < cd->n; j++)
+            cd->b[k] -= cd->M[k * cd->n + j] * cd->now[j];
+    tdDrivenProblem problem = {cd->n, cd->M, cd->b, cd->lo, cd->hi};
+    bool solved = td_driven_solve(&problem, cd->scratch, cd->next, active);
+    for (int k = 0; k < cd->n; k++)
+    {
+        cd->active[cd->unknown[k]] = active[k];
+        active[k] = 0;
+    }
+    if (solved)
+        return TD_OK;
+    return td_fail(
+        &state->report.error, TD_ERROR_NUMERIC,
+        "the driven actuators ask for what cannot be at t = %g s (step %lld): their displacements contradict "
+        "each other or the limits of their efforts; drive one of them by effort, or widen its effort_range",
+        state->time + model->scheme.h, (long long)state->steps + 1);
+}
+
+// ---------------------------------------------------------------- inverse control
+
+// Errors of the effectors as functions of y, weighted; returns their number.
+static int make_effectors(const tdModel *model, tdState *state, struct tdCondensed *cd, const double *way)
+{
+    const tdConstraintState *cs = state->constraint;
+    int n = 0;
+    for (int e = 0; e < model->n_effectors; e++)
+    {
+        const tdEffector *effector = &model->effectors[e];
+        if (isnan(cs->target[3 * e]))
+            continue;
+        for (int r = 0; r < effector->measure.rows; r++)
+        {
+            if (effector->measure.rows == 3 && !(effector->given->axes & 1 << r))
+                continue;
+            double weight = effector->given->weight, *E = cd->E + n * cd->n;
+            cd->e0[n] = weight * (cs->error[3 * e + r] + td_row_dot(model, cs->J, effector->row + r, way));
+            for (int k = 0; k < cd->n; k++)
+            {
+                E[k] = weight * model->scheme.c *
+                       td_row_dot(model, cs->J, effector->row + r, cd->X + cd->unknown[k] * model->coords);
+                cd->e0[n] -= E[k] * cd->now[k];
+            }
+            n++;
+        }
+    }
+    return n;
+}
+
+// A row cl <= C y <= cu over the second quantity of unknown k.
+static int second_row(struct tdCondensed *cd, int row, int k, double least, double most)
+{
+    double constant = cd->second[k];
+    for (int j = 0; j < cd->n; j++)
+    {
+        cd->C[row * cd->n + j] = cd->M[k * cd->n + j];
+        constant -= cd->M[k * cd->n + j] * cd->now[j];
+    }
+    cd->cl[row] = least - constant;
+    cd->cu[row] = most - constant;
+    return row + 1;
+}
+
+// Limits of each unknown, limits of its second quantity, and what driven actuators ask for.
+static int make_limits(const tdModel *model, const tdState *state, struct tdCondensed *cd)
+{
+    const tdConstraintState *cs = state->constraint;
+    int rows = 0;
+    for (int k = 0; k < cd->n; k++)
+    {
+        int a = cd->unknown[k];
+        bool held = model->actuators[a].held;
+        const double *first = (held ? cs->travel_limit : cs->effort_limit) + 2 * a;
+        const double *second = (held ? cs->effort_limit : cs->travel_limit) + 2 * a;
+        cd->xl[k] = first[0];
+        cd->xu[k] = first[1];
+        if (cs->role[a] != TD_ROLE_INVERSE)
+        {
+            // M and `second` of this unknown get the law; what it asks for is a row without slack.
+            set_law(model, state, cd, k);
+            double asked = cd->second[k] - cd->b[k];
+            cd->xl[k] = cd->lo[k];
+            cd->xu[k] = cd->hi[k];
+            if (cd->lo[k] < cd->hi[k])
+                rows = second_row(cd, rows, k, asked, asked);
+        }
+        else if (isfinite(second[0]) || isfinite(second[1]))
+            rows = second_row(cd, rows, k, second[0], second[1]);
+    }
+    return rows;
+}
+
+// y_i / ratio_i = y_0 / ratio_0, or the same of displacements.
+static int make_groups(const tdModel *model, const tdState *state, struct tdCondensed *cd, int rows)
+{
+    int place[2];
+    for (int g = 0; g < model->scene.control.n_groups; g++)
+    {
+        const tdSceneGroup *group = &model->scene.control.groups[g];
+        for (int i = 1; i < group->n; i++)
+        {
+            int member[2] = {group->actuators[0], group->actuators[i]};
+            double ratio[2] = {group->ratio[0], group->ratio[i]}, *C = cd->C + rows * cd->n, constant = 0;
+            place[0] = place[1] = -1;
+            for (int k = 0; k < cd->n; k++)
+                for (int side = 0; side < 2; side++)
+                    if (cd->unknown[k] == member[side] && state->constraint->role[member[side]] == TD_ROLE_INVERSE)
+                        place[side] = k;
+            if (place[0] < 0 || place[1] < 0)
+                continue; // one of them is driven
+            memset(C, 0, (size_t)cd->n * sizeof *C);
+            for (int side = 0; side < 2; side++)
+            {
+                int k = place[side];
+                double factor = (side == 0 ? 1 : -1) / ratio[side];
+                bool first = model->actuators[member[side]].held ? !group->effort : group->effort;
+                if (first)
+                    C[k] += factor;
+                else
+                {
+                    constant += factor * cd->second[k];
+                    for (int j = 0; j < cd->n; j++)
+                    {
+                        C[j] += factor * cd->M[k * cd->n + j];
+                        constant -= factor * cd->M[k * cd->n + j] * cd->now[j];
+                    }
+                }
+            }
+            cd->cl[rows] = cd->cu[rows] = -constant;
+            rows++;
+        }
+    }
+    return rows;
+}
+
+// Energy of deformation: efforts and held coordinates do not mix in it.
+static void make_energy(const tdModel *model, struct tdCondensed *cd)
+{
+    for (int k = 0; k < cd->n; k++)
+        for (int j = 0; j < cd->n; j++)
+        {
+            bool mixed = model->actuators[cd->unknown[k]].held != model->actuators[cd->unknown[j]].held;
+            cd->W[k * cd->n + j] = mixed ? 0 : 0.5 * (cd->M[k * cd->n + j] + cd->M[j * cd->n + k]);
+        }
+}
+
+static void predict_errors(const tdModel *model, const tdState *state, struct tdCondensed *cd)
+{
+    int n = 0;
+    for (int e = 0; e < model->n_effectors; e++)
+        for (int r = 0; r < model->effectors[e].measure.rows && !isnan(state->constraint->target[3 * e]); r++)
+        {
+            if (model->effectors[e].measure.rows == 3 && !(model->effectors[e].given->axes & 1 << r))
+                continue;
+            double sum = cd->e0[n];
+            for (int k = 0; k < cd->n; k++)
+                sum += cd->E[n * cd->n + k] * cd->next[k];
+            cd->predicted_error[3 * e + r] = sum / model->effectors[e].given->weight;
+            n++;
+        }
+}
+
+static void solve_inverse(const tdModel *model, tdState *state, struct tdCondensed *cd, const double *way)
+{
+    const tdSceneControl *control = &model->scene.control;
+    int n_e = make_effectors(model, state, cd, way);
+    int n_c = make_groups(model, state, cd, make_limits(model, state, cd));
+    make_energy(model, cd);
+    tdInverse problem = {.n_a = cd->n,
+                         .n_e = n_e,
+                         .n_c = n_c,
+                         .E = cd->E,
+                         .e0 = cd->e0,
+                         .W = cd->W,
+                         .xl = cd->xl,
+                         .xu = cd->xu,
+                         .C = cd->C,
+                         .cl = cd->cl,
+                         .cu = cd->cu,
+                         .energy = control->energy,
+                         .solver = control->solver,
+                         .epsilon = control->epsilon,
+                         .max_iterations = control->max_iterations,
+                         .tolerance = control->tolerance > 0 ? control->tolerance : 1e-6 * model->size};
+    memcpy(cd->next, cd->now, (size_t)cd->n * sizeof *cd->next);
+    tdInverseResult result = {.x = cd->next, .active = cd->inverse_active};
+    double clock = td_seconds();
+    td_inverse_solve(&problem, cd->work, cd->warm, &result);
+    tdReport *report = &state->report;
+    report->inverse_seconds += td_seconds() - clock;
+    report->inverse = true;
+    report->inverse_iterations += result.iterations;
+    report->inverse_limit = result.status == TD_QP_ITERATIONS;
+    report->out_of_reach = result.out_of_reach;
+    report->inverse_residual = result.residual;
+    report->bound_violation = result.violation;
+    report->active_bounds = 0;
+    for (int k = 0; k < cd->n + n_c; k++)
+        report->active_bounds += result.active[k] != 0;
+    cd->warm = true;
+    predict_errors(model, state, cd);
+}
+
+// ---------------------------------------------------------------- together
+
+// dv += X (y - now); m with the new efforts; what the second quantities should become.
+static void apply(const tdModel *model, tdState *state, struct tdCondensed *cd)
+{
+    tdConstraintState *cs = state->constraint;
+    for (int k = 0; k < cd->n; k++)
+    {
+        int a = cd->unknown[k];
+        double change = cd->next[k] - cd->now[k];
+        const double *X = cd->X + a * model->coords;
+        for (int64_t i = 0; i < model->coords && change != 0; i++)
+            state->dv[i] += change * X[i];
+        if (model->actuators[a].held)
+            continue;
+        td_constraint_push(model, state, a, change);
+        cs->effort[a] = cd->next[k];
+    }
+    for (int k = 0; k < cd->n; k++)
+    {
+        cd->predicted[k] = cd->second[k];
+        for (int j = 0; j < cd->n; j++)
+            cd->predicted[k] += cd->M[k * cd->n + j] * (cd->next[j] - cd->now[j]);
+    }
+}
+
+tdStatus td_condense(const tdModel *model, tdState *state, bool first, int *unknowns)
+{
+    struct tdCondensed *cd = state->constraint->condensed;
+    *unknowns = 0;
+    if (cd == NULL)
+        return TD_OK;
+    list_unknowns(model, state, cd);
+    *unknowns = cd->n;
+    if (cd->n == 0)
+        return TD_OK;
+    TD_TRY(make_columns(model, state, cd));
+    double *way = state->saved;
+    free_way(model, state, first, way);
+    make_matrix(model, state, cd, way);
+    if (state->constraint->inverse)
+        solve_inverse(model, state, cd, way);
+    else
+        TD_TRY(solve_driven(model, state, cd));
+    apply(model, state, cd);
+    return TD_OK;
+}
+
+bool td_condense_place(const tdModel *model, tdState *state, double length)
+{
+    tdConstraintState *cs = state->constraint;
+    const struct tdCondensed *cd = cs->condensed;
+    bool any = false;
+    for (int k = 0; cd != NULL && k < cd->n; k++)
+    {
+        int a = cd->unknown[k];
+        if (!model->actuators[a].held)
+            continue;
+        cs->displacement[a] = cd->now[k] + length * (cd->next[k] - cd->now[k]);
+        state->input_end[model->actuators[a].input] = cs->displacement[a];
+        any = true;
+    }
+    return any;
+}
+
+double td_condense_miss(const tdModel *model, const tdState *state)
+{
+    const tdConstraintState *cs = state->constraint;
+    const struct tdCondensed *cd = cs->condensed;
+    double miss = 0;
+    for (int k = 0; cd != NULL && k < cd->n; k++)
+    {
+        int a = cd->unknown[k];
+        const tdActuator *actuator = &model->actuators[a];
+        if (actuator->held)
+            continue;
+        double second = cs->travel[a] + actuator->compliance * cs->effort[a];
+        if (cs->role[a] == TD_ROLE_GAS)
+        {
+            double compliance = 0, target = 0;
+            gas_law(model, cs, a, &compliance, &target);
+            miss = fmax(miss, fabs(cs->travel[a] + compliance * cs->effort[a] - target) / actuator->size);
+        }
+        else
+            miss = fmax(miss, fabs(second - cd->predicted[k]) / actuator->size);
+    }
+    for (int e = 0; cd != NULL && cs->inverse && e < model->n_effectors; e++)
+        for (int r = 0; r < model->effectors[e].measure.rows && !isnan(cs->target[3 * e]); r++)
+        {
+            const tdEffector *effector = &model->effectors[e];
+            if (effector->measure.rows == 3 && !(effector->given->axes & 1 << r))
+                continue;
+            double size = td_effector_size(model, effector);
+            miss = fmax(miss, fabs(cs->error[3 * e + r] - cd->predicted_error[3 * e + r]) / size);
+        }
+    return miss;
+}
+
+void td_condense_report(const tdModel *model, tdState *state)
+{
+    const tdConstraintState *cs = state->constraint;
+    for (int a = 0; a < model->n_actuators; a++)
+    {
+        const tdActuator *actuator = &model->actuators[a];
+        if (actuator->held || cs->role[a] != TD_ROLE_DISPLACEMENT)
+            continue;
+        // At a limit of its effort it does not follow, and a slack cable is shorter than it was wound.
+        if (td_bound_of(cs->effort_limit + 2 * a, cs->effort[a], fabs(cs->effort[a])) != 0)
+            continue;
+        double miss = fabs(cs->displacement[a] - cs->given[a]) / actuator->size;
+        state->report.constraint_error = fmax(state->report.constraint_error, miss);
+    }
+}

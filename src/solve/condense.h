@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// The condensed problem of one linearization. Its unknowns y are efforts of rows, or u of held coordinates:
+//
+//     X_j = dv/dy_j         s A^-1 F_j'  for an effort,   (psi/h on held coordinates, -A^-1 A psi/h elsewhere) for u
+//     M_ij = d(second_i)/dy_j            second: displacement of a row, effort of held coordinates
+//     E_ej = c J_e X_j                   effectors
+//
+// Driven actuators ask for their second quantity within the limits of the first (driven.h); inverse control chooses y
+// (inverse.h). Then v = v* + X (y - y_now). For rows alone M = c s J A^-1 J' is S4's compliance W.
+#pragma once
+#include "constraint/constraint.h"
+#include "solve/inverse.h"
+
+struct tdCondensed
+{
+    double *X;    ///< n_actuators columns over all coordinates, by actuator: kept as first guesses
+    double *psi;  ///< over all coordinates, one column for each held actuator
+    int n;        ///< unknowns of this linearization
+    int *unknown; ///< their actuators
+    // over unknowns
+    double *now, *next; ///< y before and after
+    double *second;     ///< second quantity for y = now, with the motion without change of y
+    double *predicted;  ///< the same for y = next
+    double *M, *b, *lo, *hi, *scratch;
+    signed char *active; ///< by actuator: of the driven problem, a warm start
+    // inverse problem
+    double *E, *e0, *W, *C, *cl, *cu, *xl, *xu, *x;
+    double *predicted_error; ///< 3 by effector
+    signed char *inverse_active;
+    tdInverseWork *work;
+    bool warm;
+};
+
+/// Takes what td_condense needs; state->constraint->condensed stays NULL when nothing can be unknown.
+tdStatus td_condense_create(const tdModel *model, tdState *state, tdError *error);
+
+/// reads rows, m, A, dv (the free motion)      writes efforts, dv, predictions; m with the new efforts
+/// first: held coordinates have not arrived yet. *unknowns: how many there were.
+tdStatus td_condense(const tdModel *model, tdState *state, bool first, int *unknowns);
+/// Held coordinates whose u is unknown: `length` of the way to the solution. False when there are none.
+bool td_condense_place(const tdModel *model, tdState *state, double length);
+/// How far the second quantities and effectors at the iterate are from what the linearization said, relative to
+/// their sizes.
+double td_condense_miss(const tdModel *model, const tdState *state);
+/// Fills the report: misses of driven displacements, bounds, reach.
+void td_condense_report(const tdModel *model, tdState *state);
