@@ -88,12 +88,10 @@ static inline char *json_value(const char *key)
 {
     char *text = read_text("stdout.txt"), quoted[64];
     snprintf(quoted, sizeof quoted, "\"%s\": ", key);
-    const char *at = strstr(text, quoted);
-    if (at == NULL)
+    if (strstr(text, quoted) == NULL)
         fail_msg("no key %s in %s", key, text);
-    at += strlen(quoted);
-    size_t n = at[0] == '[' ? strcspn(at, "]") : strcspn(at, ",}");
-    char *value = strndup(at, n);
+    size_t from = (size_t)(strstr(text, quoted) - text) + strlen(quoted);
+    char *value = strndup(text + from, strcspn(text + from, text[from] == '[' ? "]" : ",}"));
     free(text);
     return value;
 }
