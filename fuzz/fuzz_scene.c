@@ -2,10 +2,28 @@
 // Any bytes as a scene: refused with a message or understood, never worse.
 #include "scene/scene.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+// What the compiler of scenes relies on.
+static void check_actuator(const tdScene *scene, const tdSceneActuator *a)
+{
+    if (a->body < 0 || a->body >= scene->n_bodies || a->pull_body >= scene->n_bodies)
+        abort();
+    if (!(a->effort[0] <= a->effort[1]) || !(a->displacement[0] <= a->displacement[1]) || !(a->gas[0] <= a->gas[1]) ||
+        !(a->effort_rate > 0) || !(a->displacement_rate > 0))
+        abort();
+    if (a->kind == TD_ACTUATOR_CABLE && (a->n_path + a->has_pull < 2 || !(a->effort[0] >= 0)))
+        abort();
+    const double *d = a->direction;
+    if (a->kind >= TD_ACTUATOR_FORCE && !(fabs(d[0] * d[0] + d[1] * d[1] + d[2] * d[2] - 1) < 1e-12))
+        abort();
+    if (a->kind == TD_ACTUATOR_CAVITY && (a->surface == NULL) == (a->group == NULL))
+        abort();
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -17,6 +35,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         abort();
     if (status == TD_OK && (scene.n_bodies < 1 || scene.settings.steps < 1 || !(scene.settings.time_step > 0)))
         abort();
+    for (int i = 0; status == TD_OK && i < scene.n_actuators; i++)
+        check_actuator(&scene, &scene.actuators[i]);
     td_scene_free(&scene);
     return 0;
 }

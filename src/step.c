@@ -300,6 +300,7 @@ static tdStatus balance(const tdModel *model, tdState *state, double *clock)
     const tdSceneSettings *settings = &model->scene.settings;
     bool newton = settings->newton || model->scheme.method == TD_METHOD_STATIC;
     td_scheme_start(&model->scheme, model->coords, state->v, state->a, state->v_new);
+    state->columns = td_condense_unknowns(model, state);
     place_held(model, state);
     evaluation_point(model, state, false);
     for (int b = 0; b < model->n_bodies; b++)

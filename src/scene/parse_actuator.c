@@ -17,11 +17,11 @@ static const struct
     tdDim effort, displacement;
     const char *drives; ///< for messages
 } kinds[TD_ACTUATOR_KINDS] = {
-    [TD_ACTUATOR_CABLE] = {"cable", "a cable", {1, 1, -2, 0}, {1, 0, 0, 0}, "displacement or force"},
-    [TD_ACTUATOR_CAVITY] = {"cavity", "a cavity", {-1, 1, -2, 0}, {3, 0, 0, 0}, "pressure, volume or gas"},
-    [TD_ACTUATOR_FORCE] = {"force", "a force", {1, 1, -2, 0}, {1, 0, 0, 0}, "force or displacement"},
-    [TD_ACTUATOR_TRANSLATION] = {"translation", "a translation", {1, 1, -2, 0}, {1, 0, 0, 0}, "displacement or force"},
-    [TD_ACTUATOR_ROTATION] = {"rotation", "a rotation", {2, 1, -2, 0}, {0, 0, 0, 1}, "angle or torque"},
+    [TD_ACTUATOR_CABLE] = {"cable", "a cable", TD_DIM_FORCE, TD_DIM_LENGTH, "displacement or force"},
+    [TD_ACTUATOR_CAVITY] = {"cavity", "a cavity", TD_DIM_PRESSURE, TD_DIM_VOLUME, "pressure, volume or gas"},
+    [TD_ACTUATOR_FORCE] = {"force", "a force", TD_DIM_FORCE, TD_DIM_LENGTH, "force or displacement"},
+    [TD_ACTUATOR_TRANSLATION] = {"translation", "a translation", TD_DIM_FORCE, TD_DIM_LENGTH, "displacement or force"},
+    [TD_ACTUATOR_ROTATION] = {"rotation", "a rotation", TD_DIM_TORQUE, TD_DIM_ANGLE, "angle or torque"},
 };
 
 enum

@@ -16,11 +16,11 @@ static const struct
     tdDim dim;     ///< of its target
     int n;         ///< numbers of its target
 } kinds[TD_EFFECTOR_KINDS] = {
-    [TD_EFFECTOR_POSITION] = {"a position", {1, 0, 0, 0}, 3},
-    [TD_EFFECTOR_ORIENTATION] = {"an orientation", {0, 0, 0, 1}, 3},
-    [TD_EFFECTOR_DIRECTION] = {"a direction", {0, 0, 0, 0}, 3},
-    [TD_EFFECTOR_VOLUME] = {"a volume", {3, 0, 0, 0}, 1},
-    [TD_EFFECTOR_LENGTH] = {"a length", {1, 0, 0, 0}, 1},
+    [TD_EFFECTOR_POSITION] = {"a position", TD_DIM_LENGTH, 3},
+    [TD_EFFECTOR_ORIENTATION] = {"an orientation", TD_DIM_ANGLE, 3},
+    [TD_EFFECTOR_DIRECTION] = {"a direction", TD_DIM_NONE, 3},
+    [TD_EFFECTOR_VOLUME] = {"a volume", TD_DIM_VOLUME, 1},
+    [TD_EFFECTOR_LENGTH] = {"a length", TD_DIM_LENGTH, 1},
 };
 
 static bool given(const tdRecord *record, const char *key)

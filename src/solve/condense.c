@@ -58,6 +58,7 @@ tdStatus td_condense_create(const tdModel *model, tdState *state, tdError *error
         int64_t count;
     } list[] = {
         {&cd->X, n * model->coords},
+        {&cd->B, n * model->coords},
         {&cd->psi, held * model->coords},
         {&cd->now, n},
         {&cd->next, n},
@@ -129,76 +130,92 @@ static void list_unknowns(const tdModel *model, const tdState *state, struct tdC
 
 // ---------------------------------------------------------------- columns
 
-// Bodies on which a row acts.
-static bool row_touches(const tdActuator *actuator, int body)
-{
-    for (int s = 0; s < actuator->measure.n_sets; s++)
-        if (actuator->measure.sets[s].body == body)
-            return true;
-    return false;
-}
-
-static tdStatus fail_column(const tdModel *model, tdState *state, const tdActuator *actuator, tdStatus status)
+static tdStatus fail_columns(const tdModel *model, tdState *state, tdStatus status)
 {
     char why[sizeof state->report.error.message];
     memcpy(why, state->report.error.message, sizeof why);
-    return td_fail(&state->report.error, status, "actuator '%s', t = %g s (step %lld): %.480s", actuator->name,
+    return td_fail(&state->report.error, status, "actuators, t = %g s (step %lld): %.480s",
                    state->time + model->scheme.h, (long long)state->steps + 1, why);
 }
 
-// X = s A^-1 F'
-static tdStatus effort_column(const tdModel *model, tdState *state, const tdActuator *actuator, double *X)
+// b = s F'
+static void effort_load(const tdModel *model, const tdState *state, const tdActuator *actuator, double *b)
 {
-    double *b = state->work;
     memset(b, 0, (size_t)model->coords * sizeof *b);
     for (int64_t k = model->row_start[actuator->row]; k < model->row_start[actuator->row + 1]; k++)
         b[model->row_coord[k]] += model->scheme.s * state->constraint->F[k];
-    for (int i = 0; i < model->n_bodies; i++)
-    {
-        const tdBody *body = &model->bodies[i];
-        if (!row_touches(actuator, i))
-            memset(X + body->first, 0, (size_t)body->count * sizeof *X);
-        else
-        {
-            tdStatus status = body->ops->apply_inverse(model, body, state, b + body->first, X + body->first);
-            if (status != TD_OK)
-                return fail_column(model, state, actuator, status);
-        }
-    }
-    return TD_OK;
 }
 
-// X = psi/h on held coordinates, -A^-1 A psi/h on the others
-static tdStatus held_column(const tdModel *model, tdState *state, const tdActuator *actuator, double *psi, double *X)
+static double per_step(const tdModel *model)
+{
+    return model->scheme.method == TD_METHOD_STATIC ? 1 : 1 / model->scheme.h;
+}
+
+// b = -A psi/h
+static void held_load(const tdModel *model, tdState *state, const tdActuator *actuator, double *psi, double *b)
 {
     const tdBody *body = &model->bodies[actuator->given->body];
-    double per_step = model->scheme.method == TD_METHOD_STATIC ? 1 : 1 / model->scheme.h;
-    double *moved = state->work + body->first, *force = state->scratch + body->first;
+    double *moved = state->work + body->first;
     memset(psi, 0, (size_t)model->coords * sizeof *psi);
+    memset(b, 0, (size_t)model->coords * sizeof *b);
     body->ops->drive(model, body, state, actuator->input, psi + body->first);
     for (int64_t i = 0; i < body->count; i++)
-        moved[i] = per_step * psi[body->first + i];
-    body->ops->multiply(model, body, state, moved, force);
-    for (int64_t i = 0; i < body->count; i++)
-        force[i] = -force[i];
-    // What holds coordinates takes part in no solve: the first guess is kept around it.
-    tdStatus status = body->ops->apply_inverse(model, body, state, force, X + body->first);
-    if (status != TD_OK)
-        return fail_column(model, state, actuator, status);
-    for (int32_t k = 0; k < body->n_held; k++)
-        X[body->first + body->held[k]] = per_step * psi[body->first + body->held[k]];
-    return TD_OK;
+        moved[i] = -per_step(model) * psi[body->first + i];
+    body->ops->multiply(model, body, state, moved, b + body->first);
 }
 
+// Whether an actuator acts on a body.
+static bool touches(const tdActuator *actuator, int body)
+{
+    for (int s = 0; s < actuator->measure.n_sets && !actuator->held; s++)
+        if (actuator->measure.sets[s].body == body)
+            return true;
+    return actuator->held && actuator->given->body == body;
+}
+
+// X = A^-1 b, body by body; held coordinates move as they are told.
 static tdStatus make_columns(const tdModel *model, tdState *state, struct tdCondensed *cd)
 {
     for (int k = 0; k < cd->n; k++)
     {
-        int a = cd->unknown[k];
-        const tdActuator *actuator = &model->actuators[a];
-        double *X = cd->X + a * model->coords;
-        TD_TRY(actuator->held ? held_column(model, state, actuator, psi_of(model, cd, a), X)
-                              : effort_column(model, state, actuator, X));
+        const tdActuator *actuator = &model->actuators[cd->unknown[k]];
+        double *b = cd->B + k * model->coords;
+        if (actuator->held)
+            held_load(model, state, actuator, psi_of(model, cd, cd->unknown[k]), b);
+        else
+            effort_load(model, state, actuator, b);
+    }
+    for (int i = 0; i < model->n_bodies; i++)
+    {
+        const tdBody *body = &model->bodies[i];
+        // Runs of unknowns that act on the body go together; the others leave it alone.
+        for (int k = 0, end = 0; k < cd->n; k = end)
+        {
+            bool acts = touches(&model->actuators[cd->unknown[k]], i);
+            for (end = k + 1; end < cd->n && touches(&model->actuators[cd->unknown[end]], i) == acts; end++)
+                ;
+            double *X = cd->X + k * model->coords + body->first;
+            if (acts)
+            {
+                tdStatus status = body->ops->apply_inverse(model, body, state, end - k, model->coords,
+                                                           cd->B + k * model->coords + body->first, X);
+                if (status != TD_OK)
+                    return fail_columns(model, state, status);
+            }
+            else
+                for (int j = k; j < end; j++, X += model->coords)
+                    memset(X, 0, (size_t)body->count * sizeof *X);
+        }
+    }
+    for (int k = 0; k < cd->n; k++)
+    {
+        const tdActuator *actuator = &model->actuators[cd->unknown[k]];
+        const tdBody *body = &model->bodies[actuator->given->body];
+        if (!actuator->held)
+            continue;
+        const double *psi = psi_of(model, cd, cd->unknown[k]) + body->first;
+        for (int32_t j = 0; j < body->n_held; j++)
+            cd->X[k * model->coords + body->first + body->held[j]] = per_step(model) * psi[body->held[j]];
     }
     return TD_OK;
 }
@@ -240,8 +257,7 @@ static void held_row(const tdModel *model, tdState *state, struct tdCondensed *c
     for (int j = 0; j < cd->n; j++)
     {
         const tdActuator *other = &model->actuators[cd->unknown[j]];
-        body->ops->multiply(model, body, state, cd->X + cd->unknown[j] * model->coords + body->first,
-                            product + body->first);
+        body->ops->multiply(model, body, state, cd->X + j * model->coords + body->first, product + body->first);
         double value = per_s * dot_held(body, psi, product);
         // The row pushes on held coordinates too.
         if (!other->held)
@@ -265,8 +281,7 @@ static void make_matrix(const tdModel *model, tdState *state, struct tdCondensed
         cd->second[k] =
             cs->travel[a] + actuator->compliance * cs->effort[a] + td_row_dot(model, cs->J, actuator->row, way);
         for (int j = 0; j < cd->n; j++)
-            cd->M[k * cd->n + j] =
-                model->scheme.c * td_row_dot(model, cs->J, actuator->row, cd->X + cd->unknown[j] * model->coords);
+            cd->M[k * cd->n + j] = model->scheme.c * td_row_dot(model, cs->J, actuator->row, cd->X + j * model->coords);
         cd->M[k * cd->n + k] += actuator->compliance;
     }
 }
@@ -375,8 +390,8 @@ static int make_effectors(const tdModel *model, tdState *state, struct tdCondens
             cd->e0[n] = weight * (cs->error[3 * e + r] + td_row_dot(model, cs->J, effector->row + r, way));
             for (int k = 0; k < cd->n; k++)
             {
-                E[k] = weight * model->scheme.c *
-                       td_row_dot(model, cs->J, effector->row + r, cd->X + cd->unknown[k] * model->coords);
+                E[k] =
+                    weight * model->scheme.c * td_row_dot(model, cs->J, effector->row + r, cd->X + k * model->coords);
                 cd->e0[n] -= E[k] * cd->now[k];
             }
             n++;
@@ -549,7 +564,7 @@ static void apply(const tdModel *model, tdState *state, struct tdCondensed *cd)
     {
         int a = cd->unknown[k];
         double change = cd->next[k] - cd->now[k];
-        const double *X = cd->X + a * model->coords;
+        const double *X = cd->X + k * model->coords;
         for (int64_t i = 0; i < model->coords && change != 0; i++)
             state->dv[i] += change * X[i];
         if (model->actuators[a].held)
@@ -563,6 +578,14 @@ static void apply(const tdModel *model, tdState *state, struct tdCondensed *cd)
         for (int j = 0; j < cd->n; j++)
             cd->predicted[k] += cd->M[k * cd->n + j] * (cd->next[j] - cd->now[j]);
     }
+}
+
+int td_condense_unknowns(const tdModel *model, const tdState *state)
+{
+    int n = 0;
+    for (int a = 0; a < model->n_actuators && state->constraint->condensed != NULL; a++)
+        n += is_unknown(model, state, a);
+    return n;
 }
 
 tdStatus td_condense(const tdModel *model, tdState *state, bool first, int *unknowns)

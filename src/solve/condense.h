@@ -13,7 +13,8 @@
 
 struct tdCondensed
 {
-    double *X;    ///< n_actuators columns over all coordinates, by actuator: kept as first guesses
+    double *X;    ///< columns over all coordinates, by unknown: kept as first guesses
+    double *B;    ///< what they answer to
     double *psi;  ///< over all coordinates, one column for each held actuator
     int n;        ///< unknowns of this linearization
     int *unknown; ///< their actuators
@@ -34,6 +35,8 @@ struct tdCondensed
 /// Takes what td_condense needs; state->constraint->condensed stays NULL when nothing can be unknown.
 tdStatus td_condense_create(const tdModel *model, tdState *state, tdError *error);
 
+/// Unknowns of the latched step.
+int td_condense_unknowns(const tdModel *model, const tdState *state);
 /// reads rows, m, A, dv (the free motion)      writes efforts, dv, predictions; m with the new efforts
 /// first: held coordinates have not arrived yet. *unknowns: how many there were.
 tdStatus td_condense(const tdModel *model, tdState *state, bool first, int *unknowns);
