@@ -274,7 +274,7 @@ static tdStatus draw_cloud(const Workspace *w, const char *folder, tdError *erro
     for (int c = 0; c < 3; c++)
         wide = fmax(wide, w->box[at + c][1] - w->box[at + c][0]);
     const char *prefix = strcmp(info.unit, "m") == 0 && wide > 0 ? td_si_prefix(wide, &scale) : "";
-    char labels[3][64], path[PATH_MAX], text[200];
+    char labels[3][64], path[PATH_MAX], text[3][160];
     double *x = td_take((size_t)(3 * w->reached), sizeof *x), rest[3];
     if (x == NULL)
         return td_fail_memory(error, "a picture");
@@ -285,7 +285,6 @@ static tdStatus draw_cloud(const Workspace *w, const char *folder, tdError *erro
         for (int64_t i = 0; i < w->reached; i++)
             x[c * w->reached + i] = w->found[i * w->n_values + at + c] / scale;
     }
-    snprintf(text, sizeof text, "%.80s: %" PRId64 " places", info.name, w->reached);
     tdPanel panels[3];
     tdSeries series[3][2];
     for (int p = 0; p < 3; p++)
@@ -301,7 +300,8 @@ static tdStatus draw_cloud(const Workspace *w, const char *folder, tdError *erro
         panels[p] = (tdPanel){td_default_plot(), 2, series[p]};
         panels[p].settings.width = 640;
         panels[p].settings.height = 600;
-        panels[p].settings.title = p == 0 ? text : NULL;
+        snprintf(text[p], sizeof text[p], "%.80s along %c", info.name, "xyz"[3 - a - b]);
+        panels[p].settings.title = text[p];
         panels[p].settings.x_label = labels[a];
         panels[p].settings.y_label = labels[b];
         panels[p].settings.equal = true;
