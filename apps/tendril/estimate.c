@@ -6,7 +6,6 @@
 #include "simulate.h"
 
 #include <inttypes.h>
-#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,16 +31,6 @@ typedef struct estimateArguments
     const char *scene, *measured, *noise, *body, *out, *threads;
 } estimateArguments;
 
-static tdStatus write_text(const char *folder, const char *name, tdText *text, tdError *error)
-{
-    char path[PATH_MAX];
-    if (text->failed)
-        return td_fail_memory(error, "a table");
-    if (!td_path_join(path, sizeof path, folder, name))
-        return td_fail_at(error, TD_ERROR_IO, folder, 0, NULL, "the path is too long");
-    return td_file_write(path, text->data, (size_t)text->size, error);
-}
-
 static void put_numbers(tdText *text, int n, const double *values, const char *before)
 {
     for (int k = 0; k < n; k++)
@@ -65,7 +54,7 @@ static tdStatus write_files(const char *folder, const tdModel *model, const tdMa
         put_numbers(&text, 1, &estimate->deviation[j], ",");
         td_text_append(&text, "\n", 1);
     }
-    tdStatus status = write_text(folder, "loads.csv", &text, error);
+    tdStatus status = cli_write(folder, "loads.csv", &text, error);
     text.size = 0;
     td_text_format(&text, "x0 [m],y0 [m],z0 [m],x [m],y [m],z [m],fitted.x [m],fitted.y [m],fitted.z [m],error [m]\n");
     for (int i = 0; i < marks->n; i++)
@@ -79,7 +68,7 @@ static tdStatus write_files(const char *folder, const tdModel *model, const tdMa
         td_text_append(&text, "\n", 1);
     }
     if (status == TD_OK)
-        status = write_text(folder, "points.csv", &text, error);
+        status = cli_write(folder, "points.csv", &text, error);
     free(text.data);
     return status;
 }

@@ -171,16 +171,10 @@ static void put_place(const Workspace *w, int64_t place, tdText *text)
     }
 }
 
+// Frees the text.
 static tdStatus write_text(const char *folder, const char *name, tdText *text, tdError *error)
 {
-    char path[PATH_MAX];
-    tdStatus status = TD_OK;
-    if (text->failed)
-        status = td_fail_memory(error, "a table");
-    else if (!td_path_join(path, sizeof path, folder, name))
-        status = td_fail_at(error, TD_ERROR_IO, folder, 0, NULL, "the path is too long");
-    else
-        status = td_file_write(path, text->data, (size_t)text->size, error);
+    tdStatus status = cli_write(folder, name, text, error);
     free(text->data);
     return status;
 }
