@@ -54,6 +54,7 @@ struct tdState
     double slope;           ///< dv . m at the start of the line search
 
     // constrain, solve
+    int columns; ///< vectors that apply_inverse will be asked for in each pass
     struct tdConstraintState *constraint;
 
     // publish

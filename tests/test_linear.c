@@ -368,7 +368,7 @@ static void check_seam(const char *law, const char *solver_kind, const char *int
     double W[ROWS][ROWS], factor[ROWS * ROWS], largest = 0;
     for (int r = 0; r < ROWS; r++)
     {
-        assert_int_equal(body->ops->apply_inverse(model, body, state, J[r], x), TD_OK);
+        assert_int_equal(body->ops->apply_inverse(model, body, state, 1, 0, J[r], x), TD_OK);
         for (int i = 0; i < n; i++)
             y[i] = soft->held[i] ? 0 : J[r][i];
         dense_solve(n, A, y, y);

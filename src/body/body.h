@@ -63,9 +63,10 @@ struct tdBodyOps
     tdStatus (*free_motion)(const tdModel *model, const tdBody *body, tdState *state);
     /// Newmark's first step: state->a = M^-1 (external - internal forces) from state->m at q0, v0.
     tdStatus (*start_acceleration)(const tdModel *model, const tdBody *body, tdState *state);
-    /// x = A^-1 b over the body's coordinates, for the condensed problem W = J A^-1 J'. x holds a first guess; held
-    /// coordinates are zero.
-    tdStatus (*apply_inverse)(const tdModel *model, const tdBody *body, tdState *state, const double *b, double *x);
+    /// x = A^-1 b over the body's coordinates, for the condensed problem W = J A^-1 J': n vectors, `stride` apart. x
+    /// holds first guesses; held coordinates become zero.
+    tdStatus (*apply_inverse)(const tdModel *model, const tdBody *body, tdState *state, int n, int64_t stride,
+                              const double *b, double *x);
     /// y = A x over all of the body's coordinates, held ones included.
     void (*multiply)(const tdModel *model, const tdBody *body, tdState *state, const double *x, double *y);
 

@@ -365,7 +365,10 @@ static tdStatus free_motion(const tdModel *model, const tdBody *body, tdState *s
         const tdSceneSettings *settings = &model->scene.settings;
         tdLinearResult result;
         sinceFactor since = {soft, mine, state};
-        tdLinearTask task = {.kind = settings->solver,
+        // Where the columns of the condensed problem are wanted too, a factor of this A pays.
+        bool direct =
+            state->columns > 0 && td_linear_directly(mine->linear, settings->solver, mine->same, 1 + state->columns);
+        tdLinearTask task = {.kind = direct ? TD_SOLVER_CHOLESKY : settings->solver,
                              .tolerance = settings->solver_tolerance,
                              .values = mine->A,
                              .same = mine->same,
@@ -416,20 +419,13 @@ static void balance(const tdModel *model, const tdBody *body, tdState *state)
         m[i] += scheme->s * work[i];
 }
 
-static tdStatus apply_inverse(const tdModel *model, const tdBody *body, tdState *state, const double *b, double *x)
+// One vector by conjugate gradients with the kept factor.
+static tdStatus apply_iterating(const tdModel *model, const tdBody *body, tdState *state, const double *b, double *x,
+                                tdLinearResult *result)
 {
     const tdSoft *soft = soft_of(body);
     tdSoftState *mine = mine_of(body, state);
     const tdSceneSettings *settings = &model->scene.settings;
-    const tdScheme *scheme = &model->scheme;
-    if (is_diagonal(scheme, soft))
-    {
-        double factor = scheme->mass + scheme->s * scheme->de * soft->alpha;
-        for (int64_t i = 0; i < body->count; i++)
-            x[i] = soft->held[i] ? 0 : b[i] / (factor * soft->node_mass[i / 3]);
-        return TD_OK;
-    }
-    tdLinearResult result;
     sinceFactor since = {soft, mine, state};
     tdLinearTask task = {.kind = settings->solver,
                          .tolerance = settings->solver_tolerance,
@@ -439,14 +435,39 @@ static tdStatus apply_inverse(const tdModel *model, const tdBody *body, tdState 
                          .x = x,
                          .rotations = soft->constant ? NULL : turns_since_factor,
                          .context = &since};
-    TD_TRY(td_linear_solve(mine->linear, state->tasks, &task, &result, &state->report.error));
-    state->report.cg_iterations += result.iterations;
-    state->report.factorizations += result.factorizations;
-    if (result.indefinite)
-        return fail_indefinite(model, state);
-    if (result.refreshed)
-        remember_factor(model, body, state);
-    mine->exact = mine->exact || result.refreshed;
+    return td_linear_solve(mine->linear, state->tasks, &task, result, &state->report.error);
+}
+
+static tdStatus apply_inverse(const tdModel *model, const tdBody *body, tdState *state, int n, int64_t stride,
+                              const double *b, double *x)
+{
+    const tdSoft *soft = soft_of(body);
+    tdSoftState *mine = mine_of(body, state);
+    const tdScheme *scheme = &model->scheme;
+    bool diagonal = is_diagonal(scheme, soft);
+    for (int j = 0; diagonal && j < n; j++)
+    {
+        double factor = scheme->mass + scheme->s * scheme->de * soft->alpha;
+        for (int64_t i = 0; i < body->count; i++)
+            x[j * stride + i] = soft->held[i] ? 0 : b[j * stride + i] / (factor * soft->node_mass[i / 3]);
+    }
+    if (diagonal)
+        return TD_OK;
+    bool direct = td_linear_directly(mine->linear, model->scene.settings.solver, mine->exact, n);
+    for (int j = 0; j < (direct ? 1 : n); j++)
+    {
+        tdLinearResult result;
+        TD_TRY(direct ? td_linear_solve_many(mine->linear, mine->A, mine->exact, n, stride, b, x, &result,
+                                             &state->report.error)
+                      : apply_iterating(model, body, state, b + j * stride, x + j * stride, &result));
+        state->report.cg_iterations += result.iterations;
+        state->report.factorizations += result.factorizations;
+        if (result.indefinite)
+            return fail_indefinite(model, state);
+        if (result.refreshed)
+            remember_factor(model, body, state);
+        mine->exact = mine->exact || result.refreshed;
+    }
     return TD_OK;
 }
 

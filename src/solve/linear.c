@@ -23,7 +23,8 @@ struct tdLinear
     cholmod_factor *factor;
     cholmod_sparse A;
     cholmod_dense B, *X, *Y, *E;
-    double *r, *z, *p, *Ap;  // over coordinates
+    cholmod_dense *many, *X_many, *Y_many, *E_many; // several right-hand sides at once
+    double *r, *z, *p, *Ap;                         // over coordinates
     tdTriangular triangular; // the factor in single precision, for the time that it is not exact anyway
     bool triangular_set;
     double *turned, *solution; // over unknowns
@@ -48,6 +49,13 @@ static void start_common(cholmod_common *common)
     common->supernodal = CHOLMOD_SUPERNODAL;
     common->final_ll = 1;
     common->quick_return_if_not_posdef = 1;
+    // Supernodes of four nodes rather than four unknowns at least: on robots of a thousand nodes calls of BLAS for
+    // smaller ones cost more than the zeros.
+    common->nrelax[0] = 12;
+    common->nrelax[1] = 32;
+    common->nrelax[2] = 64;
+    common->zrelax[1] = 0.2;
+    common->zrelax[2] = 0.1;
     // OpenBLAS with several threads gives other bits than with one, and the threads are ours to use.
     openblas_set_num_threads(1);
 }
@@ -247,6 +255,10 @@ void td_linear_free(tdLinear *linear)
     cholmod_free_dense(&linear->X, &linear->common);
     cholmod_free_dense(&linear->Y, &linear->common);
     cholmod_free_dense(&linear->E, &linear->common);
+    cholmod_free_dense(&linear->many, &linear->common);
+    cholmod_free_dense(&linear->X_many, &linear->common);
+    cholmod_free_dense(&linear->Y_many, &linear->common);
+    cholmod_free_dense(&linear->E_many, &linear->common);
     cholmod_finish(&linear->common);
 }
 
@@ -296,6 +308,64 @@ tdStatus td_linear_apply(tdLinear *linear, const double *b, double *x, tdError *
     const double *solution = linear->X->x;
     for (int32_t k = 0; k < model->n; k++)
         x[model->coord[k]] = solution[k];
+    return TD_OK;
+}
+
+// Iterations that a solve with a factor kept from a step or two ago takes, as measured on bending robots.
+#define ITERATIONS_KEPT 8
+
+bool td_linear_directly(const tdLinear *linear, tdSolverKind kind, bool same, int n)
+{
+    if (kind == TD_SOLVER_CG)
+        return false;
+    if (kind == TD_SOLVER_CHOLESKY || (same && linear->counts.has_factor))
+        return true;
+    return linear->model->factor_cost <= ITERATIONS_KEPT * n;
+}
+
+tdStatus td_linear_solve_many(tdLinear *linear, const double *values, bool same, int n, int64_t stride, const double *b,
+                              double *x, tdLinearResult *result, tdError *error)
+{
+    const tdLinearModel *model = linear->model;
+    int64_t coords = 3 * (int64_t)model->pattern->n;
+    *result = (tdLinearResult){0};
+    for (int j = 0; j < n; j++)
+        memset(x + j * stride, 0, (size_t)coords * sizeof *x);
+    if (model->n == 0 || n == 0)
+        return TD_OK;
+    if (!same || !linear->counts.has_factor)
+    {
+        bool definite = true;
+        TD_TRY(factorize(linear, values, &definite, error));
+        result->factorizations++;
+        result->refreshed = definite;
+        result->indefinite = !definite;
+        if (!definite)
+            return TD_OK;
+    }
+    if (linear->many == NULL || linear->many->ncol != (size_t)n)
+    {
+        cholmod_free_dense(&linear->many, &linear->common);
+        linear->many =
+            cholmod_allocate_dense((size_t)model->n, (size_t)n, (size_t)model->n, CHOLMOD_REAL, &linear->common);
+        if (linear->many == NULL)
+            return td_fail_memory(error, "the right-hand sides");
+    }
+    double *to = linear->many->x;
+    for (int j = 0; j < n; j++)
+        for (int32_t k = 0; k < model->n; k++)
+            *to++ = b[j * stride + model->coord[k]];
+    int levels = quiet_openmp();
+    int good = cholmod_solve2(CHOLMOD_A, linear->factor, linear->many, NULL, &linear->X_many, NULL, &linear->Y_many,
+                              &linear->E_many, &linear->common);
+    omp_set_max_active_levels(levels);
+    if (!good)
+        return td_fail(error, TD_ERROR_NUMERIC, "CHOLMOD could not solve with the factor (status %d)",
+                       linear->common.status);
+    const double *from = linear->X_many->x;
+    for (int j = 0; j < n; j++)
+        for (int32_t k = 0; k < model->n; k++)
+            x[j * stride + model->coord[k]] = *from++;
     return TD_OK;
 }
 

@@ -67,6 +67,13 @@ typedef struct tdLinearTask
 tdStatus td_linear_solve(tdLinear *linear, tdTasks *tasks, const tdLinearTask *task, tdLinearResult *result,
                          tdError *error);
 
+/// A X = B for n right-hand sides by the factor of A, made now unless it is the kept one (`same`). Columns of B and X
+/// are over all coordinates, `stride` apart; held ones are zero in X. To rounding, with no iteration.
+tdStatus td_linear_solve_many(tdLinear *linear, const double *values, bool same, int n, int64_t stride, const double *b,
+                              double *x, tdLinearResult *result, tdError *error);
+/// Whether a factorization and direct solves with n right-hand sides cost less than iterating with the kept factor.
+bool td_linear_directly(const tdLinear *linear, tdSolverKind kind, bool same, int n);
+
 /// Makes the kept factor from these values (after a checkpoint was read).
 tdStatus td_linear_refresh(tdLinear *linear, const double *values, tdError *error);
 /// x = A^-1 b by the kept factor alone (to rounding when it is the factor of A).
