@@ -259,6 +259,7 @@ static tdStatus solve(const tdModel *model, tdState *state, bool first, int *unk
     TD_TRY(td_condense(model, state, first, state->columns > 0, unknowns));
     if (*unknowns == 0)
         return TD_OK;
+    state->rhs = fmax(state->rhs, td_condense_push(model, state));
     state->rhs = fmax(state->rhs, residual_size(model, state));
     state->slope = td_dot(state->tasks, model->coords, state->dv, state->work);
     return TD_OK;
@@ -280,6 +281,8 @@ static bool is_solved(const tdModel *model, const tdState *state, double size, d
 {
     double tolerance = model->scene.settings.tolerance;
     if (size > tolerance * state->scale && !is_rounding(model, state))
+        return false;
+    if (td_constraint_lag(model, state) > 1e-6) // a millionth of the friction
         return false;
     if (unknowns == 0)
         return true;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "actuation.h"
 #include "base/file.h"
 #include "model.h"
 #include "output/supports.h"
@@ -110,6 +111,8 @@ static void print_json(const runArguments *arguments, const tdModel *model, cons
     json_vectors(&json, "probes", model, state, true);
     json_vectors(&json, "reactions", model, state, false);
     json_supports(&json, model, state);
+    act_json_state(&json, model, state);
+    act_json_totals(&json, model, result);
     json_counts(&json, &result->totals);
     td_json_integer(&json, "frames", result->frames);
     if (result->checkpoint[0] != '\0')
@@ -182,6 +185,7 @@ static void print_table(const runArguments *arguments, const tdModel *model, con
     printf("linear      %" PRId64 " conjugate-gradient iterations, %" PRId64 " factorizations\n", totals->cg_iterations,
            totals->factorizations);
     printf("residual    %.2e at most\n", totals->residual);
+    act_print_totals(result);
     if (totals->projected_elements > 0 || totals->inverted_elements > 0 || totals->extended_elements > 0)
         printf("elements    %" PRId64
                " tangents made positive, %d inverted and %d crushed beyond their law's range at the "
@@ -194,6 +198,7 @@ static void print_table(const runArguments *arguments, const tdModel *model, con
     if (result->checkpoint[0] != '\0')
         printf("checkpoint  %s\n", result->checkpoint);
     print_vectors(model, state);
+    act_print_state(model, state);
 }
 
 // ---------------------------------------------------------------- the command
@@ -254,6 +259,7 @@ static int report_result(const runArguments *arguments, const tdModel *model, co
         print_json(arguments, model, state, result);
     else
         print_table(arguments, model, state, result);
+    act_warn(model, result);
     return sim_end(state, result);
 }
 

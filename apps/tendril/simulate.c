@@ -3,6 +3,7 @@
 
 #include "base/file.h"
 #include "base/timer.h"
+#include "output/actuation.h"
 #include "output/frames.h"
 
 #include <inttypes.h>
@@ -75,6 +76,18 @@ static void progress(const simOptions *options, int64_t done, int64_t total)
     cli_progress(options->what, done, total);
 }
 
+static void count_saturation(const tdModel *model, const tdState *state, simResult *result)
+{
+    int actuator = td_actuation_saturated(model, state);
+    if (actuator < 0)
+        return;
+    if (result->saturated_steps++ == 0)
+    {
+        result->saturated_actuator = actuator;
+        result->saturated_time = td_state_time(state);
+    }
+}
+
 static tdStatus step_all(const tdModel *model, tdState *state, tdOutput *output, const simOptions *options,
                          simResult *result, tdError *error)
 {
@@ -96,6 +109,7 @@ static tdStatus step_all(const tdModel *model, tdState *state, tdOutput *output,
         td_totals_add(&result->totals, td_state_report(state));
         if (options->stepped != NULL)
             TD_TRY(options->stepped(options->user, model, state, seconds, error));
+        count_saturation(model, state, result);
         if (output != NULL)
         {
             td_output_count(output, td_state_report(state));

@@ -40,6 +40,9 @@ typedef struct simResult
     int64_t frames;        ///< written
     char checkpoint[4096]; ///< last one written, or ""
     int64_t checkpoint_step;
+    int64_t saturated_steps; ///< in which limits held a driven actuator back
+    int saturated_actuator;  ///< the first
+    double saturated_time;   ///< and when that was
 } simResult;
 
 /// Steps until options->until. A numerical failure and an interruption are results (TD_OK); other

@@ -44,6 +44,7 @@ tdStatus td_constraint_create(const tdModel *model, tdState *state, tdError *err
         {&cs->F, entries},
         {&cs->travel, n},
         {&cs->error, e},
+        {&cs->slide_tried, 2 * (int64_t)n},
     };
     for (size_t i = 0; i < sizeof list / sizeof list[0]; i++)
         if ((*list[i].array = TD_TAKE(arena, double, list[i].count)) == NULL)
@@ -173,15 +174,19 @@ void td_constraint_latch(const tdModel *model, tdState *state, double share)
     latch_targets(model, state, share);
     for (int a = 0; a < model->n_actuators; a++)
         latch_actuator(model, state, a);
+    tdConstraintState *cs = state->constraint;
     for (int a = 0; a < model->n_actuators; a++)
-        if (state->constraint->role[a] == TD_ROLE_EFFORT && !model->actuators[a].held)
-            state->constraint->effort[a] = state->constraint->given[a];
+    {
+        if (cs->role[a] == TD_ROLE_EFFORT && !model->actuators[a].held)
+            cs->effort[a] = cs->given[a];
+        cs->slide[a] = cs->slide_start[a];
+        cs->slide_tried[2 * a] = NAN;
+    }
 }
 
 // ---------------------------------------------------------------- rows
 
-// Positions of the points of a measure for the coordinates q of all bodies.
-static void gather(const tdModel *model, const tdMeasure *measure, const double *q, double *x)
+void td_constraint_points(const tdModel *model, const tdMeasure *measure, const double *q, double *x)
 {
     for (int s = 0; s < measure->n_sets; s++)
     {
@@ -272,6 +277,28 @@ static double sliding(const tdModel *model, const tdConstraintState *cs, int a)
     return fmin(fmax(cs->slide_start[a] + (cs->travel[a] - start) / actuator->slip, -1), 1);
 }
 
+// The slide of the next linearization. Friction stays as it is while a line search goes on, because over so short a
+// distance as the slip it would never get past the change; where the slide decides how far the cable moves (a given
+// force), the secant through the last two finds it.
+static void slide_on(const tdModel *model, tdConstraintState *cs, int a)
+{
+    double now = cs->slide[a], came = sliding(model, cs, a), *tried = cs->slide_tried + 2 * a;
+    double slope = isnan(tried[0]) || now == tried[0] ? 0 : (came - tried[1]) / (now - tried[0]);
+    tried[0] = now;
+    tried[1] = came;
+    // More sliding means less force at the tied end and less way: what else a slope says is not friction's doing.
+    cs->slide[a] = fmin(fmax(now + (came - now) / (1 - fmin(slope, 0)), -1), 1);
+}
+
+double td_constraint_lag(const tdModel *model, const tdState *state)
+{
+    double lag = 0;
+    for (int a = 0; a < model->n_actuators; a++)
+        if (model->actuators[a].given->friction > 0)
+            lag = fmax(lag, fabs(sliding(model, state->constraint, a) - state->constraint->slide[a]));
+    return lag;
+}
+
 static void constrain_actuator(const tdModel *model, tdState *state, int a, bool tangent)
 {
     const tdActuator *actuator = &model->actuators[a];
@@ -279,7 +306,7 @@ static void constrain_actuator(const tdModel *model, tdState *state, int a, bool
     tdConstraintState *cs = state->constraint;
     double value = 0, *J = cs->J + model->row_start[actuator->row], *F = cs->F + model->row_start[actuator->row];
     int64_t entries = model->row_start[actuator->row + 1] - model->row_start[actuator->row];
-    gather(model, measure, state->q_c, cs->x);
+    td_constraint_points(model, measure, state->q_c, cs->x);
     td_measure(measure, cs->x, NULL, &value, cs->gradient);
     cs->travel[a] = actuator->sign * (value - actuator->rest_value);
     for (int64_t k = 0; k < 3 * (int64_t)measure->n; k++)
@@ -288,7 +315,8 @@ static void constrain_actuator(const tdModel *model, tdState *state, int a, bool
     const double *share = NULL;
     if (actuator->given->friction > 0)
     {
-        cs->slide[a] = sliding(model, cs, a);
+        if (tangent)
+            slide_on(model, cs, a);
         td_cable_shares(measure, cs->x, actuator->given->friction * cs->slide[a], cs->share);
         td_cable_gradient(measure, cs->x, cs->share, cs->gradient);
         for (int64_t k = 0; k < 3 * (int64_t)measure->n; k++)
@@ -312,7 +340,7 @@ static void constrain_effector(const tdModel *model, tdState *state, int e)
     const tdMeasure *measure = &effector->measure;
     tdConstraintState *cs = state->constraint;
     double value[3];
-    gather(model, measure, state->q_c, cs->x);
+    td_constraint_points(model, measure, state->q_c, cs->x);
     td_measure(measure, cs->x, cs->value_start + 3 * e, value, cs->gradient);
     td_measure_error(measure->kind, value, cs->target + 3 * e, cs->error + 3 * e);
     for (int r = 0; r < measure->rows; r++)
@@ -354,7 +382,7 @@ void td_constraint_measure(const tdModel *model, tdState *state)
         if (actuator->held)
             continue;
         double value = 0;
-        gather(model, &actuator->measure, state->q, cs->x);
+        td_constraint_points(model, &actuator->measure, state->q, cs->x);
         td_measure(&actuator->measure, cs->x, NULL, &value, NULL);
         cs->travel[a] = actuator->sign * (value - actuator->rest_value);
         cs->displacement[a] = cs->travel[a] + actuator->compliance * cs->effort[a];
@@ -363,7 +391,7 @@ void td_constraint_measure(const tdModel *model, tdState *state)
     {
         double near[3];
         memcpy(near, cs->value + 3 * e, sizeof near);
-        gather(model, &model->effectors[e].measure, state->q, cs->x);
+        td_constraint_points(model, &model->effectors[e].measure, state->q, cs->x);
         td_measure(&model->effectors[e].measure, cs->x, near, cs->value + 3 * e, NULL);
     }
 }

@@ -342,13 +342,34 @@ void td_condense_law(const tdModel *model, const tdState *state, struct tdConden
     cd->b[k] = cd->second[k] - target;
 }
 
+// Whether unknowns between their limits do not do what is asked, because they do the same and are asked for different
+// things: only the little that keeps them apart, with efforts beyond all measure, makes the equations hold. Of what
+// is asked, relative to sizes, a hundredth counts; less than rounding leaves does not.
+static bool contradicts(const tdModel *model, const struct tdCondensed *cd, double asked)
+{
+    if (asked < 1e-9)
+        return false;
+    for (int k = 0; k < cd->n; k++)
+    {
+        const tdActuator *actuator = &model->actuators[cd->unknown[k]];
+        double apart = SAME_TWICE / (1 + SAME_TWICE) * cd->M[k * cd->n + k] * (cd->next[k] - cd->now[k]);
+        if (!actuator->held && cd->lo[k] < cd->next[k] && cd->next[k] < cd->hi[k] &&
+            fabs(apart) > 0.01 * asked * actuator->size)
+            return true;
+    }
+    return false;
+}
+
 static tdStatus solve_driven(const tdModel *model, tdState *state, struct tdCondensed *cd)
 {
     signed char *active = cd->inverse_active; // for the moment
+    double asked = 0;
     for (int k = 0; k < cd->n; k++)
     {
         td_condense_law(model, state, cd, k);
         active[k] = cd->active[cd->unknown[k]];
+        if (!model->actuators[cd->unknown[k]].held)
+            asked = fmax(asked, fabs(cd->b[k]) / model->actuators[cd->unknown[k]].size);
     }
     for (int k = 0; k < cd->n; k++)
         for (int j = 0; j < cd->n; j++)
@@ -360,7 +381,7 @@ static tdStatus solve_driven(const tdModel *model, tdState *state, struct tdCond
         cd->active[cd->unknown[k]] = active[k];
         active[k] = 0;
     }
-    if (solved)
+    if (solved && !contradicts(model, cd, asked))
         return TD_OK;
     return td_fail(
         &state->report.error, TD_ERROR_NUMERIC,
@@ -401,6 +422,35 @@ int td_condense_unknowns(const tdModel *model, const tdState *state)
     for (int a = 0; a < model->n_actuators && state->constraint->condensed != NULL; a++)
         n += is_unknown(model, state, a);
     return n;
+}
+
+double td_condense_push(const tdModel *model, tdState *state)
+{
+    const struct tdCondensed *cd = state->constraint->condensed;
+    bool any = false;
+    double *moved = state->work, *force = state->scratch, sum = 0;
+    memset(moved, 0, (size_t)model->coords * sizeof *moved);
+    for (int k = 0; k < cd->n; k++)
+    {
+        const tdActuator *actuator = &model->actuators[cd->unknown[k]];
+        if (!actuator->held || cd->next[k] == cd->now[k])
+            continue;
+        const tdBody *body = &model->bodies[actuator->given->body];
+        const double *X = cd->X + k * model->coords + body->first;
+        for (int32_t i = 0; i < body->n_held; i++)
+            moved[body->first + body->held[i]] += (cd->next[k] - cd->now[k]) * X[body->held[i]];
+        any = true;
+    }
+    for (int b = 0; b < model->n_bodies && any; b++)
+    {
+        const tdBody *body = &model->bodies[b];
+        body->ops->multiply(model, body, state, moved + body->first, force + body->first);
+        for (int32_t i = 0; i < body->n_held; i++)
+            force[body->first + body->held[i]] = 0;
+    }
+    if (any)
+        sum = td_dot(state->tasks, model->coords, force, force);
+    return sqrt(sum);
 }
 
 tdStatus td_condense(const tdModel *model, tdState *state, bool first, bool fresh, int *unknowns)
@@ -448,6 +498,24 @@ bool td_condense_place(const tdModel *model, tdState *state, double length)
     return any;
 }
 
+// The effort of held coordinates at the iterate beside the one that is given, relative to the forces around. At a stop
+// the effort is not what was asked for.
+static double held_miss(const tdModel *model, const tdState *state, const struct tdCondensed *cd, int k)
+{
+    const tdConstraintState *cs = state->constraint;
+    int a = cd->unknown[k];
+    const tdActuator *actuator = &model->actuators[a];
+    const tdBody *body = &model->bodies[actuator->given->body];
+    if (cs->role[a] != TD_ROLE_EFFORT || !(cd->lo[k] < cd->next[k] && cd->next[k] < cd->hi[k]))
+        return 0;
+    double arm = actuator->given->kind == TD_ACTUATOR_ROTATION ? model->size : 1;
+    double effort = 0, scale = fmax(fabs(cs->given[a]), arm * state->scale / model->scheme.s), *psi = state->work;
+    body->ops->drive(model, body, state, actuator->input, psi + body->first);
+    for (int32_t i = 0; i < body->n_held; i++)
+        effort += psi[body->first + body->held[i]] * state->m[body->first + body->held[i]] / model->scheme.s;
+    return scale > 0 ? fabs(effort - cs->given[a]) / scale : 0;
+}
+
 double td_condense_miss(const tdModel *model, const tdState *state)
 {
     const tdConstraintState *cs = state->constraint;
@@ -458,7 +526,10 @@ double td_condense_miss(const tdModel *model, const tdState *state)
         int a = cd->unknown[k];
         const tdActuator *actuator = &model->actuators[a];
         if (actuator->held)
+        {
+            miss = fmax(miss, held_miss(model, state, cd, k));
             continue;
+        }
         double second = cs->travel[a] + actuator->compliance * cs->effort[a];
         if (cs->role[a] == TD_ROLE_GAS)
         {

@@ -44,6 +44,9 @@ int td_condense_unknowns(const tdModel *model, const tdState *state);
 /// first: held coordinates have not arrived yet. fresh: columns are made anew, else those of the last pass do.
 /// *unknowns: how many there were.
 tdStatus td_condense(const tdModel *model, tdState *state, bool first, bool fresh, int *unknowns);
+/// Size of what the way of held coordinates whose u is unknown does to the balance of the others: as a right-hand side,
+/// by which a line search judges what is left. Uses work and scratch.
+double td_condense_push(const tdModel *model, tdState *state);
 /// Held coordinates whose u is unknown: `length` of the way to the solution. False when there are none.
 bool td_condense_place(const tdModel *model, tdState *state, double length);
 /// How far the second quantities and effectors at the iterate are from what the linearization said, relative to
