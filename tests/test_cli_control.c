@@ -195,7 +195,7 @@ static void test_estimate(void **state)
     snprintf(points, sizeof points, "x0,y0,z0,x,y,z\n");
     for (int k = 1; k <= 8; k++)
     {
-        char name[8], *text;
+        char name[16], *text;
         snprintf(name, sizeof name, "p%d", k);
         text = json_value(name);
         snprintf(points + strlen(points), sizeof points - strlen(points), "%g,0,0,%s\n", 0.0125 * k, text + 1);

@@ -129,6 +129,12 @@ double td_control_error(const tdModel *model, int effector, const double *value,
     return norm3(error);
 }
 
+const char *td_effector_suffix(int rows, int row)
+{
+    static const char *const suffix[] = {".x", ".y", ".z"};
+    return rows == 1 || row < 0 || row > 2 ? "" : suffix[row];
+}
+
 // ---------------------------------------------------------------- make
 
 tdControlSettings td_default_control(const tdModel *model)
@@ -187,7 +193,6 @@ tdStatus td_control_check(const tdModel *model, tdError *error)
 
 static tdStatus name_columns(tdControl *control, tdError *error)
 {
-    static const char *const suffix[] = {".x", ".y", ".z"};
     control->columns = TD_TAKE(&control->arena, Column, 3 * control->n);
     if (control->columns == NULL)
         return td_fail_memory(error, "the control");
@@ -196,7 +201,7 @@ static tdStatus name_columns(tdControl *control, tdError *error)
         {
             char name[300];
             snprintf(name, sizeof name, "%s%s", control->loops[e].effector->name,
-                     control->loops[e].rows == 1 ? "" : suffix[row]);
+                     td_effector_suffix(control->loops[e].rows, row));
             const char *copy = td_arena_copy(&control->arena, name);
             if (copy == NULL)
                 return td_fail_memory(error, "the control");
