@@ -6,6 +6,10 @@
 /// Whether a scene has something to steer and something to steer it with.
 tdStatus td_control_check(const tdModel *model, tdError *error);
 
+/// Takes actuators out of the motion, so that control finds what they do: a tdSceneEdit whose context is a text of
+/// names with commas between them, or "all".
+tdStatus td_control_free_actuators(void *names, tdScene *scene, tdError *error);
+
 /// Distance of an effector's value from a goal, over the components that count: [m], [rad], [m^3].
 double td_control_error(const tdModel *model, int effector, const double *value, const double *goal);
 
