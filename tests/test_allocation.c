@@ -3,6 +3,8 @@
 // the C library on our behalf. What CHOLMOD and the OpenMP and BLAS libraries under it take inside a
 // factorization is counted apart and printed; it is not ours to prevent.
 #include "scenes.h"
+
+#include "arm.h"
 #include "solve/inverse.h"
 
 #include <SuiteSparse_config.h>
@@ -238,10 +240,52 @@ static void inverse_allocates_nothing(void **unused)
     td_arena_free(&arena);
 }
 
+// The closed loop around a step: goals and measurements from files, in reach and out of it.
+static void control_allocates_nothing(void **unused)
+{
+    (void)unused;
+    if (!COUNTING)
+        skip();
+    static const char *const integrators[] = {"static", "backward_euler"};
+    const char *path = TD_BUILD_DIR "/allocation.csv", *text = "t,tip.x,tip.y,tip.z\n0,0.1,0,0\n1,0.05,0.1,0\n";
+    for (int k = 0; k < 2; k++)
+    {
+        tdModel *model = scene_model("%sintegrator: {method: %s}\n", ARM_BODY("250 kPa") ARM_CABLES("[0, 1]") ARM_TIP,
+                                     integrators[k]);
+        tdState *state = scene_state(model);
+        tdControlSettings settings = td_default_control(model);
+        settings.delay = 3 * td_model_time_step(model);
+        tdControl *control = NULL;
+        tdError error = {0};
+        tdStatus status = td_file_write(path, text, strlen(text), &error);
+        if (status == TD_OK)
+            status = td_control_create(model, &settings, &control, &error);
+        if (status == TD_OK)
+            status = td_control_load_goals(control, model, path, &error);
+        if (status == TD_OK)
+            status = td_control_load_measurements(control, model, path, &error);
+        assert_ok(status, error);
+        for (int s = 0; s < 2 && status == TD_OK; s++)
+            status = td_control_step(control, model, state);
+        atomic_store(&ours, 0);
+        atomic_store(&watching, true);
+        for (int s = 0; s < 60 && status == TD_OK; s++)
+            status = td_control_step(control, model, state);
+        atomic_store(&watching, false);
+        assert_ok(status, td_state_report(state)->error);
+        assert_int_equal(atomic_load(&ours), 0);
+        assert_true(td_state_report(state)->out_of_reach);
+        td_control_free(control);
+        scene_free(model, state);
+    }
+    remove(path);
+}
+
 int main(void)
 {
     route_cholmod();
     const struct CMUnitTest tests[] = {cmocka_unit_test(counter_counts), cmocka_unit_test(steps_allocate_nothing),
-                                       cmocka_unit_test(inverse_allocates_nothing)};
+                                       cmocka_unit_test(inverse_allocates_nothing),
+                                       cmocka_unit_test(control_allocates_nothing)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
