@@ -40,6 +40,7 @@ static int effector_rows(const tdModel *model)
 tdStatus td_condense_create(const tdModel *model, tdState *state, tdError *error)
 {
     int n = model->n_actuators, n_e = effector_rows(model), n_c = n + equality_rows(model), held = 0;
+    n_e += n_e > 0 ? n : 0; // and the rows that damp
     bool any = false;
     for (int a = 0; a < n; a++)
     {
@@ -518,6 +519,46 @@ static void make_energy(const tdModel *model, struct tdCondensed *cd)
         }
 }
 
+static double energy_of(const struct tdCondensed *cd, const double *y, const double *from)
+{
+    double sum = 0;
+    for (int k = 0; k < cd->n; k++)
+        for (int j = 0; j < cd->n; j++)
+            sum += (y[k] - from[k]) * cd->W[k * cd->n + j] * (y[j] - from[j]);
+    return sum;
+}
+
+// Far from a target that cannot be reached the curvature of the effectors' paths counts as much as their slope, which
+// is all that a linearization has: passes may then go to and fro. Rows sqrt(damping W_kk) (y - now) shorten them; they
+// vanish as the passes converge. Returns the number of rows.
+static int damp(struct tdCondensed *cd, int rows)
+{
+    if (cd->damping == 0)
+        return rows;
+    double slope = 0, energy = 0;
+    for (int i = 0; i < rows * cd->n; i++)
+        slope += cd->E[i] * cd->E[i];
+    for (int k = 0; k < cd->n; k++)
+        energy += cd->W[k * cd->n + k];
+    for (int k = 0; k < cd->n; k++, rows++)
+    {
+        double weight = energy > 0 ? sqrt(cd->damping * slope / energy * cd->W[k * cd->n + k]) : 0;
+        memset(cd->E + rows * cd->n, 0, (size_t)cd->n * sizeof *cd->E);
+        cd->E[rows * cd->n + k] = weight;
+        cd->e0[rows] = -weight * cd->now[k];
+    }
+    return rows;
+}
+
+// More damping when the last passes did not get shorter.
+static void adapt_damping(struct tdCondensed *cd, bool out_of_reach)
+{
+    double move = sqrt(fmax(energy_of(cd, cd->next, cd->now), 0));
+    if (cd->passes++ >= 3 && out_of_reach && move > 0.6 * cd->move)
+        cd->damping = cd->damping == 0 ? 0.05 : 3 * cd->damping;
+    cd->move = move;
+}
+
 static void predict_errors(const tdModel *model, const tdState *state, struct tdCondensed *cd)
 {
     int n = 0;
@@ -540,6 +581,7 @@ static void solve_inverse(const tdModel *model, tdState *state, struct tdCondens
     int n_e = make_effectors(model, state, cd, way);
     int n_c = make_groups(model, state, cd, make_limits(model, state, cd));
     make_energy(model, cd);
+    n_e = damp(cd, n_e);
     tdInverse problem = {.n_a = cd->n,
                          .n_e = n_e,
                          .n_c = n_c,
@@ -572,6 +614,7 @@ static void solve_inverse(const tdModel *model, tdState *state, struct tdCondens
     for (int k = 0; k < cd->n + n_c; k++)
         report->active_bounds += result.active[k] != 0;
     cd->warm = true;
+    adapt_damping(cd, result.out_of_reach);
     predict_errors(model, state, cd);
 }
 
@@ -638,17 +681,23 @@ double td_condense_push(const tdModel *model, tdState *state)
     return sqrt(sum);
 }
 
-tdStatus td_condense(const tdModel *model, tdState *state, bool first, int *unknowns)
+tdStatus td_condense(const tdModel *model, tdState *state, bool first, bool fresh, int *unknowns)
 {
     struct tdCondensed *cd = state->constraint->condensed;
     *unknowns = 0;
     if (cd == NULL)
         return TD_OK;
+    if (first)
+    {
+        cd->damping = cd->move = 0;
+        cd->passes = 0;
+    }
     list_unknowns(model, state, cd);
     *unknowns = cd->n;
     if (cd->n == 0)
         return TD_OK;
-    TD_TRY(make_columns(model, state, cd));
+    if (fresh)
+        TD_TRY(make_columns(model, state, cd));
     double *way = state->saved;
     free_way(model, state, first, way);
     make_matrix(model, state, cd, way);
@@ -731,9 +780,29 @@ double td_condense_miss(const tdModel *model, const tdState *state)
     return miss;
 }
 
+// How far the effectors are from their targets, weighted.
+static double distance(const tdModel *model, const tdConstraintState *cs)
+{
+    double sum = 0;
+    for (int e = 0; e < model->n_effectors; e++)
+    {
+        const tdEffector *effector = &model->effectors[e];
+        double error[3];
+        if (isnan(cs->target[3 * e]))
+            continue;
+        td_measure_error(effector->measure.kind, cs->value + 3 * e, cs->target + 3 * e, error);
+        for (int r = 0; r < effector->measure.rows; r++)
+            if (effector->measure.rows == 1 || effector->given->axes & 1 << r)
+                sum += effector->given->weight * effector->given->weight * error[r] * error[r];
+    }
+    return sqrt(sum);
+}
+
 void td_condense_report(const tdModel *model, tdState *state)
 {
     const tdConstraintState *cs = state->constraint;
+    if (cs->inverse && state->report.inverse)
+        state->report.inverse_residual = distance(model, cs);
     for (int a = 0; a < model->n_actuators; a++)
     {
         const tdActuator *actuator = &model->actuators[a];
