@@ -22,12 +22,14 @@ typedef struct task
 
 static tdArena arena;
 static tdInverseWork *work;
+static tdQpWork *lp;
 
 static int set_up(void **unused)
 {
     (void)unused;
     work = td_inverse_work(&arena, A, E, A);
-    return work == NULL;
+    lp = td_qp_work(&arena, A, 2 * A);
+    return work == NULL || lp == NULL;
 }
 
 static int tear_down(void **unused)
@@ -276,16 +278,71 @@ static void out_of_reach_against_grid(void **unused)
     }
 }
 
-// Random problems with redundant actuators, rows, groups and units: conditions of the first problem, and no energy to
-// be gained along any direction that keeps the image (random directions, short enough to stay inside).
+// How much a linear objective can still fall within the constraints and, if asked for, with the image of x kept,
+// relative to its terms: nothing at the minimum of a convex objective with this gradient, and only there.
+static double descent_left(const task *k, const double *gradient, const double *size, bool keep_image)
+{
+    static const double zero[A * A];
+    int n = k->p.n_a, m = 0;
+    double C[2 * A * A], cl[2 * A], cu[2 * A], x[A], z[3 * A], terms = 1e-300, fall = 0;
+    signed char active[3 * A];
+    for (; m < k->p.n_c; m++)
+    {
+        memcpy(C + m * n, k->C + m * n, (size_t)n * sizeof *C);
+        cl[m] = k->cl[m];
+        cu[m] = k->cu[m];
+    }
+    for (int i = 0; keep_image && i < k->p.n_e; i++, m++)
+    {
+        memcpy(C + m * n, k->E + i * n, (size_t)n * sizeof *C);
+        cl[m] = cu[m] = dot(k->E + i * n, k->x, n);
+    }
+    tdQp qp = {n, m, zero, gradient, k->xl, k->xu, C, cl, cu, 0};
+    tdQpSolution s = {.x = x, .active = active, .z = z};
+    td_qp_solve(&qp, lp, false, &s);
+    assert_int_not_equal(s.status, TD_QP_ITERATIONS);
+    for (int j = 0; j < n; j++)
+    {
+        fall += gradient[j] * (k->x[j] - x[j]);
+        terms += size[j] * (k->xu[j] - k->xl[j]);
+    }
+    return s.status == TD_QP_OPTIMAL ? fall / terms : 0;
+}
+
+// Of 1/2 |E x + e0|² or of the energy, with the size of the terms of each component.
+static void gradient_of(const task *k, bool of_energy, double *gradient, double *size)
+{
+    int n = k->p.n_a;
+    memset(gradient, 0, (size_t)n * sizeof *gradient);
+    memset(size, 0, (size_t)n * sizeof *size);
+    for (int i = 0; i < (of_energy ? n : k->p.n_e); i++)
+    {
+        double value = of_energy ? k->x[i] : k->e0[i], whole_value = fabs(value);
+        for (int j = 0; j < n && !of_energy; j++)
+        {
+            value += k->E[i * n + j] * k->x[j];
+            whole_value += fabs(k->E[i * n + j] * k->x[j]);
+        }
+        for (int j = 0; j < n; j++)
+        {
+            double a = of_energy ? k->W[i * n + j] : k->E[i * n + j];
+            gradient[j] += a * value;
+            size[j] += fabs(a) * whole_value;
+        }
+    }
+}
+
+// Random problems with redundant actuators, rows, groups and units: conditions of the first problem, as reported and
+// by what a linear program still finds; the same for the energy with the image kept.
 static void conditions_hold(void **unused)
 {
     (void)unused;
-    double worst = 0;
+    double worst = 0, error_left = 0, energy_left = 0;
     int out_of_reach = 0, infeasible = 0;
     for (int t = 0; t < 4000; t++)
     {
         task k;
+        double gradient[A], size_of[A];
         int n = whole(1, 9), e = whole(1, 9);
         make(&k, n, e, t % 3 == 0 ? 4 : 0);
         k.p.n_c = whole(0, 9);
@@ -313,7 +370,15 @@ static void conditions_hold(void **unused)
         worst = fmax(worst, k.r.stationarity);
         for (int j = 0; j < n; j++)
             assert_true(k.x[j] >= k.xl[j] && k.x[j] <= k.xu[j]);
-        // The same from the solution, and again the same from what a neighbour would leave.
+        if (k.r.status == TD_QP_OPTIMAL)
+        {
+            gradient_of(&k, false, gradient, size_of);
+            error_left = fmax(error_left, descent_left(&k, gradient, size_of, false));
+            gradient_of(&k, true, gradient, size_of);
+            double left = descent_left(&k, gradient, size_of, true);
+            energy_left = fmax(energy_left, left);
+        }
+        // The same from the solution.
         double before = k.r.residual, cost = energy(&k, k.x), size = 0;
         for (int i = 0; i < e; i++)
             size = fmax(size, fabs(k.e0[i]));
@@ -321,8 +386,10 @@ static void conditions_hold(void **unused)
         assert_near(k.r.residual, before, 1e-9 * size);
         assert_near(energy(&k, k.x), cost, 1e-8 * (cost + 1e-12));
     }
-    print_message("%d out of reach, %d infeasible, conditions within %.1e\n", out_of_reach, infeasible, worst);
-    assert_true(worst < 1e-9);
+    print_message("%d out of reach, %d infeasible, conditions within %.1e; left to gain: error %.1e, energy %.1e\n",
+                  out_of_reach, infeasible, worst, error_left, energy_left);
+    assert_true(worst < 1e-9 && error_left < 1e-9);
+    assert_true(energy_left < 1e-8); // rows that are met to 1e-9 give the linear program some play
     assert_true(out_of_reach > 1000);
 }
 
@@ -331,6 +398,7 @@ static void s4_weighted(void **unused)
 {
     (void)unused;
     double bias = 0;
+    int redundant = 0;
     for (int t = 0; t < 300; t++)
     {
         task k;
@@ -364,8 +432,12 @@ static void s4_weighted(void **unused)
         for (int j = 0; j < n; j++)
             assert_near(k.x[j], x[j], 1e-9 * (1 + fabs(x[j]))); // the reference squares E: eps / 1e-16 of digits left
         if (n > 3)
-            bias += k.r.residual / sqrt(dot(k.e0, k.e0, 3)) / 300;
+        {
+            bias += k.r.residual / sqrt(dot(k.e0, k.e0, 3));
+            redundant++;
+        }
     }
+    bias /= redundant;
     print_message("error left by the weight: %.2f %% of the free one on average\n", 100 * bias);
     assert_true(bias > 5e-4 && bias < 5e-2); // about 0.5 %, by the conditioning of E
 }
@@ -523,6 +595,76 @@ static void singular_energy(void **unused)
     }
 }
 
+// As large as it gets: 64 actuators, 300 measurements, 64 rows; and nothing at all.
+static void large_and_empty(void **unused)
+{
+    (void)unused;
+    enum
+    {
+        N = 64
+    };
+    tdArena own = {0};
+    tdInverseWork *large = td_inverse_work(&own, N, E, N);
+    double *data = TD_TAKE(&own, double, E *N + E + 2 * N * N + 7 * N), *x = data + E * N + E + 2 * N * N + 6 * N;
+    signed char *active = TD_TAKE(&own, signed char, 2 * N);
+    double *e0 = data + E * N, *W = e0 + E, *C = W + N * N, *xl = C + N * N, *xu = xl + N, *cl = xu + N, *cu = cl + N;
+    for (int n_e = 20; n_e <= E; n_e += 280)
+    {
+        for (int i = 0; i < E * N + E; i++)
+            data[i] = uniform(-1, 1);
+        for (int i = 0; i < N; i++)
+            for (int j = 0; j < N; j++)
+            {
+                W[i * N + j] = exp(-0.2 * abs(i - j)); // the energy of a chain: positive definite
+                C[i * N + j] = W[i * N + j];
+            }
+        for (int j = 0; j < N; j++)
+        {
+            xl[j] = -uniform(0, 0.3);
+            xu[j] = uniform(0, 0.3);
+            cl[j] = -uniform(0, 0.3);
+            cu[j] = uniform(0, 0.3);
+        }
+        tdInverse p = {.n_a = N,
+                       .n_e = n_e,
+                       .n_c = N,
+                       .E = data,
+                       .e0 = e0,
+                       .W = W,
+                       .xl = xl,
+                       .xu = xu,
+                       .C = C,
+                       .cl = cl,
+                       .cu = cu,
+                       .tolerance = 1e-6};
+        tdInverseResult r = {.x = x, .active = active};
+        td_inverse_solve(&p, large, false, &r);
+        print_message("%d effector rows: %d iterations, residual %g, conditions within %.1e\n", n_e, r.iterations,
+                      r.residual, r.stationarity);
+        assert_int_equal(r.status, TD_QP_OPTIMAL);
+        assert_true(r.stationarity < 1e-9);
+        int cold = r.iterations;
+        td_inverse_solve(&p, large, true, &r);
+        assert_int_equal(r.status, TD_QP_OPTIMAL);
+        assert_true(r.iterations < 10 && r.iterations < cold);
+        p.n_e = 0; // no target: rest
+        td_inverse_solve(&p, large, false, &r);
+        assert_int_equal(r.status, TD_QP_OPTIMAL);
+        assert_false(r.out_of_reach);
+        for (int j = 0; j < N; j++)
+            assert_near(x[j], 0, 1e-12);
+        p.n_a = p.n_c = 0;
+        p.n_e = 3; // no actuator: the error stays
+        for (int solver = 0; solver < 2; solver++)
+        {
+            p.solver = solver == 0 ? TD_INVERSE_QP : TD_INVERSE_GAUSS_SEIDEL;
+            td_inverse_solve(&p, large, false, &r);
+            assert_near(r.residual, sqrt(dot(e0, e0, 3)), 1e-15);
+        }
+    }
+    td_arena_free(&own);
+}
+
 static void hostile_numbers(void **unused)
 {
     (void)unused;
@@ -560,6 +702,7 @@ int main(void)
                                        cmocka_unit_test(infeasible_rows),
                                        cmocka_unit_test(many_effectors),
                                        cmocka_unit_test(singular_energy),
+                                       cmocka_unit_test(large_and_empty),
                                        cmocka_unit_test(hostile_numbers)};
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // tendril check: validates a scene and says what was understood of it.
+#include "actuation.h"
 #include "cli.h"
 
 #include "body/soft.h"
@@ -288,7 +289,10 @@ static void print_loads(const tdScene *scene)
     }
     for (int i = 0; i < scene->n_probes; i++)
         printf("probe %s: on %s\n", scene->probes[i].name, scene->bodies[scene->probes[i].body].name);
-    const tdSceneMotion *motion = &scene->motion;
+}
+
+static void print_motion(const tdSceneMotion *motion)
+{
     if (motion->n_times > 0)
     {
         printf("motion: %d times from %g s to %g s, %s, drives", motion->n_times, motion->times[0],
@@ -306,6 +310,8 @@ static void print_summary(const tdModel *model)
     for (int i = 0; i < scene->n_bodies; i++)
         print_body(model, i);
     print_loads(scene);
+    act_print_scene(model);
+    print_motion(&scene->motion);
     printf("gravity: [%g, %g, %g] m/s^2\n", s->gravity[0], s->gravity[1], s->gravity[2]);
     printf("%s: %d step%s of %g s, %g s in all%s\n", method_text(s), s->steps, s->steps == 1 ? "" : "s", s->time_step,
            s->steps * s->time_step, s->newton ? ", Newton" : "");
@@ -403,6 +409,7 @@ static void print_summary_json(const tdModel *model)
     for (int i = 0; i < scene->n_probes; i++)
         td_json_string(&json, NULL, scene->probes[i].name);
     td_json_close(&json, ']');
+    act_json_scene(&json, model);
     td_json_open(&json, "motion", '[');
     for (int k = 0; k < scene->motion.n_names; k++)
         td_json_string(&json, NULL, scene->motion.names[k]);

@@ -14,6 +14,8 @@ static const char help[] = "usage: tendril info FILE [--json]\n"
                            "its cells, and a list of problems with advice. Ends with 0 when the file could be read,\n"
                            "even if the mesh has problems; with --json, \"usable\" says whether it can be simulated.\n"
                            "\n"
+                           "Of a scene (.yaml) it tells what 'tendril check' does.\n"
+                           "\n"
                            "Quality is 1 for a regular cell and 0 for a flat or inverted one. Numbers of nodes and\n"
                            "cells start at 0.\n"
                            "\n"
@@ -264,7 +266,7 @@ int cmd_info(int argc, char **argv)
     char extension[16];
     td_path_extension(extension, sizeof extension, path);
     if (strcmp(extension, ".yaml") == 0 || strcmp(extension, ".yml") == 0)
-        return cli_usage("%s is a scene; 'tendril check %s' examines it", path, path);
+        return cmd_check(argc, argv);
     tdMesh mesh = {0};
     tdMeshReport *report = calloc(1, sizeof *report);
     tdError error = {0};

@@ -186,8 +186,7 @@ void td_constraint_latch(const tdModel *model, tdState *state, double share)
 
 // ---------------------------------------------------------------- rows
 
-// Positions of the points of a measure for the coordinates q of all bodies.
-static void gather(const tdModel *model, const tdMeasure *measure, const double *q, double *x)
+void td_constraint_points(const tdModel *model, const tdMeasure *measure, const double *q, double *x)
 {
     for (int s = 0; s < measure->n_sets; s++)
     {
@@ -307,7 +306,7 @@ static void constrain_actuator(const tdModel *model, tdState *state, int a, bool
     tdConstraintState *cs = state->constraint;
     double value = 0, *J = cs->J + model->row_start[actuator->row], *F = cs->F + model->row_start[actuator->row];
     int64_t entries = model->row_start[actuator->row + 1] - model->row_start[actuator->row];
-    gather(model, measure, state->q_c, cs->x);
+    td_constraint_points(model, measure, state->q_c, cs->x);
     td_measure(measure, cs->x, NULL, &value, cs->gradient);
     cs->travel[a] = actuator->sign * (value - actuator->rest_value);
     for (int64_t k = 0; k < 3 * (int64_t)measure->n; k++)
@@ -341,7 +340,7 @@ static void constrain_effector(const tdModel *model, tdState *state, int e)
     const tdMeasure *measure = &effector->measure;
     tdConstraintState *cs = state->constraint;
     double value[3];
-    gather(model, measure, state->q_c, cs->x);
+    td_constraint_points(model, measure, state->q_c, cs->x);
     td_measure(measure, cs->x, cs->value_start + 3 * e, value, cs->gradient);
     td_measure_error(measure->kind, value, cs->target + 3 * e, cs->error + 3 * e);
     for (int r = 0; r < measure->rows; r++)
@@ -383,7 +382,7 @@ void td_constraint_measure(const tdModel *model, tdState *state)
         if (actuator->held)
             continue;
         double value = 0;
-        gather(model, &actuator->measure, state->q, cs->x);
+        td_constraint_points(model, &actuator->measure, state->q, cs->x);
         td_measure(&actuator->measure, cs->x, NULL, &value, NULL);
         cs->travel[a] = actuator->sign * (value - actuator->rest_value);
         cs->displacement[a] = cs->travel[a] + actuator->compliance * cs->effort[a];
@@ -392,7 +391,7 @@ void td_constraint_measure(const tdModel *model, tdState *state)
     {
         double near[3];
         memcpy(near, cs->value + 3 * e, sizeof near);
-        gather(model, &model->effectors[e].measure, state->q, cs->x);
+        td_constraint_points(model, &model->effectors[e].measure, state->q, cs->x);
         td_measure(&model->effectors[e].measure, cs->x, near, cs->value + 3 * e, NULL);
     }
 }

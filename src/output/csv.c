@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -118,7 +119,8 @@ tdStatus td_csv_row(tdCsv *csv, int64_t step, double time, int n, const double *
     for (int i = -1; i < n; i++)
     {
         td_text_append(&csv->row, ",", 1);
-        td_csv_number(&csv->row, i < 0 ? time : values[i]);
+        if (i < 0 || !isnan(values[i]))
+            td_csv_number(&csv->row, i < 0 ? time : values[i]);
     }
     td_text_append(&csv->row, "\n", 1);
     if (csv->row.failed)

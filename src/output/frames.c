@@ -2,6 +2,7 @@
 #include "output/frames.h"
 
 #include "body/soft.h"
+#include "output/actuation.h"
 #include "output/csv.h"
 #include "output/pvd.h"
 #include "output/supports.h"
@@ -29,7 +30,8 @@ struct tdOutput
     tdPvd *pvd;
     tdCsv *probe_table, *reaction_table, *report_table;
     tdTrajectory *trajectory;
-    tdTotals totals; ///< since the last frame
+    tdActuationOutput *actuation; ///< NULL: nothing acts
+    tdTotals totals;              ///< since the last frame
     int64_t last_step, frames;
     tdBodyOutput *bodies;
     tdBodyFrame *frame; ///< by body
@@ -210,9 +212,11 @@ static tdStatus open_files(tdOutput *output, const char *folder, tdError *error)
     TD_TRY(td_path_make(folder, error));
     TD_TRY(prepare_bodies(output, error));
     if (settings->vtu)
-        TD_TRY(td_pvd_open(folder, settings->keep, &output->pvd, error));
+        TD_TRY(td_pvd_open(folder, "run.pvd", settings->keep, &output->pvd, error));
     if (settings->csv)
         TD_TRY(open_tables(output, error));
+    const tdActuationSettings actuation = {settings->vtu, settings->csv, settings->compressed, settings->keep};
+    TD_TRY(td_actuation_open(output->model, folder, &actuation, &output->actuation, error));
     if (settings->hdf5)
         TD_TRY(
             td_trajectory_open(output->model, path, settings->compressed, settings->keep, &output->trajectory, error));
@@ -325,9 +329,12 @@ tdStatus td_output_frame(tdOutput *output, tdState *state, tdError *error)
     }
     if (output->settings.csv)
         TD_TRY(write_tables(output, state, error));
+    tdActuationFrame actuation = {0};
+    if (output->actuation != NULL)
+        TD_TRY(td_actuation_frame(output->actuation, state, &actuation, error));
     if (output->trajectory != NULL)
         TD_TRY(td_trajectory_frame(output->trajectory, state->steps, state->time, &output->totals, output->frame,
-                                   output->probes, error));
+                                   output->probes, &actuation, error));
     output->last_step = state->steps;
     output->frames++;
     output->totals = (tdTotals){0};
@@ -352,7 +359,9 @@ tdStatus td_output_close(tdOutput *output, tdError *error)
         tdStatus closed = td_csv_close(tables[i], status == TD_OK ? error : &later);
         status = status == TD_OK ? closed : status;
     }
-    tdStatus closed = td_trajectory_close(output->trajectory, status == TD_OK ? error : &later);
+    tdStatus closed = td_actuation_close(output->actuation, status == TD_OK ? error : &later);
+    status = status == TD_OK ? closed : status;
+    closed = td_trajectory_close(output->trajectory, status == TD_OK ? error : &later);
     status = status == TD_OK ? closed : status;
     free(output->text.data);
     td_arena_free(&output->arena);

@@ -2,6 +2,7 @@
 #include "output/h5.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define MAX_RANK    4
@@ -80,6 +81,32 @@ herr_t td_h5_text(hid_t object, const char *name, const char *value)
     if (H5Tset_size(type, strlen(value) + 1) >= 0)
         status = write_attribute(object, name, type, value);
     H5Tclose(type);
+    return status;
+}
+
+herr_t td_h5_texts(hid_t object, const char *name, int n, const char *const *values)
+{
+    size_t width = 1;
+    for (int i = 0; i < n; i++)
+        width = strlen(values[i]) + 1 > width ? strlen(values[i]) + 1 : width;
+    const hsize_t dims[1] = {(hsize_t)n};
+    char *table = calloc((size_t)n + 1, width);
+    hid_t type = H5Tcopy(H5T_C_S1), space = H5Screate_simple(1, dims, NULL), attribute = -1;
+    herr_t status = -1;
+    for (int i = 0; table != NULL && i < n; i++)
+        memcpy(table + (size_t)i * width, values[i], strlen(values[i]));
+    if (table != NULL && type >= 0 && space >= 0 && H5Tset_size(type, width) >= 0)
+        attribute = H5Acreate2(object, name, type, space, H5P_DEFAULT, H5P_DEFAULT);
+    if (attribute >= 0)
+    {
+        status = H5Awrite(attribute, type, table);
+        H5Aclose(attribute);
+    }
+    if (space >= 0)
+        H5Sclose(space);
+    if (type >= 0)
+        H5Tclose(type);
+    free(table);
     return status;
 }
 

@@ -23,6 +23,8 @@ tdStatus td_h5_fail(tdError *error, tdStatus status, const char *path, const cha
 
 hid_t td_h5_group(hid_t parent, const char *name);
 herr_t td_h5_text(hid_t object, const char *name, const char *value);
+/// A list of texts.
+herr_t td_h5_texts(hid_t object, const char *name, int n, const char *const *values);
 herr_t td_h5_integer(hid_t object, const char *name, int64_t value);
 
 /// Writes an array whole. `type` is that in memory; in the file it is little-endian.

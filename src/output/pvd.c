@@ -60,7 +60,7 @@ static tdStatus write_list(tdPvd *pvd, tdError *error)
     int64_t size = pvd->text.size;
     td_text_append(&pvd->text, tail, sizeof tail - 1);
     if (pvd->text.failed)
-        return td_fail_memory(error, "run.pvd");
+        return td_fail_memory(error, "a list of files");
     tdStatus status = td_file_write(pvd->path, pvd->text.data, (size_t)pvd->text.size, error);
     pvd->text.size = size;
     pvd->waiting = 0;
@@ -106,15 +106,15 @@ static void keep_entries(tdPvd *pvd, const char *data, size_t size, int64_t keep
     }
 }
 
-tdStatus td_pvd_open(const char *folder, int64_t keep, tdPvd **out, tdError *error)
+tdStatus td_pvd_open(const char *folder, const char *name, int64_t keep, tdPvd **out, tdError *error)
 {
     *out = NULL;
     tdPvd *pvd = calloc(1, sizeof *pvd);
     if (pvd == NULL)
-        return td_fail_memory(error, "run.pvd");
+        return td_fail_memory(error, "a list of files");
     td_text_append(&pvd->text, head, sizeof head - 1);
     tdStatus status = TD_OK;
-    if (!td_path_join(pvd->path, sizeof pvd->path, folder, "run.pvd"))
+    if (!td_path_join(pvd->path, sizeof pvd->path, folder, name))
         status = td_fail_at(error, TD_ERROR_IO, folder, 0, NULL, "the path is too long");
     if (status == TD_OK && keep >= 0 && access(pvd->path, F_OK) == 0)
     {

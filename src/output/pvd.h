@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// ParaView's list of the files of a run, run.pvd: one entry for each body and frame.
+// ParaView's list of the files of a run, one entry for each part and frame: run.pvd of the
+// bodies, cables.pvd of the cables.
 #pragma once
 #include "base/file.h"
 
 typedef struct tdPvd tdPvd;
 
 /// keep < 0: an empty list; else entries up to that step of an earlier run are kept.
-tdStatus td_pvd_open(const char *folder, int64_t keep, tdPvd **out, tdError *error);
+tdStatus td_pvd_open(const char *folder, const char *name, int64_t keep, tdPvd **out, tdError *error);
 /// Name of a body's file at a step; false when it does not fit.
 bool td_pvd_name(char *out, size_t size, const char *body, int64_t step);
 void td_pvd_add(tdPvd *pvd, double time, int part, const char *body, const char *file);

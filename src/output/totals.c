@@ -6,9 +6,10 @@
 #define COUNTS (TD_TOTALS_COLUMNS - TD_STAGES)
 
 static const char *const names[COUNTS] = {
-    "steps",         "newton_iterations", "line_search_steps",  "load_steps",        "load_cuts",
-    "cg_iterations", "factorizations",    "projected_elements", "inverted_elements", "extended_elements",
-    "residual",      "elastic_energy",    "kinetic_energy",
+    "steps",         "newton_iterations", "line_search_steps",  "load_steps",         "load_cuts",
+    "cg_iterations", "factorizations",    "projected_elements", "inverted_elements",  "extended_elements",
+    "residual",      "constraint_error",  "inverse_steps",      "inverse_iterations", "inverse_limits",
+    "out_of_reach",  "inverse_residual",  "bound_violation",    "elastic_energy",     "kinetic_energy",
 };
 
 void td_totals_add(tdTotals *totals, const tdReport *report)
@@ -24,6 +25,16 @@ void td_totals_add(tdTotals *totals, const tdReport *report)
     totals->inverted_elements = report->inverted_elements;
     totals->extended_elements = report->extended_elements;
     totals->residual = fmax(totals->residual, report->residual);
+    totals->constraint_error = fmax(totals->constraint_error, report->constraint_error);
+    if (report->inverse)
+    {
+        totals->inverse_steps++;
+        totals->inverse_iterations += report->inverse_iterations;
+        totals->inverse_limits += report->inverse_limit;
+        totals->out_of_reach += report->out_of_reach;
+        totals->inverse_residual = fmax(totals->inverse_residual, report->inverse_residual);
+        totals->bound_violation = fmax(totals->bound_violation, report->bound_violation);
+    }
     for (int i = 0; i < TD_STAGES; i++)
         totals->stage_seconds[i] += report->stage_seconds[i];
 }
@@ -42,6 +53,13 @@ void td_totals_row(const tdTotals *totals, double row[TD_TOTALS_COLUMNS])
         (double)totals->inverted_elements,
         (double)totals->extended_elements,
         totals->residual,
+        totals->constraint_error,
+        (double)totals->inverse_steps,
+        (double)totals->inverse_iterations,
+        (double)totals->inverse_limits,
+        (double)totals->out_of_reach,
+        totals->inverse_residual,
+        totals->bound_violation,
         totals->elastic_energy,
         totals->kinetic_energy,
     };

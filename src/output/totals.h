@@ -13,13 +13,20 @@ typedef struct tdTotals
     int inverted_elements;                 ///< in the last step
     int extended_elements;                 ///< in the last step
     double residual;                       ///< largest
+    double constraint_error;               ///< largest miss of a driven displacement, relative
+    int64_t inverse_steps;                 ///< with inverse control
+    int64_t inverse_iterations;            ///< of its solver
+    int64_t inverse_limits;                ///< steps in which it reached its bound on iterations
+    int64_t out_of_reach;                  ///< steps in which targets could not be reached
+    double inverse_residual;               ///< largest weighted distance from the targets
+    double bound_violation;                ///< largest, relative, of limits that contradict each other
     double elastic_energy, kinetic_energy; ///< [J] at the end; filled by who wants them (td_state_energy)
     double stage_seconds[TD_STAGES];
 } tdTotals;
 
 void td_totals_add(tdTotals *totals, const tdReport *report);
 
-#define TD_TOTALS_COLUMNS (13 + TD_STAGES)
+#define TD_TOTALS_COLUMNS (20 + TD_STAGES)
 
 /// The same as a row of numbers.
 void td_totals_row(const tdTotals *totals, double row[TD_TOTALS_COLUMNS]);

@@ -25,8 +25,8 @@ typedef struct tdSeries
 struct tdTrajectory
 {
     hid_t file;
-    int n_bodies, n_probes;
-    int n;            ///< series: frames (step, time, columns), probes, then BODY_SERIES a body
+    int n_bodies, n_probes, n_actuators, n_effectors;
+    int n;            ///< series: frames (step, time, columns), probes, actuators, effectors, BODY_SERIES a body
     tdSeries *series; ///< in the order in which a frame is written
     char path[PATH_MAX];
 };
@@ -95,6 +95,67 @@ static bool walk_probes(const tdWalk *walk, const tdModel *model)
         good = walk_series(walk, group, model->probes[i].name, H5T_NATIVE_DOUBLE, 1, dims, "m");
     if (group >= 0)
         H5Gclose(group);
+    return good;
+}
+
+// Names and units of a series, on the dataset that the walk came to last.
+static bool write_names(const tdWalk *walk, int n, const char *const *names, const char *const *units)
+{
+    hid_t dataset = walk->to->series[walk->to->n - 1].dataset;
+    return !walk->create ||
+           (td_h5_texts(dataset, "names", n, names) >= 0 && td_h5_texts(dataset, "units", n, units) >= 0);
+}
+
+static bool walk_actuators(const tdWalk *walk, const tdModel *model, const char **names, const char **units)
+{
+    int n = model->n_actuators;
+    const hsize_t dims[1] = {(hsize_t)n};
+    hid_t group = walk_group(walk, walk->to->file, "actuators");
+    bool good = group >= 0 && walk_series(walk, group, "effort", H5T_NATIVE_DOUBLE, 1, dims, NULL);
+    for (int a = 0; a < n; a++)
+    {
+        names[a] = model->actuators[a].name;
+        units[a] = td_model_actuator(model, a).effort_unit;
+    }
+    good = good && write_names(walk, n, names, units) &&
+           walk_series(walk, group, "displacement", H5T_NATIVE_DOUBLE, 1, dims, NULL);
+    for (int a = 0; a < n; a++)
+        units[a] = td_model_actuator(model, a).displacement_unit;
+    good = good && write_names(walk, n, names, units);
+    if (group >= 0)
+        H5Gclose(group);
+    return good;
+}
+
+static bool walk_effectors(const tdWalk *walk, const tdModel *model, const char **names, const char **units)
+{
+    int n = model->n_effectors;
+    const hsize_t dims[2] = {(hsize_t)n, 3};
+    hid_t group = walk_group(walk, walk->to->file, "effectors");
+    for (int e = 0; e < n; e++)
+    {
+        names[e] = model->effectors[e].name;
+        units[e] = td_model_effector(model, e).unit;
+    }
+    bool good = group >= 0 && walk_series(walk, group, "value", H5T_NATIVE_DOUBLE, 2, dims, NULL) &&
+                write_names(walk, n, names, units) &&
+                walk_series(walk, group, "target", H5T_NATIVE_DOUBLE, 2, dims, NULL) &&
+                write_names(walk, n, names, units);
+    if (group >= 0)
+        H5Gclose(group);
+    return good;
+}
+
+static bool walk_actuation(const tdWalk *walk, const tdModel *model)
+{
+    size_t most = (size_t)model->n_actuators + (size_t)model->n_effectors + 1;
+    const char **words = calloc(2 * most, sizeof *words);
+    bool good = words != NULL;
+    if (good && model->n_actuators > 0)
+        good = walk_actuators(walk, model, words, words + most);
+    if (good && model->n_effectors > 0)
+        good = walk_effectors(walk, model, words, words + most);
+    free(words);
     return good;
 }
 
@@ -171,7 +232,8 @@ static tdStatus create_file(tdTrajectory *to, const tdModel *model, bool compres
     const tdWalk walk = {to, true, compressed ? DEFLATE : 0};
     if (to->file < 0 || td_h5_text(to->file, "tendril", td_version()) < 0 || td_h5_text(to->file, "scene", scene) < 0 ||
         td_h5_text(to->file, "units", "SI: m, kg, s, N, Pa, J") < 0 || !walk_frames(&walk) ||
-        !walk_probes(&walk, model) || !walk_bodies(&walk, model) || H5Fflush(to->file, H5F_SCOPE_GLOBAL) < 0)
+        !walk_probes(&walk, model) || !walk_actuation(&walk, model) || !walk_bodies(&walk, model) ||
+        H5Fflush(to->file, H5F_SCOPE_GLOBAL) < 0)
         return td_h5_fail(error, TD_ERROR_IO, to->path, "cannot be written");
     return TD_OK;
 }
@@ -229,7 +291,8 @@ static tdStatus reopen_file(tdTrajectory *to, const tdModel *model, int64_t keep
     if (to->file < 0)
         return td_h5_fail(error, TD_ERROR_INPUT, to->path, "cannot be continued; give another folder");
     const tdWalk walk = {to, false, 0};
-    if (!same_scene(to->file, model) || !walk_frames(&walk) || !walk_probes(&walk, model) || !walk_bodies(&walk, model))
+    if (!same_scene(to->file, model) || !walk_frames(&walk) || !walk_probes(&walk, model) ||
+        !walk_actuation(&walk, model) || !walk_bodies(&walk, model))
         return td_fail_at(error, TD_ERROR_INPUT, to->path, 0, NULL,
                           "is not a run of this scene, so that it cannot go on there; give another folder");
     hssize_t rows = rows_to_keep(to, keep);
@@ -243,7 +306,7 @@ tdStatus td_trajectory_open(const tdModel *model, const char *path, bool compres
                             tdError *error)
 {
     *out = NULL;
-    int most = 2 + TD_TOTALS_COLUMNS + model->n_probes + BODY_SERIES * model->n_bodies;
+    int most = 2 + TD_TOTALS_COLUMNS + model->n_probes + 4 + BODY_SERIES * model->n_bodies;
     tdTrajectory *to = calloc(1, sizeof *to);
     if (to == NULL || (to->series = calloc((size_t)most, sizeof *to->series)) == NULL)
     {
@@ -253,6 +316,8 @@ tdStatus td_trajectory_open(const tdModel *model, const char *path, bool compres
     to->file = -1;
     to->n_bodies = model->n_bodies;
     to->n_probes = model->n_probes;
+    to->n_actuators = model->n_actuators;
+    to->n_effectors = model->n_effectors;
     snprintf(to->path, sizeof to->path, "%s", path);
     tdH5Quiet quiet = td_h5_begin();
     tdStatus status = keep >= 0 && access(path, F_OK) == 0 ? reopen_file(to, model, keep, error)
@@ -272,7 +337,7 @@ static herr_t append_next(const tdTrajectory *to, int *next, const void *row)
 }
 
 static bool append_frame(tdTrajectory *to, int64_t step, double time, const tdTotals *totals, const tdBodyFrame *bodies,
-                         const double *probes)
+                         const double *probes, const tdActuationFrame *actuation)
 {
     int next = 0;
     bool good = append_next(to, &next, &step) >= 0 && append_next(to, &next, &time) >= 0;
@@ -283,6 +348,11 @@ static bool append_frame(tdTrajectory *to, int64_t step, double time, const tdTo
             good = append_next(to, &next, &row[i]) >= 0;
     for (int i = 0; i < to->n_probes && good; i++)
         good = append_next(to, &next, probes + 3 * i) >= 0;
+    if (to->n_actuators > 0)
+        good = good && append_next(to, &next, actuation->effort) >= 0 &&
+               append_next(to, &next, actuation->displacement) >= 0;
+    if (to->n_effectors > 0)
+        good = good && append_next(to, &next, actuation->value) >= 0 && append_next(to, &next, actuation->target) >= 0;
     for (int b = 0; b < to->n_bodies && good; b++)
     {
         const double *arrays[BODY_SERIES] = {bodies[b].position, bodies[b].velocity, bodies[b].reaction,
@@ -294,11 +364,12 @@ static bool append_frame(tdTrajectory *to, int64_t step, double time, const tdTo
 }
 
 tdStatus td_trajectory_frame(tdTrajectory *to, int64_t step, double time, const tdTotals *totals,
-                             const tdBodyFrame *bodies, const double *probes, tdError *error)
+                             const tdBodyFrame *bodies, const double *probes, const tdActuationFrame *actuation,
+                             tdError *error)
 {
     tdH5Quiet quiet = td_h5_begin();
     tdStatus status = TD_OK;
-    if (!append_frame(to, step, time, totals, bodies, probes))
+    if (!append_frame(to, step, time, totals, bodies, probes, actuation))
         status = td_h5_fail(error, TD_ERROR_IO, to->path, "a frame cannot be written");
     td_h5_end(quiet);
     return status;

@@ -4,6 +4,8 @@
 //   /                  attributes tendril (version), scene (hash), units
 //   /frames/step, time and the columns of the report that do not come from the clock
 //   /probes/NAME       frame x 3, position
+//   /actuators/effort, displacement            frame x actuator; attributes names, units
+//   /effectors/value, target                   frame x effector x 3, NaN where there is none; attributes names, units
 //   /bodies/NAME/rest, surface                 once
 //   /bodies/NAME/tris, tets, hexes, tets10     once: nodes of the elements, those kinds that there are; fields by
 //                                              element follow this order
@@ -13,6 +15,7 @@
 // Equal runs give equal bytes. The file is flushed at each frame, so that one whose run was killed can be
 // read up to its last frame; only a kill in the middle of a flush can damage it.
 #pragma once
+#include "output/actuation.h"
 #include "output/totals.h"
 
 typedef struct tdTrajectory tdTrajectory;
@@ -27,8 +30,9 @@ typedef struct tdBodyFrame
 /// keep < 0: a new file; else frames up to that step of an earlier run are kept, later ones dropped.
 tdStatus td_trajectory_open(const tdModel *model, const char *path, bool compressed, int64_t keep, tdTrajectory **out,
                             tdError *error);
-/// bodies: by body; probes: 3 a probe.
+/// bodies: by body; probes: 3 a probe; actuation: NULL arrays where the scene has neither actuators nor effectors.
 tdStatus td_trajectory_frame(tdTrajectory *trajectory, int64_t step, double time, const tdTotals *totals,
-                             const tdBodyFrame *bodies, const double *probes, tdError *error);
+                             const tdBodyFrame *bodies, const double *probes, const tdActuationFrame *actuation,
+                             tdError *error);
 /// Also releases it. A NULL is fine.
 tdStatus td_trajectory_close(tdTrajectory *trajectory, tdError *error);

@@ -54,3 +54,9 @@ bool td_condense_place(const tdModel *model, tdState *state, double length);
 double td_condense_miss(const tdModel *model, const tdState *state);
 /// Fills the report: misses of driven displacements, bounds, reach.
 void td_condense_report(const tdModel *model, tdState *state);
+
+/// Within this stage. The law of unknown k: adds to M and `second`, sets lo <= y <= hi and b = second - what is asked
+/// for.
+void td_condense_law(const tdModel *model, const tdState *state, struct tdCondensed *cd, int k);
+/// condense_inverse.c: y of inverse control; `way`: the motion at y = now, over all coordinates.
+void td_condense_inverse(const tdModel *model, tdState *state, struct tdCondensed *cd, const double *way);

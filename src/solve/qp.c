@@ -123,11 +123,11 @@ static double scale_constraints(tdQpWork *w, const tdQp *qp)
         double *row = s->C + i * n;
         for (int j = 0; j < n; j++)
             row[j] = qp->C[i * n + j] * w->unit[j];
-        // Unknowns that are fixed only shift a row.
-        double length = 0;
+        // Unknowns that are fixed only shift a row, unless all that it has beside them is rounding.
+        double length = 0, whole = td_norm(row, n);
         for (int j = 0; j < n; j++)
             length += qp->xl[j] < qp->xu[j] ? row[j] * row[j] : 0;
-        length = sqrt(length);
+        length = sqrt(length) > 1e-11 * whole ? sqrt(length) : whole;
         w->row[i] = length > 0 && length < INFINITY ? 1 / td_power_of_two(length) : 1;
         for (int j = 0; j < n; j++)
             row[j] *= w->row[i];

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// What 'tendril render' draws of a file: a surface with the field that colours it.
+#pragma once
+#include "mesh/mesh.h"
+
+// What is drawn: the surface of a mesh, with the field that colours it.
+typedef struct Picture
+{
+    tdMesh mesh;
+    tdFields fields;
+    int64_t n_tris;
+    int32_t *tris;
+    int32_t *cell;      // by triangle: the cell behind it, in the order of cell arrays
+    uint8_t *edge_mask; // by triangle: edges that are edges of a cell
+    double *rest;       // 3 by node, for the ghost
+    double *values;     // of the field, by node or by triangle
+    bool by_tri;
+} Picture;
+
+void picture_free(Picture *p);
+
+/// Cuts p->mesh into triangles: boundary of volume cells, triangles, quadrilaterals.
+tdStatus picture_surface(Picture *p, const char *path, tdError *error);
+/// Appends the elements of the bodies of a model at the positions q of all bodies.
+tdStatus picture_add_bodies(Picture *p, const tdModel *model, const double *q, tdError *error);
+/// Reads a mesh file, with its arrays if it is a .vtu.
+tdStatus picture_read(Picture *p, const char *path, tdError *error);
+/// Fills p->values with an array; component -1 = magnitude.
+tdStatus picture_field(Picture *p, const char *path, const char *name, int component, bool component_given, bool flat,
+                       tdError *error);
+/// Draws displacements `scale` times and keeps the rest shape.
+tdStatus picture_deform(Picture *p, const char *path, double scale, tdError *error);
