@@ -198,6 +198,13 @@ static void test_pressure_and_volume(void **unused)
     scene_free(by_volume, b);
 }
 
+static void test_rubber(void **unused)
+{
+    (void)unused;
+    verify_relative("rubber balloon, inner radius 1.5 times as large, 4 cells: pressure [Pa]",
+                    "incompressible closed form", rubber_pressure(1.5), balloon_pressure(4, 1.5, 5), 0.02);
+}
+
 static void test_gas(void **unused)
 {
     (void)unused;
@@ -393,6 +400,7 @@ int main(void)
         cmocka_unit_test(test_bar_on_a_cable),
         cmocka_unit_test(test_sphere),
         cmocka_unit_test(test_pressure_and_volume),
+        cmocka_unit_test(test_rubber),
         cmocka_unit_test(test_gas),
         cmocka_unit_test(test_work),
         cmocka_unit_test(test_iterations),
