@@ -3,7 +3,7 @@
 PREFIX ?= /usr/local
 SECONDS_EACH ?= 60
 
-.PHONY: help demo build test test-long bench fuzz format install clean
+.PHONY: help demo build robots test test-long bench fuzz format install clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## /  make \1\t/p' Makefile | expand -t 20
@@ -15,6 +15,11 @@ build: ## build the library and the program, build/tendril
 	@scripts/setup build
 	@cmake --preset release >/dev/null
 	@cmake --build build --target product
+	@scripts/robots
+
+robots: ## make the meshes of the robots that are missing (part of build)
+	@scripts/setup build
+	@scripts/robots
 
 test: ## every check: tests, sanitizers, layout, static analysis, fuzzing, ARM64
 	@scripts/setup test
@@ -42,3 +47,4 @@ install: build ## install library, header and program below PREFIX=/usr/local
 
 clean: ## remove everything that was built
 	rm -rf build build-dev build-asan build-tsan build-fuzz build-arm64
+	rm -f robots/*/fine.msh

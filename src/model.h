@@ -78,6 +78,15 @@ struct tdModel
     double size;         ///< largest extent of a body at rest [m]
 };
 
+/// Changes a scene between reading and compiling it. What it adds lives in the scene's arena.
+typedef tdStatus tdSceneEdit(void *context, tdScene *scene, tdError *error);
+/// td_model_parse() and td_model_load() of a scene that is changed on the way: another method, more effectors.
+tdStatus td_model_parse_edited(const char *text, size_t length, const char *name, const char *folder,
+                               const tdSettings *settings, tdSceneEdit *edit, void *context, tdModel **out,
+                               tdError *error);
+tdStatus td_model_load_edited(const char *scene_path, const tdSettings *settings, tdSceneEdit *edit, void *context,
+                              tdModel **out, tdError *error);
+
 /// Value of a column of a motion at a time; `standard` when it has none.
 double td_motion_value(const tdSceneMotion *motion, int column, double time, double standard);
 /// Value of an input in the scene's motion at a time.

@@ -256,9 +256,10 @@ static bool is_rounding(const tdModel *model, const tdState *state)
 // free motion is the motion. Newton's line search goes with the new efforts from the start, so that dv leads downhill.
 static tdStatus solve(const tdModel *model, tdState *state, bool first, int *unknowns)
 {
-    TD_TRY(td_condense(model, state, first, unknowns));
+    TD_TRY(td_condense(model, state, first, state->columns > 0, unknowns));
     if (*unknowns == 0)
         return TD_OK;
+    state->rhs = fmax(state->rhs, td_condense_push(model, state));
     state->rhs = fmax(state->rhs, residual_size(model, state));
     state->slope = td_dot(state->tasks, model->coords, state->dv, state->work);
     return TD_OK;
@@ -276,14 +277,16 @@ static void finish_linear(const tdModel *model, tdState *state)
 
 // Whether a Newton iterate is the solution: forces in balance and, where efforts are unknown, displacements and
 // effectors as the linearization said. In inverse control the next linearization must not lead elsewhere either.
-static bool is_solved(const tdModel *model, const tdState *state, double size, int unknowns)
+static bool is_solved(const tdModel *model, const tdState *state, double size, double miss, int unknowns)
 {
     double tolerance = model->scene.settings.tolerance;
     if (size > tolerance * state->scale && !is_rounding(model, state))
         return false;
+    if (td_constraint_lag(model, state) > 1e-6) // a millionth of the friction
+        return false;
     if (unknowns == 0)
         return true;
-    if (td_condense_miss(model, state) > tolerance)
+    if (miss > tolerance)
         return false;
     if (!state->constraint->inverse)
         return true;
@@ -293,6 +296,8 @@ static bool is_solved(const tdModel *model, const tdState *state, double size, i
     return model->scheme.c * step <= 1e-5 * model->size;
 }
 
+#define STRIDE 0.001 // by which residual and misses fall in a pass that is not worth new columns
+
 // Momentum balance at the latched inputs: one linearization, or Newton to the tolerance.
 // reads  q, v, a, inputs      writes  v_new, m
 static tdStatus balance(const tdModel *model, tdState *state, double *clock)
@@ -300,16 +305,20 @@ static tdStatus balance(const tdModel *model, tdState *state, double *clock)
     const tdSceneSettings *settings = &model->scene.settings;
     bool newton = settings->newton || model->scheme.method == TD_METHOD_STATIC;
     td_scheme_start(&model->scheme, model->coords, state->v, state->a, state->v_new);
-    state->columns = td_condense_unknowns(model, state);
     place_held(model, state);
     evaluation_point(model, state, false);
     for (int b = 0; b < model->n_bodies; b++)
         model->bodies[b].ops->begin(model, &model->bodies[b], state);
     kinematics(model, state);
     charge(state, TD_STAGE_KINEMATICS, clock);
-    double size = 0;
+    double size = INFINITY, miss = INFINITY, last_size = INFINITY, last_miss = INFINITY;
     for (int pass = 0;; pass++)
     {
+        // Columns of the condensed problem, and the factor they need, are kept as long as Newton makes strides.
+        bool strides = pass > 0 && size < STRIDE * last_size && miss < STRIDE * last_miss;
+        state->columns = strides ? 0 : td_condense_unknowns(model, state);
+        last_size = size;
+        last_miss = miss;
         TD_TRY(forces(model, state, true, clock));
         if (state->bad_element >= 0)
             return fail_element(model, state);
@@ -327,7 +336,8 @@ static tdStatus balance(const tdModel *model, tdState *state, double *clock)
         memset(state->held, 0, (size_t)model->coords * sizeof(double));
         TD_TRY(line_search(model, state, pass == 0 || unknowns > 0 ? state->rhs : size, &size, clock));
         state->report.residual = state->scale > 0 ? size / state->scale : 0;
-        if (is_solved(model, state, size, unknowns))
+        miss = td_condense_miss(model, state);
+        if (is_solved(model, state, size, miss, unknowns))
             return TD_OK;
         if (pass + 1 >= settings->max_iterations)
             return td_fail(

@@ -3,6 +3,7 @@
 // the C library on our behalf. What CHOLMOD and the OpenMP and BLAS libraries under it take inside a
 // factorization is counted apart and printed; it is not ours to prevent.
 #include "scenes.h"
+#include "solve/inverse.h"
 
 #include <SuiteSparse_config.h>
 #include <dlfcn.h>
@@ -204,9 +205,43 @@ static void steps_allocate_nothing(void **unused)
         }
 }
 
+// Inverse control is inside a step: every mode and solver, feasible or not.
+static void inverse_allocates_nothing(void **unused)
+{
+    (void)unused;
+    if (!COUNTING)
+        skip();
+    tdArena arena = {0};
+    tdInverseWork *work = td_inverse_work(&arena, 4, 3, 4);
+    double E[12] = {1, 0.2, -0.7, 0.1, 0, 1, 0.3, -1, 0.2, 0.1, 0.5, 0.6}, W[16] = {0}, x[4];
+    double e0[3] = {-1, 0.5, 2}, xl[4] = {0}, xu[4] = {1, 1, 1, 1}, cl[4] = {0}, cu[4] = {0.5, 0.5, 0.5, 0.5};
+    signed char active[8];
+    for (int j = 0; j < 4; j++)
+        W[5 * j] = 1 + j;
+    tdInverse problem = {4, 3, 4, E, e0, W, xl, xu, W, cl, cu, TD_ENERGY_NULL_SPACE, TD_INVERSE_QP, 1e-3, 0, 1e-6};
+    tdInverseResult result = {.x = x, .active = active};
+    assert_non_null(work);
+    atomic_store(&ours, 0);
+    atomic_store(&watching, true);
+    for (int k = 0; k < 8; k++)
+    {
+        problem.energy = k % 2 == 0 ? TD_ENERGY_NULL_SPACE : TD_ENERGY_S4;
+        problem.solver = k / 2 % 2 == 0 ? TD_INVERSE_QP : TD_INVERSE_GAUSS_SEIDEL;
+        cl[0] = k < 4 ? 0 : 9; // cannot be met
+        cu[0] = k < 4 ? 0.5 : 10;
+        td_inverse_solve(&problem, work, false, &result);
+        td_inverse_solve(&problem, work, true, &result);
+    }
+    atomic_store(&watching, false);
+    assert_int_equal(result.status, TD_QP_INFEASIBLE);
+    assert_int_equal(atomic_load(&ours), 0);
+    td_arena_free(&arena);
+}
+
 int main(void)
 {
     route_cholmod();
-    const struct CMUnitTest tests[] = {cmocka_unit_test(counter_counts), cmocka_unit_test(steps_allocate_nothing)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(counter_counts), cmocka_unit_test(steps_allocate_nothing),
+                                       cmocka_unit_test(inverse_allocates_nothing)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // 'tendril run' as a user meets it: exit codes, streams, JSON, files, going on, interruption.
-#include "test.h"
-
-#include "base/file.h"
-
-#include <signal.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-static char folder[] = "/tmp/tendril_cli_run_XXXXXX";
+#include "program.h"
 
 static const char good_scene[] = "tendril: 1\n"
                                  "gravity: [0, 0, -9.81 m/s^2]\n"
@@ -38,54 +29,6 @@ static const char failing_scene[] =
     "integrator: {method: static}\n"
     "output: {every: 1, formats: [vtu, csv]}\n";
 
-static void write_text(const char *name, const char *text)
-{
-    char path[256];
-    tdError error = {0};
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    assert_ok(td_file_write(path, text, strlen(text), &error), error);
-}
-
-static char *read_text(const char *name)
-{
-    char path[256], *data = NULL;
-    size_t size = 0;
-    tdError error = {0};
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    assert_ok(td_file_read(path, &data, &size, &error), error);
-    return data;
-}
-
-static bool exists(const char *name)
-{
-    char path[256];
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    return access(path, F_OK) == 0;
-}
-
-// Starts the program in the test's folder; its streams go to files there.
-static pid_t start_command(const char *name, const char *arguments)
-{
-    char command[1024];
-    snprintf(command, sizeof command, "cd %s && exec %s %s %s >stdout.txt 2>stderr.txt", folder, TD_PROGRAM, name,
-             arguments);
-    pid_t pid = fork();
-    assert_true(pid >= 0);
-    if (pid == 0)
-    {
-        execl("/bin/sh", "sh", "-c", command, (char *)NULL);
-        _exit(127);
-    }
-    return pid;
-}
-
-static int finish(pid_t pid)
-{
-    int status = 0;
-    assert_int_equal(waitpid(pid, &status, 0), pid);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
-}
-
 static pid_t start(const char *arguments)
 {
     return start_command("run", arguments);
@@ -96,53 +39,14 @@ static int run(const char *arguments)
     return finish(start(arguments));
 }
 
-static void assert_says(const char *stream, const char *words)
-{
-    char *text = read_text(stream);
-    if (strstr(text, words) == NULL)
-        fail_msg("'%s' is not in:\n%s", words, text);
-    free(text);
-}
-
-// The text of a JSON value, up to the comma or brace behind it; enough for numbers and lists of them.
-static char *json_value(const char *key)
-{
-    char *text = read_text("stdout.txt"), quoted[64];
-    snprintf(quoted, sizeof quoted, "\"%s\": ", key);
-    const char *at = strstr(text, quoted);
-    if (at == NULL)
-        fail_msg("no key %s in %s", key, text);
-    at += strlen(quoted);
-    size_t n = at[0] == '[' ? strcspn(at, "]") : strcspn(at, ",}");
-    char *value = strndup(at, n);
-    free(text);
-    return value;
-}
-
-static double json_number(const char *key)
-{
-    char *text = json_value(key);
-    double value = strtod(text, NULL);
-    free(text);
-    return value;
-}
-
 static int setup(void **state)
 {
     (void)state;
-    if (mkdtemp(folder) == NULL)
+    if (make_folder() != 0)
         return -1;
     write_text("good.yaml", good_scene);
     write_text("failing.yaml", failing_scene);
     return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    char command[256];
-    snprintf(command, sizeof command, "rm -r %s", folder);
-    return system(command);
 }
 
 static void test_table(void **state)

@@ -16,3 +16,6 @@ void bench_json_spread(tdJson *json, const char *key, spread s);
 
 /// Energy, stress and tangent of one point, every law in each of its forms.
 tdStatus bench_laws(int runs, bool print, tdJson *json, tdError *error);
+
+/// The inverse problem of one linearization along a motion: each mode, warm and cold.
+tdStatus bench_inverse(bool print, tdJson *json, tdError *error);

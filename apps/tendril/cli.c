@@ -4,6 +4,7 @@
 #include "base/suggest.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -167,6 +168,16 @@ int cli_end(int code)
         return code;
     fprintf(stderr, "tendril: the result cannot be written to stdout: %s\n", strerror(errno));
     return code == 0 ? TD_ERROR_INPUT : code;
+}
+
+tdStatus cli_write(const char *folder, const char *name, const tdText *text, tdError *error)
+{
+    char path[PATH_MAX];
+    if (text->failed)
+        return td_fail_memory(error, "a file");
+    if (!td_path_join(path, sizeof path, folder, name))
+        return td_fail_at(error, TD_ERROR_IO, folder, 0, NULL, "the path is too long");
+    return td_file_write(path, text->data, (size_t)text->size, error);
 }
 
 static void log_to_stderr(void *user, tdLogLevel level, const char *message)

@@ -41,6 +41,9 @@ void cli_json_error(tdJson *json, const tdError *error);
 /// Exit code of the program: `code`, or that of bad input when stdout did not take the result (a full disk).
 int cli_end(int code);
 
+/// Writes a text as folder/name.
+tdStatus cli_write(const char *folder, const char *name, const tdText *text, tdError *error);
+
 /// Settings whose log goes to stderr.
 tdSettings cli_settings(void);
 
@@ -48,6 +51,9 @@ tdSettings cli_settings(void);
 void cli_progress(const char *what, int64_t done, int64_t total);
 
 int cmd_run(int argc, char **argv);
+int cmd_control(int argc, char **argv);
+int cmd_workspace(int argc, char **argv);
+int cmd_estimate(int argc, char **argv);
 int cmd_check(int argc, char **argv);
 int cmd_info(int argc, char **argv);
 int cmd_convert(int argc, char **argv);

@@ -13,6 +13,9 @@ static const struct
     const char *does;
 } commands[] = {
     {"run", cmd_run, "simulate a scene"},
+    {"control", cmd_control, "find what actuators do so that effectors follow goals"},
+    {"workspace", cmd_workspace, "find what a robot can reach"},
+    {"estimate", cmd_estimate, "find unknown loads from measured points"},
     {"check", cmd_check, "validate a scene without running it"},
     {"info", cmd_info, "examine a mesh or another file"},
     {"convert", cmd_convert, "convert a mesh from one format to another"},

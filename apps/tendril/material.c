@@ -99,31 +99,28 @@ tdStatus material_draw(const char *path, const char *title, int n, materialPanel
 {
     static const char *const names[TD_TESTS] = {"uniaxial", "equibiaxial", "planar (pure shear)", "simple shear"};
     const char *unit = choose_unit(n, panels);
-    tdImage all = {0}, part = {0};
-    tdPlotSettings settings = td_default_plot();
-    settings.width = n == 1 ? 900 : 660;
-    settings.height = 560;
-    tdStatus status = td_image_create(n * settings.width, settings.height, &all, error);
-    for (int p = 0; status == TD_OK && p < n; p++)
+    char first[200];
+    tdPanel plots[TD_TESTS];
+    for (int p = 0; p < n; p++)
     {
-        char text[200];
-        snprintf(text, sizeof text, "%s%s%.120s", names[panels[p].test], p == 0 && title != NULL ? ": " : "",
-                 p == 0 && title != NULL ? title : "");
-        settings.title = text;
-        settings.x_label = panels[p].test == TD_TEST_SHEAR ? "amount of shear" : "stretch";
-        settings.y_label = unit;
-        memcpy(settings.x_range, panels[p].x_range, sizeof settings.x_range);
-        memcpy(settings.y_range, panels[p].y_range, sizeof settings.y_range);
-        status = td_plot(&settings, panels[p].n, panels[p].series, &part, error);
-        for (int row = 0; status == TD_OK && row < settings.height; row++)
-            memcpy(all.rgb + 3 * ((size_t)row * (size_t)all.width + (size_t)p * (size_t)settings.width),
-                   part.rgb + 3 * (size_t)row * (size_t)settings.width, 3 * (size_t)settings.width);
-        td_image_free(&part);
+        tdPlotSettings *settings = &plots[p].settings;
+        *settings = td_default_plot();
+        settings->width = n == 1 ? 900 : 660;
+        settings->height = 560;
+        settings->title = names[panels[p].test];
+        settings->x_label = panels[p].test == TD_TEST_SHEAR ? "amount of shear" : "stretch";
+        settings->y_label = unit;
+        memcpy(settings->x_range, panels[p].x_range, sizeof settings->x_range);
+        memcpy(settings->y_range, panels[p].y_range, sizeof settings->y_range);
+        plots[p].n = panels[p].n;
+        plots[p].series = panels[p].series;
     }
-    if (status == TD_OK)
-        status = td_image_write_png(&all, path, error);
-    td_image_free(&all);
-    return status;
+    if (title != NULL)
+    {
+        snprintf(first, sizeof first, "%s: %.120s", plots[0].settings.title, title);
+        plots[0].settings.title = first;
+    }
+    return td_plot_panels(n, n, plots, path, error);
 }
 
 // ---------------------------------------------------------------- plot

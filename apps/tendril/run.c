@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -103,39 +102,12 @@ static void json_counts(tdJson *json, const tdTotals *totals)
     td_json_close(json, '}');
 }
 
-static double rate(double amount, double seconds)
-{
-    return seconds > 0 ? amount / seconds : 0;
-}
-
 static void print_json(const runArguments *arguments, const tdModel *model, const tdState *state,
                        const simResult *result)
 {
-    static const char *const ends[] = {"done", "failed", "interrupted"};
     tdJson json = {0};
     td_json_open(&json, NULL, '{');
-    td_json_string(&json, "status", ends[result->end]);
-    if (result->end == SIM_FAILED)
-        cli_json_error(&json, &result->error);
-    td_json_string(&json, "scene", arguments->scene);
-    td_json_integer(&json, "steps", result->totals.steps);
-    td_json_integer(&json, "last_step", td_state_steps(state));
-    td_json_number(&json, "time", td_state_time(state));
-    td_json_number(&json, "wall_s", result->wall_s);
-    td_json_number(&json, "output_s", result->output_s);
-    td_json_number(&json, "steps_per_s", rate((double)result->totals.steps, result->wall_s));
-    td_json_number(&json, "realtime_rate", rate(result->simulated_s, result->wall_s));
-    td_json_integer(&json, "dofs", td_model_dofs(model));
-    td_json_open(&json, "bodies", '[');
-    for (int b = 0; b < td_model_bodies(model); b++)
-    {
-        td_json_open(&json, NULL, '{');
-        td_json_string(&json, "name", td_model_body_name(model, b));
-        td_json_integer(&json, "nodes", td_model_body_nodes(model, b));
-        td_json_integer(&json, "elements", td_model_body_elements(model, b));
-        td_json_close(&json, '}');
-    }
-    td_json_close(&json, ']');
+    sim_json(&json, arguments->scene, model, state, result);
     json_vectors(&json, "probes", model, state, true);
     json_vectors(&json, "reactions", model, state, false);
     json_supports(&json, model, state);
@@ -205,16 +177,7 @@ static void print_table(const runArguments *arguments, const tdModel *model, con
 {
     const tdTotals *totals = &result->totals;
     double steps = totals->steps > 0 ? (double)totals->steps : 1;
-    printf("scene       %s\n", arguments->scene);
-    for (int b = 0; b < td_model_bodies(model); b++)
-        printf("%-11s %s: %d nodes, %d elements\n", b == 0 ? "bodies" : "", td_model_body_name(model, b),
-               td_model_body_nodes(model, b), td_model_body_elements(model, b));
-    printf("unknowns    %" PRId64 "\n", td_model_dofs(model));
-    printf("steps       %" PRId64 " of %g s, up to step %" PRId64 " at %g s%s\n", totals->steps,
-           td_model_time_step(model), td_state_steps(state), td_state_time(state),
-           result->end == SIM_DONE ? "" : (result->end == SIM_FAILED ? " (failed)" : " (interrupted)"));
-    printf("wall time   %.3g s: %.4g steps/s, %.3g times real time\n", result->wall_s,
-           rate((double)totals->steps, result->wall_s), rate(result->simulated_s, result->wall_s));
+    sim_print(arguments->scene, model, state, result);
     printf("Newton      %" PRId64 " iterations (%.2f a step), %" PRId64 " shortened\n", totals->newton_iterations,
            (double)totals->newton_iterations / steps, totals->line_search_steps);
     if (totals->load_steps > 0)
@@ -239,34 +202,6 @@ static void print_table(const runArguments *arguments, const tdModel *model, con
 }
 
 // ---------------------------------------------------------------- the command
-
-// The step to end at: --steps, --time or the scene's. False after a usage error.
-static bool last_step(const runArguments *arguments, const tdModel *model, int64_t *out)
-{
-    *out = td_model_steps(model);
-    if (arguments->steps != NULL)
-    {
-        long steps = 0;
-        if (!cli_integer("--steps", arguments->steps, 1, &steps))
-            return false;
-        *out = steps;
-    }
-    if (arguments->time != NULL)
-    {
-        double time = 0;
-        if (!cli_number("--time", arguments->time, &time))
-            return false;
-        // Rounding must not add a step to a time that is a multiple of the step.
-        double steps = ceil(time / td_model_time_step(model) - 1e-6);
-        if (!(time > 0) || !(steps <= 1e9))
-        {
-            cli_usage("--time takes a time above zero and below 1e9 steps of the scene, not '%s'", arguments->time);
-            return false;
-        }
-        *out = (int64_t)steps;
-    }
-    return true;
-}
 
 // A checkpoint is written at the end: that its place is wrong must not come out after hours.
 static int check_checkpoint(const char *path)
@@ -296,20 +231,11 @@ static int check_arguments(const runArguments *arguments, tdSettings *settings, 
     if (arguments->out == NULL && (arguments->every != NULL || arguments->compress))
         return cli_usage("%s says how frames are written, so it needs --out DIR",
                          arguments->every != NULL ? "--every" : "--compress");
-    if (arguments->out != NULL && arguments->out[0] == '\0')
-        return cli_usage("--out takes a folder, not an empty text");
-    if (arguments->threads != NULL)
-    {
-        if (!cli_integer("--threads", arguments->threads, 1, &number))
-            return TD_ERROR_USAGE;
-        settings->threads = (int)number;
-    }
-    if (arguments->checkpoint != NULL)
-    {
-        int code = check_checkpoint(arguments->checkpoint);
-        if (code >= 0)
-            return code;
-    }
+    int code = sim_check_common(arguments->threads, arguments->out, settings);
+    if (code < 0 && arguments->checkpoint != NULL)
+        code = check_checkpoint(arguments->checkpoint);
+    if (code >= 0)
+        return code;
     options->every = -1;
     if (arguments->every != NULL)
     {
@@ -333,29 +259,14 @@ static int report_result(const runArguments *arguments, const tdModel *model, co
         print_json(arguments, model, state, result);
     else
         print_table(arguments, model, state, result);
-    if (result->end == SIM_FAILED)
-    {
-        fprintf(stderr, "tendril: step %" PRId64 " failed at %g s; the state before it was kept\n",
-                td_state_steps(state) + 1, td_state_time(state));
-        cli_fail(&result->error);
-    }
-    if (result->totals.inverted_elements > 0)
-        fprintf(
-            stderr,
-            "warning: %d elements are turned inside out at the end, so the result is not to be trusted; use a smaller "
-            "time_step, smaller loads or a finer mesh\n",
-            result->totals.inverted_elements);
     act_warn(model, result);
-    if (result->end == SIM_INTERRUPTED)
-        fprintf(stderr, "tendril: interrupted after step %" PRId64 "%s%s\n", td_state_steps(state),
-                result->checkpoint[0] == '\0' ? "" : "; to go on, add --resume ", result->checkpoint);
-    return sim_exit_code(result);
+    return sim_end(state, result);
 }
 
 static int simulate(const runArguments *arguments, const tdModel *model, tdState *state, simOptions *options)
 {
     tdError error = {0};
-    if (!last_step(arguments, model, &options->until))
+    if (!sim_last_step(arguments->steps, arguments->time, model, td_model_steps(model), &options->until))
         return TD_ERROR_USAGE;
     if (options->every < 0)
         options->every = model->scene.output.every;

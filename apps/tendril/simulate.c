@@ -7,7 +7,7 @@
 #include "output/frames.h"
 
 #include <inttypes.h>
-#include <signal.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -21,13 +21,7 @@ static void on_signal(int signal_number)
     interrupted = 1;
 }
 
-/// The first signal asks for an orderly end; the handler is then gone, so that a second one ends at once.
-typedef struct simSignals
-{
-    struct sigaction interrupt, terminate;
-} simSignals;
-
-static simSignals catch_signals(void)
+simSignals sim_catch_signals(void)
 {
     simSignals before;
     struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND};
@@ -38,10 +32,15 @@ static simSignals catch_signals(void)
     return before;
 }
 
-static void release_signals(const simSignals *before)
+void sim_release_signals(const simSignals *before)
 {
     sigaction(SIGINT, &before->interrupt, NULL);
     sigaction(SIGTERM, &before->terminate, NULL);
+}
+
+bool sim_interrupted(void)
+{
+    return interrupted != 0;
 }
 
 static tdStatus save(const tdModel *model, const tdState *state, const simOptions *options, simResult *result,
@@ -96,8 +95,9 @@ static tdStatus step_all(const tdModel *model, tdState *state, tdOutput *output,
     while (td_state_steps(state) < options->until && !interrupted)
     {
         double start = td_seconds();
-        tdStatus status = td_step(model, state);
-        result->wall_s += td_seconds() - start;
+        tdStatus status = options->step != NULL ? options->step(options->user, model, state) : td_step(model, state);
+        double seconds = td_seconds() - start;
+        result->wall_s += seconds;
         if (status != TD_OK)
         {
             result->end = SIM_FAILED;
@@ -107,6 +107,8 @@ static tdStatus step_all(const tdModel *model, tdState *state, tdOutput *output,
         }
         int64_t step = td_state_steps(state);
         td_totals_add(&result->totals, td_state_report(state));
+        if (options->stepped != NULL)
+            TD_TRY(options->stepped(options->user, model, state, seconds, error));
         count_saturation(model, state, result);
         if (output != NULL)
         {
@@ -156,7 +158,7 @@ tdStatus sim_run(const tdModel *model, tdState *state, const simOptions *options
     tdOutput *output = NULL;
     TD_TRY(open_output(model, state, options, &output, error));
     double start_time = td_state_time(state);
-    simSignals before = catch_signals();
+    simSignals before = sim_catch_signals();
     tdStatus status = TD_OK;
     if (output != NULL && options->every > 0 && !options->resumed)
         status = frame(output, state, result, error);
@@ -164,12 +166,121 @@ tdStatus sim_run(const tdModel *model, tdState *state, const simOptions *options
         status = step_all(model, state, output, options, result, error);
     if (status == TD_OK)
         status = finish(model, state, output, options, result, error);
-    release_signals(&before);
+    sim_release_signals(&before);
     td_state_energy(model, state, &result->totals.kinetic_energy, &result->totals.elastic_energy);
     result->simulated_s = td_state_time(state) - start_time;
     result->frames = output == NULL ? 0 : td_output_frames(output);
     tdStatus closed = td_output_close(output, status == TD_OK ? error : NULL);
     return status == TD_OK ? closed : status;
+}
+
+// ---------------------------------------------------------------- what commands share around the loop
+
+bool sim_last_step(const char *steps_text, const char *time_text, const tdModel *model, int64_t standard, int64_t *out)
+{
+    *out = standard;
+    if (steps_text != NULL)
+    {
+        long steps = 0;
+        if (!cli_integer("--steps", steps_text, 1, &steps))
+            return false;
+        *out = steps;
+    }
+    if (time_text != NULL)
+    {
+        double time = 0;
+        if (!cli_number("--time", time_text, &time))
+            return false;
+        // Rounding must not add a step to a time that is a multiple of the step.
+        double steps = ceil(time / td_model_time_step(model) - 1e-6);
+        if (!(time > 0) || !(steps <= 1e9))
+        {
+            cli_usage("--time takes a time above zero and below 1e9 steps of the scene, not '%s'", time_text);
+            return false;
+        }
+        *out = (int64_t)steps;
+    }
+    return true;
+}
+
+int sim_check_common(const char *threads, const char *out, tdSettings *settings)
+{
+    long number = 0;
+    if (out != NULL && out[0] == '\0')
+        return cli_usage("--out takes a folder, not an empty text");
+    if (threads == NULL)
+        return -1;
+    if (!cli_integer("--threads", threads, 1, &number))
+        return TD_ERROR_USAGE;
+    settings->threads = (int)number;
+    return -1;
+}
+
+static double rate(double amount, double seconds)
+{
+    return seconds > 0 ? amount / seconds : 0;
+}
+
+void sim_json(tdJson *json, const char *scene, const tdModel *model, const tdState *state, const simResult *result)
+{
+    static const char *const ends[] = {"done", "failed", "interrupted"};
+    td_json_string(json, "status", ends[result->end]);
+    if (result->end == SIM_FAILED)
+        cli_json_error(json, &result->error);
+    td_json_string(json, "scene", scene);
+    td_json_integer(json, "steps", result->totals.steps);
+    td_json_integer(json, "last_step", td_state_steps(state));
+    td_json_number(json, "time", td_state_time(state));
+    td_json_number(json, "wall_s", result->wall_s);
+    td_json_number(json, "output_s", result->output_s);
+    td_json_number(json, "steps_per_s", rate((double)result->totals.steps, result->wall_s));
+    td_json_number(json, "realtime_rate", rate(result->simulated_s, result->wall_s));
+    td_json_integer(json, "dofs", td_model_dofs(model));
+    td_json_open(json, "bodies", '[');
+    for (int b = 0; b < td_model_bodies(model); b++)
+    {
+        td_json_open(json, NULL, '{');
+        td_json_string(json, "name", td_model_body_name(model, b));
+        td_json_integer(json, "nodes", td_model_body_nodes(model, b));
+        td_json_integer(json, "elements", td_model_body_elements(model, b));
+        td_json_close(json, '}');
+    }
+    td_json_close(json, ']');
+}
+
+void sim_print(const char *scene, const tdModel *model, const tdState *state, const simResult *result)
+{
+    const tdTotals *totals = &result->totals;
+    printf("scene       %s\n", scene);
+    for (int b = 0; b < td_model_bodies(model); b++)
+        printf("%-11s %s: %d nodes, %d elements\n", b == 0 ? "bodies" : "", td_model_body_name(model, b),
+               td_model_body_nodes(model, b), td_model_body_elements(model, b));
+    printf("unknowns    %" PRId64 "\n", td_model_dofs(model));
+    printf("steps       %" PRId64 " of %g s, up to step %" PRId64 " at %g s%s\n", totals->steps,
+           td_model_time_step(model), td_state_steps(state), td_state_time(state),
+           result->end == SIM_DONE ? "" : (result->end == SIM_FAILED ? " (failed)" : " (interrupted)"));
+    printf("wall time   %.3g s: %.4g steps/s, %.3g times real time\n", result->wall_s,
+           rate((double)totals->steps, result->wall_s), rate(result->simulated_s, result->wall_s));
+}
+
+int sim_end(const tdState *state, const simResult *result)
+{
+    if (result->end == SIM_FAILED)
+    {
+        fprintf(stderr, "tendril: step %" PRId64 " failed at %g s; the state before it was kept\n",
+                td_state_steps(state) + 1, td_state_time(state));
+        cli_fail(&result->error);
+    }
+    if (result->totals.inverted_elements > 0)
+        fprintf(
+            stderr,
+            "warning: %d elements are turned inside out at the end, so the result is not to be trusted; use a smaller "
+            "time_step, smaller loads or a finer mesh\n",
+            result->totals.inverted_elements);
+    if (result->end == SIM_INTERRUPTED)
+        fprintf(stderr, "tendril: interrupted after step %" PRId64 "%s%s\n", td_state_steps(state),
+                result->checkpoint[0] == '\0' ? "" : "; to go on, add --resume ", result->checkpoint);
+    return sim_exit_code(result);
 }
 
 int sim_exit_code(const simResult *result)

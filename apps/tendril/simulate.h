@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The loop that 'run' and 'demo' share: steps, frames, checkpoints, interruption.
+// The loop that 'run', 'demo' and 'control' share: steps, frames, checkpoints, interruption.
 #pragma once
 #include "cli.h"
 #include "output/totals.h"
+
+#include <signal.h>
 
 typedef struct simOptions
 {
@@ -14,6 +16,10 @@ typedef struct simOptions
     bool resumed;           ///< goes on in the folder
     const char *checkpoint; ///< file, or NULL: DIR/checkpoint.h5 when one is due
     int checkpoint_every;   ///< steps; 0 = none on the way
+    /// Takes a step instead of td_step(), and is told of each that was taken, with its wall time; NULL = none.
+    tdStatus (*step)(void *user, const tdModel *model, tdState *state);
+    tdStatus (*stepped)(void *user, const tdModel *model, const tdState *state, double seconds, tdError *error);
+    void *user;
 } simOptions;
 
 typedef enum simEnd
@@ -43,6 +49,26 @@ typedef struct simResult
 /// trouble, such as a full disk, comes back as an error.
 tdStatus sim_run(const tdModel *model, tdState *state, const simOptions *options, simResult *result, tdError *error);
 
+/// SIGINT and SIGTERM ask for an orderly end between these two, once: a second one ends at once.
+typedef struct simSignals
+{
+    struct sigaction interrupt, terminate; ///< what was in force before
+} simSignals;
+simSignals sim_catch_signals(void);
+void sim_release_signals(const simSignals *before);
+bool sim_interrupted(void);
+
+/// The step to end at by the options --steps and --time (NULL = not given), else `standard`. False after a usage error.
+bool sim_last_step(const char *steps, const char *time, const tdModel *model, int64_t standard, int64_t *out);
+/// --threads and --out, which are checked before anything is read. -1 to go on, else the exit code.
+int sim_check_common(const char *threads, const char *out, tdSettings *settings);
+
+/// What is said of an early end on stderr, and the exit code.
+int sim_end(const tdState *state, const simResult *result);
+/// The status, the error if there is one, and counts and rates of a run.
+void sim_json(tdJson *json, const char *scene, const tdModel *model, const tdState *state, const simResult *result);
+/// The same as the first lines of a table.
+void sim_print(const char *scene, const tdModel *model, const tdState *state, const simResult *result);
 /// Exit code of a result.
 int sim_exit_code(const simResult *result);
 /// Largest resident memory of this process so far [bytes].

@@ -232,11 +232,15 @@ extern "C"
     ///
     ///     target = goal + I,   dI/dt = gain (goal - measured)
     ///
-    /// where I stops growing when the actuators are at their bounds (no windup) and is never longer than `limit`.
+    /// Where the actuators cannot bring the model's effector to the target, I follows the error of the model instead
+    /// (no windup). It is never longer than `limit`.
     typedef struct tdControlSettings
     {
-        double gain;  ///< [1/s]; stable below about 1 / (2 lag), lag = delay of the measurement [s]
-        double limit; ///< most correction, in the unit of the effector; 0: a tenth of the robot's size
+        double gain; ///< [1/s] default: 1 / (20 time steps); stable below about 1 / (2 lag), lag = what is not in delay
+        double limit; ///< most correction, in the unit of the effector; 0: a tenth of the robot's size (its cube for a
+                      ///< volume), 0.5 for orientations and directions
+        double
+            delay; ///< [s] known delay of the measurement, to whole steps: it is compared with the step that it shows
     } tdControlSettings;
 
     typedef struct tdControl tdControl;
@@ -246,17 +250,22 @@ extern "C"
                                tdError *error);
     void td_control_free(tdControl *control);
     /// Goals over time from a CSV file: t, NAME.x, NAME.y, NAME.z (NAME for effectors of one number), in SI units or
-    /// with units in the header, e.g. "tip.x [mm]". Gaps and values that are not numbers are errors.
+    /// with units in the header, e.g. "tip.x [mm]"; rotation vectors need theirs, "[rad]" or "[deg]". Straight lines
+    /// between rows, constant before and behind. Gaps and values that are not numbers are errors.
     tdStatus td_control_load_goals(tdControl *control, const tdModel *model, const char *path, tdError *error);
-    /// Measurements of effectors over time, in the same form; they are replayed as time goes on.
+    /// Measurements of effectors over time, in the same form; they are replayed as time goes on. Outside of their time
+    /// there is none.
     tdStatus td_control_load_measurements(tdControl *control, const tdModel *model, const char *path, tdError *error);
     double td_control_duration(const tdControl *control); ///< last time of the goals [s], 0 without
-    tdStatus td_control_set_goal(tdControl *control, int effector, const double *goal); ///< NULL: none
+    /// From now on, instead of the file's; NULL: back to the file's, or none. Numbers that are not finite and a
+    /// direction of no length are refused.
+    tdStatus td_control_set_goal(tdControl *control, int effector, const double *goal);
     /// Goal of an effector at a time; false when it has none.
     bool td_control_goal(const tdControl *control, int effector, double time, double goal[3]);
-    /// The newest measurement of an effector; NULL: none, its correction is kept.
+    /// The newest measurement of an effector, likewise. Without one its correction is kept.
     tdStatus td_control_measure(tdControl *control, int effector, const double *measured);
-    /// Sets the corrected targets for the next step, takes it, and updates the integral terms.
+    /// Updates the integral terms by what was measured of the steps before, sets the targets and takes the next step.
+    /// If that fails, they stay what they were.
     tdStatus td_control_step(tdControl *control, const tdModel *model, tdState *state);
     /// The integral term of an effector.
     void td_control_correction(const tdControl *control, int effector, double correction[3]);

@@ -44,6 +44,7 @@ tdStatus td_constraint_create(const tdModel *model, tdState *state, tdError *err
         {&cs->F, entries},
         {&cs->travel, n},
         {&cs->error, e},
+        {&cs->slide_tried, 2 * (int64_t)n},
     };
     for (size_t i = 0; i < sizeof list / sizeof list[0]; i++)
         if ((*list[i].array = TD_TAKE(arena, double, list[i].count)) == NULL)
@@ -173,9 +174,14 @@ void td_constraint_latch(const tdModel *model, tdState *state, double share)
     latch_targets(model, state, share);
     for (int a = 0; a < model->n_actuators; a++)
         latch_actuator(model, state, a);
+    tdConstraintState *cs = state->constraint;
     for (int a = 0; a < model->n_actuators; a++)
-        if (state->constraint->role[a] == TD_ROLE_EFFORT && !model->actuators[a].held)
-            state->constraint->effort[a] = state->constraint->given[a];
+    {
+        if (cs->role[a] == TD_ROLE_EFFORT && !model->actuators[a].held)
+            cs->effort[a] = cs->given[a];
+        cs->slide[a] = cs->slide_start[a];
+        cs->slide_tried[2 * a] = NAN;
+    }
 }
 
 // ---------------------------------------------------------------- rows
@@ -271,6 +277,28 @@ static double sliding(const tdModel *model, const tdConstraintState *cs, int a)
     return fmin(fmax(cs->slide_start[a] + (cs->travel[a] - start) / actuator->slip, -1), 1);
 }
 
+// The slide of the next linearization. Friction stays as it is while a line search goes on, because over so short a
+// distance as the slip it would never get past the change; where the slide decides how far the cable moves (a given
+// force), the secant through the last two finds it.
+static void slide_on(const tdModel *model, tdConstraintState *cs, int a)
+{
+    double now = cs->slide[a], came = sliding(model, cs, a), *tried = cs->slide_tried + 2 * a;
+    double slope = isnan(tried[0]) || now == tried[0] ? 0 : (came - tried[1]) / (now - tried[0]);
+    tried[0] = now;
+    tried[1] = came;
+    // More sliding means less force at the tied end and less way: what else a slope says is not friction's doing.
+    cs->slide[a] = fmin(fmax(now + (came - now) / (1 - fmin(slope, 0)), -1), 1);
+}
+
+double td_constraint_lag(const tdModel *model, const tdState *state)
+{
+    double lag = 0;
+    for (int a = 0; a < model->n_actuators; a++)
+        if (model->actuators[a].given->friction > 0)
+            lag = fmax(lag, fabs(sliding(model, state->constraint, a) - state->constraint->slide[a]));
+    return lag;
+}
+
 static void constrain_actuator(const tdModel *model, tdState *state, int a, bool tangent)
 {
     const tdActuator *actuator = &model->actuators[a];
@@ -287,7 +315,8 @@ static void constrain_actuator(const tdModel *model, tdState *state, int a, bool
     const double *share = NULL;
     if (actuator->given->friction > 0)
     {
-        cs->slide[a] = sliding(model, cs, a);
+        if (tangent)
+            slide_on(model, cs, a);
         td_cable_shares(measure, cs->x, actuator->given->friction * cs->slide[a], cs->share);
         td_cable_gradient(measure, cs->x, cs->share, cs->gradient);
         for (int64_t k = 0; k < 3 * (int64_t)measure->n; k++)

@@ -45,6 +45,7 @@ typedef struct tdConstraintState
     double *J, *F;                ///< values of the rows: of displacements and of forces
     double *travel;               ///< by actuator: displacement at the iterate, without the stretch of a cable
     double *error;                ///< 3 by effector: how far from its target
+    double *slide_tried; ///< 2 by actuator: the slide of the linearization before and what came of it; NAN: none
 
     struct tdCondensed *condensed; ///< of solve/condense.h; NULL: no effort can be unknown
 } tdConstraintState;
@@ -59,6 +60,8 @@ void td_constraint_latch(const tdModel *model, tdState *state, double share);
 void td_constrain(const tdModel *model, tdState *state, bool tangent);
 /// m -= s J' change, for a change of the effort of one actuator.
 void td_constraint_push(const tdModel *model, tdState *state, int actuator, double change);
+/// How far the sliding at the iterate is from the one that friction was taken for, 0 to 2.
+double td_constraint_lag(const tdModel *model, const tdState *state);
 /// An increment was accepted (or not: efforts go back to the last that was).
 void td_constraint_accept(const tdModel *model, tdState *state);
 void td_constraint_reject(const tdModel *model, tdState *state);

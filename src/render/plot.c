@@ -8,6 +8,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 tdPlotSettings td_default_plot(void)
 {
@@ -191,6 +192,18 @@ static void lay_out(Plot *p)
     p->y.p1 = floor((s->title != NULL ? 4.6 : 2.0) * p->size + (is_bars(p) ? 2.2 * p->size : 0)) + 0.5;
 }
 
+// Widens the range of the axis whose unit is longer.
+static void equal_units(Plot *p)
+{
+    if (!p->settings->equal || is_bars(p) || p->x.log || p->y.log)
+        return;
+    double x = fabs(p->x.p1 - p->x.p0) / (p->x.hi - p->x.lo), y = fabs(p->y.p1 - p->y.p0) / (p->y.hi - p->y.lo);
+    tdAxis *axis = x > y ? &p->x : &p->y;
+    double more = 0.5 * (axis->hi - axis->lo) * (fmax(x, y) / fmin(x, y) - 1);
+    axis->lo -= more;
+    axis->hi += more;
+}
+
 static void draw_labels(Plot *p)
 {
     const tdPlotSettings *s = p->settings;
@@ -240,6 +253,7 @@ static void draw_marker(Plot *p, tdMarker marker, double x, double y, double r, 
     case TD_MARKER_SQUARE: td_canvas_polygon(&p->canvas, 4, square, ink); break;
     case TD_MARKER_DIAMOND: td_canvas_polygon(&p->canvas, 4, diamond, ink); break;
     case TD_MARKER_TRIANGLE: td_canvas_polygon(&p->canvas, 3, triangle, ink); break;
+    case TD_MARKER_DOT: td_canvas_line(&p->canvas, 1, dot, 1.1 * r, ink); break;
     default: break;
     }
 }
@@ -248,7 +262,8 @@ static void draw_marker(Plot *p, tdMarker marker, double x, double y, double r, 
 static void draw_rimmed_marker(Plot *p, tdMarker marker, double x, double y, tdInk ink)
 {
     double r = 0.36 * p->size;
-    draw_marker(p, marker, x, y, r + 1.4, paper_ink(p));
+    if (marker != TD_MARKER_DOT)
+        draw_marker(p, marker, x, y, r + 1.4, paper_ink(p));
     draw_marker(p, marker, x, y, r, ink);
 }
 
@@ -450,6 +465,7 @@ static tdStatus draw_all(Plot *p, tdError *error)
         return td_fail_memory(error, "the plot's points");
     td_canvas_rectangle(&p->canvas, 0, 0, p->settings->width, p->settings->height, paper_ink(p));
     lay_out(p);
+    equal_units(p);
     if (!is_bars(p))
         draw_axis_ticks(p, false);
     draw_axis_ticks(p, true);
@@ -491,5 +507,30 @@ tdStatus td_plot(const tdPlotSettings *settings, int n, const tdSeries *series, 
     td_canvas_close(&p.canvas);
     if (status != TD_OK)
         td_image_free(image);
+    return status;
+}
+
+tdStatus td_plot_panels(int columns, int n, const tdPanel *panels, const char *path, tdError *error)
+{
+    tdImage all = {0}, part = {0};
+    int width = panels[0].settings.width, height = panels[0].settings.height;
+    TD_TRY(td_image_create((n < columns ? n : columns) * width, (n + columns - 1) / columns * height, &all, error));
+    memset(all.rgb, panels[0].settings.dark ? 0x1e : 0xff, 3 * (size_t)all.width * (size_t)all.height);
+    tdStatus status = TD_OK;
+    for (int k = 0; status == TD_OK && k < n; k++)
+    {
+        tdPlotSettings settings = panels[k].settings;
+        settings.width = width;
+        settings.height = height;
+        status = td_plot(&settings, panels[k].n, panels[k].series, &part, error);
+        size_t left = (size_t)(k % columns) * (size_t)width, top = (size_t)(k / columns) * (size_t)height;
+        for (size_t row = 0; status == TD_OK && row < (size_t)height; row++)
+            memcpy(all.rgb + 3 * ((top + row) * (size_t)all.width + left), part.rgb + 3 * row * (size_t)width,
+                   3 * (size_t)width);
+        td_image_free(&part);
+    }
+    if (status == TD_OK)
+        status = td_image_write_png(&all, path, error);
+    td_image_free(&all);
     return status;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Line plots and bar charts on an image, for benchmarks and verification.
+// Line plots, clouds of points and bar charts on an image.
 #pragma once
 #include "render/render.h"
 
@@ -10,6 +10,7 @@ typedef enum tdMarker
     TD_MARKER_SQUARE,
     TD_MARKER_DIAMOND,
     TD_MARKER_TRIANGLE,
+    TD_MARKER_DOT, // small and without a rim, for clouds of points
     TD_MARKERS
 } tdMarker;
 
@@ -42,6 +43,7 @@ typedef struct tdPlotSettings
     const char *title, *x_label, *y_label; ///< NULL = none
     bool x_log, y_log;
     double x_range[2], y_range[2]; ///< NaN = from the data
+    bool equal;                    ///< a unit is as long on both axes (linear ones): one range is widened
     int n_categories;              ///< more than 0: a bar chart, each series one bar in each
     const char *const *categories;
     bool bar_values; ///< write the value at the end of each bar
@@ -52,3 +54,14 @@ tdPlotSettings td_default_plot(void);
 
 /// Draws n series into a new image. A value that a logarithmic axis cannot show is an error.
 tdStatus td_plot(const tdPlotSettings *settings, int n, const tdSeries *series, tdImage *image, tdError *error);
+
+/// A plot among others.
+typedef struct tdPanel
+{
+    tdPlotSettings settings; ///< all panels of a picture have the size of the first
+    int n;
+    const tdSeries *series;
+} tdPanel;
+
+/// Draws plots in rows of `columns` into one picture and writes it as PNG.
+tdStatus td_plot_panels(int columns, int n, const tdPanel *panels, const char *path, tdError *error);

@@ -249,8 +249,9 @@ static tdStatus compile(tdModel *model, const tdSettings *settings, tdError *err
     return compile_probes(model, error);
 }
 
-tdStatus td_model_parse(const char *text, size_t length, const char *name, const char *folder,
-                        const tdSettings *settings, tdModel **out, tdError *error)
+tdStatus td_model_parse_edited(const char *text, size_t length, const char *name, const char *folder,
+                               const tdSettings *settings, tdSceneEdit *edit, void *context, tdModel **out,
+                               tdError *error)
 {
     *out = NULL;
     tdSettings quiet = td_default_settings();
@@ -258,6 +259,8 @@ tdStatus td_model_parse(const char *text, size_t length, const char *name, const
     if (model == NULL)
         return td_fail_memory(error, "the model");
     tdStatus status = td_scene_parse(text, length, name, folder, &model->scene, error);
+    if (status == TD_OK && edit != NULL)
+        status = edit(context, &model->scene, error);
     if (status == TD_OK)
         status = compile(model, settings != NULL ? settings : &quiet, error);
     if (status != TD_OK)
@@ -269,16 +272,28 @@ tdStatus td_model_parse(const char *text, size_t length, const char *name, const
     return TD_OK;
 }
 
-tdStatus td_model_load(const char *scene_path, const tdSettings *settings, tdModel **out, tdError *error)
+tdStatus td_model_parse(const char *text, size_t length, const char *name, const char *folder,
+                        const tdSettings *settings, tdModel **out, tdError *error)
+{
+    return td_model_parse_edited(text, length, name, folder, settings, NULL, NULL, out, error);
+}
+
+tdStatus td_model_load_edited(const char *scene_path, const tdSettings *settings, tdSceneEdit *edit, void *context,
+                              tdModel **out, tdError *error)
 {
     *out = NULL;
     char *text = NULL, folder[4096];
     size_t length = 0;
     TD_TRY(td_file_read(scene_path, &text, &length, error));
     td_path_folder(folder, sizeof folder, scene_path);
-    tdStatus status = td_model_parse(text, length, scene_path, folder, settings, out, error);
+    tdStatus status = td_model_parse_edited(text, length, scene_path, folder, settings, edit, context, out, error);
     free(text);
     return status;
+}
+
+tdStatus td_model_load(const char *scene_path, const tdSettings *settings, tdModel **out, tdError *error)
+{
+    return td_model_load_edited(scene_path, settings, NULL, NULL, out, error);
 }
 
 void td_model_free(tdModel *model)

@@ -115,7 +115,8 @@ static tdStatus read_name(Csv *csv, const char **from, const char *to)
     tdSceneMotion *out = csv->out;
     char cell[LONGEST_CELL + 1], why[TD_UNIT_WHY], *unit;
     if (!next_cell(from, to, cell) || cell[0] == '\0')
-        return CSV_FAIL(csv, NULL, "the name of column %d is empty or too long", out->n_names + 2);
+        return CSV_FAIL(csv, NULL, "the name of column %d is empty or too long",
+                        out->n_names + (csv->format->timeless ? 1 : 2));
     if (!cut_unit(cell, &unit))
         return CSV_FAIL(csv, cell, "the '[' of a unit is closed by ']' at the end of the cell, e.g. 'NAME [mm]'");
     if (cell[0] == '\0')
@@ -138,18 +139,20 @@ static tdStatus read_header(Csv *csv)
 {
     const char *from, *to;
     if (!next_line(csv, &from, &to))
-        return CSV_FAIL(csv, NULL, "the file is empty; it begins with a header 't,NAME,...'");
+        return CSV_FAIL(csv, NULL, "the file is empty; it begins with a header '%sNAME,...'",
+                        csv->format->timeless ? "" : "t,");
     int64_t columns = 1;
     for (const char *c = from; c < to; c++)
         columns += *c == ',';
     if (columns - 1 > TD_CSV_MOST_NAMES)
         return CSV_FAIL(csv, NULL, "%lld columns; at most %d are allowed", (long long)columns, TD_CSV_MOST_NAMES + 1);
     csv->out->names = TD_TAKE(csv->arena, const char *, columns);
-    csv->columns = TD_TAKE(csv->arena, Column, columns);
+    csv->columns = TD_TAKE(csv->arena, Column, columns + 1);
     if (csv->out->names == NULL || csv->columns == NULL)
         return td_fail_memory(csv->error, "a table over time");
-    TD_TRY(read_time_name(csv, &from, to));
-    if (columns < 2)
+    if (!csv->format->timeless)
+        TD_TRY(read_time_name(csv, &from, to));
+    if (columns < 2 && !csv->format->timeless)
         return CSV_FAIL(csv, NULL, "the header names no %s behind 't'", csv->format->what);
     while (from != NULL)
         TD_TRY(read_name(csv, &from, to));
@@ -194,11 +197,13 @@ static tdStatus read_row(Csv *csv, const char *from, const char *to)
     tdSceneMotion *out = csv->out;
     char cell[LONGEST_CELL + 1], why[TD_UNIT_WHY];
     double *row = out->values + (int64_t)out->n_times * out->n_names;
-    int column = 0;
+    int before = csv->format->timeless ? 1 : 0, column = before;
+    out->times[out->n_times] = csv->line;
     for (; from != NULL; column++)
     {
         if (column > out->n_names)
-            return CSV_FAIL(csv, NULL, "the line has more cells than the header has names (%d)", out->n_names + 1);
+            return CSV_FAIL(csv, NULL, "the line has more cells than the header has names (%d)",
+                            out->n_names + 1 - before);
         const char *field = column == 0 ? "t" : out->names[column - 1];
         if (!next_cell(&from, to, cell))
             return CSV_FAIL(csv, field, "a cell has more than %d characters or a zero byte", LONGEST_CELL);
@@ -214,7 +219,8 @@ static tdStatus read_row(Csv *csv, const char *from, const char *to)
             return CSV_FAIL(csv, field, "%s", why);
     }
     if (column != out->n_names + 1)
-        return CSV_FAIL(csv, NULL, "the line has %d cells, the header has %d", column, out->n_names + 1);
+        return CSV_FAIL(csv, NULL, "the line has %d cells, the header has %d", column - before,
+                        out->n_names + 1 - before);
     out->n_times++;
     return TD_OK;
 }
@@ -260,6 +266,8 @@ static tdStatus parse(Csv *csv)
                         out->n_names, (long long)TD_CSV_MOST_VALUES);
     TD_TRY(td_csv_take(csv->arena, out, rows, csv->error));
     int header = csv->line;
+    if (!csv->format->gaps) // a motion has the line of the scene that names the file
+        out->line = header;
     while (next_line(csv, &from, &to))
         TD_TRY(read_row(csv, from, to));
     int k = name_without_value(out);

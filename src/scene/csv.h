@@ -15,6 +15,7 @@ typedef struct tdCsvFormat
     void *context;        ///< of `column`
     const char *what;     ///< what a column stands for, in messages: "effector"
     bool gaps;            ///< an empty cell is NAN, but no column may be empty as a whole
+    bool timeless;        ///< no column t: rows stand for themselves, and the line of each is in `times`
 } tdCsvFormat;
 
 /// Text -> times [s] and values in SI units. text[length] must be a zero byte.

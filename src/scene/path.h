@@ -26,3 +26,7 @@ tdStatus td_path_parse_csv(const char *text, size_t length, const char *name, co
 /// The same from a file. Only a plain file of bounded size is opened: no device, no pipe.
 tdStatus td_path_load_csv(const char *path, const tdUnits *units, tdPathColumn *column, void *context, tdArena *arena,
                           tdSceneMotion *out, tdError *error);
+
+/// Rows that do not belong to times, e.g. points: no column t, the line of each row is in out->times. Else the same.
+tdStatus td_rows_load_csv(const char *path, const tdUnits *units, tdPathColumn *column, void *context, tdArena *arena,
+                          tdSceneMotion *out, tdError *error);

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#define DEPENDENT 1e-10 // a held row shorter than this beside the others is left to the ratio test
+#define DEPENDENT 1e-12 // a row shorter than this beside those that are held is held with them
 #define ROUNDING  1e-14 // of a sum of a few products
 
 bool td_active_set_take(tdActiveSet *s, tdArena *arena, int n, int m, int k)
@@ -175,20 +175,35 @@ static void solve_triangles(const tdActiveSet *s, const double *c, double *e)
     }
 }
 
-// The step p to the minimum on the working set, onto its bounds where x is off them; the least such step where there
-// are many. True where instead p is a direction along which the objective falls linearly.
-static bool find_step(tdActiveSet *s)
+// The part u of a step, in the space of the held rows, that takes x onto their bounds.
+static void find_range_step(tdActiveSet *s)
 {
-    int n = s->n, k = s->k, f = s->n_free, a = s->n_rows, left = f - a;
-    double *u = s->u, *e = s->e, *c = s->c;
-    for (int i = 0; i < a; i++)
+    int n = s->n;
+    for (int i = 0; i < s->n_rows; i++)
     {
         int row = s->rows[i];
         double t = (s->state[n + row] < 0 ? s->lo : s->hi)[n + row] - s->y[row];
         for (int j = 0; j < i; j++)
-            t -= s->T[i * n + j] * u[j];
-        u[i] = t / s->T[i * n + i];
+            t -= s->T[i * n + j] * s->u[j];
+        s->u[i] = t / s->T[i * n + i];
     }
+}
+
+// Over the free unknowns in w, turned by Q: the step p.
+static void spread_step(tdActiveSet *s)
+{
+    turn_back(s, s->w);
+    memset(s->p, 0, (size_t)s->n * sizeof *s->p);
+    for (int j = 0; j < s->n_free; j++)
+        s->p[s->free[j]] = s->w[j];
+}
+
+// The step p to the minimum on the working set, given its part u; the least such step where there are many. True where
+// instead p is a direction along which the objective falls linearly.
+static bool find_step(tdActiveSet *s)
+{
+    int n = s->n, k = s->k, f = s->n_free, a = s->n_rows, left = f - a;
+    double *u = s->u, *e = s->e, *c = s->c;
     for (int i = 0; i < k; i++)
         c[i] = s->q != NULL ? -s->r[i] : 0;
     for (int j = 0; j < a; j++)
@@ -231,10 +246,7 @@ static bool find_step(tdActiveSet *s)
     memcpy(s->w, u, (size_t)a * sizeof *u);
     for (int j = 0; j < left; j++)
         s->w[a + s->order[j]] = e[j];
-    turn_back(s, s->w);
-    memset(s->p, 0, (size_t)n * sizeof *s->p);
-    for (int j = 0; j < f; j++)
-        s->p[s->free[j]] = s->w[j];
+    spread_step(s);
     return linear;
 }
 
@@ -276,7 +288,9 @@ void td_active_set_multipliers(tdActiveSet *s)
 static int first_bound(tdActiveSet *s, double most, bool least_number, double *alpha)
 {
     int n = s->n, found = -1;
-    double small = 1e-11 * td_norm(s->p, n), best = most, square = 0;
+    // Below this a component of p is rounding, and at most that far x may go beyond a bound.
+    double rounding = most < INFINITY ? ROUNDING * (td_largest(s->x, n) + s->scale) : 0;
+    double small = fmax(DEPENDENT * td_norm(s->p, n), rounding), best = most, square = 0;
     for (int i = 0; i < s->m; i++)
         s->cp[i] = td_dot(s->C + i * n, s->p, n);
     for (int j = 0; j < n + s->m; j++)
@@ -332,6 +346,7 @@ bool td_active_set_jump(tdActiveSet *s)
     s->iterations++;
     factor(s);
     evaluate(s);
+    find_range_step(s);
     if (find_step(s))
         return false;
     double size = td_largest(s->x, n) + td_largest(s->p, n);
@@ -367,12 +382,32 @@ static int to_release(const tdActiveSet *s, bool least_number)
     return found;
 }
 
+// The step from a feasible x. Rounding takes x off the held rows; the way back, through rows that hardly differ, is not
+// a move that others could block, so it is made beforehand.
+static bool find_feasible_step(tdActiveSet *s)
+{
+    evaluate(s);
+    find_range_step(s);
+    if (td_largest(s->u, s->n_rows) > 0)
+    {
+        memset(s->w, 0, (size_t)s->n_free * sizeof *s->w);
+        memcpy(s->w, s->u, (size_t)s->n_rows * sizeof *s->u);
+        spread_step(s);
+        if (td_largest(s->p, s->n) <= 1e-9 * s->size)
+        {
+            move(s, 1);
+            evaluate(s);
+        }
+    }
+    memset(s->u, 0, (size_t)s->n_rows * sizeof *s->u);
+    return find_step(s);
+}
+
 // At the minimum on the working set: one more solve with the same factors takes out what rounding left.
 static void refine(tdActiveSet *s)
 {
     double alpha;
-    evaluate(s);
-    if (!find_step(s) && first_bound(s, 1, false, &alpha) < 0)
+    if (!find_feasible_step(s) && first_bound(s, 1, false, &alpha) < 0)
         move(s, 1);
     evaluate(s);
 }
@@ -380,20 +415,21 @@ static void refine(tdActiveSet *s)
 tdQpStatus td_active_set_solve(tdActiveSet *s)
 {
     int still = 0, released = -1;
+    s->size = 0;
     memset(s->resting, 0, (size_t)(s->n + s->m) * sizeof *s->resting);
     for (;;)
     {
         if (s->iterations >= s->max_iterations)
             return TD_QP_ITERATIONS;
         s->iterations++;
+        s->size = fmax(s->size, td_largest(s->x, s->n));
         factor(s);
-        evaluate(s);
-        bool linear = find_step(s), careful = still > s->n;
-        double alpha, size = td_largest(s->x, s->n);
+        bool linear = find_feasible_step(s), careful = still > s->n;
+        double alpha;
         int bound = first_bound(s, linear ? INFINITY : 1, careful, &alpha);
         if (linear && bound < 0)
             return TD_QP_ITERATIONS;
-        bool moved = alpha * td_largest(s->p, s->n) > 1e-13 * size;
+        bool moved = alpha * td_largest(s->p, s->n) > 1e-13 * s->size;
         if (!isfinite(alpha * td_largest(s->p, s->n)))
             return TD_QP_ITERATIONS;
         move(s, alpha);
@@ -408,6 +444,7 @@ tdQpStatus td_active_set_solve(tdActiveSet *s)
         {
             hold(s, bound, (bound < s->n ? s->p[bound] : s->cp[bound - s->n]) > 0);
             s->resting[bound] = !moved && bound == released;
+            released = -1;
             continue;
         }
         refine(s);

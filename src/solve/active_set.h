@@ -35,6 +35,7 @@ typedef struct tdActiveSet
     int *free, *rows, *order;
     int n_free, n_rows, rank;
     bool *resting; // held constraints that came back at once: not released before x has moved
+    double size;   // the largest unknown on the way
     double scale;  // of the gradient's terms
 } tdActiveSet;
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "solve/condense.h"
 
-#include "base/timer.h"
 #include "solve/driven.h"
 #include "state.h"
 
@@ -40,6 +39,7 @@ static int effector_rows(const tdModel *model)
 tdStatus td_condense_create(const tdModel *model, tdState *state, tdError *error)
 {
     int n = model->n_actuators, n_e = effector_rows(model), n_c = n + equality_rows(model), held = 0;
+    n_e += n_e > 0 ? n : 0; // and the rows that damp
     bool any = false;
     for (int a = 0; a < n; a++)
     {
@@ -304,8 +304,7 @@ static void gas_law(const tdModel *model, const tdConstraintState *cs, int a, do
 // is left of it when they have settled.
 #define SAME_TWICE (1e-6 / (4 * 9.8696))
 
-// The law of unknown k: r = second + resistance (y - now) [+ gas] - target, lo <= y <= hi.
-static void set_law(const tdModel *model, const tdState *state, struct tdCondensed *cd, int k)
+void td_condense_law(const tdModel *model, const tdState *state, struct tdCondensed *cd, int k)
 {
     const tdConstraintState *cs = state->constraint;
     int a = cd->unknown[k];
@@ -343,13 +342,34 @@ static void set_law(const tdModel *model, const tdState *state, struct tdCondens
     cd->b[k] = cd->second[k] - target;
 }
 
+// Whether unknowns between their limits do not do what is asked, because they do the same and are asked for different
+// things: only the little that keeps them apart, with efforts beyond all measure, makes the equations hold. Of what
+// is asked, relative to sizes, a hundredth counts; less than rounding leaves does not.
+static bool contradicts(const tdModel *model, const struct tdCondensed *cd, double asked)
+{
+    if (asked < 1e-9)
+        return false;
+    for (int k = 0; k < cd->n; k++)
+    {
+        const tdActuator *actuator = &model->actuators[cd->unknown[k]];
+        double apart = SAME_TWICE / (1 + SAME_TWICE) * cd->M[k * cd->n + k] * (cd->next[k] - cd->now[k]);
+        if (!actuator->held && cd->lo[k] < cd->next[k] && cd->next[k] < cd->hi[k] &&
+            fabs(apart) > 0.01 * asked * actuator->size)
+            return true;
+    }
+    return false;
+}
+
 static tdStatus solve_driven(const tdModel *model, tdState *state, struct tdCondensed *cd)
 {
     signed char *active = cd->inverse_active; // for the moment
+    double asked = 0;
     for (int k = 0; k < cd->n; k++)
     {
-        set_law(model, state, cd, k);
+        td_condense_law(model, state, cd, k);
         active[k] = cd->active[cd->unknown[k]];
+        if (!model->actuators[cd->unknown[k]].held)
+            asked = fmax(asked, fabs(cd->b[k]) / model->actuators[cd->unknown[k]].size);
     }
     for (int k = 0; k < cd->n; k++)
         for (int j = 0; j < cd->n; j++)
@@ -361,197 +381,13 @@ static tdStatus solve_driven(const tdModel *model, tdState *state, struct tdCond
         cd->active[cd->unknown[k]] = active[k];
         active[k] = 0;
     }
-    if (solved)
+    if (solved && !contradicts(model, cd, asked))
         return TD_OK;
     return td_fail(
         &state->report.error, TD_ERROR_NUMERIC,
         "the driven actuators ask for what cannot be at t = %g s (step %lld): their displacements contradict "
         "each other or the limits of their efforts; drive one of them by effort, or widen its effort_range",
         state->time + model->scheme.h, (long long)state->steps + 1);
-}
-
-// ---------------------------------------------------------------- inverse control
-
-// Errors of the effectors as functions of y, weighted; returns their number.
-static int make_effectors(const tdModel *model, tdState *state, struct tdCondensed *cd, const double *way)
-{
-    const tdConstraintState *cs = state->constraint;
-    int n = 0;
-    for (int e = 0; e < model->n_effectors; e++)
-    {
-        const tdEffector *effector = &model->effectors[e];
-        if (isnan(cs->target[3 * e]))
-            continue;
-        for (int r = 0; r < effector->measure.rows; r++)
-        {
-            if (effector->measure.rows == 3 && !(effector->given->axes & 1 << r))
-                continue;
-            double weight = effector->given->weight, *E = cd->E + n * cd->n;
-            cd->e0[n] = weight * (cs->error[3 * e + r] + td_row_dot(model, cs->J, effector->row + r, way));
-            for (int k = 0; k < cd->n; k++)
-            {
-                E[k] =
-                    weight * model->scheme.c * td_row_dot(model, cs->J, effector->row + r, cd->X + k * model->coords);
-                cd->e0[n] -= E[k] * cd->now[k];
-            }
-            n++;
-        }
-    }
-    return n;
-}
-
-// A row cl <= C y <= cu over the second quantity of unknown k.
-static int second_row(struct tdCondensed *cd, int row, int k, double least, double most)
-{
-    double constant = cd->second[k];
-    for (int j = 0; j < cd->n; j++)
-    {
-        cd->C[row * cd->n + j] = cd->M[k * cd->n + j];
-        constant -= cd->M[k * cd->n + j] * cd->now[j];
-    }
-    cd->cl[row] = least - constant;
-    cd->cu[row] = most - constant;
-    return row + 1;
-}
-
-// Limits of each unknown, limits of its second quantity, and what driven actuators ask for.
-static int make_limits(const tdModel *model, const tdState *state, struct tdCondensed *cd)
-{
-    const tdConstraintState *cs = state->constraint;
-    int rows = 0;
-    for (int k = 0; k < cd->n; k++)
-    {
-        int a = cd->unknown[k];
-        bool held = model->actuators[a].held;
-        const double *first = (held ? cs->travel_limit : cs->effort_limit) + 2 * a;
-        const double *second = (held ? cs->effort_limit : cs->travel_limit) + 2 * a;
-        cd->xl[k] = first[0];
-        cd->xu[k] = first[1];
-        if (cs->role[a] != TD_ROLE_INVERSE)
-        {
-            // M and `second` of this unknown get the law; what it asks for is a row without slack.
-            set_law(model, state, cd, k);
-            double asked = cd->second[k] - cd->b[k];
-            cd->xl[k] = cd->lo[k];
-            cd->xu[k] = cd->hi[k];
-            if (cd->lo[k] < cd->hi[k])
-                rows = second_row(cd, rows, k, asked, asked);
-        }
-        else if (isfinite(second[0]) || isfinite(second[1]))
-            rows = second_row(cd, rows, k, second[0], second[1]);
-    }
-    return rows;
-}
-
-// y_i / ratio_i = y_0 / ratio_0, or the same of displacements.
-static int make_groups(const tdModel *model, const tdState *state, struct tdCondensed *cd, int rows)
-{
-    int place[2];
-    for (int g = 0; g < model->scene.control.n_groups; g++)
-    {
-        const tdSceneGroup *group = &model->scene.control.groups[g];
-        for (int i = 1; i < group->n; i++)
-        {
-            int member[2] = {group->actuators[0], group->actuators[i]};
-            double ratio[2] = {group->ratio[0], group->ratio[i]}, *C = cd->C + rows * cd->n, constant = 0;
-            place[0] = place[1] = -1;
-            for (int k = 0; k < cd->n; k++)
-                for (int side = 0; side < 2; side++)
-                    if (cd->unknown[k] == member[side] && state->constraint->role[member[side]] == TD_ROLE_INVERSE)
-                        place[side] = k;
-            if (place[0] < 0 || place[1] < 0)
-                continue; // one of them is driven
-            memset(C, 0, (size_t)cd->n * sizeof *C);
-            for (int side = 0; side < 2; side++)
-            {
-                int k = place[side];
-                double factor = (side == 0 ? 1 : -1) / ratio[side];
-                bool first = model->actuators[member[side]].held ? !group->effort : group->effort;
-                if (first)
-                    C[k] += factor;
-                else
-                {
-                    constant += factor * cd->second[k];
-                    for (int j = 0; j < cd->n; j++)
-                    {
-                        C[j] += factor * cd->M[k * cd->n + j];
-                        constant -= factor * cd->M[k * cd->n + j] * cd->now[j];
-                    }
-                }
-            }
-            cd->cl[rows] = cd->cu[rows] = -constant;
-            rows++;
-        }
-    }
-    return rows;
-}
-
-// Energy of deformation: efforts and held coordinates do not mix in it.
-static void make_energy(const tdModel *model, struct tdCondensed *cd)
-{
-    for (int k = 0; k < cd->n; k++)
-        for (int j = 0; j < cd->n; j++)
-        {
-            bool mixed = model->actuators[cd->unknown[k]].held != model->actuators[cd->unknown[j]].held;
-            cd->W[k * cd->n + j] = mixed ? 0 : 0.5 * (cd->M[k * cd->n + j] + cd->M[j * cd->n + k]);
-        }
-}
-
-static void predict_errors(const tdModel *model, const tdState *state, struct tdCondensed *cd)
-{
-    int n = 0;
-    for (int e = 0; e < model->n_effectors; e++)
-        for (int r = 0; r < model->effectors[e].measure.rows && !isnan(state->constraint->target[3 * e]); r++)
-        {
-            if (model->effectors[e].measure.rows == 3 && !(model->effectors[e].given->axes & 1 << r))
-                continue;
-            double sum = cd->e0[n];
-            for (int k = 0; k < cd->n; k++)
-                sum += cd->E[n * cd->n + k] * cd->next[k];
-            cd->predicted_error[3 * e + r] = sum / model->effectors[e].given->weight;
-            n++;
-        }
-}
-
-static void solve_inverse(const tdModel *model, tdState *state, struct tdCondensed *cd, const double *way)
-{
-    const tdSceneControl *control = &model->scene.control;
-    int n_e = make_effectors(model, state, cd, way);
-    int n_c = make_groups(model, state, cd, make_limits(model, state, cd));
-    make_energy(model, cd);
-    tdInverse problem = {.n_a = cd->n,
-                         .n_e = n_e,
-                         .n_c = n_c,
-                         .E = cd->E,
-                         .e0 = cd->e0,
-                         .W = cd->W,
-                         .xl = cd->xl,
-                         .xu = cd->xu,
-                         .C = cd->C,
-                         .cl = cd->cl,
-                         .cu = cd->cu,
-                         .energy = control->energy,
-                         .solver = control->solver,
-                         .epsilon = control->epsilon,
-                         .max_iterations = control->max_iterations,
-                         .tolerance = control->tolerance > 0 ? control->tolerance : 1e-6 * model->size};
-    memcpy(cd->next, cd->now, (size_t)cd->n * sizeof *cd->next);
-    tdInverseResult result = {.x = cd->next, .active = cd->inverse_active};
-    double clock = td_seconds();
-    td_inverse_solve(&problem, cd->work, cd->warm, &result);
-    tdReport *report = &state->report;
-    report->inverse_seconds += td_seconds() - clock;
-    report->inverse = true;
-    report->inverse_iterations += result.iterations;
-    report->inverse_limit = result.status == TD_QP_ITERATIONS;
-    report->out_of_reach = result.out_of_reach;
-    report->inverse_residual = result.residual;
-    report->bound_violation = result.violation;
-    report->active_bounds = 0;
-    for (int k = 0; k < cd->n + n_c; k++)
-        report->active_bounds += result.active[k] != 0;
-    cd->warm = true;
-    predict_errors(model, state, cd);
 }
 
 // ---------------------------------------------------------------- together
@@ -588,22 +424,57 @@ int td_condense_unknowns(const tdModel *model, const tdState *state)
     return n;
 }
 
-tdStatus td_condense(const tdModel *model, tdState *state, bool first, int *unknowns)
+double td_condense_push(const tdModel *model, tdState *state)
+{
+    const struct tdCondensed *cd = state->constraint->condensed;
+    bool any = false;
+    double *moved = state->work, *force = state->scratch, sum = 0;
+    memset(moved, 0, (size_t)model->coords * sizeof *moved);
+    for (int k = 0; k < cd->n; k++)
+    {
+        const tdActuator *actuator = &model->actuators[cd->unknown[k]];
+        if (!actuator->held || cd->next[k] == cd->now[k])
+            continue;
+        const tdBody *body = &model->bodies[actuator->given->body];
+        const double *X = cd->X + k * model->coords + body->first;
+        for (int32_t i = 0; i < body->n_held; i++)
+            moved[body->first + body->held[i]] += (cd->next[k] - cd->now[k]) * X[body->held[i]];
+        any = true;
+    }
+    for (int b = 0; b < model->n_bodies && any; b++)
+    {
+        const tdBody *body = &model->bodies[b];
+        body->ops->multiply(model, body, state, moved + body->first, force + body->first);
+        for (int32_t i = 0; i < body->n_held; i++)
+            force[body->first + body->held[i]] = 0;
+    }
+    if (any)
+        sum = td_dot(state->tasks, model->coords, force, force);
+    return sqrt(sum);
+}
+
+tdStatus td_condense(const tdModel *model, tdState *state, bool first, bool fresh, int *unknowns)
 {
     struct tdCondensed *cd = state->constraint->condensed;
     *unknowns = 0;
     if (cd == NULL)
         return TD_OK;
+    if (first)
+    {
+        cd->damping = cd->move = 0;
+        cd->passes = 0;
+    }
     list_unknowns(model, state, cd);
     *unknowns = cd->n;
     if (cd->n == 0)
         return TD_OK;
-    TD_TRY(make_columns(model, state, cd));
+    if (fresh)
+        TD_TRY(make_columns(model, state, cd));
     double *way = state->saved;
     free_way(model, state, first, way);
     make_matrix(model, state, cd, way);
     if (state->constraint->inverse)
-        solve_inverse(model, state, cd, way);
+        td_condense_inverse(model, state, cd, way);
     else
         TD_TRY(solve_driven(model, state, cd));
     apply(model, state, cd);
@@ -627,6 +498,24 @@ bool td_condense_place(const tdModel *model, tdState *state, double length)
     return any;
 }
 
+// The effort of held coordinates at the iterate beside the one that is given, relative to the forces around. At a stop
+// the effort is not what was asked for.
+static double held_miss(const tdModel *model, const tdState *state, const struct tdCondensed *cd, int k)
+{
+    const tdConstraintState *cs = state->constraint;
+    int a = cd->unknown[k];
+    const tdActuator *actuator = &model->actuators[a];
+    const tdBody *body = &model->bodies[actuator->given->body];
+    if (cs->role[a] != TD_ROLE_EFFORT || !(cd->lo[k] < cd->next[k] && cd->next[k] < cd->hi[k]))
+        return 0;
+    double arm = actuator->given->kind == TD_ACTUATOR_ROTATION ? model->size : 1;
+    double effort = 0, scale = fmax(fabs(cs->given[a]), arm * state->scale / model->scheme.s), *psi = state->work;
+    body->ops->drive(model, body, state, actuator->input, psi + body->first);
+    for (int32_t i = 0; i < body->n_held; i++)
+        effort += psi[body->first + body->held[i]] * state->m[body->first + body->held[i]] / model->scheme.s;
+    return scale > 0 ? fabs(effort - cs->given[a]) / scale : 0;
+}
+
 double td_condense_miss(const tdModel *model, const tdState *state)
 {
     const tdConstraintState *cs = state->constraint;
@@ -637,7 +526,10 @@ double td_condense_miss(const tdModel *model, const tdState *state)
         int a = cd->unknown[k];
         const tdActuator *actuator = &model->actuators[a];
         if (actuator->held)
+        {
+            miss = fmax(miss, held_miss(model, state, cd, k));
             continue;
+        }
         double second = cs->travel[a] + actuator->compliance * cs->effort[a];
         if (cs->role[a] == TD_ROLE_GAS)
         {
@@ -660,9 +552,29 @@ double td_condense_miss(const tdModel *model, const tdState *state)
     return miss;
 }
 
+// How far the effectors are from their targets, weighted.
+static double distance(const tdModel *model, const tdConstraintState *cs)
+{
+    double sum = 0;
+    for (int e = 0; e < model->n_effectors; e++)
+    {
+        const tdEffector *effector = &model->effectors[e];
+        double error[3];
+        if (isnan(cs->target[3 * e]))
+            continue;
+        td_measure_error(effector->measure.kind, cs->value + 3 * e, cs->target + 3 * e, error);
+        for (int r = 0; r < effector->measure.rows; r++)
+            if (effector->measure.rows == 1 || effector->given->axes & 1 << r)
+                sum += effector->given->weight * effector->given->weight * error[r] * error[r];
+    }
+    return sqrt(sum);
+}
+
 void td_condense_report(const tdModel *model, tdState *state)
 {
     const tdConstraintState *cs = state->constraint;
+    if (cs->inverse && state->report.inverse)
+        state->report.inverse_residual = distance(model, cs);
     for (int a = 0; a < model->n_actuators; a++)
     {
         const tdActuator *actuator = &model->actuators[a];

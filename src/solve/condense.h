@@ -30,6 +30,9 @@ struct tdCondensed
     signed char *inverse_active;
     tdInverseWork *work;
     bool warm;
+    // Targets out of reach: how much a change of y is resisted, and how the passes go.
+    double damping, move;
+    int passes;
 };
 
 /// Takes what td_condense needs; state->constraint->condensed stays NULL when nothing can be unknown.
@@ -38,8 +41,12 @@ tdStatus td_condense_create(const tdModel *model, tdState *state, tdError *error
 /// Unknowns of the latched step.
 int td_condense_unknowns(const tdModel *model, const tdState *state);
 /// reads rows, m, A, dv (the free motion)      writes efforts, dv, predictions; m with the new efforts
-/// first: held coordinates have not arrived yet. *unknowns: how many there were.
-tdStatus td_condense(const tdModel *model, tdState *state, bool first, int *unknowns);
+/// first: held coordinates have not arrived yet. fresh: columns are made anew, else those of the last pass do.
+/// *unknowns: how many there were.
+tdStatus td_condense(const tdModel *model, tdState *state, bool first, bool fresh, int *unknowns);
+/// Size of what the way of held coordinates whose u is unknown does to the balance of the others: as a right-hand side,
+/// by which a line search judges what is left. Uses work and scratch.
+double td_condense_push(const tdModel *model, tdState *state);
 /// Held coordinates whose u is unknown: `length` of the way to the solution. False when there are none.
 bool td_condense_place(const tdModel *model, tdState *state, double length);
 /// How far the second quantities and effectors at the iterate are from what the linearization said, relative to
@@ -47,3 +54,9 @@ bool td_condense_place(const tdModel *model, tdState *state, double length);
 double td_condense_miss(const tdModel *model, const tdState *state);
 /// Fills the report: misses of driven displacements, bounds, reach.
 void td_condense_report(const tdModel *model, tdState *state);
+
+/// Within this stage. The law of unknown k: adds to M and `second`, sets lo <= y <= hi and b = second - what is asked
+/// for.
+void td_condense_law(const tdModel *model, const tdState *state, struct tdCondensed *cd, int k);
+/// condense_inverse.c: y of inverse control; `way`: the motion at y = now, over all coordinates.
+void td_condense_inverse(const tdModel *model, tdState *state, struct tdCondensed *cd, const double *way);

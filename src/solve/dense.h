@@ -3,6 +3,8 @@
 // costs more than the work. A reflection is I - tau v v' with v[0] = 1; v[1...] is kept below the factor's diagonal.
 #pragma once
 #include <math.h>
+#include <stdbool.h>
+#include <stddef.h>
 
 /// Makes a = (a0, ..., a_n-1) into (beta, v1, ..., v_n-1); returns tau, 0 where nothing needs reflecting.
 static inline double td_house(double *a, int n)
@@ -56,6 +58,14 @@ static inline double td_largest(const double *a, int n)
     for (int i = 0; i < n; i++)
         s = fmax(s, fabs(a[i]));
     return s;
+}
+
+static inline bool td_all_finite(const double *a, size_t n)
+{
+    double sum = 0; // of zeros, unless there is an infinity or a NaN
+    for (size_t i = 0; i < n; i++)
+        sum += 0 * a[i];
+    return sum == 0;
 }
 
 /// The power of two nearest below a > 0: scaling by it rounds nothing.

@@ -49,6 +49,13 @@ static void start_common(cholmod_common *common)
     common->supernodal = CHOLMOD_SUPERNODAL;
     common->final_ll = 1;
     common->quick_return_if_not_posdef = 1;
+    // Supernodes of four nodes rather than four unknowns at least: on robots of a thousand nodes calls of BLAS for
+    // smaller ones cost more than the zeros.
+    common->nrelax[0] = 12;
+    common->nrelax[1] = 32;
+    common->nrelax[2] = 64;
+    common->zrelax[1] = 0.2;
+    common->zrelax[2] = 0.1;
     // OpenBLAS with several threads gives other bits than with one, and the threads are ours to use.
     openblas_set_num_threads(1);
 }

@@ -51,14 +51,6 @@ tdQpWork *td_qp_work(tdArena *arena, int n, int m)
 
 // ---------------------------------------------------------------- scaling
 
-static bool finite_all(const double *a, int n)
-{
-    double sum = 0; // of zeros, unless there is an infinity or a NaN
-    for (int i = 0; i < n; i++)
-        sum += 0 * a[i];
-    return sum == 0;
-}
-
 static bool bounds_usable(const double *low, const double *high, int n)
 {
     for (int i = 0; i < n; i++)
@@ -67,21 +59,39 @@ static bool bounds_usable(const double *low, const double *high, int n)
     return true;
 }
 
-// Column lengths of the objective in, units out. An unknown that the objective does not see is measured by its range.
-static void choose_units(const double *length, const double *lo, const double *hi, int n, double *unit)
+// Where neither objective nor range measures an unknown, rows do: it counts in them as much as the others, at most.
+static double unit_by_rows(const tdQp *qp, int unknown, const double *unit)
 {
-    double longest = td_largest(length, n), most = 0;
+    int n = qp->n;
+    double least = INFINITY, longest = 0;
+    for (int i = 0; i < qp->m; i++)
+    {
+        double others = 0, own = fabs(qp->C[i * n + unknown]);
+        for (int j = 0; j < n; j++)
+            if (qp->xl[j] < qp->xu[j])
+                others = fmax(others, fabs(qp->C[i * n + j]) * unit[j]);
+        longest = fmax(longest, own);
+        if (own > 0 && others > 0)
+            least = fmin(least, others / own);
+    }
+    return least < INFINITY ? td_power_of_two(least) : longest > 0 ? 1 / td_power_of_two(longest) : 1;
+}
+
+// Column lengths of the objective in, units out. An unknown that the objective does not see is measured by its range.
+static void choose_units(const double *length, const tdQp *qp, double *unit)
+{
+    int n = qp->n;
+    double longest = td_largest(length, n);
     for (int j = 0; j < n; j++)
     {
-        unit[j] = length[j] > 1e-14 * longest ? 1 / td_power_of_two(length[j]) : 0;
-        most = fmax(most, unit[j]);
+        double range = qp->xu[j] - qp->xl[j];
+        unit[j] = length[j] > 1e-14 * longest     ? 1 / td_power_of_two(length[j])
+                  : range > 0 && range < INFINITY ? td_power_of_two(range)
+                                                  : 0;
     }
     for (int j = 0; j < n; j++)
         if (unit[j] == 0)
-        {
-            double range = hi[j] - lo[j];
-            unit[j] = range > 0 && range < INFINITY ? td_power_of_two(range) : most > 0 ? most : 1;
-        }
+            unit[j] = unit_by_rows(qp, j, unit);
 }
 
 // Bounds that cross are met halfway. Returns half of how far they do.
@@ -113,7 +123,11 @@ static double scale_constraints(tdQpWork *w, const tdQp *qp)
         double *row = s->C + i * n;
         for (int j = 0; j < n; j++)
             row[j] = qp->C[i * n + j] * w->unit[j];
-        double length = td_norm(row, n);
+        // Unknowns that are fixed only shift a row, unless all that it has beside them is rounding.
+        double length = 0, whole = td_norm(row, n);
+        for (int j = 0; j < n; j++)
+            length += qp->xl[j] < qp->xu[j] ? row[j] * row[j] : 0;
+        length = sqrt(length) > 1e-11 * whole ? sqrt(length) : whole;
         w->row[i] = length > 0 && length < INFINITY ? 1 / td_power_of_two(length) : 1;
         for (int j = 0; j < n; j++)
             row[j] *= w->row[i];
@@ -127,7 +141,7 @@ static void scale_objective(tdQpWork *w, const tdQp *qp)
     int n = qp->n;
     for (int j = 0; j < n; j++)
         w->keep[j] = sqrt(fmax(0, qp->H[j * n + j]));
-    choose_units(w->keep, qp->xl, qp->xu, n, w->unit);
+    choose_units(w->keep, qp, w->unit);
     for (int i = 0; i < n; i++)
     {
         for (int j = 0; j < n; j++)
@@ -154,7 +168,7 @@ static void scale_squares(tdQpWork *w, const tdQp *qp, int k, const double *R, c
             s->R[j * k + i] = R[i * n + j];
         w->keep[j] = td_norm(s->R + j * k, k);
     }
-    choose_units(w->keep, qp->xl, qp->xu, n, w->unit);
+    choose_units(w->keep, qp, w->unit);
     for (int j = 0; j < n; j++)
         for (int i = 0; i < k; i++)
             s->R[j * k + i] *= w->unit[j];
@@ -240,10 +254,9 @@ static bool least_violation(tdQpWork *w)
             f->R[j * m + i] = s->C[i * n + j];
         w->keep[j] = td_norm(f->R + j * m, m);
     }
-    choose_units(w->keep, s->lo, s->hi, n, w->unit_feasible);
     for (int j = 0; j < n; j++)
     {
-        double unit = w->unit_feasible[j];
+        double unit = w->unit_feasible[j] = w->keep[j] > 0 ? 1 / td_power_of_two(w->keep[j]) : 1;
         for (int i = 0; i < m; i++)
             f->R[j * m + i] *= unit;
         f->lo[j] = s->lo[j] / unit;
@@ -357,9 +370,10 @@ static void solve(const tdQp *qp, int k, const double *R, const double *q, tdQpW
     assert(n >= 0 && m >= 0 && n <= w->n && m <= w->m && k <= n);
     out->iterations = 0;
     out->violation = 0;
-    bool usable =
-        R != NULL ? finite_all(R, k * n) && finite_all(q, k) : finite_all(qp->H, n * n) && finite_all(qp->g, n);
-    if (!usable || !finite_all(qp->C, m * n) || !bounds_usable(qp->xl, qp->xu, n) || !bounds_usable(qp->cl, qp->cu, m))
+    bool usable = R != NULL ? td_all_finite(R, (size_t)(k * n)) && td_all_finite(q, (size_t)(k))
+                            : td_all_finite(qp->H, (size_t)(n * n)) && td_all_finite(qp->g, (size_t)(n));
+    if (!usable || !td_all_finite(qp->C, (size_t)(m * n)) || !bounds_usable(qp->xl, qp->xu, n) ||
+        !bounds_usable(qp->cl, qp->cu, m))
     {
         give_up(qp, out);
         return;
@@ -377,13 +391,13 @@ static void solve(const tdQp *qp, int k, const double *R, const double *q, tdQpW
     double crossed = scale_constraints(w, qp);
     out->status = solve_scaled(w, out, warm);
     out->iterations = s->iterations;
-    if (!finite_all(s->x, n) || !finite_all(s->z, n + m))
+    out->violation = crossed;
+    report(w, qp, out);
+    if (!td_all_finite(out->x, (size_t)(n)) || !td_all_finite(out->z, (size_t)(n + m)))
     {
         give_up(qp, out);
         return;
     }
-    out->violation = crossed;
-    report(w, qp, out);
     if (crossed > 0 && out->status == TD_QP_OPTIMAL)
         out->status = TD_QP_INFEASIBLE;
 }

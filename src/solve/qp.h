@@ -4,6 +4,8 @@
 //     min  1/2 x' H x + g' x     subject to   xl <= x <= xu,   cl <= C x <= cu
 //
 // H is symmetric positive semi-definite, possibly singular; bounds may be infinite; cl = cu is an equality.
+// Rows that cannot be met are violated least in the sum of squares, each in its length over the unknowns that are not
+// fixed, these measured by the objective's curvature (1 / root of H's diagonal), else by their range.
 // Active set with warm start and a hard bound on the number of iterations. The same problem gives the same bits.
 #pragma once
 #include "base/memory.h"

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+// tendril control: inverse control along a path.
+#include "model.h"
+#include "simulate.h"
+#include "tracking.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+static const char help[] =
+    "usage: tendril control SCENE --target CSV [options]\n\n"
+    "Finds what the actuators of a scene have to do so that its effectors follow goals, step by step. Actuators\n"
+    "that the scene's motion drives are left to it; all others are found. In a static scene every step is an\n"
+    "equilibrium, and the times of the file say when.\n\n"
+    "  --target CSV    goals over time: t, NAME.x, NAME.y, NAME.z for each effector (NAME alone for a volume or a\n"
+    "                  length), in SI units or with a unit in the header, e.g. 'tip.x [mm]'\n"
+    "  --measured CSV  what was measured of the real robot, in the same form: an integral term corrects the targets\n"
+    "  --gain G        of the integral term [1/s] (default: 1 / (20 time steps); 0 = measurements are only compared)\n"
+    "  --delay T       known delay of the measurements [s] (0)\n"
+    "  --steps N       end at step N (default: the last time of the goals)\n"
+    "  --time T        end at time T in seconds, likewise\n"
+    "  --out DIR       write actuation.csv, tracking.csv, pictures of both, and frames as 'tendril run' does\n"
+    "  --every N       a frame each N steps, instead of the scene's; 0 = only the last\n"
+    "  --threads N     worker threads (default: all cores); the result does not depend on it\n"
+    "  --json          print one JSON object: errors by effector (mean, max, rms), percentiles of times, files\n"
+    "  --quiet         no progress\n\n"
+    "Exit codes: 0 done, 2 usage, 3 bad input, 4 numerical failure, 130 interrupted. Targets that are out of reach\n"
+    "are no failure: they are counted.\n\n"
+    "example: tendril control robot.yaml --target circle.csv --out out/circle\n";
+
+typedef struct controlArguments
+{
+    const char *scene, *target, *measured, *gain, *delay, *steps, *time, *out, *every, *threads;
+} controlArguments;
+
+/// What the loop's callbacks share.
+typedef struct Follow
+{
+    tdControl *control;
+    trackTable *table;
+} Follow;
+
+static tdStatus take_step(void *user, const tdModel *model, tdState *state)
+{
+    return td_control_step(((Follow *)user)->control, model, state);
+}
+
+static tdStatus keep_step(void *user, const tdModel *model, const tdState *state, double seconds, tdError *error)
+{
+    return track_add(((Follow *)user)->table, model, state, seconds, error);
+}
+
+static bool read_settings(const controlArguments *arguments, tdControlSettings *settings)
+{
+    return (arguments->gain == NULL || cli_number("--gain", arguments->gain, &settings->gain)) &&
+           (arguments->delay == NULL || cli_number("--delay", arguments->delay, &settings->delay));
+}
+
+static tdStatus open_control(const controlArguments *arguments, const tdControlSettings *settings, const tdModel *model,
+                             Follow *follow, tdError *error)
+{
+    TD_TRY(td_control_create(model, settings, &follow->control, error));
+    TD_TRY(td_control_load_goals(follow->control, model, arguments->target, error));
+    if (arguments->measured != NULL)
+        TD_TRY(td_control_load_measurements(follow->control, model, arguments->measured, error));
+    return track_open(model, follow->control, arguments->out, arguments->measured != NULL, &follow->table, error);
+}
+
+static void report(const controlArguments *arguments, const tdModel *model, const tdState *state,
+                   const simResult *result, const trackTable *table)
+{
+    if (cli_json())
+    {
+        tdJson json = {0};
+        td_json_open(&json, NULL, '{');
+        sim_json(&json, arguments->scene, model, state, result);
+        td_json_string(&json, "target", arguments->target);
+        track_json(table, model, &json);
+        td_json_integer(&json, "frames", result->frames);
+        td_json_integer(&json, "peak_rss", sim_peak_memory());
+        td_json_close(&json, '}');
+        cli_print_json(&json);
+        return;
+    }
+    sim_print(arguments->scene, model, state, result);
+    track_print(table, model);
+    if (arguments->out != NULL)
+        printf("\nfiles       %s/actuation.csv, tracking.csv, their pictures, and %" PRId64 " frames\n", arguments->out,
+               result->frames);
+}
+
+static int follow_path(const controlArguments *arguments, simOptions *options, const tdModel *model, tdState *state)
+{
+    tdError error = {0};
+    Follow follow = {0};
+    tdControlSettings settings = td_default_control(model);
+    if (!read_settings(arguments, &settings))
+        return TD_ERROR_USAGE;
+    int code = 0;
+    simResult result;
+    if (open_control(arguments, &settings, model, &follow, &error) != TD_OK)
+        code = cli_fail(&error);
+    double steps =
+        follow.control == NULL ? 0 : ceil(td_control_duration(follow.control) / td_model_time_step(model) - 1e-6);
+    if (code == 0 && !(steps <= 1e9))
+        code = cli_usage("the goals end at %g s, more than 1e9 steps of the scene; give --steps or --time",
+                         td_control_duration(follow.control));
+    // A file of one row at t = 0 is a goal to go to: one step, in a static scene all that it takes.
+    if (code == 0 &&
+        !sim_last_step(arguments->steps, arguments->time, model, steps < 1 ? 1 : (int64_t)steps, &options->until))
+        code = TD_ERROR_USAGE;
+    if (code == 0)
+    {
+        options->every = options->every < 0 ? model->scene.output.every : options->every;
+        options->step = take_step;
+        options->stepped = keep_step;
+        options->user = &follow;
+        tdStatus status = sim_run(model, state, options, &result, &error);
+        if (status == TD_OK)
+            status = track_finish(follow.table, model, &error);
+        if (status != TD_OK)
+            code = cli_fail(&error);
+        else
+        {
+            report(arguments, model, state, &result, follow.table);
+            code = sim_end(state, &result);
+        }
+    }
+    track_free(follow.table);
+    td_control_free(follow.control);
+    return code;
+}
+
+int cmd_control(int argc, char **argv)
+{
+    controlArguments arguments = {0};
+    const cliOption options[] = {
+        {"--target", &arguments.target, NULL},   {"--measured", &arguments.measured, NULL},
+        {"--gain", &arguments.gain, NULL},       {"--delay", &arguments.delay, NULL},
+        {"--steps", &arguments.steps, NULL},     {"--time", &arguments.time, NULL},
+        {"--out", &arguments.out, NULL},         {"--every", &arguments.every, NULL},
+        {"--threads", &arguments.threads, NULL},
+    };
+    int code = cli_parse(argc, argv, help, options, (int)(sizeof options / sizeof options[0]), &arguments.scene, 1, 1);
+    if (code >= 0)
+        return code;
+    tdSettings settings = cli_settings();
+    simOptions simulation = {.what = "following", .out = arguments.out, .every = -1};
+    long every = 0;
+    if (arguments.target == NULL)
+        return cli_usage("--target CSV is missing: the goals over time; --help shows the form");
+    if (arguments.steps != NULL && arguments.time != NULL)
+        return cli_usage("--steps and --time exclude each other; give one");
+    if (arguments.every != NULL && arguments.out == NULL)
+        return cli_usage("--every says how frames are written, so it needs --out DIR");
+    if (arguments.measured == NULL && (arguments.gain != NULL || arguments.delay != NULL))
+        return cli_usage("%s is about measurements, so it needs --measured CSV",
+                         arguments.gain != NULL ? "--gain" : "--delay");
+    if (arguments.every != NULL && !cli_integer("--every", arguments.every, 0, &every))
+        return TD_ERROR_USAGE;
+    simulation.every = arguments.every != NULL ? (int)every : -1;
+    code = sim_check_common(arguments.threads, arguments.out, &settings);
+    if (code >= 0)
+        return code;
+    tdError error = {0};
+    tdModel *model = NULL;
+    tdState *state = NULL;
+    if (td_model_load(arguments.scene, &settings, &model, &error) != TD_OK ||
+        td_state_create(model, &settings, &state, &error) != TD_OK)
+        code = cli_fail(&error);
+    else
+        code = follow_path(&arguments, &simulation, model, state);
+    td_state_free(state);
+    td_model_free(model);
+    return code;
+}

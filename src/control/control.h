@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// Inside of the closed loop, for the program's report.
+#pragma once
+#include "state.h"
+
+/// Whether a scene has something to steer and something to steer it with.
+tdStatus td_control_check(const tdModel *model, tdError *error);
+
+/// Distance of an effector's value from a goal, over the components that count: [m], [rad], [m^3].
+double td_control_error(const tdModel *model, int effector, const double *value, const double *goal);
+
+/// What was measured of an effector at a time; false when there is nothing.
+bool td_control_measured(const tdControl *control, int effector, double time, double measured[3]);

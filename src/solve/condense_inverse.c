@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+// Inverse control in the condensed problem: from columns and rows to the small problem of inverse.h and back.
+#include "base/timer.h"
+#include "solve/condense.h"
+#include "state.h"
+
+#include <math.h>
+#include <string.h>
+
+// Errors of the effectors as functions of y, weighted; returns their number.
+static int make_effectors(const tdModel *model, tdState *state, struct tdCondensed *cd, const double *way)
+{
+    const tdConstraintState *cs = state->constraint;
+    int n = 0;
+    for (int e = 0; e < model->n_effectors; e++)
+    {
+        const tdEffector *effector = &model->effectors[e];
+        if (isnan(cs->target[3 * e]))
+            continue;
+        for (int r = 0; r < effector->measure.rows; r++)
+        {
+            if (effector->measure.rows == 3 && !(effector->given->axes & 1 << r))
+                continue;
+            double weight = effector->given->weight, *E = cd->E + n * cd->n;
+            cd->e0[n] = weight * (cs->error[3 * e + r] + td_row_dot(model, cs->J, effector->row + r, way));
+            for (int k = 0; k < cd->n; k++)
+            {
+                E[k] =
+                    weight * model->scheme.c * td_row_dot(model, cs->J, effector->row + r, cd->X + k * model->coords);
+                cd->e0[n] -= E[k] * cd->now[k];
+            }
+            n++;
+        }
+    }
+    return n;
+}
+
+// A row cl <= C y <= cu over the second quantity of unknown k.
+static int second_row(struct tdCondensed *cd, int row, int k, double least, double most)
+{
+    double constant = cd->second[k];
+    for (int j = 0; j < cd->n; j++)
+    {
+        cd->C[row * cd->n + j] = cd->M[k * cd->n + j];
+        constant -= cd->M[k * cd->n + j] * cd->now[j];
+    }
+    cd->cl[row] = least - constant;
+    cd->cu[row] = most - constant;
+    return row + 1;
+}
+
+// Limits of each unknown, limits of its second quantity, and what driven actuators ask for.
+static int make_limits(const tdModel *model, const tdState *state, struct tdCondensed *cd)
+{
+    const tdConstraintState *cs = state->constraint;
+    int rows = 0;
+    for (int k = 0; k < cd->n; k++)
+    {
+        int a = cd->unknown[k];
+        bool held = model->actuators[a].held;
+        const double *first = (held ? cs->travel_limit : cs->effort_limit) + 2 * a;
+        const double *second = (held ? cs->effort_limit : cs->travel_limit) + 2 * a;
+        cd->xl[k] = first[0];
+        cd->xu[k] = first[1];
+        if (cs->role[a] != TD_ROLE_INVERSE)
+        {
+            // M and `second` of this unknown get the law; what it asks for is a row without slack.
+            td_condense_law(model, state, cd, k);
+            double asked = cd->second[k] - cd->b[k];
+            cd->xl[k] = cd->lo[k];
+            cd->xu[k] = cd->hi[k];
+            if (cd->lo[k] < cd->hi[k])
+                rows = second_row(cd, rows, k, asked, asked);
+        }
+        else if (isfinite(second[0]) || isfinite(second[1]))
+            rows = second_row(cd, rows, k, second[0], second[1]);
+    }
+    return rows;
+}
+
+// y_i / ratio_i = y_0 / ratio_0, or the same of displacements.
+static int make_groups(const tdModel *model, const tdState *state, struct tdCondensed *cd, int rows)
+{
+    int place[2];
+    for (int g = 0; g < model->scene.control.n_groups; g++)
+    {
+        const tdSceneGroup *group = &model->scene.control.groups[g];
+        for (int i = 1; i < group->n; i++)
+        {
+            int member[2] = {group->actuators[0], group->actuators[i]};
+            double ratio[2] = {group->ratio[0], group->ratio[i]}, *C = cd->C + rows * cd->n, constant = 0;
+            place[0] = place[1] = -1;
+            for (int k = 0; k < cd->n; k++)
+                for (int side = 0; side < 2; side++)
+                    if (cd->unknown[k] == member[side] && state->constraint->role[member[side]] == TD_ROLE_INVERSE)
+                        place[side] = k;
+            if (place[0] < 0 || place[1] < 0)
+                continue; // one of them is driven
+            memset(C, 0, (size_t)cd->n * sizeof *C);
+            for (int side = 0; side < 2; side++)
+            {
+                int k = place[side];
+                double factor = (side == 0 ? 1 : -1) / ratio[side];
+                bool first = model->actuators[member[side]].held ? !group->effort : group->effort;
+                if (first)
+                    C[k] += factor;
+                else
+                {
+                    constant += factor * cd->second[k];
+                    for (int j = 0; j < cd->n; j++)
+                    {
+                        C[j] += factor * cd->M[k * cd->n + j];
+                        constant -= factor * cd->M[k * cd->n + j] * cd->now[j];
+                    }
+                }
+            }
+            cd->cl[rows] = cd->cu[rows] = -constant;
+            rows++;
+        }
+    }
+    return rows;
+}
+
+// Energy of deformation: efforts and held coordinates do not mix in it.
+static void make_energy(const tdModel *model, struct tdCondensed *cd)
+{
+    for (int k = 0; k < cd->n; k++)
+        for (int j = 0; j < cd->n; j++)
+        {
+            bool mixed = model->actuators[cd->unknown[k]].held != model->actuators[cd->unknown[j]].held;
+            cd->W[k * cd->n + j] = mixed ? 0 : 0.5 * (cd->M[k * cd->n + j] + cd->M[j * cd->n + k]);
+        }
+}
+
+static double energy_of(const struct tdCondensed *cd, const double *y, const double *from)
+{
+    double sum = 0;
+    for (int k = 0; k < cd->n; k++)
+        for (int j = 0; j < cd->n; j++)
+            sum += (y[k] - from[k]) * cd->W[k * cd->n + j] * (y[j] - from[j]);
+    return sum;
+}
+
+// Far from a target that cannot be reached the curvature of the effectors' paths counts as much as their slope, which
+// is all that a linearization has: passes may then go to and fro. Rows sqrt(damping W_kk) (y - now) shorten them; they
+// vanish as the passes converge. Returns the number of rows.
+static int damp(struct tdCondensed *cd, int rows)
+{
+    if (cd->damping == 0)
+        return rows;
+    double slope = 0, energy = 0;
+    for (int i = 0; i < rows * cd->n; i++)
+        slope += cd->E[i] * cd->E[i];
+    for (int k = 0; k < cd->n; k++)
+        energy += cd->W[k * cd->n + k];
+    for (int k = 0; k < cd->n; k++, rows++)
+    {
+        double weight = energy > 0 ? sqrt(cd->damping * slope / energy * cd->W[k * cd->n + k]) : 0;
+        memset(cd->E + rows * cd->n, 0, (size_t)cd->n * sizeof *cd->E);
+        cd->E[rows * cd->n + k] = weight;
+        cd->e0[rows] = -weight * cd->now[k];
+    }
+    return rows;
+}
+
+// More damping when the last passes did not get shorter.
+static void adapt_damping(struct tdCondensed *cd, bool out_of_reach)
+{
+    double move = sqrt(fmax(energy_of(cd, cd->next, cd->now), 0));
+    if (cd->passes++ >= 3 && out_of_reach && move > 0.6 * cd->move)
+        cd->damping = cd->damping == 0 ? 0.05 : 3 * cd->damping;
+    cd->move = move;
+}
+
+static void predict_errors(const tdModel *model, const tdState *state, struct tdCondensed *cd)
+{
+    int n = 0;
+    for (int e = 0; e < model->n_effectors; e++)
+        for (int r = 0; r < model->effectors[e].measure.rows && !isnan(state->constraint->target[3 * e]); r++)
+        {
+            if (model->effectors[e].measure.rows == 3 && !(model->effectors[e].given->axes & 1 << r))
+                continue;
+            double sum = cd->e0[n];
+            for (int k = 0; k < cd->n; k++)
+                sum += cd->E[n * cd->n + k] * cd->next[k];
+            cd->predicted_error[3 * e + r] = sum / model->effectors[e].given->weight;
+            n++;
+        }
+}
+
+void td_condense_inverse(const tdModel *model, tdState *state, struct tdCondensed *cd, const double *way)
+{
+    const tdSceneControl *control = &model->scene.control;
+    int n_e = make_effectors(model, state, cd, way);
+    int n_c = make_groups(model, state, cd, make_limits(model, state, cd));
+    make_energy(model, cd);
+    n_e = damp(cd, n_e);
+    tdInverse problem = {.n_a = cd->n,
+                         .n_e = n_e,
+                         .n_c = n_c,
+                         .E = cd->E,
+                         .e0 = cd->e0,
+                         .W = cd->W,
+                         .xl = cd->xl,
+                         .xu = cd->xu,
+                         .C = cd->C,
+                         .cl = cd->cl,
+                         .cu = cd->cu,
+                         .energy = control->energy,
+                         .solver = control->solver,
+                         .epsilon = control->epsilon,
+                         .max_iterations = control->max_iterations,
+                         .tolerance = control->tolerance > 0 ? control->tolerance : 1e-6 * model->size};
+    memcpy(cd->next, cd->now, (size_t)cd->n * sizeof *cd->next);
+    tdInverseResult result = {.x = cd->next, .active = cd->inverse_active};
+    double clock = td_seconds();
+    td_inverse_solve(&problem, cd->work, cd->warm, &result);
+    tdReport *report = &state->report;
+    report->inverse_seconds += td_seconds() - clock;
+    report->inverse = true;
+    report->inverse_iterations += result.iterations;
+    report->inverse_limit = result.status == TD_QP_ITERATIONS;
+    report->out_of_reach = result.out_of_reach;
+    report->inverse_residual = result.residual;
+    report->bound_violation = result.violation;
+    report->active_bounds = 0;
+    for (int k = 0; k < cd->n + n_c; k++)
+        report->active_bounds += result.active[k] != 0;
+    cd->warm = true;
+    adapt_damping(cd, result.out_of_reach);
+    predict_errors(model, state, cd);
+}
