@@ -292,7 +292,7 @@ static void add_body(Stage *stage, const Picture *p, const Options *o, int file,
     body->tri_field = p->by_tri ? p->values : NULL;
     body->edge_mask = p->edge_mask;
     body->edges = o->edges;
-    body->features = o->features || file > 0;
+    body->features = o->features || opacity < 1; // or its edges would vanish
     body->opacity = opacity;
     memcpy(body->colour, file_colours[file], sizeof body->colour);
     if (!o->ghost || p->rest == NULL)
@@ -314,8 +314,8 @@ static double body_opacity(const Subject *subject, const Options *o, int file, d
         return given;
     if (file > 0)
         return 0.45;
-    bool inside = subject->cables.n_tris + subject->cavities.n_tris > 0;
-    return inside && subject->pictures[0].values == NULL ? 0.5 : 1;
+    bool inside = subject->cables.n_tris + subject->cavities.n_tris + subject->effectors.n_tris > 0;
+    return inside && subject->pictures[0].values == NULL ? 0.58 : 1;
 }
 
 static tdStatus set_stage(Stage *stage, const Options *o, double opacity, tdError *error)
