@@ -185,7 +185,7 @@ static bool parse_look(const Options *o, tdRenderSettings *s, int *component)
 static void choose_colours(const double found[2], const Options *o, tdRenderSettings *s)
 {
     const double *r = found;
-    if (o->range != NULL || isnan(r[0]))
+    if (o->range != NULL || isnan(r[0]) || r[0] == r[1])
         return;
     if (r[0] >= 0 && r[0] < 0.15 * r[1])
         s->range[0] = 0;
