@@ -141,13 +141,12 @@ static double energy_of(const struct tdCondensed *cd, const double *y, const dou
     return sum;
 }
 
-// Far from a target that cannot be reached the curvature of the effectors' paths counts as much as their slope, which
-// is all that a linearization has: passes may then go to and fro. Rows sqrt(damping W_kk) (y - now) shorten them; they
-// vanish as the passes converge. Returns the number of rows.
+// Where a target cannot be reached, the least distance may be had only by going to the limits for next to nothing (four
+// cables turn an arm about its axis by a hair), and the curvature of the effectors' paths counts as much as their
+// slope, which is all that a linearization has: passes may then go to and fro. Rows sqrt(damping W_kk) (y - now)
+// shorten them; they vanish as the passes converge. Returns the number of rows.
 static int damp(struct tdCondensed *cd, int rows)
 {
-    if (cd->damping == 0)
-        return rows;
     double slope = 0, energy = 0;
     for (int i = 0; i < rows * cd->n; i++)
         slope += cd->E[i] * cd->E[i];
@@ -168,7 +167,7 @@ static void adapt_damping(struct tdCondensed *cd, bool out_of_reach)
 {
     double move = sqrt(fmax(energy_of(cd, cd->next, cd->now), 0));
     if (cd->passes++ >= 3 && out_of_reach && move > 0.6 * cd->move)
-        cd->damping = cd->damping == 0 ? 0.05 : 3 * cd->damping;
+        cd->damping *= 4;
     cd->move = move;
 }
 
@@ -194,7 +193,6 @@ void td_condense_inverse(const tdModel *model, tdState *state, struct tdCondense
     int n_e = make_effectors(model, state, cd, way);
     int n_c = make_groups(model, state, cd, make_limits(model, state, cd));
     make_energy(model, cd);
-    n_e = damp(cd, n_e);
     tdInverse problem = {.n_a = cd->n,
                          .n_e = n_e,
                          .n_c = n_c,
@@ -216,17 +214,24 @@ void td_condense_inverse(const tdModel *model, tdState *state, struct tdCondense
     double clock = td_seconds();
     td_inverse_solve(&problem, cd->work, cd->warm, &result);
     tdReport *report = &state->report;
-    report->inverse_seconds += td_seconds() - clock;
-    report->inverse = true;
-    report->inverse_iterations += result.iterations;
-    report->inverse_limit = result.status == TD_QP_ITERATIONS;
     report->out_of_reach = result.out_of_reach;
     report->inverse_residual = result.residual;
+    report->inverse_iterations += result.iterations;
+    if (result.out_of_reach)
+    {
+        problem.n_e = damp(cd, n_e);
+        memcpy(cd->next, cd->now, (size_t)cd->n * sizeof *cd->next);
+        td_inverse_solve(&problem, cd->work, true, &result);
+        report->inverse_iterations += result.iterations;
+    }
+    report->inverse_seconds += td_seconds() - clock;
+    report->inverse = true;
+    report->inverse_limit = result.status == TD_QP_ITERATIONS;
     report->bound_violation = result.violation;
     report->active_bounds = 0;
     for (int k = 0; k < cd->n + n_c; k++)
         report->active_bounds += result.active[k] != 0;
     cd->warm = true;
-    adapt_damping(cd, result.out_of_reach);
+    adapt_damping(cd, report->out_of_reach);
     predict_errors(model, state, cd);
 }
