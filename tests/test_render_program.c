@@ -166,13 +166,13 @@ static void test_draws_what_acts(void **state)
            (const char *const[]){"\"field\": \"tension\"", "\"cable_segments\": 2", NULL});
     expect(p, "render out --step 3 -o none.png", 3, (const char *const[]){"no frame of step 3", "4", NULL});
     expect(p, "render . -o none.png", 3, (const char *const[]){"run.pvd", NULL});
-    expect(p, "render out -o bare.png --no-marks --no-legend --no-axes --width 160 --height 120 --json", 0,
+    expect(p, "render out -o bare.png --no-marks --no-legend --no-axes --width 400 --height 300 --json", 0,
            (const char *const[]){"\"cable_segments\": 0", "\"targets\": 0", NULL});
 
     // The green cross of the target is there when marks are, the red cable too.
-    expect(p, "render out -o marked.png --no-legend --no-axes --width 160 --height 120", 0,
+    expect(p, "render out -o marked.png --no-legend --no-axes --width 400 --height 300", 0,
            (const char *const[]){"", NULL});
-    assert_true(share_of(p, "marked.png", 0) > 0.001 && share_of(p, "marked.png", 1) > 0.001);
+    assert_true(share_of(p, "marked.png", 0) > 3e-4 && share_of(p, "marked.png", 1) > 3e-4);
     assert_near(share_of(p, "bare.png", 0) + share_of(p, "bare.png", 1), 0, 0);
 
     // Superposed: both are there, the second in orange.
