@@ -155,6 +155,31 @@ static void friction_does_not_swing(void **unused)
     assert_near(slide[0], slide[1], 0.01);
 }
 
+// Two cables with friction that work against each other: forces up and down, one or both stick.
+static void two_cables_with_friction(void **unused)
+{
+    (void)unused;
+    tdModel *model = scene_model(
+        ACT_STATIC ACT_BEAM
+        "actuators:\n"
+        "  - {name: a, type: cable, body: beam, path: [[0.1, 0.01, 0.018], [0.05, 0.01, 0.018], [0, 0.01, 0.018]],\n"
+        "     pull_point: [-0.01, 0.01, 0.04], drive: force, friction: 0.5}\n"
+        "  - {name: b, type: cable, body: beam, path: [[0.1, 0.01, 0.002], [0.05, 0.01, 0.002], [0, 0.01, 0.002]],\n"
+        "     pull_point: [-0.01, 0.01, -0.04], drive: force, friction: 0.5}\n");
+    tdState *state = scene_state(model);
+    static const double forces[8][2] = {{.3, .3}, {.8, .3}, {1, .2}, {.9, .3}, {.7, .5}, {.5, .7}, {.3, 1}, {.3, .3}};
+    for (int k = 0; k < 8; k++)
+    {
+        act_set(model, state, "a", forces[k][0]);
+        act_step(model, state, "b", forces[k][1]);
+        assert_true(td_state_report(state)->newton_iterations < 12);
+        assert_int_equal(td_state_report(state)->load_cuts, 0);
+    }
+    // The way back is not the way there.
+    assert_true(act_of(model, state, "a").displacement > 2 * 0.9e-3);
+    scene_free(model, state);
+}
+
 // Stretch of an elastic cable: what is wound in is what the path gets shorter, and F L / EA.
 static void elastic_cable_is_in_series(void **unused)
 {
@@ -542,6 +567,7 @@ int main(void)
         cmocka_unit_test(friction_follows_the_capstan_law),
         cmocka_unit_test(friction_under_given_force),
         cmocka_unit_test(friction_does_not_swing),
+        cmocka_unit_test(two_cables_with_friction),
         cmocka_unit_test(elastic_cable_is_in_series),
         cmocka_unit_test(cables_only_pull),
         cmocka_unit_test(efforts_saturate),
