@@ -249,7 +249,7 @@ static tdStatus load_scene(const char *path, Picture *p, tdError *error)
     tdStatus status = TD_OK;
     for (int b = 0; b < model->n_bodies && status == TD_OK; b++)
     {
-        const tdSoft *soft = model->bodies[b].data;
+        const tdSoft *soft = model->bodies[b].soft;
         int32_t first = (int32_t)p->mesh.n_nodes;
         bool room = true;
         for (int32_t i = 0; i < soft->n_nodes && room; i++)
