@@ -14,6 +14,28 @@ static const char good_scene[] = "tendril: 1\n"
                                  "probes: [{name: tip, body: beam, point: [0.1, 0.01, 0.01]}]\n"
                                  "output: {every: 2, formats: [vtu, csv, hdf5]}\n";
 
+// Of two cables one is asked for more than it may give from 50 ms on; a third actuator pushes.
+static const char pulled_scene[] =
+    "tendril: 1\n"
+    "units: {length: mm, mass: kg, time: s}\n"
+    "time_step: 10 ms\n"
+    "steps: 10\n"
+    "bodies:\n"
+    "  - name: arm\n"
+    "    mesh: {box: [[0, 0, 0], [100, 20, 20]], cells: [5, 2, 2]}\n"
+    "    material: {law: corotational, young: 200 kPa, poisson: 0.4, density: 1 g/cm^3}\n"
+    "    fixed: [{group: xmin}]\n"
+    "actuators:\n"
+    "  - {name: top, type: cable, body: arm, path: [[90, 10, 18]], pull_point: [-20, 10, 18], drive: displacement,\n"
+    "     range: [0, 20]}\n"
+    "  - {name: side, type: cable, body: arm, path: [[90, 18, 10]], pull_point: [-20, 18, 10], drive: force,\n"
+    "     range: [0, 0.5 N], friction: 0}\n"
+    "effectors:\n"
+    "  - {name: tip, body: arm, point: [100, 10, 10]}\n"
+    "  - {name: reach, type: length, actuator: top}\n"
+    "motion: {keyframes: [{t: 0, top: 0, side: 0}, {t: 0.1, top: 3, side: 1 N}]}\n"
+    "output: {every: 5, formats: [csv]}\n";
+
 // Pressed, and then away beyond what numbers hold: after some good steps there is no equilibrium any more.
 static const char failing_scene[] =
     "tendril: 1\n"
@@ -46,6 +68,7 @@ static int setup(void **state)
         return -1;
     write_text("good.yaml", good_scene);
     write_text("failing.yaml", failing_scene);
+    write_text("pulled.yaml", pulled_scene);
     return 0;
 }
 
@@ -305,15 +328,70 @@ static void test_trouble_is_told(void **state)
     }
 }
 
+static void test_tells_of_actuators(void **state)
+{
+    (void)state;
+    assert_int_equal(run("pulled.yaml --quiet --out pulled"), 0);
+    assert_says("stdout.txt", "\nactuator ");
+    assert_says("stdout.txt", "effort at its most");
+    assert_says("stdout.txt", "\nreach ");
+    assert_says("stdout.txt", "\ndrives ");
+    // 1/2 N is reached at 50 ms and held in the five steps behind.
+    assert_says("stderr.txt", "'side' was held back by its limits, from 0.06 s on");
+    assert_says("stderr.txt", "in 5 of 10 steps");
+    assert_true(exists("pulled/actuators.csv") && exists("pulled/effectors.csv"));
+    assert_false(exists("pulled/cables.pvd")); // no VTU was asked for
+
+    assert_int_equal(run("pulled.yaml --quiet --json"), 0);
+    assert_near(json_number("saturated_steps"), 5, 0);
+    assert_near(json_number("out_of_reach_steps"), 0, 0);
+    assert_true(json_number("constraint_error") < 1e-2); // one linearization a step leaves second-order misses
+    char *top = json_value("top"), *side = json_value("side"), *tip = json_value("tip");
+    assert_true(strstr(top, "\"effort\": ") != NULL && strstr(tip, "\"value\": [") != NULL);
+    assert_non_null(strstr(side, "\"effort\": 0.5"));
+    free(top);
+    free(side);
+    free(tip);
+}
+
+static void test_check_lists_actuators(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 2; i++) // info of a scene is its check
+    {
+        assert_int_equal(finish(start_command(i == 0 ? "check" : "info", "pulled.yaml")), 0);
+        assert_says("stdout.txt",
+                    "actuator top: cable on arm, by its displacement, driven by the motion, force from 0 N, "
+                    "displacement 0 to 20 mm\n  2 points, 110 mm long at rest\n");
+        assert_says("stdout.txt", "force 0 to 0.5 N");
+        assert_says("stdout.txt", "effector tip: position of arm, [100, 10, 10] mm at rest, no target\n");
+        assert_says("stdout.txt", "effector reach: length of top, 110 mm at rest");
+    }
+    assert_int_equal(finish(start_command("check", "pulled.yaml --json")), 0);
+    assert_near(json_number("length"), 0.11, 1e-15); // a root of squares
+    assert_near(json_number("points"), 2, 0);
+    char *kind = json_value("drive");
+    assert_string_equal(kind, "\"displacement\"");
+    free(kind);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_table),       cmocka_unit_test(test_json),
-        cmocka_unit_test(test_length),      cmocka_unit_test(test_bad_options),
-        cmocka_unit_test(test_bad_input),   cmocka_unit_test(test_resume_equals_a_straight_run),
-        cmocka_unit_test(test_frames),      cmocka_unit_test(test_failure),
-        cmocka_unit_test(test_interrupted), cmocka_unit_test(test_killed_run_can_be_read),
-        cmocka_unit_test(test_demo),        cmocka_unit_test(test_trouble_is_told),
+        cmocka_unit_test(test_table),
+        cmocka_unit_test(test_json),
+        cmocka_unit_test(test_length),
+        cmocka_unit_test(test_bad_options),
+        cmocka_unit_test(test_bad_input),
+        cmocka_unit_test(test_resume_equals_a_straight_run),
+        cmocka_unit_test(test_frames),
+        cmocka_unit_test(test_failure),
+        cmocka_unit_test(test_interrupted),
+        cmocka_unit_test(test_killed_run_can_be_read),
+        cmocka_unit_test(test_demo),
+        cmocka_unit_test(test_trouble_is_told),
+        cmocka_unit_test(test_tells_of_actuators),
+        cmocka_unit_test(test_check_lists_actuators),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

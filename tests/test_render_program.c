@@ -97,6 +97,94 @@ static void test_draws(void **state)
     }
 }
 
+// Runs the program with its words in the test's folder; returns the exit code, all output in *said.
+static int program(const Place *p, const char *words, char **said)
+{
+    char command[1024];
+    size_t size;
+    snprintf(command, sizeof command, "cd %s && %s %s > %s 2>&1", p->folder, TD_PROGRAM, words, p->said);
+    int status = system(command);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(td_file_read(p->said, said, &size, NULL), TD_OK);
+    return WEXITSTATUS(status);
+}
+
+static void expect(const Place *p, const char *words, int code, const char *const *says)
+{
+    char *said;
+    int ended = program(p, words, &said);
+    for (int i = 0; says[i] != NULL; i++)
+        if (ended != code || strstr(said, says[i]) == NULL)
+            fail_msg("'%s' ended with %d, not %d, or does not say '%s': %s", words, ended, code, says[i], said);
+    free(said);
+}
+
+// Share of pixels of a picture in which one channel, red or green, is well above the others.
+static double share_of(const Place *p, const char *name, int channel)
+{
+    char path[200];
+    snprintf(path, sizeof path, "%s/%s", p->folder, name);
+    png_image png = {.version = PNG_IMAGE_VERSION};
+    assert_true(png_image_begin_read_from_file(&png, path));
+    png.format = PNG_FORMAT_RGB;
+    unsigned char *pixels = malloc(PNG_IMAGE_SIZE(png));
+    assert_non_null(pixels);
+    assert_true(png_image_finish_read(&png, NULL, pixels, 0, NULL));
+    double n = (double)png.width * png.height, found = 0;
+    for (size_t i = 0; i < (size_t)n; i++)
+    {
+        const unsigned char *c = pixels + 3 * i;
+        found += c[channel] > c[(channel + 1) % 3] + 40 && c[channel] > c[(channel + 2) % 3] + 40;
+    }
+    free(pixels);
+    return found / n;
+}
+
+// A beam with cables as a scene, as it was simulated and as the folder of a run: cables, effectors, targets.
+static void test_draws_what_acts(void **state)
+{
+    const Place *p = *state;
+    static const char scene[] =
+        "tendril: 1\ntime_step: 10 ms\nsteps: 4\nbodies:\n"
+        "  - name: arm\n    mesh: {box: [[0, 0, 0], [0.1, 0.02, 0.02]], cells: [5, 2, 2]}\n"
+        "    material: {law: corotational, young: 200 kPa, poisson: 0.4, density: 1000}\n"
+        "    fixed: [{group: xmin}]\n"
+        "actuators:\n"
+        "  - {name: top, type: cable, body: arm, path: [[0.09, 0.01, 0.018], [0.05, 0.01, 0.018]],\n"
+        "     pull_point: [-0.04, 0.01, 0.018], drive: displacement}\n"
+        "effectors: [{name: tip, body: arm, point: [0.1, 0.01, 0.01], target: [0.08, 0.01, 0.12]}]\n"
+        "output: {every: 2, formats: [vtu, csv]}\n";
+    char path[400], *said;
+    snprintf(path, sizeof path, "%s/arm.yaml", p->folder);
+    assert_int_equal(td_file_write(path, scene, strlen(scene), NULL), TD_OK);
+    static const char *const marks[] = {"\"cable_segments\": 2", "\"effectors\": 1", "\"targets\": 1", NULL};
+    expect(p, "render arm.yaml -o rest.png --width 160 --height 120 --json --supports", 0, marks);
+    expect(p, "render arm.yaml --step 3 -o bent.png --width 160 --height 120 --json --quiet --ghost", 0, marks);
+    expect(p, "run arm.yaml --out out --quiet", 0, (const char *const[]){"top", "tip", NULL});
+    expect(p, "render out -o out.png --width 160 --height 120 --json --no-shadow", 0, marks);
+    expect(p, "render out --step 2 -o out.png --width 160 --height 120 --json --field tension", 0,
+           (const char *const[]){"\"field\": \"tension\"", "\"cable_segments\": 2", NULL});
+    expect(p, "render out --step 3 -o none.png", 3, (const char *const[]){"no frame of step 3", "4", NULL});
+    expect(p, "render . -o none.png", 3, (const char *const[]){"run.pvd", NULL});
+    expect(p, "render out -o bare.png --no-marks --no-legend --no-axes --width 400 --height 300 --json", 0,
+           (const char *const[]){"\"cable_segments\": 0", "\"targets\": 0", NULL});
+
+    // The green cross of the target is there when marks are, the red cable too.
+    expect(p, "render out -o marked.png --no-legend --no-axes --width 400 --height 300", 0,
+           (const char *const[]){"", NULL});
+    assert_true(share_of(p, "marked.png", 0) > 3e-4 && share_of(p, "marked.png", 1) > 3e-4);
+    assert_near(share_of(p, "bare.png", 0) + share_of(p, "bare.png", 1), 0, 0);
+
+    // Superposed: both are there, the second in orange.
+    expect(p, "render out arm.yaml -o both.png --names bent,rest --no-marks --width 160 --height 120 --json", 0,
+           (const char *const[]){"\"files\": 2", "\"nodes\": 108", NULL});
+    assert_true(share_of(p, "both.png", 0) > 0.01);
+    assert_int_equal(program(p, "render out arm.yaml -o both.png --names bent,rest,more", &said), 2);
+    free(said);
+    snprintf(path, sizeof path, "rm -r %s/out %s/arm.yaml %s/*.png", p->folder, p->folder, p->folder);
+    assert_int_equal(system(path), 0);
+}
+
 // Of a scene every body is drawn, a plane one beside a block too: 12 and 2 triangles.
 static void test_draws_plane_bodies(void **state)
 {
@@ -142,7 +230,11 @@ static void test_refuses(void **state)
         {"--width 1000000", 2, "1000000"},
         {"--supersample 7", 2, "samples"},
         {"--fild x", 2, "did you mean --field"},
-        {"again.vtu", 2, "unexpected"},
+        {"again.vtu", 3, "again.vtu"},
+        {"a b c d e f g h", 2, "unexpected"},
+        {"--opacity 2", 2, "--opacity"},
+        {"--names one,two", 2, "--names"},
+        {"--step 3", 2, "folders of runs"},
         {"-o picture.jpg", 2, "ends in .png"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
@@ -158,7 +250,7 @@ static void test_refuses(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_draws), cmocka_unit_test(test_draws_plane_bodies),
-                                       cmocka_unit_test(test_refuses)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_draws), cmocka_unit_test(test_draws_what_acts),
+                                       cmocka_unit_test(test_draws_plane_bodies), cmocka_unit_test(test_refuses)};
     return cmocka_run_group_tests(tests, setup, teardown);
 }

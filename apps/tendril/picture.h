@@ -2,6 +2,7 @@
 // What 'tendril render' draws of a file: a surface with the field that colours it.
 #pragma once
 #include "mesh/mesh.h"
+#include "model.h"
 
 // What is drawn: the surface of a mesh, with the field that colours it.
 typedef struct Picture
@@ -25,6 +26,8 @@ tdStatus picture_surface(Picture *p, const char *path, tdError *error);
 tdStatus picture_add_bodies(Picture *p, const tdModel *model, const double *q, tdError *error);
 /// Reads a mesh file, with its arrays if it is a .vtu.
 tdStatus picture_read(Picture *p, const char *path, tdError *error);
+/// The array of this name, or NULL.
+const struct tdFieldData *picture_find(const Picture *p, const char *name);
 /// Fills p->values with an array; component -1 = magnitude.
 tdStatus picture_field(Picture *p, const char *path, const char *name, int component, bool component_given, bool flat,
                        tdError *error);

@@ -2,24 +2,25 @@
 // tendril render: a picture of a mesh or of a result, made without a display.
 #include "cli.h"
 
-#include "base/file.h"
 #include "base/memory.h"
-#include "base/suggest.h"
 #include "base/timer.h"
-#include "body/soft.h"
-#include "mesh/mesh.h"
-#include "mesh/topology.h"
 #include "render/render.h"
+#include "subject.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#define MAX_FILES 8
+
 static const char help[] =
-    "usage: tendril render FILE -o picture.png [options]\n"
+    "usage: tendril render FILE... -o picture.png [options]\n"
     "\n"
-    "Draws a scene (.yaml), a result (.vtu) or any mesh file as a PNG picture.\n"
+    "Draws a scene (.yaml), the folder of a run, a result (.vtu) or any mesh file as a PNG picture. Of scenes and\n"
+    "runs, cables, cavities, effectors (balls) and their targets (crosses) are drawn too. Several files are\n"
+    "superposed: the first as usual, the others translucent in colours of their own, named in a key.\n"
     "\n"
     "  -o FILE              the picture to write\n"
     "  --width N --height N size in pixels (1200 x 800)\n"
@@ -28,7 +29,13 @@ static const char help[] =
     "  --background NAME    light (default), white, dark\n"
     "\n"
     "what is drawn\n"
-    "  --field NAME         colour by a point or cell array of a .vtu file\n"
+    "  --step N             the shape after step N: a scene is simulated (default: at rest), of a folder that\n"
+    "                       frame is read (default: the last)\n"
+    "  --names A,B,...      names of superposed files in the key\n"
+    "  --opacity F          of the bodies, 0 to 1; default: 1, less where it would hide cables or cavities\n"
+    "  --supports           mark the held nodes of a scene\n"
+    "  --no-marks           no cables, cavities, effectors and targets\n"
+    "  --field NAME         colour by a point or cell array of a .vtu file, or by the tension of cables\n"
     "  --component C        x, y, z or magnitude (default) of a vector\n"
     "  --flat               cell arrays by cell, instead of smoothed to the nodes\n"
     "  --range LO:HI        of the colours; either may be left out (from the data)\n"
@@ -50,364 +57,23 @@ static const char help[] =
     "\n"
     "  --json               what was drawn, as one JSON object\n"
     "\n"
-    "example: tendril render out/beam/beam_000100.vtu -o beam.png --field von_mises --ghost --edges\n";
+    "example: tendril render out/beam/beam_000100.vtu -o beam.png --field von_mises --ghost --edges\n"
+    "         tendril render out/fine out/coarse -o both.png --names fine,coarse\n";
 
 typedef struct Options
 {
-    const char *input, *output, *width, *height, *supersample, *title, *background;
+    const char *inputs[MAX_FILES], *names, *step, *opacity, *output, *width, *height, *supersample, *title, *background;
     const char *field, *component, *range, *colormap, *unit, *deform;
     const char *azimuth, *elevation, *zoom, *up;
-    bool flat, edges, features, ghost, parallel, scale_bar, no_axes, no_legend, no_shadow;
+    bool supports, no_marks, flat, edges, features, ghost, parallel, scale_bar, no_axes, no_legend, no_shadow;
 } Options;
 
-// What is drawn: the surface of a mesh, with the field that colours it.
-typedef struct Picture
+// Options that are numbers.
+typedef struct Numbers
 {
-    tdMesh mesh;
-    tdFields fields;
-    int64_t n_tris;
-    int32_t *tris;
-    int32_t *cell;      // by triangle: the cell behind it, in the order of cell arrays
-    uint8_t *edge_mask; // by triangle: edges that are edges of a cell
-    double *rest;       // 3 by node, for the ghost
-    double *values;     // of the field, by node or by triangle
-    bool by_tri;
-} Picture;
-
-static void picture_free(Picture *p)
-{
-    td_mesh_free(&p->mesh);
-    td_fields_free(&p->fields);
-    free(p->tris);
-    free(p->cell);
-    free(p->edge_mask);
-    free(p->rest);
-    free(p->values);
-}
-
-// ---------------------------------------------------------------- surface
-
-static int64_t cells_before(const tdMesh *mesh, tdCellType type)
-{
-    int64_t n = 0;
-    for (int t = 0; t < (int)type; t++)
-        n += mesh->cells[t].count;
-    return n;
-}
-
-// The cell with this number among all cells; its type and its nodes.
-static const int32_t *cell_nodes(const tdMesh *mesh, int64_t cell, tdCellType *type)
-{
-    for (int t = 0; t < TD_CELL_TYPES; t++)
-    {
-        if (cell < mesh->cells[t].count)
-        {
-            *type = (tdCellType)t;
-            return mesh->cells[t].nodes + cell * td_cell_nodes((tdCellType)t);
-        }
-        cell -= mesh->cells[t].count;
-    }
-    *type = TD_CELL_TYPES;
-    return NULL;
-}
-
-// Whether two local nodes of a cell are joined by one of its edges. A face that was cut into
-// triangles has edges that are not.
-static bool cell_has_edge(tdCellType type, int a, int b)
-{
-    switch (type)
-    {
-    case TD_CELL_HEX:
-        if (a / 4 != b / 4)
-            return a % 4 == b % 4;
-        return (b - a + 4) % 4 != 2;
-    case TD_CELL_QUAD: return (b - a + 4) % 4 != 2;
-    case TD_CELL_TET10: return (a < 4) != (b < 4);
-    default: return true;
-    }
-}
-
-static uint8_t edges_of(const tdMesh *mesh, int64_t cell, const int32_t tri[3])
-{
-    tdCellType type;
-    const int32_t *nodes = cell_nodes(mesh, cell, &type);
-    if (nodes == NULL)
-        return 7;
-    int local[3] = {0}, n = td_cell_nodes(type);
-    for (int c = 0; c < 3; c++)
-        while (local[c] < n - 1 && nodes[local[c]] != tri[c])
-            local[c]++;
-    uint8_t mask = 0;
-    for (int c = 0; c < 3; c++)
-        if (cell_has_edge(type, local[c], local[(c + 1) % 3]))
-            mask |= (uint8_t)(1u << c);
-    return mask;
-}
-
-static bool has_volume(const tdMesh *mesh)
-{
-    return mesh->cells[TD_CELL_TET].count + mesh->cells[TD_CELL_HEX].count + mesh->cells[TD_CELL_TET10].count > 0;
-}
-
-static bool surface_room(Picture *p)
-{
-    p->tris = td_take((size_t)p->n_tris * 3, sizeof(int32_t));
-    p->cell = td_take((size_t)p->n_tris, sizeof(int32_t));
-    p->edge_mask = td_take((size_t)p->n_tris, 1);
-    return p->tris != NULL && p->cell != NULL && p->edge_mask != NULL;
-}
-
-// The nodes of volume cells.
-static bool *nodes_of_volume(const tdMesh *mesh)
-{
-    bool *inside = td_take((size_t)mesh->n_nodes, sizeof *inside);
-    for (int t = 0; t < TD_CELL_TYPES && inside != NULL; t++)
-        for (int64_t i = 0; td_cell_dim((tdCellType)t) == 3 && i < mesh->cells[t].count * td_cell_nodes((tdCellType)t);
-             i++)
-            inside[mesh->cells[t].nodes[i]] = true;
-    return inside;
-}
-
-// The boundary of the volume cells, and triangles that do not lie on them: membranes, plane bodies of a scene.
-static tdStatus take_volume(Picture *p, tdError *error)
-{
-    tdSurface surface = {0};
-    const tdCells *tri = &p->mesh.cells[TD_CELL_TRI];
-    bool *inside = nodes_of_volume(&p->mesh);
-    tdStatus status =
-        inside != NULL ? td_mesh_boundary_faces(&p->mesh, &surface, error) : td_fail_memory(error, "the surface");
-    if (status == TD_OK)
-    {
-        p->n_tris = surface.n_tris + tri->count;
-        if (!surface_room(p))
-            status = td_fail_memory(error, "the surface");
-    }
-    int32_t first = (int32_t)cells_before(&p->mesh, TD_CELL_TET);
-    for (int64_t t = 0; status == TD_OK && t < surface.n_tris; t++)
-    {
-        memcpy(p->tris + 3 * t, surface.tris + 3 * t, 3 * sizeof(int32_t));
-        p->cell[t] = first + surface.cell[t];
-    }
-    p->n_tris = surface.n_tris;
-    int32_t first_tri = (int32_t)cells_before(&p->mesh, TD_CELL_TRI);
-    for (int64_t i = 0; status == TD_OK && i < tri->count; i++)
-    {
-        const int32_t *n = tri->nodes + 3 * i;
-        if (inside[n[0]] && inside[n[1]] && inside[n[2]])
-            continue;
-        memcpy(p->tris + 3 * p->n_tris, n, 3 * sizeof(int32_t));
-        p->cell[p->n_tris++] = first_tri + (int32_t)i;
-    }
-    free(inside);
-    td_surface_free(&surface);
-    return status;
-}
-
-// A mesh of triangles and quadrilaterals is drawn as it is.
-static tdStatus take_surface(Picture *p, tdError *error)
-{
-    const tdCells *tri = &p->mesh.cells[TD_CELL_TRI], *quad = &p->mesh.cells[TD_CELL_QUAD];
-    p->n_tris = tri->count + 2 * quad->count;
-    if (!surface_room(p))
-        return td_fail_memory(error, "the surface");
-    int32_t first_tri = (int32_t)cells_before(&p->mesh, TD_CELL_TRI), *out = p->tris;
-    int32_t first_quad = (int32_t)cells_before(&p->mesh, TD_CELL_QUAD), *cell = p->cell;
-    for (int64_t i = 0; i < tri->count; i++, out += 3)
-    {
-        memcpy(out, tri->nodes + 3 * i, 3 * sizeof(int32_t));
-        *cell++ = first_tri + (int32_t)i;
-    }
-    for (int64_t i = 0; i < quad->count; i++, out += 6)
-    {
-        const int32_t *q = quad->nodes + 4 * i;
-        memcpy(out, (int32_t[]){q[0], q[1], q[2], q[0], q[2], q[3]}, 6 * sizeof(int32_t));
-        *cell++ = first_quad + (int32_t)i;
-        *cell++ = first_quad + (int32_t)i;
-    }
-    return TD_OK;
-}
-
-static tdStatus take_triangles(Picture *p, const char *path, tdError *error)
-{
-    TD_TRY(has_volume(&p->mesh) ? take_volume(p, error) : take_surface(p, error));
-    if (p->n_tris == 0)
-        return td_fail_at(error, TD_ERROR_INPUT, path, 0, NULL,
-                          "there is no surface to draw: the mesh has no triangles, quadrilaterals or volume cells");
-    for (int64_t t = 0; t < p->n_tris; t++)
-        p->edge_mask[t] = edges_of(&p->mesh, p->cell[t], p->tris + 3 * t);
-    return TD_OK;
-}
-
-// ---------------------------------------------------------------- files
-
-// The bodies of a scene as they are placed, all in one mesh.
-static tdStatus load_scene(const char *path, Picture *p, tdError *error)
-{
-    tdSettings settings = cli_settings();
-    tdModel *model = NULL;
-    TD_TRY(td_model_load(path, &settings, &model, error));
-    tdStatus status = TD_OK;
-    for (int b = 0; b < model->n_bodies && status == TD_OK; b++)
-    {
-        const tdSoft *soft = model->bodies[b].soft;
-        int32_t first = (int32_t)p->mesh.n_nodes;
-        bool room = true;
-        for (int32_t i = 0; i < soft->n_nodes && room; i++)
-            room = td_mesh_add_node(&p->mesh, soft->rest[3 * i], soft->rest[3 * i + 1], soft->rest[3 * i + 2]);
-        for (int t = 0; t < TD_CELL_TYPES; t++)
-            for (int64_t e = soft->element_start[t]; e < soft->element_start[t + 1] && room; e++)
-            {
-                int32_t n[TD_ELEMENT_NODES];
-                int m = td_cell_nodes((tdCellType)t);
-                for (int a = 0; a < m; a++)
-                    n[a] = first + soft->mesh.cells[t].nodes[m * (int64_t)soft->element_cell[e] + a];
-                room = td_mesh_add_cell(&p->mesh, (tdCellType)t, n);
-            }
-        if (!room)
-            status = td_fail_memory(error, "the scene");
-    }
-    td_model_free(model);
-    return status == TD_OK ? take_triangles(p, path, error) : status;
-}
-
-static tdStatus load(const char *path, Picture *p, tdError *error)
-{
-    char extension[16];
-    td_path_extension(extension, sizeof extension, path);
-    if (strcmp(extension, ".yaml") == 0 || strcmp(extension, ".yml") == 0)
-        return load_scene(path, p, error);
-    if (strcmp(extension, ".vtu") != 0)
-        TD_TRY(td_mesh_read(path, &p->mesh, error));
-    else
-    {
-        char *data = NULL;
-        size_t size = 0;
-        TD_TRY(td_file_read(path, &data, &size, error));
-        tdStatus status = td_mesh_read_vtu_fields(data, size, path, &p->mesh, &p->fields, error);
-        free(data);
-        TD_TRY(status);
-    }
-    if (p->mesh.notes != NULL && !cli_quiet())
-        fprintf(stderr, "%s: %s\n", path, p->mesh.notes);
-    return take_triangles(p, path, error);
-}
-
-// ---------------------------------------------------------------- fields
-
-static const struct tdFieldData *find_field(const Picture *p, const char *name)
-{
-    for (int i = 0; i < p->fields.n; i++)
-        if (strcmp(p->fields.field[i].name, name) == 0)
-            return &p->fields.field[i];
-    return NULL;
-}
-
-static tdStatus no_field(const Picture *p, const char *path, const char *name, tdError *error)
-{
-    const char *names[64];
-    char list[400] = "";
-    int n = p->fields.n < 64 ? p->fields.n : 64;
-    for (int i = 0; i < n; i++)
-    {
-        size_t used = strlen(list);
-        names[i] = p->fields.field[i].name;
-        snprintf(list + used, sizeof list - used, "%s%s", i > 0 ? ", " : "", names[i]);
-    }
-    if (n == 0)
-        return td_fail_at(error, TD_ERROR_INPUT, path, 0, name, "the file has no arrays; only .vtu files hold them");
-    const char *nearest = td_suggest(name, names, n);
-    if (nearest != NULL)
-        return td_fail_at(error, TD_ERROR_INPUT, path, 0, name, "no such array; did you mean %s? There are: %s",
-                          nearest, list);
-    return td_fail_at(error, TD_ERROR_INPUT, path, 0, name, "no such array; there are: %s", list);
-}
-
-// One number out of an array's components: -1 = magnitude.
-static double component_of(const double *v, int components, int which)
-{
-    double sum = 0;
-    if (components == 1)
-        return v[0];
-    if (which >= 0)
-        return v[which];
-    for (int c = 0; c < components; c++)
-        sum += v[c] * v[c];
-    return sqrt(sum);
-}
-
-// Mean of a cell array over the cells at each node; a cell without a value does not count.
-static tdStatus smooth_to_nodes(Picture *p, const struct tdFieldData *field, int which, tdError *error)
-{
-    p->values = td_take((size_t)p->mesh.n_nodes, sizeof(double));
-    int32_t *count = td_take((size_t)p->mesh.n_nodes, sizeof(int32_t));
-    if (p->values == NULL || count == NULL)
-    {
-        free(count);
-        return td_fail_memory(error, "the field");
-    }
-    int64_t cell = 0;
-    int dim = has_volume(&p->mesh) ? 3 : 2;
-    for (int t = 0; t < TD_CELL_TYPES; t++)
-        for (int64_t i = 0; i < p->mesh.cells[t].count; i++, cell++)
-        {
-            double v = component_of(field->data + cell * field->components, field->components, which);
-            int n = td_cell_nodes((tdCellType)t);
-            for (int c = 0; c < n && isfinite(v) && td_cell_dim((tdCellType)t) == dim; c++)
-            {
-                int32_t node = p->mesh.cells[t].nodes[i * n + c];
-                p->values[node] += v;
-                count[node]++;
-            }
-        }
-    for (int64_t i = 0; i < p->mesh.n_nodes; i++)
-        p->values[i] = count[i] > 0 ? p->values[i] / count[i] : NAN;
-    free(count);
-    return TD_OK;
-}
-
-static tdStatus take_field(Picture *p, const Options *o, int which, tdError *error)
-{
-    const struct tdFieldData *field = find_field(p, o->field);
-    if (field == NULL)
-        return no_field(p, o->input, o->field, error);
-    if (o->component != NULL && field->components != 3)
-        return td_fail_at(error, TD_ERROR_USAGE, o->input, 0, o->field,
-                          "the array has %d component%s; --component is for vectors of 3", field->components,
-                          field->components == 1 ? "" : "s");
-    if (field->by_cell && !o->flat)
-        return smooth_to_nodes(p, field, which, error);
-    p->by_tri = field->by_cell;
-    int64_t n = p->by_tri ? p->n_tris : p->mesh.n_nodes;
-    p->values = td_take((size_t)n, sizeof(double));
-    if (p->values == NULL)
-        return td_fail_memory(error, "the field");
-    for (int64_t i = 0; i < n; i++)
-    {
-        int64_t at = p->by_tri ? p->cell[i] : i;
-        p->values[i] = component_of(field->data + at * field->components, field->components, which);
-    }
-    return TD_OK;
-}
-
-// Files hold deformed points; rest = point - displacement, drawn = rest + scale * displacement.
-static tdStatus deform(Picture *p, const Options *o, double scale, tdError *error)
-{
-    if (o->deform == NULL && !o->ghost)
-        return TD_OK;
-    const struct tdFieldData *u = find_field(p, "displacement");
-    if (u == NULL || u->by_cell || u->components != 3)
-        return td_fail_at(error, TD_ERROR_INPUT, o->input, 0, "displacement",
-                          "--deform and --ghost need a point array of this name with 3 components");
-    p->rest = td_take((size_t)p->mesh.n_nodes * 3, sizeof(double));
-    if (p->rest == NULL)
-        return td_fail_memory(error, "the rest shape");
-    for (int64_t i = 0; i < 3 * p->mesh.n_nodes; i++)
-    {
-        p->rest[i] = p->mesh.x[i] - u->data[i];
-        p->mesh.x[i] = p->rest[i] + scale * u->data[i];
-    }
-    return TD_OK;
-}
+    long step;
+    double deform, opacity;
+} Numbers;
 
 // Tendril's own arrays: how they read in a legend, and their SI units.
 static bool known_field(const char *field, const char **label, const char **unit)
@@ -420,6 +86,7 @@ static bool known_field(const char *field, const char **label, const char **unit
         {"von_mises", "von Mises stress", "Pa"},
         {"stress", "stress", "Pa"},
         {"pressure", "pressure", "Pa"},
+        {"tension", "tension", "N"},
         {"acceleration", "acceleration", "m/s\xC2\xB2"},
     };
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
@@ -515,10 +182,10 @@ static bool parse_look(const Options *o, tdRenderSettings *s, int *component)
 
 // What the user left open: signed values get white at zero and as much on either side; positive
 // ones that come near zero start there.
-static void choose_colours(const Picture *p, const Options *o, tdRenderSettings *s)
+static void choose_colours(const double found[2], const Options *o, tdRenderSettings *s)
 {
-    double r[2];
-    if (p->values == NULL || o->range != NULL || !td_field_range(p->by_tri ? p->n_tris : p->mesh.n_nodes, p->values, r))
+    const double *r = found;
+    if (o->range != NULL || isnan(r[0]) || r[0] == r[1])
         return;
     if (r[0] >= 0 && r[0] < 0.15 * r[1])
         s->range[0] = 0;
@@ -542,9 +209,81 @@ static void name_field(const Options *o, char *text, size_t size, tdRenderSettin
 
 // ---------------------------------------------------------------- drawing
 
-static tdStatus draw(const Picture *p, const Options *o, tdRenderSettings *s, tdError *error)
+#define MAX_KEYS (MAX_FILES + 5)
+
+typedef struct Look
 {
-    tdDrawMesh meshes[2] = {td_default_draw(), td_default_draw()}, *body = &meshes[0], *ghost = &meshes[1];
+    const char *name;
+    double colour[3];
+} Look;
+
+static const Look cable_look = {"cables", {0.84, 0.30, 0.14}}, cavity_look = {"cavities", {0.93, 0.66, 0.36}},
+                  effector_look = {"effectors", {0.97, 0.76, 0.12}}, target_look = {"targets", {0.10, 0.60, 0.30}},
+                  support_look = {"held nodes", {0.35, 0.37, 0.42}};
+
+// Colours of superposed files; the first is that of a file alone.
+static const double file_colours[MAX_FILES][3] = {
+    {0.36, 0.56, 0.78}, {0.93, 0.49, 0.19}, {0.34, 0.67, 0.38}, {0.62, 0.42, 0.74},
+    {0.80, 0.34, 0.42}, {0.45, 0.62, 0.66}, {0.72, 0.62, 0.26}, {0.50, 0.50, 0.52},
+};
+
+/// All that is drawn, in order.
+typedef struct Stage
+{
+    int n_files;
+    Subject subjects[MAX_FILES];
+    char names[MAX_FILES][64];
+    int n, capacity;
+    tdDrawMesh *meshes;
+    int n_keys;
+    tdKeyLine keys[MAX_KEYS];
+    double range[2]; ///< of the field that was found, NAN: none
+    bool by_tension; ///< cables are coloured
+} Stage;
+
+static void stage_free(Stage *stage)
+{
+    for (int i = 0; i < stage->n_files; i++)
+        subject_free(&stage->subjects[i]);
+    free(stage->meshes);
+}
+
+static void add_key(Stage *stage, const char *name, const double colour[3], double opacity)
+{
+    for (int i = 0; i < stage->n_keys; i++)
+        if (strcmp(stage->keys[i].name, name) == 0 && memcmp(stage->keys[i].colour, colour, 3 * sizeof *colour) == 0)
+            return;
+    tdKeyLine *key = &stage->keys[stage->n_keys++];
+    *key = (tdKeyLine){.name = name, .opacity = opacity};
+    memcpy(key->colour, colour, sizeof key->colour);
+}
+
+static tdDrawMesh *add_mesh(Stage *stage)
+{
+    assert(stage->n < stage->capacity);
+    tdDrawMesh *mesh = &stage->meshes[stage->n++];
+    *mesh = td_default_draw();
+    return mesh;
+}
+
+static void add_marks(Stage *stage, const Marks *marks, const Look *look, bool by_value)
+{
+    if (marks->n_tris == 0)
+        return;
+    tdDrawMesh *mesh = add_mesh(stage);
+    mesh->x = marks->x;
+    mesh->n_nodes = marks->n_nodes;
+    mesh->tris = marks->tris;
+    mesh->n_tris = marks->n_tris;
+    mesh->field = by_value ? marks->value : NULL;
+    memcpy(mesh->colour, look->colour, sizeof mesh->colour);
+    if (!by_value)
+        add_key(stage, look->name, look->colour, 1);
+}
+
+static void add_body(Stage *stage, const Picture *p, const Options *o, int file, double opacity)
+{
+    tdDrawMesh *body = add_mesh(stage);
     body->x = p->mesh.x;
     body->n_nodes = p->mesh.n_nodes;
     body->tris = p->tris;
@@ -553,21 +292,68 @@ static tdStatus draw(const Picture *p, const Options *o, tdRenderSettings *s, td
     body->tri_field = p->by_tri ? p->values : NULL;
     body->edge_mask = p->edge_mask;
     body->edges = o->edges;
-    body->features = o->features;
+    body->features = o->features || opacity < 1; // or its edges would vanish
+    body->opacity = opacity;
+    memcpy(body->colour, file_colours[file], sizeof body->colour);
+    if (!o->ghost || p->rest == NULL)
+        return;
+    tdDrawMesh *ghost = add_mesh(stage);
     *ghost = *body;
     ghost->x = p->rest;
     ghost->field = ghost->tri_field = NULL;
     ghost->edges = false;
     ghost->features = true;
     ghost->opacity = 0.13;
-    ghost->colour[0] = 0.45;
-    ghost->colour[1] = 0.50;
-    ghost->colour[2] = 0.58;
+    memcpy(ghost->colour, (double[]){0.45, 0.50, 0.58}, sizeof ghost->colour);
+}
 
+// Bodies let what is in them shine through, unless their own colours are to be read.
+static double body_opacity(const Subject *subject, const Options *o, int file, double given)
+{
+    if (o->opacity != NULL)
+        return given;
+    if (file > 0)
+        return 0.45;
+    bool inside = subject->cables.n_tris + subject->cavities.n_tris + subject->effectors.n_tris > 0;
+    return inside && subject->pictures[0].values == NULL ? 0.58 : 1;
+}
+
+static tdStatus set_stage(Stage *stage, const Options *o, double opacity, tdError *error)
+{
+    for (int i = 0; i < stage->n_files; i++)
+        stage->capacity += 2 * stage->subjects[i].n_pictures + 5;
+    stage->meshes = calloc((size_t)stage->capacity, sizeof *stage->meshes);
+    if (stage->meshes == NULL)
+        return td_fail_memory(error, "the picture");
+    for (int i = 0; i < stage->n_files; i++)
+    {
+        const Subject *subject = &stage->subjects[i];
+        double own = body_opacity(subject, o, i, opacity);
+        for (int p = 0; p < subject->n_pictures; p++)
+            add_body(stage, &subject->pictures[p], o, i, own);
+        if (stage->n_files > 1)
+            add_key(stage, stage->names[i], file_colours[i], own);
+    }
+    for (int i = 0; i < stage->n_files; i++)
+    {
+        const Subject *subject = &stage->subjects[i];
+        add_marks(stage, &subject->cables, &cable_look, stage->by_tension);
+        add_marks(stage, &subject->cavities, &cavity_look, false);
+        add_marks(stage, &subject->effectors, &effector_look, false);
+        add_marks(stage, &subject->targets, &target_look, false);
+        add_marks(stage, &subject->supports, &support_look, false);
+    }
+    return TD_OK;
+}
+
+static tdStatus draw(const Stage *stage, const Options *o, tdRenderSettings *s, tdError *error)
+{
     tdImage image;
+    s->n_keys = o->no_legend ? 0 : stage->n_keys;
+    s->keys = stage->keys;
     tdStatus status = td_tasks_create(0, &s->tasks, error);
     if (status == TD_OK)
-        status = td_render(s, o->ghost ? 2 : 1, meshes, &image, error);
+        status = td_render(s, stage->n, stage->meshes, &image, error);
     td_tasks_free(s->tasks);
     TD_TRY(status);
     status = td_image_write_png(&image, o->output, error);
@@ -575,15 +361,25 @@ static tdStatus draw(const Picture *p, const Options *o, tdRenderSettings *s, td
     return status;
 }
 
-static void report(const Picture *p, const Options *o, const tdRenderSettings *s, double seconds)
+static void report(const Stage *stage, const Options *o, const tdRenderSettings *s, double seconds)
 {
-    double r[2] = {NAN, NAN};
-    if (p->values != NULL)
-        td_field_range(p->by_tri ? p->n_tris : p->mesh.n_nodes, p->values, r);
+    int64_t nodes = 0, triangles = 0, segments = 0, effectors = 0, targets = 0;
+    for (int i = 0; i < stage->n_files; i++)
+    {
+        const Subject *subject = &stage->subjects[i];
+        for (int p = 0; p < subject->n_pictures; p++)
+        {
+            nodes += subject->pictures[p].mesh.n_nodes;
+            triangles += subject->pictures[p].n_tris;
+        }
+        segments += subject->n_segments;
+        effectors += subject->n_effectors;
+        targets += subject->n_targets;
+    }
     if (!cli_json())
     {
         if (!cli_quiet())
-            printf("%s: %d x %d pixels, %lld triangles\n", o->output, s->width, s->height, (long long)p->n_tris);
+            printf("%s: %d x %d pixels, %lld triangles\n", o->output, s->width, s->height, (long long)triangles);
         return;
     }
     tdJson json = {0};
@@ -591,12 +387,16 @@ static void report(const Picture *p, const Options *o, const tdRenderSettings *s
     td_json_string(&json, "picture", o->output);
     td_json_integer(&json, "width", s->width);
     td_json_integer(&json, "height", s->height);
-    td_json_integer(&json, "nodes", p->mesh.n_nodes);
-    td_json_integer(&json, "triangles", p->n_tris);
-    if (p->values != NULL)
+    td_json_integer(&json, "files", stage->n_files);
+    td_json_integer(&json, "nodes", nodes);
+    td_json_integer(&json, "triangles", triangles);
+    td_json_integer(&json, "cable_segments", segments);
+    td_json_integer(&json, "effectors", effectors);
+    td_json_integer(&json, "targets", targets);
+    if (o->field != NULL)
     {
         td_json_string(&json, "field", o->field);
-        td_json_numbers(&json, "field_range", 2, r);
+        td_json_numbers(&json, "field_range", 2, stage->range);
         td_json_string(&json, "colormap", td_colour_map_name(s->colours));
     }
     td_json_number(&json, "wall_s", seconds);
@@ -604,27 +404,118 @@ static void report(const Picture *p, const Options *o, const tdRenderSettings *s
     cli_print_json(&json);
 }
 
-static tdStatus render(const Options *o, tdRenderSettings *s, int component, double scale, tdError *error)
+// ---------------------------------------------------------------- the command
+
+// Names in the key: as given, or those of the files; false after saying what is wrong.
+static bool name_files(Stage *stage, const Options *o)
+{
+    const char *next = o->names;
+    for (int i = 0; i < stage->n_files; i++)
+    {
+        const char *name = stage->subjects[i].path;
+        size_t length = strlen(name);
+        while (length > 1 && name[length - 1] == '/')
+            length--;
+        if (o->names != NULL)
+        {
+            name = next;
+            length = name == NULL ? 0 : strcspn(name, ",");
+            next = name == NULL || name[length] == '\0' ? NULL : name + length + 1;
+        }
+        if (length == 0 || (next != NULL && i + 1 == stage->n_files))
+        {
+            cli_usage("--names takes one name for each of the %d files, divided by commas, not '%s'", stage->n_files,
+                      o->names);
+            return false;
+        }
+        snprintf(stage->names[i], sizeof stage->names[i], "%.*s", (int)length, name);
+    }
+    return true;
+}
+
+static void widen(double range[2], const double more[2])
+{
+    range[0] = isnan(range[0]) || more[0] < range[0] ? more[0] : range[0];
+    range[1] = isnan(range[1]) || more[1] > range[1] ? more[1] : range[1];
+}
+
+// The field colours the first file alone, tension the cables of all.
+static tdStatus take_field(Stage *stage, const Options *o, int component, tdError *error)
+{
+    const Subject *first = &stage->subjects[0];
+    double r[2];
+    for (int i = 0; i < stage->n_files; i++)
+    {
+        const Marks *cables = &stage->subjects[i].cables;
+        if (cables->n_tris == 0 || strcmp(o->field, "tension") != 0)
+            continue;
+        stage->by_tension = true;
+        if (td_field_range(cables->n_nodes, cables->value, r))
+            widen(stage->range, r);
+    }
+    for (int p = 0; p < first->n_pictures && !stage->by_tension; p++)
+    {
+        Picture *picture = &first->pictures[p];
+        TD_TRY(picture_field(picture, first->path, o->field, component, o->component != NULL, o->flat, error));
+        if (td_field_range(picture->by_tri ? picture->n_tris : picture->mesh.n_nodes, picture->values, r))
+            widen(stage->range, r);
+    }
+    return TD_OK;
+}
+
+static tdStatus load(Stage *stage, const Options *o, int component, const Numbers *numbers, tdError *error)
+{
+    // Marks stand where things are, not where a larger displacement would draw them.
+    const SubjectSettings settings = {numbers->step, !o->no_marks && numbers->deform == 1, o->supports};
+    for (int i = 0; i < MAX_FILES && o->inputs[i] != NULL; i++)
+    {
+        stage->n_files++;
+        TD_TRY(subject_load(&stage->subjects[i], o->inputs[i], &settings, error));
+    }
+    if (o->field != NULL)
+        TD_TRY(take_field(stage, o, component, error));
+    for (int i = 0; i < stage->n_files && (o->deform != NULL || o->ghost); i++)
+        for (int p = 0; p < stage->subjects[i].n_pictures; p++)
+            TD_TRY(picture_deform(&stage->subjects[i].pictures[p], o->inputs[i], numbers->deform, error));
+    return TD_OK;
+}
+
+static int render(const Options *o, tdRenderSettings *s, int component, const Numbers *numbers)
 {
     char label[160];
     double start = td_seconds();
-    Picture p = {0};
-    tdStatus status = load(o->input, &p, error);
-    if (status == TD_OK && o->field != NULL)
-        status = take_field(&p, o, component, error);
-    if (status == TD_OK)
-        status = deform(&p, o, scale, error);
+    tdError error = {0};
+    Stage *stage = calloc(1, sizeof *stage);
+    if (stage == NULL)
+        return td_fail_memory(&error, "the picture"), cli_fail(&error);
+    stage->range[0] = stage->range[1] = NAN;
+    tdStatus status = load(stage, o, component, numbers, &error);
+    bool named = status != TD_OK || name_files(stage, o);
     if (status == TD_OK && o->field != NULL)
     {
-        choose_colours(&p, o, s);
+        choose_colours(stage->range, o, s);
         name_field(o, label, sizeof label, s);
     }
-    if (status == TD_OK)
-        status = draw(&p, o, s, error);
-    if (status == TD_OK)
-        report(&p, o, s, td_seconds() - start);
-    picture_free(&p);
-    return status;
+    if (status == TD_OK && named)
+        status = set_stage(stage, o, numbers->opacity, &error);
+    if (status == TD_OK && named)
+        status = draw(stage, o, s, &error);
+    if (status == TD_OK && named)
+        report(stage, o, s, td_seconds() - start);
+    stage_free(stage);
+    free(stage);
+    return status != TD_OK ? cli_fail(&error) : named ? 0 : TD_ERROR_USAGE;
+}
+
+static bool parse_numbers(const Options *o, Numbers *n)
+{
+    if ((o->deform != NULL && !cli_number("--deform", o->deform, &n->deform)) ||
+        (o->step != NULL && !cli_integer("--step", o->step, 0, &n->step)) ||
+        (o->opacity != NULL && !cli_number("--opacity", o->opacity, &n->opacity)))
+        return false;
+    if (!(n->opacity > 0 && n->opacity <= 1))
+        cli_usage("--opacity takes a number above 0 and up to 1, not '%s'", o->opacity);
+    return n->opacity > 0 && n->opacity <= 1;
 }
 
 int cmd_render(int argc, char **argv)
@@ -646,6 +537,11 @@ int cmd_render(int argc, char **argv)
         {"--azimuth", &o.azimuth, NULL},
         {"--elevation", &o.elevation, NULL},
         {"--zoom", &o.zoom, NULL},
+        {"--names", &o.names, NULL},
+        {"--step", &o.step, NULL},
+        {"--opacity", &o.opacity, NULL},
+        {"--supports", NULL, &o.supports},
+        {"--no-marks", NULL, &o.no_marks},
         {"--up", &o.up, NULL},
         {"--flat", NULL, &o.flat},
         {"--edges", NULL, &o.edges},
@@ -657,7 +553,7 @@ int cmd_render(int argc, char **argv)
         {"--no-legend", NULL, &o.no_legend},
         {"--no-shadow", NULL, &o.no_shadow},
     };
-    int code = cli_parse(argc, argv, help, options, (int)(sizeof options / sizeof *options), &o.input, 1, 1);
+    int code = cli_parse(argc, argv, help, options, (int)(sizeof options / sizeof *options), o.inputs, 1, MAX_FILES);
     if (code >= 0)
         return code;
     if (o.output == NULL)
@@ -670,15 +566,14 @@ int cmd_render(int argc, char **argv)
         return cli_usage("--component, --range, --colormap, --unit and --flat say how to colour a field; give --field");
     tdRenderSettings s = td_default_render();
     int component = -1;
-    double scale = 1;
+    Numbers numbers = {.step = -1, .deform = 1, .opacity = 1};
     if (!parse_size(&o, &s) || !parse_view(&o, &s.view) || !parse_look(&o, &s, &component) ||
-        (o.deform != NULL && !cli_number("--deform", o.deform, &scale)))
+        !parse_numbers(&o, &numbers))
         return TD_ERROR_USAGE;
     s.title = o.title;
     s.triad = !o.no_axes;
     s.legend = !o.no_legend;
     s.ground_shadow = !o.no_shadow;
     s.scale_unit = o.scale_bar ? "m" : NULL;
-    tdError error = {0};
-    return render(&o, &s, component, scale, &error) == TD_OK ? 0 : cli_fail(&error);
+    return render(&o, &s, component, &numbers);
 }

@@ -186,6 +186,27 @@ static void draw_scale_bar(tdCanvas *canvas, const tdRenderSettings *s, const td
                    label);
 }
 
+// What colours stand for, one below the other in the upper left corner.
+static void draw_keys(tdCanvas *canvas, const tdRenderSettings *s)
+{
+    double size = capital(s), x = 1.6 * size, y = (has_text(s->title) ? 4.6 : 1.6) * size, side = 1.25 * size;
+    for (int i = 0; i < s->n_keys; i++, y += 2.1 * size)
+    {
+        const tdKeyLine *key = &s->keys[i];
+        tdInk ink = {.alpha = fmax(key->opacity, 0.35)}, edge = {.alpha = 0.9};
+        for (int k = 0; k < 3; k++)
+        {
+            ink.rgb[k] = key->colour[k];
+            edge.rgb[k] = 0.75 * key->colour[k];
+        }
+        double frame[] = {x, y, x + side, y, x + side, y + side, x, y + side, x, y};
+        td_canvas_rectangle(canvas, x, y, x + side, y + side, ink);
+        td_canvas_line(canvas, 5, frame, fmax(unit_of(s), 1), edge);
+        td_canvas_text(canvas, x + 1.7 * side, y + 0.5 * side + x_height_shift(0.95 * size),
+                       (tdTextStyle){.size = 0.95 * size}, text_ink(s), key->name);
+    }
+}
+
 tdStatus td_overlay(const tdRenderSettings *s, const tdCamera *camera, bool has_field, const double range[2],
                     tdImage *image, tdError *error)
 {
@@ -200,6 +221,7 @@ tdStatus td_overlay(const tdRenderSettings *s, const tdCamera *camera, bool has_
         td_canvas_text(&canvas, 0.5 * s->width, 1.5 * capital(s) + size,
                        (tdTextStyle){.size = size, .align = 0.5, .weight = 1.15}, text_ink(s), s->title);
     }
+    draw_keys(&canvas, s);
     if (s->triad)
         draw_triad(&canvas, s, camera);
     if (s->scale_unit != NULL)

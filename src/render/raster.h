@@ -5,7 +5,7 @@
 //   corners  normals at corners, edges that are drawn    -> by triangle
 //   raster   visibility and shading, by bands of rows    -> tdFrame
 //   shadow   occlusion from depth, shadow on the ground  -> factors by pixel
-//   overlay  legend, title, axes, scale bar              -> image
+//   overlay  legend, title, key, axes, scale bar              -> image
 #pragma once
 #include "render/render.h"
 
@@ -75,7 +75,7 @@ tdStatus td_ground_shadow(const tdCamera *camera, int n, const tdDrawMesh *meshe
                           tdError *error);
 double td_ground_shade(const tdGround *ground, const double x[3]);
 
-/// Legend, title, axes and scale bar. has_field: some mesh is coloured by a field.
+/// Legend, title, key, axes and scale bar. has_field: some mesh is coloured by a field.
 tdStatus td_overlay(const tdRenderSettings *settings, const tdCamera *camera, bool has_field, const double range[2],
                     tdImage *image, tdError *error);
 /// The part of the picture that is left for the meshes.

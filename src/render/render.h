@@ -87,6 +87,14 @@ typedef enum tdBackground
     TD_BACKGROUNDS
 } tdBackground;
 
+/// A line of the key: what a colour stands for.
+typedef struct tdKeyLine
+{
+    const char *name;
+    double colour[3]; ///< sRGB
+    double opacity;
+} tdKeyLine;
+
 /// Start from td_default_render().
 typedef struct tdRenderSettings
 {
@@ -103,9 +111,11 @@ typedef struct tdRenderSettings
     bool legend;                            ///< where some mesh has a field
     const char *legend_label, *legend_unit; ///< NULL = none; an SI unit gets a prefix that suits the range
     const char *title;                      ///< NULL = none
-    bool triad;                             ///< directions of the axes
-    const char *scale_unit;                 ///< draws a scale bar; unit of the coordinates, NULL = no bar
-    tdTasks *tasks;                         ///< NULL = serial
+    int n_keys;                             ///< lines of the key in the upper left corner
+    const tdKeyLine *keys;
+    bool triad;             ///< directions of the axes
+    const char *scale_unit; ///< draws a scale bar; unit of the coordinates, NULL = no bar
+    tdTasks *tasks;         ///< NULL = serial
 } tdRenderSettings;
 
 tdRenderSettings td_default_render(void);

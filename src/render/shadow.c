@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define LEAST_OPACITY 0.3 // of what throws a shadow on the ground
+
 #define BAND   16
 #define PROBES 20   // depths looked at around a pixel
 #define REACH  0.18 // of an occluder, relative to the size of what is drawn
@@ -190,7 +192,7 @@ static void ground_extent(const tdCamera *camera, int n, const tdDrawMesh *meshe
     double tilt[2];
     lamp_tilt(camera, ground, tilt);
     for (int m = 0; m < n; m++)
-        for (int64_t t = 0; meshes[m].opacity >= 1 && t < 3 * meshes[m].n_tris; t++)
+        for (int64_t t = 0; meshes[m].opacity >= LEAST_OPACITY && t < 3 * meshes[m].n_tris; t++)
         {
             const double *x = meshes[m].x + 3 * (int64_t)meshes[m].tris[t];
             Spot s = cast(ground, x, tilt);
@@ -239,7 +241,7 @@ static void cast_group(void *context, int g)
         lamp_slope(c->camera, c->ground, i, slope);
         memset(hit, 0, (size_t)cells);
         for (int m = 0; m < c->n; m++)
-            for (int64_t t = 0; c->meshes[m].opacity >= 1 && t < c->meshes[m].n_tris; t++)
+            for (int64_t t = 0; c->meshes[m].opacity >= LEAST_OPACITY && t < c->meshes[m].n_tris; t++)
             {
                 const int32_t *tri = c->meshes[m].tris + 3 * t;
                 Spot p[3];
@@ -290,7 +292,7 @@ tdStatus td_ground_shadow(const tdCamera *camera, int n, const tdDrawMesh *meshe
     ground->e2 = (up + 2) % 3;
     bool any = false;
     for (int m = 0; m < n; m++)
-        for (int64_t t = 0; meshes[m].opacity >= 1 && t < 3 * meshes[m].n_tris; t++, any = true)
+        for (int64_t t = 0; meshes[m].opacity >= LEAST_OPACITY && t < 3 * meshes[m].n_tris; t++, any = true)
             ground->height = fmin(ground->height, meshes[m].x[3 * (int64_t)meshes[m].tris[t] + up]);
     if (!any)
         return TD_OK;

@@ -532,9 +532,9 @@ const tdSchema td_schema_solver = {
 };
 
 static const tdChoice format_choices[] = {
-    {"vtu", TD_OUTPUT_VTU, "meshes for ParaView, one file a frame and body", NULL},
-    {"csv", TD_OUTPUT_CSV, "table of the probes", NULL},
-    {"hdf5", TD_OUTPUT_HDF5, "trajectories in one HDF5 file", NULL},
+    {"vtu", TD_OUTPUT_VTU, "meshes and cables for ParaView, one file a frame and body", NULL},
+    {"csv", TD_OUTPUT_CSV, "tables of probes, reactions, actuators, effectors and of what the steps did", NULL},
+    {"hdf5", TD_OUTPUT_HDF5, "all of it in one HDF5 file", NULL},
     {0},
 };
 static const tdKey output_keys[] = {

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// Balls, rods and crosses as triangles: what 'tendril render' draws of cables, effectors and targets.
+#pragma once
+#include "base/status.h"
+
+/// A growing mesh with a value by node. Zero-initialize; marks_free().
+typedef struct Marks
+{
+    int64_t n_nodes, n_tris, nodes_capacity, tris_capacity;
+    double *x;     ///< 3 * n_nodes
+    double *value; ///< by node
+    int32_t *tris;
+} Marks;
+
+void marks_free(Marks *marks);
+
+// All return false when out of memory.
+
+bool marks_ball(Marks *marks, const double centre[3], double radius, double value);
+/// An open tube; one of no length adds nothing.
+bool marks_rod(Marks *marks, const double a[3], const double b[3], double radius, double value);
+/// Three rods along the axes of the world, each 2 * reach long, with round ends.
+bool marks_cross(Marks *marks, const double centre[3], double reach, double radius);
+/// Triangles between n points.
+bool marks_triangles(Marks *marks, int64_t n, const double *x, int64_t n_tris, const int32_t *tris, double value);
