@@ -15,14 +15,11 @@ typedef struct tdInput
     double standard; ///< value without a motion: 1 for loads and prescribed motions, 0 for actuators
 } tdInput;
 
-/// Weighted mean of nodes of a body.
+/// A material point of a body, or the mean of a set of nodes, whose motion is told.
 typedef struct tdProbe
 {
     const char *name;
-    int body;
-    int32_t n;
-    int32_t *nodes;
-    double *weights;
+    tdPointSet point; ///< one
 } tdProbe;
 
 /// Acts on a body by a row of the condensed problem: effort [N, Pa] times the gradient of its displacement

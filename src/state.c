@@ -123,24 +123,21 @@ int64_t td_state_steps(const tdState *state)
 const double *td_state_positions(const tdModel *model, const tdState *state, int body)
 {
     assert(state->model == model && body >= 0 && body < model->n_bodies);
-    return state->q + model->bodies[body].first;
+    return model->bodies[body].ops->nodes(model, &model->bodies[body], state);
 }
 
 const double *td_state_velocities(const tdModel *model, const tdState *state, int body)
 {
     assert(state->model == model && body >= 0 && body < model->n_bodies);
-    return state->v + model->bodies[body].first;
+    return model->bodies[body].ops->node_velocities(model, &model->bodies[body], state);
 }
 
 void td_state_probe(const tdModel *model, const tdState *state, int probe, double position[3])
 {
     assert(state->model == model && probe >= 0 && probe < model->n_probes);
-    const tdProbe *p = &model->probes[probe];
-    const double *q = state->q + model->bodies[p->body].first;
-    position[0] = position[1] = position[2] = 0;
-    for (int32_t k = 0; k < p->n; k++)
-        for (int c = 0; c < 3; c++)
-            position[c] += p->weights[k] * q[3 * (int64_t)p->nodes[k] + c];
+    const tdPointSet *set = &model->probes[probe].point;
+    const tdBody *body = &model->bodies[set->body];
+    body->ops->positions(body, set, state->q + body->first, position);
 }
 
 void td_state_reaction(const tdModel *model, const tdState *state, int body, double force[3])

@@ -15,6 +15,7 @@
 // only, so a step that fails leaves it as it was.
 #include "base/timer.h"
 #include "solve/condense.h"
+#include "solve/friction.h"
 #include "state.h"
 
 #include <assert.h>
@@ -330,6 +331,7 @@ static tdStatus balance(const tdModel *model, tdState *state, double *clock)
         state->report.newton_iterations++;
         if (!newton)
         {
+            TD_TRY(td_friction_end(model, state));
             finish_linear(model, state);
             return TD_OK;
         }

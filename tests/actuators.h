@@ -80,7 +80,8 @@ static inline double *act_copy(const tdModel *model, const double *x)
 #define ACT_STATIC "tendril: 1\nintegrator: {method: static, tolerance: 1e-10}\nsolver: {type: cholesky}\n"
 
 /// Along the upper side of the beam, pulled behind its root: it bends the beam upwards.
-#define ACT_CABLE "type: cable, body: beam, path: [[0.1, 0.01, 0.018], [0.05, 0.01, 0.018]], pull_point: [-0.01, 0.01, 0.018]"
+#define ACT_CABLE                                                                                                      \
+    "type: cable, body: beam, path: [[0.1, 0.01, 0.018], [0.05, 0.01, 0.018]], pull_point: [-0.01, 0.01, 0.018]"
 
 // ---------------------------------------------------------------- a hollow ball
 
@@ -232,8 +233,8 @@ static inline void ball_files(const actBall *ball, int finer, char *mesh, char *
         for (int k = 1; k < 4; k++)
             least = q[k] < q[least] ? k : least;
         for (int t = 1; t < 3; t++)
-            assert_true(
-                td_mesh_add_cell(&tris, TD_CELL_TRI, (int32_t[]){q[least], q[(least + t) % 4], q[(least + t + 1) % 4]}));
+            assert_true(td_mesh_add_cell(&tris, TD_CELL_TRI,
+                                         (int32_t[]){q[least], q[(least + t) % 4], q[(least + t + 1) % 4]}));
     }
     td_mesh_free(&wall);
     ball_save(&body, mesh);
@@ -262,4 +263,49 @@ static inline const char *ball_support(double inner, double outer)
                                        : "xy");
         }
     return text;
+}
+
+// ---------------------------------------------------------------- one of every kind
+
+/// Three bodies with actuators of every kind and drive, moved by a motion of 0.2 s: a ball with gas, a cable with
+/// friction and a force on its surface, a beam on two cables whose end is moved, a beam whose end is turned, and a
+/// cable between two bodies. `by_effort`: ends are moved and turned by force and torque (backward Euler and static
+/// only).
+static inline tdModel *act_robot(const char *integrator, const char *solver, bool by_effort)
+{
+    char mesh[SCENE_PATH], surface[SCENE_PATH];
+    const actBall ball = {.n = 2, .layers = 1, .inner = 0.06, .outer = 0.1, .tetrahedra = true};
+    ball_files(&ball, 2, mesh, surface);
+    const char *material = "{law: neo_hookean, young: 100 kPa, poisson: 0.3, density: 1000}";
+    tdModel *model = scene_model(
+        "tendril: 1\ntime_step: 10 ms\nsteps: 20\nintegrator: {%s}\nsolver: {type: %s}\nbodies:\n"
+        "  - {name: ball, mesh: %s, material: %s, damping: {stiffness: 5 ms}, fixed: [{box: [[-1, -1, -1], [1, 1, "
+        "-0.05]]}]}\n"
+        "  - {name: beam, mesh: {box: [[0.3, 0, 0], [0.4, 0.02, 0.02]], cells: [6, 2, 2]}, material: %s,\n"
+        "     damping: {stiffness: 5 ms}, fixed: [{group: xmin}]}\n"
+        "  - {name: stick, mesh: {box: [[0, 0.3, 0], [0.1, 0.32, 0.02]], cells: [4, 1, 1]}, material: %s,\n"
+        "     damping: {stiffness: 5 ms}, fixed: [{group: xmin}]}\n"
+        "actuators:\n"
+        "  - {name: air, type: cavity, body: ball, group: inner, drive: gas}\n"
+        "  - {name: walls, type: cavity, body: ball, surface: %s, drive: pressure}\n"
+        "  - {name: bent, type: cable, body: ball, path: [[0.08, 0, 0], [0, 0.08, 0], [0, 0.02, 0.08]],\n"
+        "     pull_point: [0, 0, 0.2], drive: displacement, friction: 0.2, stiffness: 500}\n"
+        "  - {name: push, type: force, body: ball, box: [[-1, -1, 0.05], [1, 1, 1]], direction: [1, 0, -1], drive: "
+        "force}\n"
+        "  - {name: upper, type: cable, body: beam, path: [[0.39, 0.01, 0.018], [0.35, 0.01, 0.018]],\n"
+        "     pull_point: [0.29, 0.01, 0.018], drive: displacement, effort_range: [0, 2]}\n"
+        "  - {name: rope, type: cable, body: beam, path: [[0.36, 0, 0.01]], pull_point: [0.05, 0.3, 0.01],\n"
+        "     pull_body: stick, drive: force, displacement_range: [-1, 1]}\n"
+        "  - {name: end, type: translation, body: beam, group: xmax, direction: [0, 1, 0], drive: %s}\n"
+        "  - {name: twist, type: rotation, body: stick, group: xmax, axis: [1, 0, 0], center: [0, 0.31, 0.01],\n"
+        "     drive: %s}\n"
+        "probes: [{name: tip, body: beam, group: xmax}]\n"
+        "motion:\n  keyframes:\n"
+        "    - {t: 0, air: 0, walls: 0, bent: 0, push: 0, upper: 0, rope: 0, end: 0, twist: 0}\n"
+        "    - {t: 0.2, air: 1e-4, walls: 500, bent: 2 mm, push: 0.5, upper: 4 mm, rope: 0.3, end: %s, twist: %s}\n",
+        integrator, solver, mesh, material, material, material, surface, by_effort ? "force" : "displacement",
+        by_effort ? "torque" : "angle", by_effort ? "0.1 N" : "5 mm", by_effort ? "2 N mm" : "0.2 rad");
+    unlink(mesh);
+    unlink(surface);
+    return model;
 }

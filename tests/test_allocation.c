@@ -2,7 +2,8 @@
 // A step allocates nothing after the second: the executable's own malloc counts calls from our code and from
 // the C library on our behalf. What CHOLMOD and the OpenMP and BLAS libraries under it take inside a
 // factorization is counted apart and printed; it is not ours to prevent.
-#include "scenes.h"
+#include "actuators.h"
+#include "arm.h"
 #include "solve/inverse.h"
 
 #include <SuiteSparse_config.h>
@@ -145,6 +146,35 @@ static void counter_counts(void **unused)
     assert_int_equal(atomic_load(&ours), 4);
 }
 
+// 40 steps after the first two, and what a caller reads between them.
+static void watch_steps(const tdModel *model, tdState *state, const char *label, int threads)
+{
+    scene_steps(model, state, 2);
+    tdStatus status = TD_OK;
+    double position[3], force[3], kinetic, elastic;
+    int factorizations = 0;
+    atomic_store(&ours, 0);
+    atomic_store(&cholmods, 0);
+    atomic_store(&others, 0);
+    atomic_store(&watching, true);
+    for (int s = 0; s < 40 && status == TD_OK; s++)
+    {
+        status = td_step(model, state);
+        factorizations += td_state_report(state)->factorizations;
+        for (int p = 0; p < td_model_probes(model); p++)
+            td_state_probe(model, state, p, position);
+        for (int a = 0; a < td_model_actuators(model); a++)
+            td_state_actuation(model, state, a);
+        td_state_reaction(model, state, 0, force);
+        td_state_energy(model, state, &kinetic, &elastic);
+    }
+    atomic_store(&watching, false);
+    assert_ok(status, td_state_report(state)->error);
+    print_message("%-71s %d threads: %d by us, %d by CHOLMOD, %d by its OpenMP and BLAS, %d factorizations\n", label,
+                  threads, atomic_load(&ours), atomic_load(&cholmods), atomic_load(&others), factorizations);
+    assert_int_equal(atomic_load(&ours), 0);
+}
+
 static void steps_allocate_nothing(void **unused)
 {
     (void)unused;
@@ -177,30 +207,9 @@ static void steps_allocate_nothing(void **unused)
                 "motion: {keyframes: [{t: 0, turn: 0}, {t: 200 ms, turn: 1}]}\n",
                 cases[k].solver, cases[k].integrator, cases[k].law);
             tdState *state = scene_state_with(model, threads, false);
-            scene_steps(model, state, 2);
-            tdStatus status = TD_OK;
-            double position[3], force[3], kinetic, elastic;
-            int factorizations = 0;
-            atomic_store(&ours, 0);
-            atomic_store(&cholmods, 0);
-            atomic_store(&others, 0);
-            atomic_store(&watching, true);
-            for (int s = 0; s < 40 && status == TD_OK; s++)
-            {
-                status = td_step(model, state);
-                factorizations += td_state_report(state)->factorizations;
-                td_state_probe(model, state, 0, position);
-                td_state_probe(model, state, 1, position);
-                td_state_reaction(model, state, 0, force);
-                td_state_energy(model, state, &kinetic, &elastic);
-            }
-            atomic_store(&watching, false);
-            assert_ok(status, td_state_report(state)->error);
-            print_message("%-20s %-9s %-40s %d threads: %d by us, %d by CHOLMOD, %d by its OpenMP and BLAS, %d "
-                          "factorizations\n",
-                          cases[k].law, cases[k].solver, cases[k].integrator, threads, atomic_load(&ours),
-                          atomic_load(&cholmods), atomic_load(&others), factorizations);
-            assert_int_equal(atomic_load(&ours), 0);
+            char label[100];
+            snprintf(label, sizeof label, "%-20s %-9s %-40s", cases[k].law, cases[k].solver, cases[k].integrator);
+            watch_steps(model, state, label, threads);
             scene_free(model, state);
         }
 }
@@ -238,10 +247,70 @@ static void inverse_allocates_nothing(void **unused)
     td_arena_free(&arena);
 }
 
+// The closed loop around a step: goals and measurements from files, in reach and out of it.
+static void control_allocates_nothing(void **unused)
+{
+    (void)unused;
+    if (!COUNTING)
+        skip();
+    static const char *const integrators[] = {"static", "backward_euler"};
+    const char *path = TD_BUILD_DIR "/allocation.csv", *text = "t,tip.x,tip.y,tip.z\n0,0.1,0,0\n1,0.05,0.1,0\n";
+    for (int k = 0; k < 2; k++)
+    {
+        tdModel *model = scene_model("%sintegrator: {method: %s}\n", ARM_BODY("250 kPa") ARM_CABLES("[0, 1]") ARM_TIP,
+                                     integrators[k]);
+        tdState *state = scene_state(model);
+        tdControlSettings settings = td_default_control(model);
+        settings.delay = 3 * td_model_time_step(model);
+        tdControl *control = NULL;
+        tdError error = {0};
+        tdStatus status = td_file_write(path, text, strlen(text), &error);
+        if (status == TD_OK)
+            status = td_control_create(model, &settings, &control, &error);
+        if (status == TD_OK)
+            status = td_control_load_goals(control, model, path, &error);
+        if (status == TD_OK)
+            status = td_control_load_measurements(control, model, path, &error);
+        assert_ok(status, error);
+        for (int s = 0; s < 2 && status == TD_OK; s++)
+            status = td_control_step(control, model, state);
+        atomic_store(&ours, 0);
+        atomic_store(&watching, true);
+        for (int s = 0; s < 60 && status == TD_OK; s++)
+            status = td_control_step(control, model, state);
+        atomic_store(&watching, false);
+        assert_ok(status, td_state_report(state)->error);
+        assert_int_equal(atomic_load(&ours), 0);
+        assert_true(td_state_report(state)->out_of_reach);
+        td_control_free(control);
+        scene_free(model, state);
+    }
+    remove(path);
+}
+
+static void actuators_allocate_nothing(void **unused)
+{
+    (void)unused;
+    if (!COUNTING)
+        skip();
+    static const char *const integrators[] = {"method: backward_euler", "method: backward_euler, newton: true",
+                                              "method: newmark", "method: static"};
+    for (int k = 0; k < 4; k++)
+        for (int threads = 1; threads <= 2; threads++)
+        {
+            tdModel *model = act_robot(integrators[k], k % 2 == 0 ? "auto" : "cholesky", k != 2);
+            tdState *state = scene_state_with(model, threads, false);
+            watch_steps(model, state, integrators[k], threads);
+            scene_free(model, state);
+        }
+}
+
 int main(void)
 {
     route_cholmod();
     const struct CMUnitTest tests[] = {cmocka_unit_test(counter_counts), cmocka_unit_test(steps_allocate_nothing),
-                                       cmocka_unit_test(inverse_allocates_nothing)};
+                                       cmocka_unit_test(inverse_allocates_nothing),
+                                       cmocka_unit_test(control_allocates_nothing),
+                                       cmocka_unit_test(actuators_allocate_nothing)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A run that goes on from a checkpoint gives the same bits; a bad checkpoint changes nothing.
-#include "test.h"
+#include "actuators.h"
 
 #include "base/file.h"
 #include "state.h"
-
-#include <unistd.h>
 
 typedef struct testCase
 {
@@ -127,6 +125,46 @@ static void test_continues_bit_for_bit(void **unused)
             // Saving leaves a state as it was.
             take_steps(model, first, STEPS - at);
             assert_same_bits(model, straight, first);
+            td_state_free(straight);
+            td_state_free(first);
+            td_state_free(second);
+            td_model_free(model);
+        }
+    unlink(path);
+}
+
+static void test_actuators_continue_bit_for_bit(void **unused)
+{
+    (void)unused;
+    static const struct
+    {
+        const char *integrator, *solver;
+        bool by_effort;
+    } robots[] = {
+        {"method: backward_euler", "auto", true},         {"method: backward_euler, newton: true", "auto", true},
+        {"method: backward_euler", "cg", true},           {"method: static", "auto", true},
+        {"method: newmark, newton: true", "auto", false}, {"method: midpoint", "cholesky", false}};
+    char path[64];
+    temporary(path);
+    for (size_t r = 0; r < sizeof robots / sizeof robots[0]; r++)
+        for (int at = 1; at < STEPS; at += 6)
+        {
+            tdError error = {0};
+            tdModel *model = act_robot(robots[r].integrator, robots[r].solver, robots[r].by_effort);
+            tdState *straight = make_state(model, 1), *first = make_state(model, 1), *second = make_state(model, 2);
+            take_steps(model, straight, STEPS);
+            take_steps(model, first, at);
+            assert_ok(td_state_save(model, first, path, &error), error);
+            if (at > 6)
+                take_steps(model, second, 3);
+            assert_ok(td_state_load(model, second, path, &error), error);
+            take_steps(model, second, STEPS - at);
+            assert_same_bits(model, straight, second);
+            for (int a = 0; a < td_model_actuators(model); a++)
+            {
+                tdActuation was = td_state_actuation(model, straight, a), is = td_state_actuation(model, second, a);
+                assert_true(was.effort == is.effort && was.displacement == is.displacement);
+            }
             td_state_free(straight);
             td_state_free(first);
             td_state_free(second);
@@ -332,10 +370,15 @@ static void test_equal_states_give_equal_files(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_continues_bit_for_bit), cmocka_unit_test(test_kept_factor_matters),
-        cmocka_unit_test(test_overrides_are_kept),    cmocka_unit_test(test_truncated),
-        cmocka_unit_test(test_flipped_bits),          cmocka_unit_test(test_other_files),
-        cmocka_unit_test(test_other_scene),           cmocka_unit_test(test_equal_states_give_equal_files),
+        cmocka_unit_test(test_continues_bit_for_bit),
+        cmocka_unit_test(test_actuators_continue_bit_for_bit),
+        cmocka_unit_test(test_kept_factor_matters),
+        cmocka_unit_test(test_overrides_are_kept),
+        cmocka_unit_test(test_truncated),
+        cmocka_unit_test(test_flipped_bits),
+        cmocka_unit_test(test_other_files),
+        cmocka_unit_test(test_other_scene),
+        cmocka_unit_test(test_equal_states_give_equal_files),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

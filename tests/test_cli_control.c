@@ -86,6 +86,35 @@ static void test_replay(void **state)
     assert_near(z, -0.004, 1e-6);
 }
 
+// The same scene with a motion that drives all actuators gives the same efforts once they are freed.
+static void test_freed(void **state)
+{
+    (void)state;
+    assert_int_equal(run_command("control", "moving.yaml --target goals.csv --out a --every 0 --quiet"), 0);
+    assert_int_equal(run_command("control", "driven.yaml --target goals.csv --free all --out b --every 0 --quiet"), 0);
+    assert_int_equal(
+        run_command("control", "driven.yaml --target goals.csv --free north,south,up,down --out c --every 0 --quiet"),
+        0);
+    char *a = read_text("a/actuation.csv"), *b = read_text("b/actuation.csv"), *c = read_text("c/actuation.csv");
+    assert_string_equal(a, b);
+    assert_string_equal(a, c);
+    free(a);
+    free(b);
+    free(c);
+    // One that the motion keeps does what it says: nothing.
+    assert_int_equal(
+        run_command("control", "driven.yaml --target goals.csv --free north,up,down --out d --every 0 --quiet"), 0);
+    char *d = read_text("d/actuation.csv");
+    strtok(d, "\n");
+    for (char *line = strtok(NULL, "\n"); line != NULL; line = strtok(NULL, "\n"))
+    {
+        double north, south;
+        assert_int_equal(sscanf(line, "%*f,%*f,%lf,%*f,%lf", &north, &south), 2);
+        assert_true(north >= 0 && south == 0);
+    }
+    free(d);
+}
+
 static void test_out_of_reach_is_counted(void **state)
 {
     (void)state;
@@ -134,7 +163,9 @@ static void test_control_refuses(void **state)
     assert_refuses("control", "arm.yaml --target gap.csv", 3, "gap.csv:3: tip.y: ");
     assert_refuses("control", "arm.yaml --target nan.csv", 3, "nan.csv:2: tip.z: ");
     assert_refuses("control", "plain.yaml --target goals.csv", 3, "no effector");
-    assert_refuses("control", "driven.yaml --target goals.csv", 3, "driven.yaml");
+    assert_refuses("control", "driven.yaml --target goals.csv", 3, "--free all");
+    assert_refuses("control", "driven.yaml --target goals.csv --free north,west", 2, "'west'");
+    assert_refuses("control", "driven.yaml --target goals.csv --free ''", 2, "''");
     assert_int_equal(run_command("control", "--help"), 0);
     assert_says("stdout.txt", "--measured");
 }
@@ -195,7 +226,7 @@ static void test_estimate(void **state)
     snprintf(points, sizeof points, "x0,y0,z0,x,y,z\n");
     for (int k = 1; k <= 8; k++)
     {
-        char name[8], *text;
+        char name[16], *text;
         snprintf(name, sizeof name, "p%d", k);
         text = json_value(name);
         snprintf(points + strlen(points), sizeof points - strlen(points), "%g,0,0,%s\n", 0.0125 * k, text + 1);
@@ -229,15 +260,11 @@ static void test_estimate_refuses(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_follows),
-        cmocka_unit_test(test_replay),
-        cmocka_unit_test(test_out_of_reach_is_counted),
-        cmocka_unit_test(test_measured),
-        cmocka_unit_test(test_control_refuses),
-        cmocka_unit_test(test_workspace),
-        cmocka_unit_test(test_workspace_refuses),
-        cmocka_unit_test(test_estimate),
-        cmocka_unit_test(test_estimate_refuses),
+        cmocka_unit_test(test_follows),   cmocka_unit_test(test_replay),
+        cmocka_unit_test(test_freed),     cmocka_unit_test(test_out_of_reach_is_counted),
+        cmocka_unit_test(test_measured),  cmocka_unit_test(test_control_refuses),
+        cmocka_unit_test(test_workspace), cmocka_unit_test(test_workspace_refuses),
+        cmocka_unit_test(test_estimate),  cmocka_unit_test(test_estimate_refuses),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The same bits from any number of threads, run after run, and from states that share a model.
-#include "scenes.h"
+#include "actuators.h"
 
 #include <pthread.h>
 
@@ -110,6 +110,23 @@ static void large_mesh_gives_the_same_bits(void **unused)
     td_model_free(model);
 }
 
+static void actuators_give_the_same_bits(void **unused)
+{
+    (void)unused;
+    const char *const integrators[] = {"method: backward_euler", "method: backward_euler, newton: true",
+                                       "method: static"};
+    for (int k = 0; k < 6; k++)
+    {
+        tdModel *model = act_robot(integrators[k / 2], k % 2 == 0 ? "auto" : "cg", true);
+        int steps = k / 2 == 0 ? STEPS : STEPS / 3;
+        result first = run(model, 1, steps);
+        for (int threads = 2; threads <= 4; threads++)
+            compare(model, &first, threads, steps);
+        drop(&first);
+        td_model_free(model);
+    }
+}
+
 // ---------------------------------------------------------------- states that share a model
 
 typedef struct job
@@ -161,9 +178,8 @@ static void states_do_not_disturb_each_other(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(threads_give_the_same_bits),
-        cmocka_unit_test(every_integrator_gives_the_same_bits),
-        cmocka_unit_test(large_mesh_gives_the_same_bits),
+        cmocka_unit_test(threads_give_the_same_bits),       cmocka_unit_test(every_integrator_gives_the_same_bits),
+        cmocka_unit_test(large_mesh_gives_the_same_bits),   cmocka_unit_test(actuators_give_the_same_bits),
         cmocka_unit_test(states_do_not_disturb_each_other),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -155,7 +155,7 @@ typedef struct elementRates
 
 static double element_rate(const tdModel *model, tdState *state, bool dense)
 {
-    const tdSoft *soft = model->bodies[0].data;
+    const tdSoft *soft = model->bodies[0].soft;
     tdSoftState *mine = (tdSoftState *)state->bodies[0];
     mine->dense = dense;
     double start = td_seconds();
@@ -189,7 +189,7 @@ static tdStatus element_row(bench *b, const elementRow *row, elementRates rates[
 {
     tdModel *model = NULL;
     TD_TRY(make_beam(b, row->law, row->elements, 10, "auto", &model, error));
-    const tdSoft *soft = model->bodies[0].data;
+    const tdSoft *soft = model->bodies[0].soft;
     *two_forms = soft->blocks[0].kind == TD_ELEMENT_TET4 && soft->blocks[0].material.law->mjed[0] != NULL;
     tdStatus status = TD_OK;
     for (int isa = 0; isa <= (int)td_isa_pick(false) && status == TD_OK; isa++)
@@ -295,7 +295,7 @@ static tdStatus bend(const bench *b, const char *law, int k, const char *solver,
     TD_TRY(make_beam(b, law, "tetrahedra", k, solver, &model, error));
     out->compile_s = td_seconds() - start;
     tdStatus status = td_state_create(model, &b->settings, &state, error);
-    const tdSoft *soft = model->bodies[0].data;
+    const tdSoft *soft = model->bodies[0].soft;
     out->nodes = model->bodies[0].nodes;
     out->elements = model->bodies[0].elements;
     out->dofs = model->unknowns;

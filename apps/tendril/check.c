@@ -243,7 +243,7 @@ static void print_mesh(const tdSceneBody *body)
 static void print_body(const tdModel *model, int index)
 {
     const tdSceneBody *body = &model->scene.bodies[index];
-    const tdSoft *soft = model->bodies[index].data;
+    const tdSoft *soft = model->bodies[index].soft;
     char where[128];
     double size[3];
     print_mesh(body);
@@ -346,7 +346,7 @@ static void json_material(tdJson *json, const tdSceneMaterial *m)
 static void json_body(tdJson *json, const tdModel *model, int index)
 {
     const tdSceneBody *body = &model->scene.bodies[index];
-    const tdSoft *soft = model->bodies[index].data;
+    const tdSoft *soft = model->bodies[index].soft;
     double size[3];
     measure(soft, size);
     td_json_open(json, NULL, '{');

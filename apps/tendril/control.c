@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // tendril control: inverse control along a path.
-#include "model.h"
+#include "control/control.h"
 #include "simulate.h"
 #include "tracking.h"
 
@@ -11,10 +11,12 @@
 static const char help[] =
     "usage: tendril control SCENE --target CSV [options]\n\n"
     "Finds what the actuators of a scene have to do so that its effectors follow goals, step by step. Actuators\n"
-    "that the scene's motion drives are left to it; all others are found. In a static scene every step is an\n"
+    "that the scene's motion drives are left to it (see --free); all others are found. In a static scene every step is "
+    "an\n"
     "equilibrium, and the times of the file say when.\n\n"
     "  --target CSV    goals over time: t, NAME.x, NAME.y, NAME.z for each effector (NAME alone for a volume or a\n"
     "                  length), in SI units or with a unit in the header, e.g. 'tip.x [mm]'\n"
+    "  --free NAMES    take these actuators out of the scene's motion: names with commas between them, or 'all'\n"
     "  --measured CSV  what was measured of the real robot, in the same form: an integral term corrects the targets\n"
     "  --gain G        of the integral term [1/s] (default: 1 / (20 time steps); 0 = measurements are only compared)\n"
     "  --delay T       known delay of the measurements [s] (0)\n"
@@ -31,7 +33,7 @@ static const char help[] =
 
 typedef struct controlArguments
 {
-    const char *scene, *target, *measured, *gain, *delay, *steps, *time, *out, *every, *threads;
+    const char *scene, *target, *measured, *free, *gain, *delay, *steps, *time, *out, *every, *threads;
 } controlArguments;
 
 /// What the loop's callbacks share.
@@ -136,11 +138,11 @@ int cmd_control(int argc, char **argv)
 {
     controlArguments arguments = {0};
     const cliOption options[] = {
-        {"--target", &arguments.target, NULL},   {"--measured", &arguments.measured, NULL},
-        {"--gain", &arguments.gain, NULL},       {"--delay", &arguments.delay, NULL},
-        {"--steps", &arguments.steps, NULL},     {"--time", &arguments.time, NULL},
-        {"--out", &arguments.out, NULL},         {"--every", &arguments.every, NULL},
-        {"--threads", &arguments.threads, NULL},
+        {"--target", &arguments.target, NULL}, {"--measured", &arguments.measured, NULL},
+        {"--free", &arguments.free, NULL},     {"--gain", &arguments.gain, NULL},
+        {"--delay", &arguments.delay, NULL},   {"--steps", &arguments.steps, NULL},
+        {"--time", &arguments.time, NULL},     {"--out", &arguments.out, NULL},
+        {"--every", &arguments.every, NULL},   {"--threads", &arguments.threads, NULL},
     };
     int code = cli_parse(argc, argv, help, options, (int)(sizeof options / sizeof options[0]), &arguments.scene, 1, 1);
     if (code >= 0)
@@ -166,7 +168,8 @@ int cmd_control(int argc, char **argv)
     tdError error = {0};
     tdModel *model = NULL;
     tdState *state = NULL;
-    if (td_model_load(arguments.scene, &settings, &model, &error) != TD_OK ||
+    tdSceneEdit *edit = arguments.free != NULL ? td_control_free_actuators : NULL;
+    if (td_model_load_edited(arguments.scene, &settings, edit, (void *)arguments.free, &model, &error) != TD_OK ||
         td_state_create(model, &settings, &state, &error) != TD_OK)
         code = cli_fail(&error);
     else

@@ -78,7 +78,7 @@ static bool find_scenes(char *out, size_t size)
 // Means over the elements at a node, weighted by volume: what an element holds is constant in it.
 static tdStatus stress_at_nodes(demoRun *run, const tdBody *body, double *stress, tdError *error)
 {
-    const tdSoft *soft = body->data;
+    const tdSoft *soft = body->soft;
     double *by_element = td_take((size_t)body->elements + 1, sizeof(double));
     double *weight = td_take((size_t)body->nodes, sizeof(double));
     if (by_element == NULL || weight == NULL)
@@ -116,7 +116,7 @@ static tdStatus stress_at_nodes(demoRun *run, const tdBody *body, double *stress
 
 static void measure_way(demoRun *run, const tdBody *body)
 {
-    const tdSoft *soft = body->data;
+    const tdSoft *soft = body->soft;
     const double *x = td_state_positions(run->model, run->state, body->index);
     for (int64_t i = 0; i < body->nodes; i++)
         run->largest_way =
@@ -127,7 +127,7 @@ static void measure_way(demoRun *run, const tdBody *body)
 // The body as it is, coloured by stress, and a shade of where it was.
 static tdStatus draw_body(demoRun *run, const tdBody *body, const double *stress, tdError *error)
 {
-    const tdSoft *soft = body->data;
+    const tdSoft *soft = body->soft;
     char title[128];
     snprintf(title, sizeof title, "%s: step %" PRId64 ", %g s", run->name, td_state_steps(run->state),
              td_state_time(run->state));

@@ -184,7 +184,7 @@ tdStatus picture_add_bodies(Picture *p, const tdModel *model, const double *q, t
     bool room = true;
     for (int b = 0; b < model->n_bodies && room; b++)
     {
-        const tdSoft *soft = model->bodies[b].data;
+        const tdSoft *soft = model->bodies[b].soft;
         const double *x = q + model->bodies[b].first;
         int32_t first = (int32_t)p->mesh.n_nodes;
         for (int32_t i = 0; i < soft->n_nodes && room; i++)
@@ -213,7 +213,7 @@ tdStatus picture_add_bodies(Picture *p, const tdModel *model, const double *q, t
     int64_t at = 0;
     for (int b = 0; b < model->n_bodies; b++)
     {
-        const tdSoft *soft = model->bodies[b].data;
+        const tdSoft *soft = model->bodies[b].soft;
         for (int64_t i = 0; i < 3 * (int64_t)soft->n_nodes; i++)
             u[at++] = q[model->bodies[b].first + i] - soft->rest[i];
     }

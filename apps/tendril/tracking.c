@@ -79,11 +79,10 @@ static bool goal_of(const trackTable *table, const tdModel *model, const tdState
 
 static void title_values(tdText *header, tdEffectorInfo info, const char *what)
 {
-    static const char *const axes[] = {".x", ".y", ".z"};
     for (int k = 0; k < info.rows; k++)
     {
         char suffix[32];
-        snprintf(suffix, sizeof suffix, ".%s%s", what, info.rows == 1 ? "" : axes[k]);
+        snprintf(suffix, sizeof suffix, ".%s%s", what, td_effector_suffix(info.rows, k));
         td_csv_title(header, info.name, suffix, info.unit);
     }
 }

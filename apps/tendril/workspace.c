@@ -3,6 +3,7 @@
 #include "control/workspace.h"
 #include "base/suggest.h"
 #include "base/timer.h"
+#include "control/control.h"
 #include "mesh/mesh.h"
 #include "output/csv.h"
 #include "render/plot.h"
@@ -181,7 +182,6 @@ static tdStatus write_text(const char *folder, const char *name, tdText *text, t
 
 static tdStatus write_points(const Workspace *w, const char *folder, tdError *error)
 {
-    static const char *const axes[] = {".x", ".y", ".z"};
     tdText text = {0};
     for (int a = 0; a < td_model_actuators(w->model); a++)
     {
@@ -192,7 +192,7 @@ static tdStatus write_points(const Workspace *w, const char *folder, tdError *er
     {
         tdEffectorInfo info = td_model_effector(w->model, e);
         for (int k = 0; k < info.rows; k++)
-            title(&text, info.name, info.rows == 1 ? "" : axes[k], info.unit);
+            title(&text, info.name, td_effector_suffix(info.rows, k), info.unit);
     }
     td_text_append(&text, "\n", 1);
     for (int64_t i = 0; i < w->reached; i++)

@@ -24,8 +24,9 @@ typedef struct tdBody
     int64_t unknowns;     ///< coordinates that are neither fixed nor prescribed
     int64_t nodes, elements;
     int32_t n_held;
-    const int32_t *held; ///< held coordinates, counted from `first`
-    void *data;          ///< of its kind, e.g. tdSoft
+    const int32_t *held;       ///< held coordinates, counted from `first`
+    void *data;                ///< of its kind, e.g. tdSoft
+    const struct tdSoft *soft; ///< its mesh, materials and supports, whatever its coordinates are
 } tdBody;
 
 /// Material points of one body that constraints act on, or points fixed in space. A point is a weighted mean
@@ -93,6 +94,10 @@ struct tdBodyOps
     int (*arrays)(const tdModel *model, const tdBody *body, tdState *state, tdStateArray *out, int most);
     /// After a checkpoint was read: rebuilds what is derived (kept factors).
     tdStatus (*restore)(const tdModel *model, const tdBody *body, tdState *state, tdError *error);
+    /// Positions [m] and velocities [m/s] of all nodes, 3 each, at the present q and v; valid until the next step. A
+    /// body whose coordinates are not its nodes' expands them when somebody asks.
+    const double *(*nodes)(const tdModel *model, const tdBody *body, const tdState *state);
+    const double *(*node_velocities)(const tdModel *model, const tdBody *body, const tdState *state);
     /// Kinetic and elastic energy [J] of the present q and v.
     void (*energy)(const tdModel *model, const tdBody *body, tdState *state, double *kinetic, double *elastic);
 };

@@ -612,6 +612,18 @@ static void describe(const tdBody *body, int64_t element, char *out, size_t size
     }
 }
 
+static const double *nodes(const tdModel *model, const tdBody *body, const tdState *state)
+{
+    (void)model;
+    return state->q + body->first;
+}
+
+static const double *node_velocities(const tdModel *model, const tdBody *body, const tdState *state)
+{
+    (void)model;
+    return state->v + body->first;
+}
+
 const tdBodyOps td_soft_ops = {
     .kind = "soft",
     .free_model = free_model,
@@ -633,6 +645,8 @@ const tdBodyOps td_soft_ops = {
     .drive = td_soft_drive,
     .arrays = arrays,
     .restore = restore,
+    .nodes = nodes,
+    .node_velocities = node_velocities,
     .energy = energy,
     .commit = commit,
     .describe = describe,

@@ -296,6 +296,26 @@ static void slide_on(const tdModel *model, tdConstraintState *cs, int a)
     cs->slide[a] = fmin(fmax(now + (came - now) / (1 - fmin(slope, 0)), -1), 1);
 }
 
+// The share of a segment is exp(-friction slide angle), angle that of all corners up to the pull point.
+void td_constraint_slide_force(const tdModel *model, tdState *state, int a, double *b)
+{
+    const tdActuator *actuator = &model->actuators[a];
+    const tdMeasure *measure = &actuator->measure;
+    tdConstraintState *cs = state->constraint;
+    td_constraint_points(model, measure, state->q_c, cs->x);
+    td_cable_shares(measure, cs->x, actuator->given->friction, cs->share);
+    for (int32_t k = 0; k + 1 < measure->n; k++)
+        cs->share[k] = log(cs->share[k]) * pow(cs->share[k], cs->slide[a]);
+    td_cable_gradient(measure, cs->x, cs->share, cs->gradient);
+    double factor = model->scheme.s * cs->effort[a] * actuator->sign;
+    for (int64_t k = 0; k < 3 * (int64_t)measure->n; k++)
+        cs->gradient[k] *= factor;
+    double *row = cs->F + model->row_start[actuator->row]; // read no more in this linearization
+    carry(model, measure, cs->gradient, row);
+    for (int64_t k = model->row_start[actuator->row]; k < model->row_start[actuator->row + 1]; k++)
+        b[model->row_coord[k]] += cs->F[k];
+}
+
 double td_constraint_lag(const tdModel *model, const tdState *state)
 {
     double lag = 0;

@@ -60,6 +60,8 @@ void td_constraint_latch(const tdModel *model, tdState *state, double share);
 void td_constrain(const tdModel *model, tdState *state, bool tangent);
 /// m -= s J' change, for a change of the effort of one actuator.
 void td_constraint_push(const tdModel *model, tdState *state, int actuator, double change);
+/// b += s effort dF/dslide of a cable with friction, at q_c.
+void td_constraint_slide_force(const tdModel *model, tdState *state, int actuator, double *b);
 /// How far the sliding at the iterate is from the one that friction was taken for, 0 to 2.
 double td_constraint_lag(const tdModel *model, const tdState *state);
 /// An increment was accepted (or not: efforts go back to the last that was).

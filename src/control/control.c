@@ -129,6 +129,12 @@ double td_control_error(const tdModel *model, int effector, const double *value,
     return norm3(error);
 }
 
+const char *td_effector_suffix(int rows, int row)
+{
+    static const char *const suffix[] = {".x", ".y", ".z"};
+    return rows == 1 || row < 0 || row > 2 ? "" : suffix[row];
+}
+
 // ---------------------------------------------------------------- make
 
 tdControlSettings td_default_control(const tdModel *model)
@@ -182,12 +188,45 @@ tdStatus td_control_check(const tdModel *model, tdError *error)
                             "or another one")
                : td_fail_at(error, TD_ERROR_INPUT, model->scene.file, model->scene.motion.line, "motion",
                             "the motion drives every actuator, so that none is free to steer the effectors; remove "
-                            "those columns from the motion");
+                            "some from the motion, or free them with --free all (or --free NAME,NAME)");
+}
+
+static const tdSceneActuator *find_actuator(const tdScene *scene, const char *name, size_t length)
+{
+    for (int a = 0; a < scene->n_actuators; a++)
+        if (strlen(scene->actuators[a].name) == length && strncmp(scene->actuators[a].name, name, length) == 0)
+            return &scene->actuators[a];
+    return NULL;
+}
+
+static void leave_motion(tdScene *scene, const char *name)
+{
+    for (int k = 0; k < scene->motion.n_names; k++)
+        if (strcmp(scene->motion.names[k], name) == 0)
+            scene->motion.names[k] = ""; // which nothing is named
+}
+
+tdStatus td_control_free_actuators(void *names, tdScene *scene, tdError *error)
+{
+    const char *list = names;
+    for (int a = 0; strcmp(list, "all") == 0 && a < scene->n_actuators; a++)
+        leave_motion(scene, scene->actuators[a].name);
+    for (const char *at = list; strcmp(list, "all") != 0 && at != NULL; at = strchr(at, ','))
+    {
+        at += *at == ',';
+        size_t length = strcspn(at, ",");
+        const tdSceneActuator *actuator = find_actuator(scene, at, length);
+        if (actuator == NULL)
+            return td_fail(error, TD_ERROR_USAGE, "--free: there is no actuator '%.*s'%s%s", (int)length, at,
+                           scene->n_actuators > 0 ? "; one is named " : "",
+                           scene->n_actuators > 0 ? scene->actuators[0].name : "");
+        leave_motion(scene, actuator->name);
+    }
+    return TD_OK;
 }
 
 static tdStatus name_columns(tdControl *control, tdError *error)
 {
-    static const char *const suffix[] = {".x", ".y", ".z"};
     control->columns = TD_TAKE(&control->arena, Column, 3 * control->n);
     if (control->columns == NULL)
         return td_fail_memory(error, "the control");
@@ -196,7 +235,7 @@ static tdStatus name_columns(tdControl *control, tdError *error)
         {
             char name[300];
             snprintf(name, sizeof name, "%s%s", control->loops[e].effector->name,
-                     control->loops[e].rows == 1 ? "" : suffix[row]);
+                     td_effector_suffix(control->loops[e].rows, row));
             const char *copy = td_arena_copy(&control->arena, name);
             if (copy == NULL)
                 return td_fail_memory(error, "the control");

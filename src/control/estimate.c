@@ -289,7 +289,7 @@ static tdStatus probe_change(const tdModel *model, tdState *state, tdEstimate *e
     return TD_OK;
 }
 
-// E, rows of n + 0 columns: 3 marks x n.
+// E: 3 marks x n.
 static tdStatus sensitivities(const tdModel *model, tdState *state, tdEstimate *estimate, double *points, double *E,
                               tdError *error)
 {
@@ -309,7 +309,12 @@ static tdStatus sensitivities(const tdModel *model, tdState *state, tdEstimate *
     return disturbed(model, state, estimate, -1, 0, points, error);
 }
 
-// deviation_j = sigma |row j of R^-1|, E = Q R; columns are scaled to one unit first.
+// deviation_j = sigma |row j of R^-1|, E = Q R. Columns are scaled to one unit first. Unknowns that do the same to all
+// points would divide by rounding: rows of DAMPING below E bound what is not determined, by far more than NOT_TOLD.
+#define DAMPING  1e-7
+#define NOT_TOLD 1e5
+
+// E has room for n more rows; inverse for n numbers.
 static void deviations(tdEstimate *estimate, int64_t m, double *E, double *inverse)
 {
     int n = estimate->n;
@@ -322,10 +327,11 @@ static void deviations(tdEstimate *estimate, int64_t m, double *E, double *inver
         scale[j] = sqrt(sum);
         for (int64_t i = 0; i < m && scale[j] > 0; i++)
             E[i * n + j] /= scale[j];
-    }
-    td_triangulate((int)m, n, n, E);
-    for (int j = 0; j < n; j++)
+        for (int i = 0; i < n; i++)
+            E[(m + i) * n + j] = i == j ? DAMPING : 0;
         estimate->deviation[j] = 0;
+    }
+    td_triangulate((int)m + n, n, n, E);
     for (int k = 0; k < n; k++) // column k of R^-1
         for (int j = k; j >= 0; j--)
         {
@@ -333,12 +339,13 @@ static void deviations(tdEstimate *estimate, int64_t m, double *E, double *inver
             for (int i = j + 1; i <= k; i++)
                 sum -= E[j * n + i] * inverse[i];
             inverse[j] = sum / E[j * n + j];
-            // Unknowns that do the same to all points leave a diagonal of rounding.
-            bool told = fabs(E[j * n + j]) > 1e-8 && fabs(E[k * n + k]) > 1e-8;
-            estimate->deviation[j] += told ? inverse[j] * inverse[j] : INFINITY;
+            estimate->deviation[j] += inverse[j] * inverse[j];
         }
     for (int j = 0; j < n; j++)
-        estimate->deviation[j] = scale[j] > 0 ? estimate->sigma * sqrt(estimate->deviation[j]) / scale[j] : INFINITY;
+    {
+        double factor = sqrt(estimate->deviation[j]);
+        estimate->deviation[j] = scale[j] > 0 && factor < NOT_TOLD ? estimate->sigma * factor / scale[j] : INFINITY;
+    }
 }
 
 // ---------------------------------------------------------------- the estimate
@@ -375,7 +382,7 @@ static tdStatus solve(const tdModel *model, tdState *state, const tdMarks *marks
                       tdEstimate *out, tdError *error)
 {
     int64_t m = 3 * (int64_t)marks->n;
-    double *points = work, *E = work + 2 * m, *inverse = E + m * out->n;
+    double *points = work, *E = work + 2 * m, *inverse = E + (m + out->n) * out->n;
     TD_TRY(set_known(model, state, out));
     TD_TRY(fit(model, state, marks, points, out, error));
     for (int j = 0; j < out->n; j++)
@@ -400,7 +407,7 @@ tdStatus td_estimate(const tdModel *model, tdState *state, const tdMarks *marks,
 {
     TD_TRY(take(model, marks, arena, out, error));
     int64_t m = 3 * (int64_t)marks->n;
-    double *work = td_take((size_t)(m * (2 + out->n) + out->n), sizeof *work);
+    double *work = td_take((size_t)(2 * m + (m + out->n) * out->n + out->n), sizeof *work);
     if (work == NULL)
         return td_fail_memory(error, "the estimate");
     tdStatus status = solve(model, state, marks, noise, work, out, error);

@@ -150,7 +150,7 @@ static tdStatus prepare_bodies(tdOutput *output, tdError *error)
     for (int b = 0; b < model->n_bodies && good; b++)
     {
         const tdBody *body = &model->bodies[b];
-        const tdSoft *soft = body->data;
+        const tdSoft *soft = body->soft;
         tdBodyOutput *out = &output->bodies[b];
         if (body->ops != &td_soft_ops)
             return td_fail(error, TD_ERROR_USAGE, "body '%s' is of a kind (%s) that has no output yet", body->name,
@@ -252,11 +252,12 @@ void td_output_count(tdOutput *output, const tdReport *report)
 static void gather_body(tdOutput *output, tdState *state, int b)
 {
     const tdBody *body = &output->model->bodies[b];
-    const tdSoft *soft = body->data;
+    const tdSoft *soft = body->soft;
     tdBodyOutput *out = &output->bodies[b];
     tdBodyFrame *frame = &output->frame[b];
     td_soft_fields(output->model, body, state, out->von_mises, out->energy);
-    *frame = (tdBodyFrame){state->q + body->first, state->v + body->first, state->reaction + body->first,
+    *frame = (tdBodyFrame){body->ops->nodes(output->model, body, state),
+                           body->ops->node_velocities(output->model, body, state), state->reaction + body->first,
                            out->von_mises, out->energy};
     for (int64_t i = 0; i < 3 * body->nodes; i++)
         out->displacement[i] = frame->position[i] - soft->rest[i];
@@ -271,7 +272,7 @@ static void gather_body(tdOutput *output, tdState *state, int b)
 static tdStatus write_vtu(tdOutput *output, const tdState *state, int b, tdError *error)
 {
     const tdBody *body = &output->model->bodies[b];
-    const tdSoft *soft = body->data;
+    const tdSoft *soft = body->soft;
     const tdBodyOutput *out = &output->bodies[b];
     const tdBodyFrame *frame = &output->frame[b];
     char name[PATH_MAX], path[PATH_MAX];

@@ -7,7 +7,7 @@
 
 static bool drives(const tdBody *body, int input)
 {
-    const tdSoft *soft = body->data;
+    const tdSoft *soft = body->soft;
     for (int32_t i = 0; body->ops == &td_soft_ops && i < soft->n_driven; i++)
         if (soft->driven[i].input == input)
             return true;
@@ -32,7 +32,7 @@ void td_support_name(const tdModel *model, const tdSupport *support, char *out, 
 void td_support_force(const tdModel *model, const tdState *state, const tdSupport *support, double force[3])
 {
     const tdBody *body = &model->bodies[support->body];
-    const tdSoft *soft = body->data;
+    const tdSoft *soft = body->soft;
     force[0] = force[1] = force[2] = 0;
     for (int32_t i = 0; i < soft->n_driven; i++)
         if (soft->driven[i].input == support->input)

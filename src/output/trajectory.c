@@ -198,7 +198,7 @@ static bool walk_body(const tdWalk *walk, hid_t bodies, const tdBody *body)
     if (group < 0)
         return false;
     const hsize_t nodes[2] = {(hsize_t)body->nodes, 3}, elements[1] = {(hsize_t)body->elements};
-    bool good = !walk->create || write_rest(group, body->data);
+    bool good = !walk->create || write_rest(group, body->soft);
     good = good && walk_series(walk, group, "position", H5T_NATIVE_DOUBLE, 2, nodes, "m") &&
            walk_series(walk, group, "velocity", H5T_NATIVE_DOUBLE, 2, nodes, "m/s") &&
            walk_series(walk, group, "reaction", H5T_NATIVE_DOUBLE, 2, nodes, "N") &&

@@ -93,7 +93,7 @@ double td_motion_value(const tdSceneMotion *motion, int column, double time, dou
     return values[before * n] + s * (values[after * n] - values[before * n]);
 }
 
-// ---------------------------------------------------------------- probes
+// ---------------------------------------------------------------- material points
 
 tdStatus td_compile_point(const tdModel *model, const char *body, const tdMesh *mesh, const double p[3], double slack,
                           int line, const char *field, tdMaterialPoint *out, tdError *error)
@@ -125,67 +125,6 @@ tdStatus td_compile_point(const tdModel *model, const char *body, const tdMesh *
     return TD_OK;
 }
 
-static tdStatus probe_at_point(tdModel *model, const tdSceneProbe *given, const char *field, tdProbe *out,
-                               tdError *error)
-{
-    const tdSoft *soft = model->bodies[given->body].data;
-    tdMaterialPoint point;
-    TD_TRY(td_compile_point(model, model->bodies[given->body].name, &soft->mesh, given->point, 0.01, given->line, field,
-                            &point, error));
-    out->n = point.n;
-    out->nodes = TD_TAKE(&model->arena, int32_t, out->n);
-    out->weights = TD_TAKE(&model->arena, double, out->n);
-    if (out->nodes == NULL || out->weights == NULL)
-        return td_fail_memory(error, "the probes");
-    memcpy(out->nodes, point.nodes, (size_t)out->n * sizeof(int32_t));
-    memcpy(out->weights, point.weights, (size_t)out->n * sizeof(double));
-    return TD_OK;
-}
-
-static tdStatus probe_of_nodes(tdModel *model, const tdSceneProbe *given, const char *field, tdProbe *out,
-                               tdError *error)
-{
-    const tdSoft *soft = model->bodies[given->body].data;
-    bool *chosen = td_take((size_t)soft->n_nodes, sizeof *chosen);
-    if (chosen == NULL)
-        return td_fail_memory(error, "the probes");
-    tdStatus status = td_select_nodes(model, &soft->mesh, &given->select, field, chosen, error);
-    int32_t n = 0;
-    for (int32_t i = 0; status == TD_OK && i < soft->n_nodes; i++)
-        n += chosen[i];
-    out->nodes = TD_TAKE(&model->arena, int32_t, n);
-    out->weights = TD_TAKE(&model->arena, double, n);
-    if (status == TD_OK && (out->nodes == NULL || out->weights == NULL))
-        status = td_fail_memory(error, "the probes");
-    for (int32_t i = 0; status == TD_OK && i < soft->n_nodes; i++)
-        if (chosen[i])
-        {
-            out->nodes[out->n] = i;
-            out->weights[out->n++] = 1.0 / n;
-        }
-    free(chosen);
-    return status;
-}
-
-static tdStatus compile_probes(tdModel *model, tdError *error)
-{
-    const tdScene *scene = &model->scene;
-    model->probes = TD_TAKE(&model->arena, tdProbe, scene->n_probes);
-    if (model->probes == NULL)
-        return td_fail_memory(error, "the probes");
-    for (int k = 0; k < scene->n_probes; k++)
-    {
-        const tdSceneProbe *given = &scene->probes[k];
-        tdProbe *out = &model->probes[model->n_probes++];
-        *out = (tdProbe){.name = given->name, .body = given->body};
-        char field[64];
-        snprintf(field, sizeof field, "probes[%d]", k);
-        TD_TRY(given->at_point ? probe_at_point(model, given, field, out, error)
-                               : probe_of_nodes(model, given, field, out, error));
-    }
-    return TD_OK;
-}
-
 // ---------------------------------------------------------------- model
 
 static void warn_about_newmark(const tdModel *model, const tdSettings *settings)
@@ -205,7 +144,7 @@ static void hash_files(tdModel *model)
     uint64_t *hash = &model->scene.hash;
     for (int b = 0; b < model->n_bodies; b++)
     {
-        const tdMesh *mesh = &((const tdSoft *)model->bodies[b].data)->mesh;
+        const tdMesh *mesh = &model->bodies[b].soft->mesh;
         const tdCells *tets = &mesh->cells[TD_CELL_TET];
         *hash = td_hash_mix(*hash ^ td_hash_bytes(mesh->x, 3 * (size_t)mesh->n_nodes * sizeof *mesh->x));
         *hash = td_hash_mix(*hash ^ td_hash_bytes(tets->nodes, 4 * (size_t)tets->count * sizeof *tets->nodes));
@@ -246,7 +185,7 @@ static tdStatus compile(tdModel *model, const tdSettings *settings, tdError *err
     }
     TD_TRY(td_compile_actuators_end(model, error));
     hash_files(model);
-    return compile_probes(model, error);
+    return TD_OK;
 }
 
 tdStatus td_model_parse_edited(const char *text, size_t length, const char *name, const char *folder,

@@ -19,7 +19,8 @@ tdStatus td_compile_actuators_begin(tdModel *model, tdError *error)
     const tdScene *scene = &model->scene;
     model->actuators = TD_TAKE(&model->arena, tdActuator, scene->n_actuators);
     model->effectors = TD_TAKE(&model->arena, tdEffector, scene->n_effectors);
-    if (model->actuators == NULL || model->effectors == NULL)
+    model->probes = TD_TAKE(&model->arena, tdProbe, scene->n_probes);
+    if (model->actuators == NULL || model->effectors == NULL || model->probes == NULL)
         return td_fail_memory(error, "the actuators");
     for (int a = 0; a < scene->n_actuators; a++)
     {
@@ -393,10 +394,33 @@ tdStatus td_compile_body_points(tdBodyWork *w, tdError *error)
         if (own && out->given->body == w->index)
             TD_TRY(compile_effector(w, out, field, error));
     }
+    for (int k = 0; k < w->model->scene.n_probes; k++)
+    {
+        const tdSceneProbe *given = &w->model->scene.probes[k];
+        tdPointSet *set = &w->model->probes[k].point;
+        snprintf(field, sizeof field, "probes[%d]", k);
+        if (given->body == w->index)
+            TD_TRY(given->at_point ? located_set(w, set, 1, given->point, SLACK_POINT, given->line, field, error)
+                                   : selected_set(w, set, &given->select, false, field, error));
+    }
     return TD_OK;
 }
 
 // ---------------------------------------------------------------- after the bodies
+
+// Entries of a set whose points are known, and where it is at rest.
+static tdStatus finish_set(tdModel *model, tdPointSet *set, tdError *error)
+{
+    if (set->body < 0)
+        return TD_OK;
+    const tdBody *body = &model->bodies[set->body];
+    TD_TRY(body->ops->point_set(model, body, set, error));
+    for (int32_t p = 0; p < set->n; p++)
+        for (int32_t k = set->start[p]; k < set->start[p + 1]; k++)
+            for (int c = 0; c < 3; c++)
+                set->rest[3 * (int64_t)p + c] += set->weights[k] * body->soft->rest[3 * (int64_t)set->nodes[k] + c];
+    return TD_OK;
+}
 
 // Rest positions, entries and values of a measure whose sets have their points.
 static tdStatus finish_measure(tdModel *model, tdMeasure *measure, tdError *error)
@@ -414,16 +438,7 @@ static tdStatus finish_measure(tdModel *model, tdMeasure *measure, tdError *erro
     for (int s = 0; s < measure->n_sets; s++)
     {
         tdPointSet *set = &measure->sets[s];
-        if (set->body >= 0)
-        {
-            const tdBody *body = &model->bodies[set->body];
-            const tdSoft *soft = body->data;
-            TD_TRY(body->ops->point_set(model, body, set, error));
-            for (int32_t p = 0; p < set->n; p++)
-                for (int32_t k = set->start[p]; k < set->start[p + 1]; k++)
-                    for (int c = 0; c < 3; c++)
-                        set->rest[3 * (int64_t)p + c] += set->weights[k] * soft->rest[3 * (int64_t)set->nodes[k] + c];
-        }
+        TD_TRY(finish_set(model, set, error));
         memcpy(rest, set->rest, 3 * (size_t)set->n * sizeof *rest);
         rest += 3 * (int64_t)set->n;
     }
@@ -543,7 +558,7 @@ tdStatus td_compile_actuators_end(tdModel *model, tdError *error)
 {
     for (int b = 0; b < model->n_bodies; b++)
     {
-        const tdSoft *soft = model->bodies[b].data;
+        const tdSoft *soft = model->bodies[b].soft;
         for (int c = 0; c < 3; c++)
         {
             double low = INFINITY, high = -INFINITY;
@@ -562,5 +577,10 @@ tdStatus td_compile_actuators_end(tdModel *model, tdError *error)
     }
     for (int e = 0; e < model->n_effectors; e++)
         TD_TRY(finish_effector(model, e, error));
+    for (int k = 0; k < model->scene.n_probes; k++)
+    {
+        model->probes[model->n_probes++].name = model->scene.probes[k].name;
+        TD_TRY(finish_set(model, &model->probes[k].point, error));
+    }
     return lay_out_rows(model, error);
 }

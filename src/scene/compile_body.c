@@ -378,6 +378,7 @@ tdStatus td_compile_soft(tdModel *model, int index, const tdSettings *settings, 
         return td_fail_memory(error, "the body");
     body->ops = &td_soft_ops;
     body->data = soft;
+    body->soft = soft;
     tdBodyWork w = {
         .model = model, .given = &model->scene.bodies[index], .settings = settings, .soft = soft, .index = index};
     tdStatus status = compile(&w, error);
