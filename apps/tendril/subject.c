@@ -70,7 +70,7 @@ static bool add_effector(Subject *s, const double x[3])
 static bool add_target(Subject *s, const double x[3])
 {
     s->n_targets++;
-    return marks_cross(&s->targets, x, 6.5 * s->radius, 1.1 * s->radius);
+    return marks_cross(&s->targets, x, 9 * s->radius, s->radius);
 }
 
 // ---------------------------------------------------------------- scenes
