@@ -70,6 +70,8 @@ extern "C"
     {
         int threads;      ///< worker threads of a state; 0 = all cores. Results are the same bits for any number.
         bool portable;    ///< use the portable kernels even where AVX2 is available
+        const char *rom;  ///< reduced model (made by `tendril reduce`) of the scene's body; NULL: full order
+        bool rom_whole;   ///< with it: integrate over all elements instead of the reduced domain
         tdLogFn log;      ///< receives messages; NULL = silent
         void *log_user;   ///< handed to log
         tdLogLevel level; ///< least level that is handed to log

@@ -53,6 +53,12 @@ tdStatus td_constraint_create(const tdModel *model, tdState *state, tdError *err
         return td_fail_memory(error, "the state of constraints");
     for (int i = 0; i < e; i++)
         cs->wanted[i] = cs->target[i] = NAN;
+    // Those of the scene, until a step adds those of rates.
+    for (int a = 0; a < n; a++)
+    {
+        memcpy(cs->effort_limit + 2 * a, model->actuators[a].given->effort, 2 * sizeof(double));
+        memcpy(cs->travel_limit + 2 * a, model->actuators[a].given->displacement, 2 * sizeof(double));
+    }
     for (int k = 0; k < model->n_effectors; k++)
         memcpy(cs->value + 3 * k, model->effectors[k].rest, 3 * sizeof(double));
     return TD_OK;

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// Energy-conserving sampling and weighting (Farhat et al.; S1 eq. 20-21): few elements with positive weights whose
+// projected forces stand for those of all,
+//
+//     min |xi|_0   |G xi - y| <= tau |y|,   xi >= 0,     y = G 1
+//
+// by greedy non-negative least squares with an updated factorization. G has a column for each element and a row for
+// each mode of each snapshot: it comes in blocks of columns and is never held whole; a sketch of its rows is, which
+// finds the same elements, and the residual that counts is evaluated on all rows at the end.
+#pragma once
+#include "base/memory.h"
+#include "base/status.h"
+#include "base/task.h"
+
+/// Least squares with non-negative unknowns, greedy. Columns of A (rows x n, column-major). Stops when
+/// |A xi - y| <= tau |y|, or after `most` columns. Returns how many are positive in *count.
+typedef struct tdNnlsProgress
+{
+    bool (*fn)(void *user, int count, double residual); ///< false: stop early; may be NULL
+    void *user;
+} tdNnlsProgress;
+tdStatus td_nnls(int64_t rows, int64_t n, const double *A, const double *y, double tau, int most, tdTasks *tasks,
+                 const tdNnlsProgress *progress, double *xi, int *count, double *residual, tdError *error);
+
+/// Fills columns [begin, end) of G, `rows` apart; may be called from one thread only.
+typedef tdStatus (*tdColumnsFn)(void *user, int64_t begin, int64_t end, double *out, tdError *error);
+
+typedef struct tdEcswTask
+{
+    int64_t rows, n; ///< of G
+    int64_t block;   ///< columns at a time
+    tdColumnsFn columns;
+    void *user;
+    double tau;
+    int most;            ///< columns chosen at most; 0: no bound
+    int sketch;          ///< rows of the sketch; 0: chosen
+    uint64_t seed;       ///< of the sketch
+    const uint8_t *skip; ///< n: columns that may not be chosen (for a second, independent choice); NULL: none
+    tdTasks *tasks;
+    tdNnlsProgress progress;
+    // Resuming: called with the sketched columns of each block as they are made; and asked for before, returning true
+    // when it has them. Both may be NULL.
+    bool (*load)(void *user, int64_t begin, int64_t end, double *sketched, double *sum);
+    tdStatus (*save)(void *user, int64_t begin, int64_t end, const double *sketched, const double *sum, tdError *error);
+} tdEcswTask;
+
+typedef struct tdEcswResult
+{
+    int count;
+    int32_t *element; ///< count, ascending
+    double *weight;
+    double sketched_error, error; ///< relative residuals: on the sketch, on all rows
+    int sketch_rows;
+} tdEcswResult;
+
+/// Chooses with a tighter tolerance on the sketch until the true residual is within tau.
+tdStatus td_ecsw(const tdEcswTask *task, tdArena *arena, tdEcswResult *result, tdError *error);

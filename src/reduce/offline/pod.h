@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// Proper orthogonal decomposition of snapshots that come in blocks: S = U Sigma V', of which a truncated form is kept,
+// so that memory is bounded by the number of modes kept and the block, never by the number of snapshots.
+//
+//     nu = sum_{i > p} sigma_i^2 / sum_i sigma_i^2     p modes leave nu behind (S1 eq. 15)
+#pragma once
+#include "base/memory.h"
+#include "base/status.h"
+#include "base/task.h"
+
+typedef struct tdPod tdPod;
+
+/// n rows; at most `most` modes are kept between blocks, and what falls below `drop` relative to the largest.
+tdStatus td_pod_create(int64_t n, int most, double drop, tdPod **out, tdError *error);
+void td_pod_free(tdPod *pod);
+/// Adds k snapshots (columns, n apart). The order of blocks matters to rounding only.
+tdStatus td_pod_add(tdPod *pod, tdTasks *tasks, int k, const double *snapshots, tdError *error);
+/// Modes needed for the tolerance nu (at least 1 when there is anything), with the error they leave.
+int td_pod_modes(const tdPod *pod, double tolerance, double *error_left);
+int td_pod_rank(const tdPod *pod);
+const double *td_pod_sigma(const tdPod *pod); ///< td_pod_rank of them, descending
+/// The first r modes as an n x r row-major matrix, orthonormal columns, the largest entry of each positive.
+void td_pod_basis(const tdPod *pod, int r, double *phi);

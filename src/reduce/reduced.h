@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reduced soft bodies at run time. Coordinates are alpha (r unknowns) and u (n_u held coordinates), so that with
+// B = dF/d(alpha, u) at the points of the domain's elements
+//
+//     F = F0 + B (alpha, u)      force sum w B' P      stiffness sum w B' D B
+//
+// and the work of a step depends on the numbers of modes and of elements in the domain alone. With all elements and
+// weights 1 it is the Galerkin projection of the full model ("reduced"), with the file's domains "hyper-reduced".
+// Mass, gravity and dead loads are projected exactly when the model is made.
+#pragma once
+#include "model.h"
+#include "reduce/rom.h"
+
+struct tdSoft;
+
+extern const tdBodyOps td_reduced_ops;
+
+/// Replaces body number `body`, compiled at full order, by its reduced form. whole: all elements instead of the file's
+/// domains. Refused with the reason when the file was made from another scene or the body has what a reduced one cannot
+/// do (a pressure load on a surface, a rotation actuator).
+tdStatus td_compile_reduced(tdModel *model, int body, const tdRom *rom, bool whole, tdError *error);
+
+/// Hash of all that a reduced model depends on: mesh, elements, materials, supports, moved nodes, mass. Not of motion,
+/// loads, actuators with rows, time step or output.
+uint64_t td_soft_physics(const tdModel *model, int body);
+
+/// For training: projected internal forces of single elements, column e - begin: out[(e - begin) * rows + k * r + i] =
+/// (Phi_e' f_e(q0 + Phi alpha_k + Psi u_k))_i for snapshots k and elements [begin, end) of the body; rows = n_k * r.
+/// Runs on the tasks of `tasks`; allocates.
+tdStatus td_reduced_training(const tdModel *model, int body, const tdRom *basis, int64_t n_k, const double *alpha,
+                             const double *u, int64_t begin, int64_t end, struct tdTasks *tasks, double *out,
+                             tdError *error);

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// A reduced model as it is kept in a file: for one body of a scene, positions of nodes
+//
+//     q = q0 + Phi alpha + Psi u
+//
+// with modes Phi from snapshots and, for each translation that an actuator or a prescribed motion gives, the static
+// response Psi of the nodes (the given displacement itself on the nodes that are held); and for each force field the
+// elements that stand for all (ECSW, S1 eq. 20-21): internal forces are sum_e weight_e Phi_e' f_e over them.
+#pragma once
+#include "base/memory.h"
+#include "base/status.h"
+
+#define TD_ROM_VERSION 1
+
+/// Elements of one force field (volume, membrane) and their weights: factors on their own volume.
+typedef struct tdRomDomain
+{
+    const char *name;
+    int64_t n;
+    int32_t *element; ///< by number in the body, ascending
+    double *weight;   ///< > 0
+    // A second, independent choice, for the indicator of errors
+    int64_t n_check;
+    int32_t *check;
+    double *check_weight;
+    double tolerance, error; ///< asked for; true relative residual on all training rows
+} tdRomDomain;
+
+typedef enum tdFrameKind
+{
+    TD_FRAME_FIXED,       // held somewhere: the modes do it all
+    TD_FRAME_TRANSLATION, // free, and only translates: three rigid modes stand before the others (S1 eq. 22)
+    TD_FRAME_FREE         // free: a rigid frame carries the modes, q = x + R (q0 + Phi alpha)
+} tdFrameKind;
+
+typedef struct tdRom
+{
+    tdArena arena;
+    const char *file;    ///< for messages
+    const char *body;    ///< name in the scene
+    const char *made_by; ///< version of the library
+    uint64_t physics;    ///< hash of mesh, materials, supports and moved nodes (td_soft_physics)
+    int64_t n_nodes;
+    int r;       ///< modes
+    double *phi; ///< 3 n_nodes x r row-major, orthonormal columns, zero on held coordinates
+    int n_u;
+    const char **inputs; ///< names of the inputs that move held coordinates
+    double *psi;         ///< 3 n_nodes x n_u
+    tdFrameKind frame;
+    int n_domains;
+    tdRomDomain *domains;
+    // training
+    int64_t n_snapshots;
+    int n_sigma;
+    double *sigma;                   ///< singular values, all that were kept
+    double pod_tolerance, pod_error; ///< S1 eq. 15: squared, relative
+    double held_out_error;           ///< relative, on motions that training did not see; NAN: not measured
+    double *low, *high;              ///< r: range of each amplitude in training
+    double *spread;                  ///< r: its standard deviation
+    // Indicator: error ~ slope * residual on the second domain, warned above `threshold`.
+    double indicator_slope, indicator_threshold;
+} tdRom;
+
+tdStatus td_rom_read(const char *path, tdRom *rom, tdError *error);
+/// Appears by atomic rename; the same content gives the same bytes (timings are in a group of their own, added by the
+/// caller through td_rom_note_time).
+tdStatus td_rom_write(const tdRom *rom, const char *path, tdError *error);
+void td_rom_free(tdRom *rom);
