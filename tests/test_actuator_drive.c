@@ -180,6 +180,27 @@ static void two_cables_with_friction(void **unused)
     scene_free(model, state);
 }
 
+// An elastic cable stretches with the force that friction takes: there and back, without load steps being cut.
+static void elastic_cable_with_friction(void **unused)
+{
+    (void)unused;
+    tdModel *model = scene_model(ACT_STATIC CORNER, "drive: displacement, friction: 0.3, slip: 0.2 mm, stiffness: 100");
+    tdState *state = scene_state(model);
+    double angle;
+    int most = 0;
+    for (int k = 1; k <= 16; k++)
+    {
+        act_step(model, state, "cable", 0.5e-3 * (k <= 8 ? k : 8 - 0.5 * (k - 8)));
+        double tip = tied_tension(model, state, &angle), slide = state->constraint->slide[0];
+        assert_near(tip, exp(-0.3 * angle * slide) * act_of(model, state, "cable").effort, 1e-5);
+        assert_int_equal(td_state_report(state)->load_cuts, 0);
+        most = td_state_report(state)->newton_iterations > most ? td_state_report(state)->newton_iterations : most;
+    }
+    print_message("elastic cable with friction: at most %d iterations\n", most);
+    assert_true(most < 20);
+    scene_free(model, state);
+}
+
 // Stretch of an elastic cable: what is wound in is what the path gets shorter, and F L / EA.
 static void elastic_cable_is_in_series(void **unused)
 {
@@ -568,6 +589,7 @@ int main(void)
         cmocka_unit_test(friction_under_given_force),
         cmocka_unit_test(friction_does_not_swing),
         cmocka_unit_test(two_cables_with_friction),
+        cmocka_unit_test(elastic_cable_with_friction),
         cmocka_unit_test(elastic_cable_is_in_series),
         cmocka_unit_test(cables_only_pull),
         cmocka_unit_test(efforts_saturate),

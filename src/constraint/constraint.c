@@ -44,6 +44,7 @@ tdStatus td_constraint_create(const tdModel *model, tdState *state, tdError *err
         {&cs->F, entries},
         {&cs->travel, n},
         {&cs->error, e},
+        {&cs->slide_tried, 2 * (int64_t)n},
     };
     for (size_t i = 0; i < sizeof list / sizeof list[0]; i++)
         if ((*list[i].array = TD_TAKE(arena, double, list[i].count)) == NULL)
@@ -185,6 +186,7 @@ void td_constraint_latch(const tdModel *model, tdState *state, double share)
         if (cs->role[a] == TD_ROLE_EFFORT && !model->actuators[a].held)
             cs->effort[a] = cs->given[a];
         cs->slide[a] = cs->slide_start[a];
+        cs->slide_tried[2 * a] = NAN;
     }
 }
 
@@ -282,11 +284,18 @@ static double sliding(const tdModel *model, const tdConstraintState *cs, int a)
 }
 
 // The slide of a linearization. Friction stays as it is while a line search goes on, because over so short a distance
-// as the slip it would never get past the change. Where a force is given, the solution finds it (solve/friction.h).
+// as the slip it would never get past the change. Where a force is given, the solution finds it (solve/friction.h);
+// where a displacement is, the secant through the last two does, because an elastic cable stretches with the force.
 static void slide_on(const tdModel *model, tdConstraintState *cs, int a)
 {
-    if (cs->role[a] != TD_ROLE_EFFORT || cs->effort[a] == 0)
-        cs->slide[a] = sliding(model, cs, a);
+    if (cs->role[a] == TD_ROLE_EFFORT && cs->effort[a] > 0)
+        return;
+    double now = cs->slide[a], came = sliding(model, cs, a), *tried = cs->slide_tried + 2 * a;
+    double slope = isnan(tried[0]) || now == tried[0] ? 0 : (came - tried[1]) / (now - tried[0]);
+    tried[0] = now;
+    tried[1] = came;
+    // More sliding means less force at the tied end and less way: what else a slope says is not friction's doing.
+    cs->slide[a] = fmin(fmax(now + (came - now) / (1 - fmin(slope, 0)), -1), 1);
 }
 
 // The share of a segment is exp(-friction slide angle), angle that of all corners up to the pull point.
