@@ -538,6 +538,9 @@ double td_condense_miss(const tdModel *model, const tdState *state)
         double second = cs->travel[a] + actuator->compliance * cs->effort[a];
         if (cs->role[a] == TD_ROLE_GAS)
         {
+            // At a limit of the pressure there is more or less gas than was given.
+            if (!(cd->lo[k] < cs->effort[a] && cs->effort[a] < cd->hi[k]))
+                continue;
             double compliance = 0, target = 0;
             gas_law(model, cs, a, &compliance, &target);
             miss = fmax(miss, fabs(cs->travel[a] + compliance * cs->effort[a] - target) / actuator->size);

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// Limits of actuators in forward drives and in inverse control: those of gas, those that nothing could keep, and what
+// is told when they hold.
+#include "actuators.h"
+
+#include "base/file.h"
+
+// ---------------------------------------------------------------- a block with a cavity
+
+// A closed box from (25, 5, 5) to (75, 15, 15) mm inside the beam of actuators.h: 5 mL.
+static const char *cavity_file(void)
+{
+    static const char name[] = "test_actuator_limits.obj";
+    static const char text[] = "v 0.025 0.005 0.005\nv 0.075 0.005 0.005\nv 0.075 0.015 0.005\nv 0.025 0.015 0.005\n"
+                               "v 0.025 0.005 0.015\nv 0.075 0.005 0.015\nv 0.075 0.015 0.015\nv 0.025 0.015 0.015\n"
+                               "f 1 3 2\nf 1 4 3\nf 5 6 7\nf 5 7 8\nf 1 2 6\nf 1 6 5\n"
+                               "f 3 4 8\nf 3 8 7\nf 1 5 8\nf 1 8 4\nf 2 3 7\nf 2 7 6\n";
+    static char path[512];
+    tdError error = {0};
+    snprintf(path, sizeof path, "%s/%s", TD_BUILD_DIR, name);
+    assert_ok(td_file_write(path, text, sizeof text - 1, &error), error);
+    return path;
+}
+
+static tdModel *cavity_model(const char *keys, const char *rest)
+{
+    tdModel *model = scene_model(ACT_STATIC ACT_BEAM "actuators:\n  - {name: air, type: cavity, body: beam, surface: "
+                                                     "%s, drive: gas, %s}\n%s",
+                                 cavity_file(), keys, rest);
+    remove(cavity_file());
+    return model;
+}
+
+// As the gas law has it: what was pumped in, as its volume at ambient pressure.
+static double gas_of(const tdModel *model, const tdState *state)
+{
+    tdActuation air = act_of(model, state, "air");
+    double rest = model->actuators[0].rest_value, ambient = 101325;
+    return (air.effort + ambient) * (rest + air.displacement) / ambient - rest;
+}
+
+static void gas_stops_at_a_pressure(void **unused)
+{
+    (void)unused;
+    tdModel *model = cavity_model("effort_range: [-2 kPa, 5 kPa]", "");
+    tdState *state = scene_state(model);
+    act_step(model, state, "air", 0.1e-6);
+    assert_near(gas_of(model, state), 0.1e-6, 1e-12); // 1e-7 of the volume: Newton's tolerance
+    act_step(model, state, "air", 3e-6);
+    assert_near(act_of(model, state, "air").effort, 5e3, 1e-6);
+    assert_int_equal(act_of(model, state, "air").effort_bound, 1);
+    act_step(model, state, "air", -3e-6);
+    assert_near(act_of(model, state, "air").effort, -2e3, 1e-6);
+    scene_free(model, state);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(gas_stops_at_a_pressure),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
