@@ -54,10 +54,32 @@ static void gas_stops_at_a_pressure(void **unused)
     scene_free(model, state);
 }
 
+static void gas_is_limited_in_inverse_control(void **unused)
+{
+    (void)unused;
+    tdModel *model = cavity_model("range: [-0.1 mL, 0.5 mL]", "effectors: [{name: v, type: volume, actuator: air}]\n");
+    tdState *state = scene_state(model);
+    const double goals[] = {5.02e-6, 7e-6, 4e-6};
+    for (int k = 0; k < 3; k++)
+    {
+        assert_int_equal(td_state_set_target(model, state, 0, &goals[k]), TD_OK);
+        scene_steps(model, state, 1);
+        assert_int_equal(td_state_report(state)->out_of_reach, k > 0);
+        double gas = gas_of(model, state);
+        print_message("gas %g mL\n", 1e6 * gas);
+        if (k == 0)
+            assert_true(gas > -0.1e-6 && gas < 0.5e-6);
+        else
+            assert_near(gas, k == 1 ? 0.5e-6 : -0.1e-6, 1e-12); // 1e-7 of the volume: Newton's tolerance
+    }
+    scene_free(model, state);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gas_stops_at_a_pressure),
+        cmocka_unit_test(gas_is_limited_in_inverse_control),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

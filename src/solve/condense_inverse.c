@@ -49,6 +49,23 @@ static int second_row(struct tdCondensed *cd, int row, int k, double least, doub
     return row + 1;
 }
 
+// Gas that was pumped in, at ambient pressure: (p + ambient) V / ambient - V at rest, linear in y about y = now.
+static int gas_row(const tdModel *model, struct tdCondensed *cd, int row, int k)
+{
+    const tdActuator *actuator = &model->actuators[cd->unknown[k]];
+    double ambient = actuator->given->ambient, volume = actuator->rest_value + cd->second[k];
+    double share = (cd->now[k] + ambient) / ambient, constant = share * volume - actuator->rest_value;
+    for (int j = 0; j < cd->n; j++)
+    {
+        double slope = share * cd->M[k * cd->n + j] + (j == k ? volume / ambient : 0);
+        cd->C[row * cd->n + j] = slope;
+        constant -= slope * cd->now[j];
+    }
+    cd->cl[row] = actuator->given->gas[0] - constant;
+    cd->cu[row] = actuator->given->gas[1] - constant;
+    return row + 1;
+}
+
 // Limits of each unknown, limits of its second quantity, and what driven actuators ask for.
 static int make_limits(const tdModel *model, const tdState *state, struct tdCondensed *cd)
 {
@@ -58,6 +75,7 @@ static int make_limits(const tdModel *model, const tdState *state, struct tdCond
     {
         int a = cd->unknown[k];
         bool held = model->actuators[a].held;
+        const double *gas = model->actuators[a].given->gas;
         const double *first = (held ? cs->travel_limit : cs->effort_limit) + 2 * a;
         const double *second = (held ? cs->effort_limit : cs->travel_limit) + 2 * a;
         cd->xl[k] = first[0];
@@ -74,6 +92,8 @@ static int make_limits(const tdModel *model, const tdState *state, struct tdCond
         }
         else if (isfinite(second[0]) || isfinite(second[1]))
             rows = second_row(cd, rows, k, second[0], second[1]);
+        if (cs->role[a] == TD_ROLE_INVERSE && (isfinite(gas[0]) || isfinite(gas[1])))
+            rows = gas_row(model, cd, rows, k);
     }
     return rows;
 }
