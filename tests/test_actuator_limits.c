@@ -75,11 +75,43 @@ static void gas_is_limited_in_inverse_control(void **unused)
     scene_free(model, state);
 }
 
+// ---------------------------------------------------------------- reach
+
+#define PUSH "type: force, body: beam, group: xmax, drive: force"
+
+static void reach_does_not_depend_on_weights(void **unused)
+{
+    (void)unused;
+    const char *const weights[] = {"1e-7", "1", "1e7"};
+    for (int k = 0; k < 3; k++)
+        for (int far = 0; far < 2; far++)
+        {
+            tdModel *model = scene_model(ACT_STATIC ACT_BEAM
+                                         "actuators: [{name: push, " PUSH ", direction: [0, 0, 1], range: [-20 mN,"
+                                         " 20 mN]}]\neffectors: [{name: tip, body: beam, group: xmax, axes: z, "
+                                         "weight: %s, target: [0, 0, %s mm]}]\n",
+                                         weights[k], far ? "20" : "10.5");
+            tdState *state = scene_state(model);
+            scene_steps(model, state, 1);
+            assert_int_equal(td_state_report(state)->out_of_reach, far);
+            double tip[3];
+            td_state_effector(model, state, 0, tip);
+            print_message("weight %s: tip at %g mm, %g N\n", weights[k], 1e3 * tip[2],
+                          act_of(model, state, "push").effort);
+            if (far)
+                assert_near(act_of(model, state, "push").effort, 0.02, 1e-12);
+            else
+                assert_near(tip[2], 0.0105, 1e-7 * model->size); // a tenth of the tolerance of control
+            scene_free(model, state);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gas_stops_at_a_pressure),
         cmocka_unit_test(gas_is_limited_in_inverse_control),
+        cmocka_unit_test(reach_does_not_depend_on_weights),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -211,7 +211,7 @@ extern "C"
         bool inverse;            ///< inverse control was active; what follows is its last linearization
         int inverse_iterations;  ///< of its solver, over all linearizations
         bool inverse_limit;      ///< the solver reached its bound on iterations
-        bool out_of_reach;       ///< the targets cannot be reached within the bounds
+        bool out_of_reach;       ///< some target cannot be reached within the bounds, to control.tolerance
         double inverse_residual; ///< weighted distance of the effectors from their targets [m, rad, ...]
         double bound_violation;  ///< relative: limits that contradict each other are broken by this much
         int active_bounds;       ///< limits of actuators that hold

@@ -285,7 +285,8 @@ static const tdKey control_keys[] = {
      .dim = TD_DIM_LENGTH,
      .range = TD_RANGE_POSITIVE,
      .standard_doc = "1e-6 of the body's size",
-     .doc = "distance at which an effector has reached its target"},
+     .doc = "distance at which an effector has reached its target; of angles, directions and volumes the same share of "
+            "1 rad, 1 or the volume at rest as this is of the body's size"},
     {.name = "groups",
      .kind = TD_KEY_LIST,
      .schema = &td_schema_group,

@@ -207,6 +207,23 @@ static void predict_errors(const tdModel *model, const tdState *state, struct td
         }
 }
 
+// Whether some effector stays farther from its target than the tolerance: a length, and of other kinds the same share
+// of their size. Weights and units of the others have no say in that.
+static bool misses(const tdModel *model, const tdState *state, const struct tdCondensed *cd, double tolerance)
+{
+    for (int e = 0; e < model->n_effectors; e++)
+    {
+        const tdEffector *effector = &model->effectors[e];
+        double sum = 0;
+        for (int r = 0; r < effector->measure.rows && !isnan(state->constraint->target[3 * e]); r++)
+            if (effector->measure.rows == 1 || effector->given->axes & 1 << r)
+                sum += cd->predicted_error[3 * e + r] * cd->predicted_error[3 * e + r];
+        if (!(sqrt(sum) <= tolerance * td_effector_size(model, effector) / model->size))
+            return true;
+    }
+    return false;
+}
+
 void td_condense_inverse(const tdModel *model, tdState *state, struct tdCondensed *cd, const double *way)
 {
     const tdSceneControl *control = &model->scene.control;
@@ -234,10 +251,11 @@ void td_condense_inverse(const tdModel *model, tdState *state, struct tdCondense
     double clock = td_seconds();
     td_inverse_solve(&problem, cd->work, cd->warm, &result);
     tdReport *report = &state->report;
-    report->out_of_reach = result.out_of_reach;
+    predict_errors(model, state, cd);
+    report->out_of_reach = misses(model, state, cd, problem.tolerance);
     report->inverse_residual = result.residual;
     report->inverse_iterations += result.iterations;
-    if (result.out_of_reach)
+    if (report->out_of_reach)
     {
         problem.n_e = damp(cd, n_e);
         memcpy(cd->next, cd->now, (size_t)cd->n * sizeof *cd->next);
