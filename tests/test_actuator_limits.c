@@ -106,12 +106,36 @@ static void reach_does_not_depend_on_weights(void **unused)
         }
 }
 
+// Efforts of 1 and 2 N that are to be equal, and a stop a tenth of the beam away from where the force may push it.
+static void contradictions_are_relative(void **unused)
+{
+    (void)unused;
+    tdModel *model =
+        scene_model(ACT_STATIC ACT_BEAM "actuators:\n  - {name: a, " PUSH ", direction: [0, 0, 1], range: [0, 0], "
+                                        "displacement_range: [10 mm, 11 mm]}\n"
+                                        "effectors: [{name: tip, body: beam, group: xmax, target: [0, 0, 10 mm]}]\n");
+    tdState *state = scene_state(model);
+    scene_steps(model, state, 1);
+    assert_near(td_state_report(state)->bound_violation, 0.1, 1e-6);
+    scene_free(model, state);
+    model =
+        scene_model(ACT_STATIC ACT_BEAM "actuators:\n  - {name: a, " PUSH ", direction: [0, 0, 1], range: [0, 1 mN]}\n"
+                                        "  - {name: b, " PUSH ", direction: [0, 1, 0], range: [2 mN, 3 mN]}\n"
+                                        "effectors: [{name: tip, body: beam, group: xmax, target: [0, 0, 10 mm]}]\n"
+                                        "control: {groups: [{actuators: [a, b], share: effort}]}\n");
+    state = scene_state(model);
+    scene_steps(model, state, 1);
+    assert_near(td_state_report(state)->bound_violation, 0.5, 1e-6);
+    scene_free(model, state);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gas_stops_at_a_pressure),
         cmocka_unit_test(gas_is_limited_in_inverse_control),
         cmocka_unit_test(reach_does_not_depend_on_weights),
+        cmocka_unit_test(contradictions_are_relative),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

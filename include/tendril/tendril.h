@@ -213,7 +213,7 @@ extern "C"
         bool inverse_limit;      ///< the solver reached its bound on iterations
         bool out_of_reach;       ///< some target cannot be reached within the bounds, to control.tolerance
         double inverse_residual; ///< weighted distance of the effectors from their targets [m, rad, ...]
-        double bound_violation;  ///< relative: limits that contradict each other are broken by this much
+        double bound_violation;  ///< limits that contradict each other are broken by this much, relative to sizes
         int active_bounds;       ///< limits of actuators that hold
         double inverse_seconds;  ///< spent in its solver
         double stage_seconds[TD_STAGES];

@@ -78,6 +78,7 @@ tdStatus td_condense_create(const tdModel *model, tdState *state, tdError *error
         {&cd->C, (int64_t)n_c * n},
         {&cd->cl, n_c},
         {&cd->cu, n_c},
+        {&cd->row_size, n_c},
         {&cd->xl, n},
         {&cd->xu, n},
         {&cd->predicted_error, 3 * (int64_t)model->n_effectors},

@@ -36,8 +36,9 @@ static int make_effectors(const tdModel *model, tdState *state, struct tdCondens
 }
 
 // A row cl <= C y <= cu over the second quantity of unknown k.
-static int second_row(struct tdCondensed *cd, int row, int k, double least, double most)
+static int second_row(const tdModel *model, struct tdCondensed *cd, int row, int k, double least, double most)
 {
+    const tdActuator *actuator = &model->actuators[cd->unknown[k]];
     double constant = cd->second[k];
     for (int j = 0; j < cd->n; j++)
     {
@@ -46,6 +47,7 @@ static int second_row(struct tdCondensed *cd, int row, int k, double least, doub
     }
     cd->cl[row] = least - constant;
     cd->cu[row] = most - constant;
+    cd->row_size[row] = actuator->held ? 0 : actuator->size;
     return row + 1;
 }
 
@@ -63,6 +65,7 @@ static int gas_row(const tdModel *model, struct tdCondensed *cd, int row, int k)
     }
     cd->cl[row] = actuator->given->gas[0] - constant;
     cd->cu[row] = actuator->given->gas[1] - constant;
+    cd->row_size[row] = actuator->size;
     return row + 1;
 }
 
@@ -88,10 +91,10 @@ static int make_limits(const tdModel *model, const tdState *state, struct tdCond
             cd->xl[k] = cd->lo[k];
             cd->xu[k] = cd->hi[k];
             if (cd->lo[k] < cd->hi[k])
-                rows = second_row(cd, rows, k, asked, asked);
+                rows = second_row(model, cd, rows, k, asked, asked);
         }
         else if (isfinite(second[0]) || isfinite(second[1]))
-            rows = second_row(cd, rows, k, second[0], second[1]);
+            rows = second_row(model, cd, rows, k, second[0], second[1]);
         if (cs->role[a] == TD_ROLE_INVERSE && (isfinite(gas[0]) || isfinite(gas[1])))
             rows = gas_row(model, cd, rows, k);
     }
@@ -135,10 +138,30 @@ static int make_groups(const tdModel *model, const tdState *state, struct tdCond
                 }
             }
             cd->cl[rows] = cd->cu[rows] = -constant;
+            cd->row_size[rows] = group->effort ? 0 : model->actuators[member[0]].size / fabs(ratio[0]);
             rows++;
         }
     }
     return rows;
+}
+
+// Largest excess over the bounds of a row, relative to the size of a displacement, or to the efforts that it adds up.
+static double relative_violation(const struct tdCondensed *cd, int rows)
+{
+    double most = 0;
+    for (int i = 0; i < rows; i++)
+    {
+        double y = 0, size = cd->row_size[i];
+        for (int k = 0; k < cd->n; k++)
+        {
+            y += cd->C[i * cd->n + k] * cd->next[k];
+            size = cd->row_size[i] > 0 ? size : fmax(size, fabs(cd->C[i * cd->n + k] * cd->next[k]));
+        }
+        double beyond = fmax(cd->cl[i] - y, y - cd->cu[i]);
+        if (beyond > 0 && size > 0)
+            most = fmax(most, beyond / size);
+    }
+    return most;
 }
 
 // Energy of deformation: efforts and held coordinates do not mix in it.
@@ -265,7 +288,7 @@ void td_condense_inverse(const tdModel *model, tdState *state, struct tdCondense
     report->inverse_seconds += td_seconds() - clock;
     report->inverse = true;
     report->inverse_limit = result.status == TD_QP_ITERATIONS;
-    report->bound_violation = result.violation;
+    report->bound_violation = result.violation > 0 ? relative_violation(cd, n_c) : result.violation;
     report->active_bounds = 0;
     for (int k = 0; k < cd->n + n_c; k++)
         report->active_bounds += result.active[k] != 0;
