@@ -75,6 +75,39 @@ static void gas_is_limited_in_inverse_control(void **unused)
     scene_free(model, state);
 }
 
+// Limits that a motion would go past are refused; without a motion inverse control keeps them.
+static void limits_that_nothing_keeps(void **unused)
+{
+    (void)unused;
+    static const struct
+    {
+        const char *keys, *says;
+    } cases[] = {
+        {"type: translation, group: xmax, direction: [0, 0, 1], drive: displacement, effort_range: [0, 1 N]",
+         "a translation that a motion drives by displacement"},
+        {"type: rotation, group: xmax, axis: [1, 0, 0], center: [0, 0, 0], drive: angle, effort_rate: 1 N*m/s",
+         "a rotation that a motion drives by angle"},
+        {"type: cavity, surface: CAVITY, drive: gas, displacement_range: [none, 1 mL]", "grows as the gas makes it"},
+    };
+    for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++)
+        for (int driven = 0; driven < 2; driven++)
+        {
+            char keys[1024], text[4096];
+            const char *at = strstr(cases[k].keys, "CAVITY");
+            snprintf(keys, sizeof keys, "%.*s%s%s", at != NULL ? (int)(at - cases[k].keys) : 1000, cases[k].keys,
+                     at != NULL ? cavity_file() : "", at != NULL ? at + strlen("CAVITY") : "");
+            snprintf(text, sizeof text, ACT_STATIC ACT_BEAM "actuators: [{name: a, body: beam, %s}]\n%s", keys,
+                     driven ? "motion: {keyframes: [{t: 0, a: 0}]}\n" : "");
+            tdModel *model = NULL;
+            tdError error = {0};
+            tdStatus status = td_model_parse(text, strlen(text), "scene.yaml", NULL, NULL, &model, &error);
+            assert_int_equal(status, driven ? TD_ERROR_INPUT : TD_OK);
+            assert_true(!driven || strstr(error.message, cases[k].says) != NULL);
+            td_model_free(model);
+        }
+    remove(cavity_file());
+}
+
 // ---------------------------------------------------------------- reach
 
 #define PUSH "type: force, body: beam, group: xmax, drive: force"
@@ -132,9 +165,8 @@ static void contradictions_are_relative(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(gas_stops_at_a_pressure),
-        cmocka_unit_test(gas_is_limited_in_inverse_control),
-        cmocka_unit_test(reach_does_not_depend_on_weights),
+        cmocka_unit_test(gas_stops_at_a_pressure),     cmocka_unit_test(gas_is_limited_in_inverse_control),
+        cmocka_unit_test(limits_that_nothing_keeps),   cmocka_unit_test(reach_does_not_depend_on_weights),
         cmocka_unit_test(contradictions_are_relative),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

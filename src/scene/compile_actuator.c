@@ -509,6 +509,29 @@ static tdStatus check_held(const tdModel *model, int a, tdError *error)
                       actuator->given->kind == TD_ACTUATOR_TRANSLATION ? "translation" : "rotation");
 }
 
+// Limits that a motion of the other quantity would go past.
+static tdStatus check_limits(const tdModel *model, int a, tdError *error)
+{
+    const tdActuator *actuator = &model->actuators[a];
+    const tdSceneActuator *given = actuator->given;
+    bool effort = isfinite(given->effort[0]) || isfinite(given->effort[1]) || isfinite(given->effort_rate);
+    bool travel =
+        isfinite(given->displacement[0]) || isfinite(given->displacement[1]) || isfinite(given->displacement_rate);
+    bool rotation = given->kind == TD_ACTUATOR_ROTATION;
+    if (actuator->driven && actuator->held && given->drive == TD_DRIVE_DISPLACEMENT && effort)
+        return td_fail_at(error, TD_ERROR_INPUT, model->scene.file, given->line, actuator->name,
+                          "a %s that a motion drives by %s moves whatever effort it takes, so that 'effort_range' and "
+                          "'effort_rate' cannot be kept; remove them, or drive it by %s",
+                          rotation ? "rotation" : "translation", rotation ? "angle" : "displacement",
+                          rotation ? "torque" : "force");
+    if (actuator->driven && given->drive == TD_DRIVE_GAS && travel)
+        return td_fail_at(error, TD_ERROR_INPUT, model->scene.file, given->line, actuator->name,
+                          "a cavity that a motion fills with gas grows as the gas makes it, so that "
+                          "'displacement_range' and 'displacement_rate' cannot be kept; remove them, or drive it by "
+                          "volume");
+    return TD_OK;
+}
+
 static int64_t list_row(const tdModel *model, const tdMeasure *measure, int row, int64_t at)
 {
     for (int s = 0; s < measure->n_sets; s++)
@@ -574,6 +597,7 @@ tdStatus td_compile_actuators_end(tdModel *model, tdError *error)
     {
         TD_TRY(finish_actuator(model, a, error));
         TD_TRY(check_held(model, a, error));
+        TD_TRY(check_limits(model, a, error));
     }
     for (int e = 0; e < model->n_effectors; e++)
         TD_TRY(finish_effector(model, e, error));
