@@ -4,6 +4,9 @@
 #include "actuators.h"
 
 #include "base/file.h"
+#include "output/actuation.h"
+
+#define PUSH "type: force, body: beam, group: xmax, drive: force"
 
 // ---------------------------------------------------------------- a block with a cavity
 
@@ -108,9 +111,39 @@ static void limits_that_nothing_keeps(void **unused)
     remove(cavity_file());
 }
 
-// ---------------------------------------------------------------- reach
+// A stop holds back an actuator that is driven by effort, a limit of the pressure one that is filled with gas.
+static void stops_are_told(void **unused)
+{
+    (void)unused;
+    tdModel *model = scene_model(ACT_STATIC ACT_BEAM "actuators:\n"
+                                                     "  - {name: a, " PUSH
+                                                     ", direction: [0, 0, 1], displacement_range: [none, 1 mm]}\n");
+    tdState *state = scene_state(model);
+    act_step(model, state, "a", 1e-3);
+    assert_int_equal(td_actuation_saturated(model, state), -1);
+    act_step(model, state, "a", 0.1);
+    assert_int_equal(td_actuation_saturated(model, state), 0);
+    scene_free(model, state);
+    model = scene_model(ACT_STATIC ACT_BEAM "actuators:\n  - {name: a, type: translation, body: beam, group: xmax, "
+                                            "direction: [0, 0, 1], drive: force, displacement_range: [0, 1 mm]}\n");
+    state = scene_state(model);
+    act_step(model, state, "a", 0);
+    assert_int_equal(td_actuation_saturated(model, state), -1);
+    act_step(model, state, "a", 1e-3);
+    assert_int_equal(td_actuation_saturated(model, state), -1);
+    act_step(model, state, "a", 1);
+    assert_int_equal(td_actuation_saturated(model, state), 0);
+    scene_free(model, state);
+    model = cavity_model("effort_range: [0, 5 kPa]", "");
+    state = scene_state(model);
+    act_step(model, state, "air", 0);
+    assert_int_equal(td_actuation_saturated(model, state), -1);
+    act_step(model, state, "air", 3e-6);
+    assert_int_equal(td_actuation_saturated(model, state), 0);
+    scene_free(model, state);
+}
 
-#define PUSH "type: force, body: beam, group: xmax, drive: force"
+// ---------------------------------------------------------------- reach
 
 static void reach_does_not_depend_on_weights(void **unused)
 {
@@ -162,12 +195,59 @@ static void contradictions_are_relative(void **unused)
     scene_free(model, state);
 }
 
+// Twice as long, or half way between two lines of a file: the same direction.
+static void directions_have_no_length(void **unused)
+{
+    (void)unused;
+    tdModel *model = scene_model(ACT_STATIC ACT_BEAM
+                                 "actuators:\n  - {name: a, " PUSH ", direction: [0, 0, 1]}\n"
+                                 "effectors: [{name: aim, type: direction, body: beam, group: xmax, direction: [1, 0, "
+                                 "0]}]\n");
+    for (int k = 0; k < 3; k++)
+    {
+        tdState *state = scene_state(model);
+        double length = k == 0 ? 1 : k == 1 ? 2 : 0.5, goal[3] = {length, 0, 0.05 * length};
+        assert_int_equal(td_state_set_target(model, state, 0, goal), TD_OK);
+        scene_steps(model, state, 1);
+        double aim[3];
+        td_state_effector(model, state, 0, aim);
+        print_message("length %g: residual %g, slope %.9f\n", length, td_state_report(state)->inverse_residual,
+                      aim[2] / aim[0]);
+        assert_near(td_state_report(state)->inverse_residual, fabs(aim[1]), 1e-7); // across the force it may turn a bit
+        assert_near(aim[2] / aim[0], 0.05, 1e-7);
+        td_state_free(state);
+    }
+    td_model_free(model);
+}
+
+// Newmark starts with the acceleration of the loads at t = 0, be they loads or actuators.
+static void newmark_starts_alike(void **unused)
+{
+    (void)unused;
+    static const char head[] = "tendril: 1\ntime_step: 5 ms\nsteps: 20\nintegrator: {method: newmark}\n" ACT_BEAM;
+    static const char motion[] = "motion: {keyframes: [{t: 0, a: 1}, {t: 10 ms, a: 0}]}\n";
+    tdModel *load =
+        scene_model("%sloads: [{name: a, type: point, body: beam, group: xmax, force: [0, 0, 0.1]}]\n%s", head, motion);
+    tdModel *actuator = scene_model("%sactuators: [{name: a, " PUSH ", direction: [0, 0, 1]}]\n"
+                                    "motion: {keyframes: [{t: 0, a: 0.1}, {t: 10 ms, a: 0}]}\n",
+                                    head);
+    tdState *by_load = scene_state(load), *by_actuator = scene_state(actuator);
+    scene_steps(load, by_load, 20);
+    scene_steps(actuator, by_actuator, 20);
+    double off = act_distance(load, by_load->q, by_actuator->q);
+    print_message("off by %g\n", off);
+    assert_true(off < 1e-9); // the linear solver's tolerance
+    scene_free(load, by_load);
+    scene_free(actuator, by_actuator);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(gas_stops_at_a_pressure),     cmocka_unit_test(gas_is_limited_in_inverse_control),
-        cmocka_unit_test(limits_that_nothing_keeps),   cmocka_unit_test(reach_does_not_depend_on_weights),
-        cmocka_unit_test(contradictions_are_relative),
+        cmocka_unit_test(gas_stops_at_a_pressure),          cmocka_unit_test(gas_is_limited_in_inverse_control),
+        cmocka_unit_test(limits_that_nothing_keeps),        cmocka_unit_test(stops_are_told),
+        cmocka_unit_test(reach_does_not_depend_on_weights), cmocka_unit_test(contradictions_are_relative),
+        cmocka_unit_test(directions_have_no_length),        cmocka_unit_test(newmark_starts_alike),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
