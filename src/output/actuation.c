@@ -70,9 +70,9 @@ static bool saturated(const tdModel *model, const tdState *state, int a)
     bool pushed = bound != 0 && effort[bound < 0 ? 0 : 1] != 0;
     switch (cs->role[a])
     {
-    case TD_ROLE_EFFORT: // at a stop it does less than it is asked to, beyond what Newton leaves
+    case TD_ROLE_EFFORT: // at a stop it does less than it is asked to, by more than Newton leaves
         return outside(state->input[actuator->input], effort) ||
-               fabs(cs->effort[a] - cs->given[a]) > 1e-5 * fmax(fabs(cs->effort[a]), fabs(cs->given[a]));
+               fabs(cs->effort[a] - cs->given[a]) > (cs->given[a] != 0 ? 1e-5 * fabs(cs->given[a]) : INFINITY);
     case TD_ROLE_GAS: return outside(wanted, actuator->given->gas) || pushed;
     case TD_ROLE_DISPLACEMENT: return outside(wanted, cs->travel_limit + 2 * a) || pushed;
     default: return false;
