@@ -7,6 +7,13 @@
 #include <math.h>
 #include <string.h>
 
+// Errors are weighed as lengths: a volume by its share of the volume at rest and an angle by its share of a radian, of
+// the body's size. In plain units a volume would weigh nothing beside a position.
+static double weight_of(const tdModel *model, const tdEffector *effector)
+{
+    return effector->given->weight * model->size / td_effector_size(model, effector);
+}
+
 // Errors of the effectors as functions of y, weighted; returns their number.
 static int make_effectors(const tdModel *model, tdState *state, struct tdCondensed *cd, const double *way)
 {
@@ -21,7 +28,7 @@ static int make_effectors(const tdModel *model, tdState *state, struct tdCondens
         {
             if (effector->measure.rows == 3 && !(effector->given->axes & 1 << r))
                 continue;
-            double weight = effector->given->weight, *E = cd->E + n * cd->n;
+            double weight = weight_of(model, effector), *E = cd->E + n * cd->n;
             cd->e0[n] = weight * (cs->error[3 * e + r] + td_row_dot(model, cs->J, effector->row + r, way));
             for (int k = 0; k < cd->n; k++)
             {
@@ -225,7 +232,7 @@ static void predict_errors(const tdModel *model, const tdState *state, struct td
             double sum = cd->e0[n];
             for (int k = 0; k < cd->n; k++)
                 sum += cd->E[n * cd->n + k] * cd->next[k];
-            cd->predicted_error[3 * e + r] = sum / model->effectors[e].given->weight;
+            cd->predicted_error[3 * e + r] = sum / weight_of(model, &model->effectors[e]);
             n++;
         }
 }
