@@ -172,6 +172,33 @@ static void reach_does_not_depend_on_weights(void **unused)
         }
 }
 
+// A volume beside a position, both in reach but not within a step: both are reached in the end.
+static void kinds_of_effectors_together(void **unused)
+{
+    (void)unused;
+    tdModel *model =
+        scene_model("tendril: 1\ntime_step: 10 ms\nsteps: 1\n" ACT_BEAM
+                    "actuators:\n  - {name: air, type: cavity, body: beam, surface: %s, drive: pressure, range: [0, 4 "
+                    "kPa]}\n"
+                    "  - {name: push, " PUSH ", direction: [0, 0, 1], range: [-20 mN, 20 mN]}\n"
+                    "effectors:\n  - {name: tip, body: beam, group: xmax, axes: z, target: [0, 0, 10.5 mm]}\n"
+                    "  - {name: v, type: volume, actuator: air, target: 5.15 mL}\n",
+                    cavity_file());
+    remove(cavity_file());
+    tdState *state = scene_state(model);
+    for (int s = 0; s < 300; s++)
+        scene_steps(model, state, 1);
+    double tip[3], volume[3];
+    td_state_effector(model, state, 0, tip);
+    td_state_effector(model, state, 1, volume);
+    print_message("tip %g mm, volume %g mL at %g kPa\n", 1e3 * tip[2], 1e6 * volume[0],
+                  1e-3 * act_of(model, state, "air").effort);
+    assert_near(tip[2], 10.5e-3, 1e-7); // control.tolerance, 1e-6 of the size
+    assert_near(volume[0], 5.15e-6, 5e-12);
+    assert_false(td_state_report(state)->out_of_reach);
+    scene_free(model, state);
+}
+
 // Efforts of 1 and 2 N that are to be equal, and a stop a tenth of the beam away from where the force may push it.
 static void contradictions_are_relative(void **unused)
 {
@@ -220,6 +247,48 @@ static void directions_have_no_length(void **unused)
     td_model_free(model);
 }
 
+// With what damps the fastest motions the efforts settle; without, they would alternate for ever, and are refused.
+static void integrators_of_inverse_control(void **unused)
+{
+    (void)unused;
+    static const struct
+    {
+        const char *integrator;
+        bool good;
+    } cases[] = {{"backward_euler", true},
+                 {"theta, theta: 0.7, theta_vq: 0.7", true},
+                 {"newmark, gamma: 0.8, beta: 0.4225", true},
+                 {"newmark", false},
+                 {"newmark, gamma: 1, beta: 0.5", false},
+                 {"midpoint", false},
+                 {"theta, theta: 1, theta_vq: 0.5", false},
+                 {"symplectic", false}};
+    for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++)
+        for (int with_target = 0; with_target < 2; with_target++)
+        {
+            char text[4096];
+            snprintf(text, sizeof text,
+                     "tendril: 1\ntime_step: 10 ms\nsteps: 1\nintegrator: {method: %s}\n" ACT_BEAM
+                     "actuators: [{name: a, " PUSH ", direction: [0, 0, 1]}]\n"
+                     "effectors: [{name: tip, body: beam, group: xmax, axes: z%s}]\n",
+                     cases[k].integrator, with_target ? ", target: [0, 0, 10.5 mm]" : "");
+            tdModel *model = NULL;
+            tdError error = {0};
+            tdStatus status = td_model_parse(text, strlen(text), "scene.yaml", NULL, NULL, &model, &error);
+            assert_int_equal(status, cases[k].good || !with_target ? TD_OK : TD_ERROR_INPUT);
+            assert_true(status == TD_OK || strstr(error.message, "push and pull") != NULL);
+            if (status != TD_OK)
+                continue;
+            tdState *state = scene_state(model);
+            const double goal[3] = {0, 0, 0.0105};
+            assert_int_equal(td_state_set_target(model, state, 0, goal), cases[k].good ? TD_OK : TD_ERROR_USAGE);
+            scene_steps(model, state, cases[k].good ? 400 : 0);
+            if (cases[k].good)
+                assert_near(act_of(model, state, "a").effort, 4.01887e-3, 1e-7); // that of the static scene above
+            scene_free(model, state);
+        }
+}
+
 // Newmark starts with the acceleration of the loads at t = 0, be they loads or actuators.
 static void newmark_starts_alike(void **unused)
 {
@@ -246,8 +315,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gas_stops_at_a_pressure),          cmocka_unit_test(gas_is_limited_in_inverse_control),
         cmocka_unit_test(limits_that_nothing_keeps),        cmocka_unit_test(stops_are_told),
-        cmocka_unit_test(reach_does_not_depend_on_weights), cmocka_unit_test(contradictions_are_relative),
-        cmocka_unit_test(directions_have_no_length),        cmocka_unit_test(newmark_starts_alike),
+        cmocka_unit_test(reach_does_not_depend_on_weights), cmocka_unit_test(kinds_of_effectors_together),
+        cmocka_unit_test(contradictions_are_relative),      cmocka_unit_test(directions_have_no_length),
+        cmocka_unit_test(integrators_of_inverse_control),   cmocka_unit_test(newmark_starts_alike),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -174,6 +174,8 @@ extern "C"
     bool td_state_target(const tdModel *model, const tdState *state, int effector, double target[3]);
     /// Gives an effector a target from now on; NULL hands it back to the scene. While any effector has a target,
     /// every actuator that neither the scene's motion nor td_state_set_input drives is found by inverse control.
+    /// TD_ERROR_USAGE: no such effector, a number that is not finite, or an integrator that does not damp (midpoint,
+    /// newmark as it is, symplectic), with which efforts would alternate from step to step.
     tdStatus td_state_set_target(const tdModel *model, tdState *state, int effector, const double *target);
 
     /// Stages of a step, in order.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Actuators and effectors of the scene: their material points, measures and rows. Points are found with each body,
 // before its matrix is laid out, because a cable or a pressure couples nodes that no element joins.
+#include "constraint/constraint.h"
 #include "scene/compile.h"
 
 #include <math.h>
@@ -600,7 +601,11 @@ tdStatus td_compile_actuators_end(tdModel *model, tdError *error)
         TD_TRY(check_limits(model, a, error));
     }
     for (int e = 0; e < model->n_effectors; e++)
+    {
         TD_TRY(finish_effector(model, e, error));
+        if (model->effectors[e].given->has_target)
+            TD_TRY(td_inverse_suits(model, model->effectors[e].given->line, error));
+    }
     for (int k = 0; k < model->scene.n_probes; k++)
     {
         model->probes[model->n_probes++].name = model->scene.probes[k].name;
