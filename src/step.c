@@ -481,6 +481,7 @@ static tdStatus start_acceleration(const tdModel *model, tdState *state)
     for (int i = 0; i < model->n_inputs; i++)
         if (isnan(state->override[i]))
             state->input[i] = td_input_value(model, i, state->time);
+    td_constraint_latch(model, state, 1);
     for (int b = 0; b < model->n_bodies; b++)
         model->bodies[b].ops->begin(model, &model->bodies[b], state);
     kinematics(model, state);

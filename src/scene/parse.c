@@ -341,6 +341,7 @@ static tdStatus parse_scene(tdSceneParser *parser, const tdYaml *root_node)
     const tdYaml *motion = td_record_get(&root, "motion")->node;
     if (motion != NULL)
         TD_TRY(td_parse_motion(parser, motion));
+    TD_TRY(td_parse_check_control(parser));
     return td_parse_check_targets(parser);
 }
 

@@ -50,6 +50,8 @@ tdStatus td_parse_effectors(tdSceneParser *parser, const tdYaml *list);
 tdStatus td_parse_control(tdSceneParser *parser, const tdYaml *node);
 /// A target needs an actuator that the motion leaves free. After the motion.
 tdStatus td_parse_check_targets(tdSceneParser *parser);
+/// What the motion drives and what control ties together have to fit. After the motion.
+tdStatus td_parse_check_control(tdSceneParser *parser);
 tdStatus td_parse_motion(tdSceneParser *parser, const tdYaml *node);
 
 /// Dimensions of what an actuator exerts and of how far it goes.
