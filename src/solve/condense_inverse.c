@@ -216,6 +216,7 @@ void td_condense_inverse(const tdModel *model, tdState *state, struct tdCondense
     tdReport *report = &state->report;
     report->out_of_reach = result.out_of_reach;
     report->inverse_residual = result.residual;
+    report->inverse_optimality = result.stationarity;
     report->inverse_iterations += result.iterations;
     if (result.out_of_reach)
     {
@@ -223,6 +224,7 @@ void td_condense_inverse(const tdModel *model, tdState *state, struct tdCondense
         memcpy(cd->next, cd->now, (size_t)cd->n * sizeof *cd->next);
         td_inverse_solve(&problem, cd->work, true, &result);
         report->inverse_iterations += result.iterations;
+        report->inverse_optimality = fmax(report->inverse_optimality, result.stationarity);
     }
     report->inverse_seconds += td_seconds() - clock;
     report->inverse = true;
