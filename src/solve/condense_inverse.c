@@ -144,17 +144,18 @@ static double energy_of(const struct tdCondensed *cd, const double *y, const dou
 // Where a target cannot be reached, the least distance may be had only by going to the limits for next to nothing (four
 // cables turn an arm about its axis by a hair), and the curvature of the effectors' paths counts as much as their
 // slope, which is all that a linearization has: passes may then go to and fro. Rows sqrt(damping W_kk) (y - now)
-// shorten them; they vanish as the passes converge. Returns the number of rows.
+// shorten them; they vanish as the passes converge. A base that carries the whole body along stores no energy, and its
+// W_kk is rounding of either sign. Returns the number of rows.
 static int damp(struct tdCondensed *cd, int rows)
 {
     double slope = 0, energy = 0;
     for (int i = 0; i < rows * cd->n; i++)
         slope += cd->E[i] * cd->E[i];
     for (int k = 0; k < cd->n; k++)
-        energy += cd->W[k * cd->n + k];
+        energy += fmax(cd->W[k * cd->n + k], 0);
     for (int k = 0; k < cd->n; k++, rows++)
     {
-        double weight = energy > 0 ? sqrt(cd->damping * slope / energy * cd->W[k * cd->n + k]) : 0;
+        double weight = energy > 0 ? sqrt(cd->damping * slope / energy * fmax(cd->W[k * cd->n + k], 0)) : 0;
         memset(cd->E + rows * cd->n, 0, (size_t)cd->n * sizeof *cd->E);
         cd->E[rows * cd->n + k] = weight;
         cd->e0[rows] = -weight * cd->now[k];
