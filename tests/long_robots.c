@@ -110,7 +110,7 @@ static int go_to_corners(const char *scene)
     int n = td_model_actuators(model), failed = 0;
     for (int a = 0; a < n; a++)
         failed += !go_to_corner(scene, model, 1U << a);
-    for (int a = 0; a < n && n > 2; a++) // neighbours; opposite cables of full range buckle the robots
+    for (int a = 0; a < n && n > 2; a++) // in the order of the scene
         failed += !go_to_corner(scene, model, 1U << a | 1U << (a + 1) % n);
     failed += !go_to_corner(scene, model, (1U << n) - 1);
     td_model_free(model);

@@ -8,6 +8,15 @@
 #define ROBOTS        TD_SOURCE_DIR "/robots/"
 #define MOST_ROBOT_IO 9 // actuators of a robot
 
+/// Under sanitizers, which make a step ten times as long, tests follow the start of a path and few targets.
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+#define ROBOT_UNTIL   0.3 // [s]
+#define ROBOT_TARGETS 1
+#else
+#define ROBOT_UNTIL   INFINITY
+#define ROBOT_TARGETS 10
+#endif
+
 /// How a robot's scene is changed when it is loaded.
 typedef struct robotEdit
 {

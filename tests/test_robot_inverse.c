@@ -3,10 +3,10 @@
 // displacements) brings a forward run back there. Out of reach it says so, and its answer is optimal.
 #include "robots.h"
 
-#define TARGETS   10
-#define WAY       5    // equilibria on the way to a target
-#define NEAR      1e-6 // of the robot's size
-#define REPEAT_IN 0.6  // share of the ranges that is used: beyond, opposite cables buckle the body
+#define ROBOT_TARGETS 10
+#define WAY           5    // equilibria on the way to a target
+#define NEAR          1e-6 // of the robot's size
+#define SHARE         0.6  // of the ranges that is used: beyond, forward runs do not always find an equilibrium
 
 typedef struct Found
 {
@@ -25,7 +25,7 @@ static void make_target(const tdModel *model, uint64_t *seed, double tip[3])
     tdState *state = scene_state(model);
     double value[MOST_ROBOT_IO], now[MOST_ROBOT_IO];
     for (int a = 0; a < td_model_actuators(model); a++)
-        value[a] = REPEAT_IN * td_model_actuator(model, a).displacement[1] * 0.5 * (1 + next_random(seed));
+        value[a] = SHARE * td_model_actuator(model, a).displacement[1] * 0.5 * (1 + next_random(seed));
     for (int k = 1; k <= WAY; k++)
     {
         for (int a = 0; a < td_model_actuators(model); a++)
@@ -100,7 +100,7 @@ static void check_robot(const char *scene)
     assert_true(td_model_actuators(inverse) <= MOST_ROBOT_IO);
     double size = td_model_size(inverse), worst[2] = {0};
     uint64_t seed = 3;
-    for (int t = 0; t < TARGETS; t++)
+    for (int t = 0; t < ROBOT_TARGETS; t++)
     {
         double target[3];
         Found found;
@@ -109,8 +109,8 @@ static void check_robot(const char *scene)
         worst[0] = fmax(worst[0], replay(by_effort, &found, true, target) / size);
         worst[1] = fmax(worst[1], replay(by_displacement, &found, false, target) / size);
     }
-    print_message("%s: %d targets; replayed by effort to %.1e, by displacement to %.1e of its size\n", scene, TARGETS,
-                  worst[0], worst[1]);
+    print_message("%s: %d targets; replayed by effort to %.1e, by displacement to %.1e of its size\n", scene,
+                  ROBOT_TARGETS, worst[0], worst[1]);
     assert_true(worst[0] <= NEAR);
     assert_true(worst[1] <= NEAR);
     td_model_free(by_displacement);
