@@ -19,3 +19,6 @@ tdStatus bench_laws(int runs, bool print, tdJson *json, tdError *error);
 
 /// The inverse problem of one linearization along a motion: each mode, warm and cold.
 tdStatus bench_inverse(bool print, tdJson *json, tdError *error);
+
+/// Robots along their paths by inverse control, one thread.
+tdStatus bench_control(int runs, bool print, tdJson *json, tdError *error);

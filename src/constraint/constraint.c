@@ -376,6 +376,12 @@ static void constrain_effector(const tdModel *model, tdState *state, int e)
     td_constraint_points(model, measure, state->q_c, cs->x);
     td_measure(measure, cs->x, cs->value_start + 3 * e, value, cs->gradient);
     td_measure_error(measure->kind, value, cs->target + 3 * e, cs->error + 3 * e);
+    // A linearization knows nothing of places farther away than the body is large.
+    double *error = cs->error + 3 * e,
+           far = hypot(hypot(error[0], measure->rows > 1 ? error[1] : 0), measure->rows > 1 ? error[2] : 0);
+    double most = td_effector_size(model, effector);
+    for (int r = 0; r < measure->rows && far > most; r++)
+        error[r] *= most / far;
     for (int r = 0; r < measure->rows; r++)
         carry(model, measure, cs->gradient + 3 * (int64_t)measure->n * r, cs->J + model->row_start[effector->row + r]);
 }
