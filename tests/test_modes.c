@@ -62,7 +62,7 @@ static void test_bar(void **context)
     (void)context;
     for (int consistent = 0; consistent < 2; consistent++)
     {
-        char text[512];
+        char text[1024];
         snprintf(text, sizeof text,
                  "    mesh: {box: [[0, 0, 0], [1, 0.02, 0.02]], cells: [20, 1, 1], elements: hexahedra}\n"
                  "    material: {law: stvk, young: 400, poisson: 0, density: 4}\n    mass: %s\n"
@@ -181,7 +181,7 @@ static void test_counts(void **context)
     for (int c = 0; c < 3; c++)
         for (int consistent = 0; consistent < 2; consistent++)
         {
-            char text[512];
+            char text[1024];
             snprintf(text, sizeof text,
                      "    mesh: {box: [[0, 0, 0], [1, 1, 1]], cells: [2, 2, 2], elements: hexahedra}\n"
                      "    material: {law: stvk, young: 1e6, poisson: 0.3, density: 500}\n    mass: %s\n%s",
@@ -288,7 +288,7 @@ static void test_derivatives(void **context)
     static const char *const laws[] = {"stvk", "neo_hookean", "corotational"};
     for (int law = 0; law < 3; law++)
     {
-        char text[512];
+        char text[1024];
         snprintf(text, sizeof text,
                  "    mesh: %s\n    material: {law: %s, young: 1e4, poisson: 0.35, density: 1000}\n"
                  "    fixed: [{box: [[-1, -1, -1], [1e-6, 2, 2]]}]\n",
@@ -323,7 +323,7 @@ static void test_symmetry(void **context)
     static const char *const fixed[] = {"    fixed: [{box: [[-1, -1, -1], [1e-6, 2, 2]]}]\n", ""};
     for (int free_body = 0; free_body < 2; free_body++)
     {
-        char text[512];
+        char text[1024];
         snprintf(text, sizeof text,
                  "    mesh: %s\n    material: {law: stvk, young: 1e4, poisson: 0.35, density: 1000}\n%s",
                  scene_cube(2, 0.2, false), fixed[free_body]);
@@ -392,7 +392,7 @@ static void test_basis(void **context)
     {
         R = 9
     };
-    char text[512];
+    char text[1024];
     snprintf(text, sizeof text, BEAM, "stvk");
     fixture f = open_scene(text);
     tdModes m = modes_of(&f, 5, 5);

@@ -395,6 +395,13 @@ static void test_refusals(void **context)
     expect_refusal(&f, 1, NULL, TD_STVK_MEMORY, "'linear'");
     fixture_free(&f);
 
+    f = element_fixture(scene_cube(1, 0, false),
+                        "    material: {law: stvk, young: 100, poisson: 0.3, density: 1, viscoelastic: [{modulus: 0.3, "
+                        "time: 1}]}\n",
+                        1, false);
+    expect_refusal(&f, 1, NULL, TD_STVK_MEMORY, "viscoelastic");
+    fixture_free(&f);
+
     f = element_fixture(two_materials(MESH_FLAT),
                         "    plane: strain\n    material: {law: stvk, young: 100, poisson: 0.3, density: 1}\n", 1,
                         false);

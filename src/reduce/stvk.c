@@ -413,6 +413,10 @@ static tdStatus check(const tdSoft *soft, int r, double limit, tdError *error)
             return td_fail(error, TD_ERROR_INPUT,
                            "some elements have the law '%s'; forces are polynomials with the law 'stvk' alone",
                            material->law->name);
+        if (material->n_prony > 0 || material->mean_dilatation)
+            return td_fail(error, TD_ERROR_INPUT,
+                           "some elements are %s; forces are polynomials of the shape without that alone",
+                           material->n_prony > 0 ? "viscoelastic" : "formulated with mean dilatation");
         if (!(material->parameters[0] > 0) || !isfinite(material->parameters[1]))
             return td_fail(error, TD_ERROR_INPUT, "the moduli mu = %g Pa, lambda = %g Pa are not those of a solid",
                            material->parameters[0], material->parameters[1]);
