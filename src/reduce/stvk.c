@@ -22,7 +22,7 @@
 #include <string.h>
 
 #define TILE       96  // rows and columns of G a task
-#define BATCHES    32  // of four points, a pass
+#define BATCHES    64  // of four points, a pass
 #define STRAINS    6   // numbers of a symmetric tensor, at most
 #define MOST_MODES 512 // far beyond what fits; keeps products of counts within 64 bits
 
