@@ -379,6 +379,33 @@ static void test_symmetry(void **context)
     }
 }
 
+// Sums in one order whatever the number of threads; ARPACK starts from a vector of ours.
+static void test_threads(void **context)
+{
+    (void)context;
+    char text[1024];
+    snprintf(text, sizeof text,
+             "    mesh: {box: [[0, 0, 0], [1, 1, 1]], cells: [7, 7, 7]}\n    mass: consistent\n"
+             "    material: {law: stvk, young: 1e4, poisson: 0.3, density: 1000}\n");
+    fixture f = open_scene(text);
+    tdModes m[2];
+    for (int k = 0; k < 2; k++)
+    {
+        tdError error = {0};
+        tdSettings settings = td_default_settings();
+        settings.threads = 1 + 2 * k;
+        tdModesSettings wanted = {.modes = 4, .derivatives = 2, .memory = 1e9};
+        assert_ok(td_modes(f.model, 0, &settings, &wanted, &m[k], &error), error);
+    }
+    size_t n = (size_t)f.n * sizeof(double);
+    assert_memory_equal(m[0].lambda, m[1].lambda, 4 * sizeof(double));
+    assert_memory_equal(m[0].psi, m[1].psi, 4 * n);
+    assert_memory_equal(m[0].derived, m[1].derived, 3 * n);
+    td_modes_free(&m[0]);
+    td_modes_free(&m[1]);
+    fixture_free(&f);
+}
+
 // ---------------------------------------------------------------- bases
 
 #define BEAM                                                                                                           \
@@ -642,6 +669,7 @@ int main(void)
         cmocka_unit_test(test_symmetry), cmocka_unit_test(test_basis),
         cmocka_unit_test(test_units),    cmocka_unit_test(test_bending),
         cmocka_unit_test(test_refusals), cmocka_unit_test(test_pieces),
+        cmocka_unit_test(test_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
