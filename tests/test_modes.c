@@ -520,7 +520,7 @@ static double reduced_tip(const tdStvk *stvk, const double *load, const double *
         for (int pass = 0; pass < 40; pass++)
         {
             double change = 0;
-            td_stvk_kernel(td_isa_pick(false))(stvk, q, scratch, f, K, NULL);
+            td_stvk_kernel(td_isa_pick(false))(stvk, q, scratch, f, K, r, NULL);
             for (int i = 0; i < r; i++)
                 f[i] = step / 20.0 * load[i] - f[i];
             assert_true(dense_factor(r, K));

@@ -121,7 +121,7 @@ static void compare(fixture *f, int r, const double *basis, const tdStvk *stvk, 
             random_q(r, size, seed, q);
             double expected = projected(f, r, basis, q, full, K_full);
             assert_true(isfinite(expected));
-            td_stvk_kernel((tdIsa)isa)(stvk, q, scratch, force, K, &energy);
+            td_stvk_kernel((tdIsa)isa)(stvk, q, scratch, force, K, r, &energy);
             assert_near(energy, expected, SAME * expected);
             double f_scale = largest(r, full), K_scale = largest(r * r, K_full);
             for (int i = 0; i < r; i++)
@@ -241,7 +241,7 @@ static void test_rotation(void **context)
     for (double t = 0; t < 7; t += 0.7)
     {
         double q[2] = {cos(t) - 1, sin(t)};
-        td_stvk_kernel(td_isa_pick(false))(&stvk, q, scratch, force, NULL, &energy);
+        td_stvk_kernel(td_isa_pick(false))(&stvk, q, scratch, force, NULL, 0, &energy);
         assert_near(energy, 0, 1e-12 * stvk.P[0]);
         assert_near(force[0], 0, 1e-12 * stvk.P[0]);
         assert_near(force[1], 0, 1e-12 * stvk.P[0]);
@@ -267,7 +267,12 @@ static void test_derivatives(void **context)
     double *scratch = td_take((size_t)td_stvk_scratch(R), sizeof *scratch);
     tdStvkKernel kernel = td_stvk_kernel(td_isa_pick(false));
     random_q(R, 1, 5, q);
-    kernel(&stvk, q, scratch, force, K, NULL);
+    double wide[R * (R + 3)];
+    memset(wide, 0xff, sizeof wide);
+    kernel(&stvk, q, scratch, NULL, wide, R + 3, NULL);
+    kernel(&stvk, q, scratch, force, K, R, NULL);
+    for (int i = 0; i < R * (R + 3); i++)
+        assert_true(i % (R + 3) < R ? wide[i] == K[i / (R + 3) * R + i % (R + 3)] : isnan(wide[i]));
     double f_scale = largest(R, force), K_scale = largest(R * R, K);
     for (int i = 0; i < R; i++)
     {
@@ -277,7 +282,7 @@ static void test_derivatives(void **context)
         {
             double energy, moved[R];
             q[i] = keep + way[s] * h;
-            kernel(&stvk, q, scratch, moved, NULL, &energy);
+            kernel(&stvk, q, scratch, moved, NULL, 0, &energy);
             slope += weight[s] * energy / h;
             for (int j = 0; j < R; j++)
                 column[j] += weight[s] * moved[j] / h;
@@ -309,12 +314,12 @@ static void test_kept(void **context)
     double *scratch = td_take((size_t)td_stvk_scratch(MODES), sizeof *scratch);
     tdStvkKernel kernel = td_stvk_kernel(td_isa_pick(false));
     random_q(MODES, 1, 3, q);
-    kernel(&whole, q, scratch, a, NULL, NULL);
-    kernel(&again, q, scratch, b, NULL, NULL);
+    kernel(&whole, q, scratch, a, NULL, 0, NULL);
+    kernel(&again, q, scratch, b, NULL, 0, NULL);
     assert_memory_equal(a, b, sizeof a);
     memset(q + 5, 0, (MODES - 5) * sizeof *q);
-    kernel(&whole, q, scratch, a, NULL, NULL);
-    kernel(&less, q, scratch, b, NULL, NULL);
+    kernel(&whole, q, scratch, a, NULL, 0, NULL);
+    kernel(&less, q, scratch, b, NULL, 0, NULL);
     for (int i = 0; i < 5; i++)
         assert_near(a[i], b[i], 1e-13 * largest(MODES, a));
     free(scratch);

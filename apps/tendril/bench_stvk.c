@@ -39,7 +39,7 @@ static spread measure(const tdStvk *stvk, tdIsa isa, int runs, double *scratch)
         double start = td_seconds();
         for (int k = 0; k < burst; k++)
         {
-            kernel(stvk, q, scratch, f, K, NULL);
+            kernel(stvk, q, scratch, f, K, stvk->r, NULL);
             q[0] = 1 + 1e-9 * (f[0] > 0); // one after the other, as steps are
         }
         if (run >= 0)

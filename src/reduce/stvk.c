@@ -78,9 +78,10 @@ double td_stvk_flops(int r)
     return 2 * pairs * pairs + 2 * pairs * r + 2 * pairs + 6 * pairs + 2.0 * r * r;
 }
 
-void td_stvk_evaluate_portable(const tdStvk *stvk, const double *q, double *scratch, double *f, double *K,
+void td_stvk_evaluate_portable(const tdStvk *stvk, const double *q, double *scratch, double *f, double *K, int stride,
                                double *energy);
-void td_stvk_evaluate_avx2(const tdStvk *stvk, const double *q, double *scratch, double *f, double *K, double *energy);
+void td_stvk_evaluate_avx2(const tdStvk *stvk, const double *q, double *scratch, double *f, double *K, int stride,
+                           double *energy);
 
 tdStvkKernel td_stvk_kernel(tdIsa isa)
 {

@@ -77,8 +77,8 @@ int64_t td_stvk_scratch(int r);
 /// Multiplications and additions of an evaluation.
 double td_stvk_flops(int r);
 
-/// Force f[r], stiffness K (r x r, both triangles) and energy at q; each may be NULL. Allocates nothing, calls nothing.
-/// scratch is aligned as td_take() does it.
-typedef void (*tdStvkKernel)(const tdStvk *stvk, const double *q, double *scratch, double *f, double *K,
+/// Force f[r], stiffness K (r rows `stride` apart, both triangles) and energy at q; each may be NULL. Allocates
+/// nothing, calls nothing.
+typedef void (*tdStvkKernel)(const tdStvk *stvk, const double *q, double *scratch, double *f, double *K, int stride,
                              double *energy);
 tdStvkKernel td_stvk_kernel(tdIsa isa);

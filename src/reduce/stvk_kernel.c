@@ -4,7 +4,7 @@
 
 #include "base/simd.h"
 
-void TD_ISA(td_stvk_evaluate)(const tdStvk *stvk, const double *q, double *scratch, double *f, double *K,
+void TD_ISA(td_stvk_evaluate)(const tdStvk *stvk, const double *q, double *scratch, double *f, double *K, int stride,
                               double *energy);
 
 // x = q_i q_j, twice where i < j: with it a sum over pairs is one over all i, j.
@@ -69,7 +69,7 @@ static void multiply_tall(int64_t rows, int columns, const double *M, const doub
     }
 }
 
-void TD_ISA(td_stvk_evaluate)(const tdStvk *stvk, const double *q, double *scratch, double *f, double *K,
+void TD_ISA(td_stvk_evaluate)(const tdStvk *stvk, const double *q, double *scratch, double *f, double *K, int stride,
                               double *energy)
 {
     int r = stvk->r;
@@ -90,9 +90,9 @@ void TD_ISA(td_stvk_evaluate)(const tdStvk *stvk, const double *q, double *scrat
         for (int64_t j = 0, at = 0; j < r; j++, at += j)
         {
             for (int64_t i = 0; i <= j; i++)
-                K[j * r + i] = P[at + i] + 2 * y2[at + i] + 3 * y3[at + i];
+                K[j * stride + i] = P[at + i] + 2 * y2[at + i] + 3 * y3[at + i];
             for (int64_t i = 0; i < j; i++)
-                K[i * r + j] = K[j * r + i];
+                K[i * stride + j] = K[j * stride + i];
         }
     if (f == NULL)
         return;
