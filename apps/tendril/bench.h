@@ -22,3 +22,5 @@ tdStatus bench_inverse(bool print, tdJson *json, tdError *error);
 
 /// Robots along their paths by inverse control, one thread.
 tdStatus bench_control(int runs, bool print, tdJson *json, tdError *error);
+/// Force and stiffness of reduced St. Venant-Kirchhoff bodies from their polynomials; a plot where there is a folder.
+tdStatus bench_stvk(int runs, const tdSettings *settings, const char *folder, bool print, tdJson *json, tdError *error);
