@@ -87,9 +87,9 @@ static void limits_that_nothing_keeps(void **unused)
         const char *keys, *says;
     } cases[] = {
         {"type: translation, group: xmax, direction: [0, 0, 1], drive: displacement, effort_range: [0, 1 N]",
-         "a translation that a motion drives by displacement"},
+         "a translation that is driven by displacement"},
         {"type: rotation, group: xmax, axis: [1, 0, 0], center: [0, 0, 0], drive: angle, effort_rate: 1 N*m/s",
-         "a rotation that a motion drives by angle"},
+         "a rotation that is driven by angle"},
         {"type: cavity, surface: CAVITY, drive: gas, displacement_range: [none, 1 mL]", "grows as the gas makes it"},
     };
     for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++)
@@ -351,8 +351,8 @@ static void far_targets(void **unused)
     for (int k = 0; k < 2; k++)
     {
         tdModel *model =
-            scene_model("integrator: {%s}\ntime_step: 0.01\nsteps: 1\n" ACT_BEAM "actuators: [{name: push, " PUSH
-                        ", direction: [0, 0, 1], effort_range: [-0.2, 0.2]}]\n"
+            scene_model("tendril: 1\nintegrator: {%s}\ntime_step: 0.01\nsteps: 1\n" ACT_BEAM
+                        "actuators: [{name: push, " PUSH ", direction: [0, 0, 1], effort_range: [-0.2, 0.2]}]\n"
                         "effectors: [{name: tip, body: beam, point: [0.1, 0.01, 0.01]}]\n",
                         integrators[k]);
         tdState *state = scene_state(model);
