@@ -138,9 +138,20 @@ static void warn_about_newmark(const tdModel *model, const tdSettings *settings)
 }
 
 // A checkpoint belongs to the text of the scene and to what was read from the files that it names.
+static void hash_motion(uint64_t *hash, const tdSceneMotion *motion)
+{
+    if (motion == NULL)
+        return;
+    *hash = td_hash_mix(*hash ^ td_hash_bytes(motion->times, (size_t)motion->n_times * sizeof *motion->times));
+    for (int64_t i = 0; i < (int64_t)motion->n_times * motion->n_names; i++)
+    {
+        double value = isnan(motion->values[i]) ? NAN : motion->values[i]; // one of the many
+        *hash = td_hash_mix(*hash ^ td_hash_bytes(&value, sizeof value));
+    }
+}
+
 static void hash_files(tdModel *model)
 {
-    const tdSceneMotion *motion = &model->scene.motion;
     uint64_t *hash = &model->scene.hash;
     for (int b = 0; b < model->n_bodies; b++)
     {
@@ -154,12 +165,9 @@ static void hash_files(tdModel *model)
         const tdMeasure *measure = &model->actuators[a].measure;
         *hash = td_hash_mix(*hash ^ td_hash_bytes(measure->rest, 3 * (size_t)measure->n * sizeof *measure->rest));
     }
-    *hash = td_hash_mix(*hash ^ td_hash_bytes(motion->times, (size_t)motion->n_times * sizeof *motion->times));
-    for (int64_t i = 0; i < (int64_t)motion->n_times * motion->n_names; i++)
-    {
-        double value = isnan(motion->values[i]) ? NAN : motion->values[i]; // one of the many
-        *hash = td_hash_mix(*hash ^ td_hash_bytes(&value, sizeof value));
-    }
+    hash_motion(hash, &model->scene.motion);
+    hash_motion(hash, model->scene.reduction.sequence);
+    hash_motion(hash, model->scene.validation.motion);
 }
 
 static tdStatus compile(tdModel *model, const tdSettings *settings, tdError *error)
