@@ -245,6 +245,9 @@ tdStatus td_soft_build(tdArena *arena, tdSoft *soft, int n_lists, const tdElemen
                        const tdBlockCells *couplings, const tdSceneBody *body, bool at_rest, const char *file,
                        tdError *error);
 
+/// soft.c: names an element of a body of either order for a message.
+void td_soft_describe(const tdBody *body, int64_t element, char *out, size_t size);
+
 /// soft_points.c: points of the body that constraints act on.
 tdStatus td_soft_point_set(tdModel *model, const tdBody *body, tdPointSet *set, tdError *error);
 void td_soft_positions(const tdBody *body, const tdPointSet *set, const double *q, double *x);
@@ -277,6 +280,8 @@ void td_soft_turns(const tdSoft *soft, const tdSoftState *mine, tdState *state, 
 void td_soft_history_begin(const tdSoft *soft, tdSoftState *mine, double h);
 /// End of a step of length h at positions x.
 void td_soft_history_commit(const tdSoft *soft, tdSoftState *mine, tdState *state, const double *x, double h);
+/// The same where F is there already, and gamma and H are those of a step of length h.
+void td_soft_history_update(const tdSoft *soft, tdSoftState *mine, tdState *state, double h);
 /// gamma and H for the stress of the kept state itself.
 void td_soft_history_present(const tdSoft *soft, tdSoftState *mine);
 /// The law's own stress at a point batch; `pressure`, U'(Jbar) of each lane, where volume changes are averaged,

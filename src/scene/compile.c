@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "mesh/shape.h"
 #include "mesh/topology.h"
+#include "reduce/reduced.h"
 
 #include <assert.h>
 #include <math.h>
@@ -170,13 +171,25 @@ static void hash_files(tdModel *model)
     hash_motion(hash, model->scene.validation.motion);
 }
 
-static tdStatus compile(tdModel *model, const tdSettings *settings, tdError *error)
+static int find_body(const tdScene *scene, const char *name)
+{
+    for (int b = 0; b < scene->n_bodies; b++)
+        if (strcmp(scene->bodies[b].name, name) == 0)
+            return b;
+    return -1;
+}
+
+// rom: of one of the bodies; NULL: none.
+static tdStatus compile(tdModel *model, const tdSettings *settings, const tdRom *rom, tdError *error)
 {
     const tdScene *scene = &model->scene;
     model->scheme = td_scheme_make(&scene->settings);
     model->bodies = TD_TAKE(&model->arena, tdBody, scene->n_bodies);
     if (model->bodies == NULL)
         return td_fail_memory(error, "the bodies");
+    if (rom != NULL && find_body(scene, rom->body) < 0)
+        return td_fail_at(error, TD_ERROR_INPUT, rom->file, 0, NULL,
+                          "the reduced model is of a body '%s', which '%s' does not have", rom->body, scene->file);
     warn_about_newmark(model, settings);
     TD_TRY(compile_inputs(model, error));
     TD_TRY(td_compile_actuators_begin(model, error));
@@ -188,11 +201,43 @@ static tdStatus compile(tdModel *model, const tdSettings *settings, tdError *err
         body->first = model->coords;
         model->n_bodies++; // before it is complete, so that a failure frees it
         TD_TRY(td_compile_soft(model, b, settings, error));
+        if (rom != NULL && find_body(scene, rom->body) == b)
+            TD_TRY(td_compile_reduced(model, b, rom, settings->rom_whole, error));
         model->coords += body->count;
         model->unknowns += body->unknowns;
     }
     TD_TRY(td_compile_actuators_end(model, error));
     hash_files(model);
+    return TD_OK;
+}
+
+// What a scene is compiled with besides its text.
+typedef struct additions
+{
+    const tdSettings *settings;
+    tdSceneEdit *edit; // NULL: none
+    void *context;
+    const tdRom *rom; // NULL: none
+} additions;
+
+static tdStatus parse(const char *text, size_t length, const char *name, const char *folder, const additions *more,
+                      tdModel **out, tdError *error)
+{
+    *out = NULL;
+    tdModel *model = td_take(1, sizeof *model);
+    if (model == NULL)
+        return td_fail_memory(error, "the model");
+    tdStatus status = td_scene_parse(text, length, name, folder, &model->scene, error);
+    if (status == TD_OK && more->edit != NULL)
+        status = more->edit(more->context, &model->scene, error);
+    if (status == TD_OK)
+        status = compile(model, more->settings, more->rom, error);
+    if (status != TD_OK)
+    {
+        td_model_free(model);
+        return status;
+    }
+    *out = model;
     return TD_OK;
 }
 
@@ -202,21 +247,24 @@ tdStatus td_model_parse_edited(const char *text, size_t length, const char *name
 {
     *out = NULL;
     tdSettings quiet = td_default_settings();
-    tdModel *model = td_take(1, sizeof *model);
-    if (model == NULL)
-        return td_fail_memory(error, "the model");
-    tdStatus status = td_scene_parse(text, length, name, folder, &model->scene, error);
-    if (status == TD_OK && edit != NULL)
-        status = edit(context, &model->scene, error);
+    additions more = {.settings = settings != NULL ? settings : &quiet, .edit = edit, .context = context};
+    if (more.settings->rom == NULL)
+        return parse(text, length, name, folder, &more, out, error);
+    tdRom rom = {0};
+    tdStatus status = td_rom_read(more.settings->rom, &rom, error);
+    more.rom = &rom;
     if (status == TD_OK)
-        status = compile(model, settings != NULL ? settings : &quiet, error);
-    if (status != TD_OK)
-    {
-        td_model_free(model);
-        return status;
-    }
-    *out = model;
-    return TD_OK;
+        status = parse(text, length, name, folder, &more, out, error);
+    td_rom_free(&rom);
+    return status;
+}
+
+tdStatus td_model_parse_reduced(const char *text, size_t length, const char *name, const char *folder,
+                                const tdSettings *settings, const tdRom *rom, tdModel **out, tdError *error)
+{
+    tdSettings quiet = td_default_settings();
+    additions more = {.settings = settings != NULL ? settings : &quiet, .rom = rom};
+    return parse(text, length, name, folder, &more, out, error);
 }
 
 tdStatus td_model_parse(const char *text, size_t length, const char *name, const char *folder,
