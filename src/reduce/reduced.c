@@ -105,7 +105,7 @@ static tdStatus state_create(const tdModel *model, const tdBody *body, tdState *
         {&mine->K, square},
         {&mine->A, square},
         {&mine->L, square},
-        {&mine->rows, (TD_REDUCED_ROWS + 8) * stride + TD_REDUCED_ROWS},
+        {&mine->rows, TD_REDUCED_WORK(stride)},
         {&mine->at, stride},
         {&mine->sum, stride},
         {&mine->stiff[0], reduced->set_rows * stride},
@@ -198,6 +198,12 @@ static void domain_forces(const tdModel *model, const tdReduced *reduced, tdRedu
         work.force = mine->sum;
         work.K = K;
         work.points.project = mine->projecting && !(block->material.law->semidefinite && block->material.n_prony == 0);
+        if (K != NULL && reduced->constant[b] != NULL && !work.points.project)
+        {
+            work.spin = block->material.law->rotation;
+            for (int64_t k = 0; k < (int64_t)stride * stride; k++)
+                K[k] += reduced->constant[b][k];
+        }
         td_reduced_kernels(state->isa)->forces(&work);
     }
     mine->current = true;
