@@ -54,6 +54,7 @@ typedef struct tdReduced
 typedef struct tdReducedState
 {
     tdSoftState points;            ///< F, R, history and sums of the domain
+    tdSoftState whole;             ///< the same of all elements, for output
     double *K, *K_damping, *A, *L; ///< stride^2, lower triangles (A: whole)
     double *rows;                  ///< of the kernels: one piece of D B
     double *at;                    ///< n: where F was taken
