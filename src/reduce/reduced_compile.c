@@ -420,10 +420,15 @@ static tdStatus match_inputs(tdModel *model, tdReduced *reduced, const tdRom *ro
             return refuse(rom, error, "the file does not move its nodes as the scene does by the input ",
                           driven->input < 0 ? "''" : model->inputs[driven->input].name);
     }
+    // What rounding left of a decomposition on held coordinates is taken away.
     for (int32_t k = 0; k < soft->n_held; k++)
         for (int j = 0; j < rom->r; j++)
-            if (rom->phi[soft->held_list[k] * (int64_t)rom->r + j] != 0)
+        {
+            double *moved = reduced->basis + soft->held_list[k] * (int64_t)reduced->stride + j;
+            if (fabs(*moved) > 1e-9)
                 return refuse(rom, error, "a mode moves nodes that the scene holds; make the file again", NULL);
+            *moved = 0;
+        }
     return TD_OK;
 }
 
