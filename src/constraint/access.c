@@ -78,13 +78,11 @@ tdActuation td_state_actuation(const tdModel *model, const tdState *state, int a
 {
     assert(state->model == model && actuator >= 0 && actuator < model->n_actuators);
     const tdConstraintState *cs = state->constraint;
-    const tdSceneActuator *given = model->actuators[actuator].given;
     tdActuation out = {.effort = cs->effort[actuator], .displacement = cs->displacement[actuator]};
     // Limits of rates count too: those of the last step.
-    const double *effort = state->steps > 0 ? cs->effort_limit + 2 * actuator : given->effort;
-    const double *travel = state->steps > 0 ? cs->travel_limit + 2 * actuator : given->displacement;
-    out.effort_bound = td_bound_of(effort, out.effort, fabs(out.effort));
-    out.displacement_bound = td_bound_of(travel, out.displacement, model->actuators[actuator].size);
+    out.effort_bound = td_bound_of(cs->effort_limit + 2 * actuator, out.effort, fabs(out.effort));
+    out.displacement_bound =
+        td_bound_of(cs->travel_limit + 2 * actuator, out.displacement, model->actuators[actuator].size);
     return out;
 }
 
@@ -104,9 +102,20 @@ bool td_state_target(const tdModel *model, const tdState *state, int effector, d
     return !isnan(set[0]);
 }
 
+tdStatus td_inverse_suits(const tdModel *model, int line, tdError *error)
+{
+    if (td_scheme_settles(&model->scheme))
+        return TD_OK;
+    return td_fail_at(error, TD_ERROR_INPUT, model->scene.file, line, "integrator",
+                      "inverse control would push and pull from step to step without end, because this integrator "
+                      "damps nothing that is that fast; take backward_euler or static, theta with 'theta' and "
+                      "'theta_vq' above 0.5, or newmark with more than half of 'gamma' as 'beta', e.g. gamma: 0.6, "
+                      "beta: 0.3025");
+}
+
 tdStatus td_state_set_target(const tdModel *model, tdState *state, int effector, const double *target)
 {
-    if (effector < 0 || effector >= model->n_effectors)
+    if (effector < 0 || effector >= model->n_effectors || td_inverse_suits(model, 0, NULL) != TD_OK)
         return TD_ERROR_USAGE;
     double *wanted = state->constraint->wanted + 3 * effector;
     int rows = model->effectors[effector].measure.rows;

@@ -15,6 +15,7 @@
 
 #include "base/suggest.h"
 #include "base/vector.h"
+#include "constraint/constraint.h"
 #include "constraint/measure.h"
 #include "constraint/rotation.h"
 #include "scene/path.h"
@@ -179,6 +180,7 @@ tdStatus td_control_check(const tdModel *model, tdError *error)
                           "the scene has no effector, so there is nothing to steer; add one, e.g. 'effectors: [{name: "
                           "tip, body: %s, point: [0, 0, 0.1]}]'",
                           model->n_bodies > 0 ? model->bodies[0].name : "robot");
+    TD_TRY(td_inverse_suits(model, 0, error));
     for (int a = 0; a < td_model_actuators(model); a++)
         if (!td_model_actuator(model, a).driven)
             return TD_OK;
@@ -461,6 +463,17 @@ bool td_control_measured(const tdControl *control, int effector, double time, do
     if (loop->effector->kind == TD_EFFECTOR_DIRECTION)
         make_unit(measured);
     return true;
+}
+
+int td_control_measured_in_vain(const tdControl *control)
+{
+    for (int e = 0; e < control->n; e++)
+    {
+        const Loop *loop = &control->loops[e];
+        if (in_table(loop->measured_column) && !in_table(loop->goal_column) && !loop->has_goal)
+            return e;
+    }
+    return -1;
 }
 
 // Takes over numbers of the caller; NULL takes them back.

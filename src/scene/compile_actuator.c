@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Actuators and effectors of the scene: their material points, measures and rows. Points are found with each body,
 // before its matrix is laid out, because a cable or a pressure couples nodes that no element joins.
+#include "constraint/constraint.h"
 #include "scene/compile.h"
 
 #include <math.h>
@@ -511,6 +512,33 @@ static tdStatus check_held(const tdModel *model, int a, tdError *error)
                       actuator->given->kind == TD_ACTUATOR_TRANSLATION ? "translation" : "rotation");
 }
 
+static bool limited(const double range[2], double rate)
+{
+    return isfinite(range[0]) || isfinite(range[1]) || isfinite(rate);
+}
+
+// Limits that nothing could keep: of the force that moves nodes where they are told to go, of a volume that the gas
+// decides.
+static tdStatus check_limits(const tdModel *model, int a, tdError *error)
+{
+    const tdActuator *actuator = &model->actuators[a];
+    const tdSceneActuator *given = actuator->given;
+    if (!actuator->driven && model->n_effectors > 0)
+        return TD_OK; // inverse control keeps them
+    bool rotation = given->kind == TD_ACTUATOR_ROTATION;
+    if (actuator->held && given->drive == TD_DRIVE_DISPLACEMENT && limited(given->effort, given->effort_rate))
+        return td_fail_at(error, TD_ERROR_INPUT, model->scene.file, given->line, actuator->name,
+                          "a %s that is driven by %s moves whatever effort it takes, so that 'effort_range' and "
+                          "'effort_rate' cannot be kept; remove them, or drive it by %s",
+                          rotation ? "rotation" : "translation", rotation ? "angle" : "displacement",
+                          rotation ? "torque" : "force");
+    if (given->drive == TD_DRIVE_GAS && limited(given->displacement, given->displacement_rate))
+        return td_fail_at(error, TD_ERROR_INPUT, model->scene.file, given->line, actuator->name,
+                          "a cavity that is driven by gas grows as the gas makes it, so that 'displacement_range' and "
+                          "'displacement_rate' cannot be kept; remove them, or drive it by volume");
+    return TD_OK;
+}
+
 static int64_t list_row(const tdModel *model, const tdMeasure *measure, int row, int64_t at)
 {
     for (int s = 0; s < measure->n_sets; s++)
@@ -576,9 +604,14 @@ tdStatus td_compile_actuators_end(tdModel *model, tdError *error)
     {
         TD_TRY(finish_actuator(model, a, error));
         TD_TRY(check_held(model, a, error));
+        TD_TRY(check_limits(model, a, error));
     }
     for (int e = 0; e < model->n_effectors; e++)
+    {
         TD_TRY(finish_effector(model, e, error));
+        if (model->effectors[e].given->has_target)
+            TD_TRY(td_inverse_suits(model, model->effectors[e].given->line, error));
+    }
     for (int k = 0; k < model->scene.n_probes; k++)
     {
         model->probes[model->n_probes++].name = model->scene.probes[k].name;
