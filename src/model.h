@@ -83,6 +83,10 @@ tdStatus td_model_parse_edited(const char *text, size_t length, const char *name
                                tdError *error);
 tdStatus td_model_load_edited(const char *scene_path, const tdSettings *settings, tdSceneEdit *edit, void *context,
                               tdModel **out, tdError *error);
+/// td_model_parse() with a reduced model that is in memory instead of settings->rom.
+struct tdRom;
+tdStatus td_model_parse_reduced(const char *text, size_t length, const char *name, const char *folder,
+                                const tdSettings *settings, const struct tdRom *rom, tdModel **out, tdError *error);
 
 /// Value of a column of a motion at a time; `standard` when it has none.
 double td_motion_value(const tdSceneMotion *motion, int column, double time, double standard);

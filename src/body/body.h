@@ -13,6 +13,7 @@
 typedef struct tdBodyOps tdBodyOps;
 typedef struct tdBodyState tdBodyState;
 typedef struct tdStateArray tdStateArray;
+struct tdMeasure;
 
 /// A body in the model. Its coordinates are [first, first + count) of the state's vectors.
 typedef struct tdBody
@@ -81,6 +82,13 @@ struct tdBodyOps
     /// times s ce. One that is not `definite` is dropped where tangents are projected.
     void (*stiffen)(const tdModel *model, const tdBody *body, tdState *state, const tdPointSet *set, int32_t i,
                     int32_t j, const double H[9], bool definite);
+    /// Optional: a closed surface whose volume and derivatives come from the coordinates of one body alone, at a cost
+    /// that does not depend on its triangles. volume_set stands for point_set; volume writes row[size] = dV/dq (NULL:
+    /// not wanted); volume_stiffen adds factor d2V/dq2 as `stiffen` does.
+    tdStatus (*volume_set)(tdModel *model, const tdBody *body, const struct tdMeasure *measure, tdPointSet *set,
+                           tdError *error);
+    double (*volume)(const tdBody *body, tdState *state, const tdPointSet *set, const double *q, double *row);
+    void (*volume_stiffen)(const tdBody *body, tdState *state, const tdPointSet *set, const double *q, double factor);
     /// psi = d(held coordinates)/d(input) at the end of the step, over the body's coordinates; zero elsewhere.
     void (*drive)(const tdModel *model, const tdBody *body, const tdState *state, int input, double *psi);
     /// Before integration: state->m of the solved system on all coordinates, m + A dv + s K held (one
@@ -98,6 +106,9 @@ struct tdBodyOps
     /// body whose coordinates are not its nodes' expands them when somebody asks.
     const double *(*nodes)(const tdModel *model, const tdBody *body, const tdState *state);
     const double *(*node_velocities)(const tdModel *model, const tdBody *body, const tdState *state);
+    /// By element: von Mises stress [Pa] and energy density [J/m^3] at the present q, means over its points. Either may
+    /// be NULL.
+    void (*fields)(const tdModel *model, const tdBody *body, tdState *state, double *von_mises, double *energy);
     /// Kinetic and elastic energy [J] of the present q and v.
     void (*energy)(const tdModel *model, const tdBody *body, tdState *state, double *kinetic, double *elastic);
 };

@@ -600,9 +600,9 @@ static void energy(const tdModel *model, const tdBody *body, tdState *state, dou
     *elastic = td_soft_energy(soft, mine);
 }
 
-static void describe(const tdBody *body, int64_t element, char *out, size_t size)
+void td_soft_describe(const tdBody *body, int64_t element, char *out, size_t size)
 {
-    const tdSoft *soft = soft_of(body);
+    const tdSoft *soft = body->soft;
     for (int k = 0; k < TD_ELEMENT_KINDS; k++)
     {
         tdCellType type = td_element_shape[k].cell;
@@ -647,7 +647,8 @@ const tdBodyOps td_soft_ops = {
     .restore = restore,
     .nodes = nodes,
     .node_velocities = node_velocities,
+    .fields = td_soft_fields,
     .energy = energy,
     .commit = commit,
-    .describe = describe,
+    .describe = td_soft_describe,
 };

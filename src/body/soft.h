@@ -245,6 +245,9 @@ tdStatus td_soft_build(tdArena *arena, tdSoft *soft, int n_lists, const tdElemen
                        const tdBlockCells *couplings, const tdSceneBody *body, bool at_rest, const char *file,
                        tdError *error);
 
+/// soft.c: names an element of a body of either order for a message.
+void td_soft_describe(const tdBody *body, int64_t element, char *out, size_t size);
+
 /// soft_points.c: points of the body that constraints act on.
 tdStatus td_soft_point_set(tdModel *model, const tdBody *body, tdPointSet *set, tdError *error);
 void td_soft_positions(const tdBody *body, const tdPointSet *set, const double *q, double *x);
@@ -261,8 +264,10 @@ void td_soft_add_coupling(const tdSoft *soft, const tdSoftState *mine, double fa
 void td_soft_loads(const tdModel *model, const tdBody *body, tdState *state);
 void td_soft_pressure_stiffness(const tdModel *model, const tdBody *body, tdState *state, double factor, double *A);
 
-/// soft_fields.c: by element of the body, at the present q: means over its points. Arrays may be NULL.
+/// soft_fields.c: see tdBodyOps.fields; and the same for positions x, with gamma and H of `mine`.
 void td_soft_fields(const tdModel *model, const tdBody *body, tdState *state, double *von_mises, double *energy);
+void td_soft_fields_at(const tdSoft *soft, tdSoftState *mine, tdState *state, const double *x, double *von_mises,
+                       double *energy);
 
 /// soft_loop.c: runs the kernels over all chunks. x are positions of the body's nodes; `lagged`: also the
 /// rotations that are kept during a step.
@@ -277,6 +282,8 @@ void td_soft_turns(const tdSoft *soft, const tdSoftState *mine, tdState *state, 
 void td_soft_history_begin(const tdSoft *soft, tdSoftState *mine, double h);
 /// End of a step of length h at positions x.
 void td_soft_history_commit(const tdSoft *soft, tdSoftState *mine, tdState *state, const double *x, double h);
+/// The same where F is there already, and gamma and H are those of a step of length h.
+void td_soft_history_update(const tdSoft *soft, tdSoftState *mine, tdState *state, double h);
 /// gamma and H for the stress of the kept state itself.
 void td_soft_history_present(const tdSoft *soft, tdSoftState *mine);
 /// The law's own stress at a point batch; `pressure`, U'(Jbar) of each lane, where volume changes are averaged,

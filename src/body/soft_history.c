@@ -177,6 +177,11 @@ void td_soft_history_commit(const tdSoft *soft, tdSoftState *mine, tdState *stat
         return;
     td_soft_history_begin(soft, mine, h); // the thickness of a membrane depends on it
     td_soft_gradients(soft, mine, state, x, false);
+    td_soft_history_update(soft, mine, state, h);
+}
+
+void td_soft_history_update(const tdSoft *soft, tdSoftState *mine, tdState *state, double h)
+{
     for (int b = 0; b < soft->n_blocks; b++)
     {
         const tdElements *block = &soft->blocks[b];

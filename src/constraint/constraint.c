@@ -249,6 +249,33 @@ void td_constraint_push(const tdModel *model, tdState *state, int actuator, doub
     state->scale = fmax(state->scale, sqrt(size));
 }
 
+// The body that knows the volume of a closed surface by itself; NULL: the surface's points have to be looked at.
+static const tdBody *volume_body(const tdModel *model, const tdMeasure *measure)
+{
+    if (measure->kind != TD_MEASURE_VOLUME || measure->n_sets != 1 || measure->sets[0].body < 0)
+        return NULL;
+    const tdBody *body = &model->bodies[measure->sets[0].body];
+    return body->ops->volume == NULL ? NULL : body;
+}
+
+// Value of a measure at q and, where wanted, its rows, which stand in J from `row` on.
+static void measure_at(const tdModel *model, tdState *state, const tdMeasure *measure, const double *q,
+                       const double *near, double *value, int row)
+{
+    tdConstraintState *cs = state->constraint;
+    const tdBody *body = volume_body(model, measure);
+    double *J = row < 0 ? NULL : cs->J + model->row_start[row];
+    if (body != NULL)
+    {
+        *value = body->ops->volume(body, state, measure->sets, q + body->first, J);
+        return;
+    }
+    td_constraint_points(model, measure, q, cs->x);
+    td_measure(measure, cs->x, near, value, row < 0 ? NULL : cs->gradient);
+    for (int r = 0; r < measure->rows && row >= 0; r++)
+        carry(model, measure, cs->gradient + 3 * (int64_t)measure->n * r, cs->J + model->row_start[row + r]);
+}
+
 typedef struct stiffening
 {
     const tdModel *model;
@@ -339,12 +366,10 @@ static void constrain_actuator(const tdModel *model, tdState *state, int a, bool
     tdConstraintState *cs = state->constraint;
     double value = 0, *J = cs->J + model->row_start[actuator->row], *F = cs->F + model->row_start[actuator->row];
     int64_t entries = model->row_start[actuator->row + 1] - model->row_start[actuator->row];
-    td_constraint_points(model, measure, state->q_c, cs->x);
-    td_measure(measure, cs->x, NULL, &value, cs->gradient);
+    measure_at(model, state, measure, state->q_c, NULL, &value, actuator->row);
     cs->travel[a] = actuator->sign * (value - actuator->rest_value);
-    for (int64_t k = 0; k < 3 * (int64_t)measure->n; k++)
-        cs->gradient[k] *= actuator->sign;
-    carry(model, measure, cs->gradient, J);
+    for (int64_t k = 0; k < entries; k++)
+        J[k] *= actuator->sign;
     const double *share = NULL;
     if (actuator->given->friction > 0)
     {
@@ -364,7 +389,11 @@ static void constrain_actuator(const tdModel *model, tdState *state, int a, bool
         return;
     // A taut cable stiffens (its length is a convex function), a pressure may do either.
     stiffening w = {model, state, measure, -cs->effort[a] * actuator->sign, measure->kind == TD_MEASURE_LENGTH};
-    td_measure_stiffness(measure, cs->x, share, stiffen, &w);
+    const tdBody *body = volume_body(model, measure);
+    if (body != NULL)
+        body->ops->volume_stiffen(body, state, measure->sets, state->q_c + body->first, w.factor);
+    else
+        td_measure_stiffness(measure, cs->x, share, stiffen, &w);
 }
 
 static void constrain_effector(const tdModel *model, tdState *state, int e)
@@ -373,8 +402,7 @@ static void constrain_effector(const tdModel *model, tdState *state, int e)
     const tdMeasure *measure = &effector->measure;
     tdConstraintState *cs = state->constraint;
     double value[3];
-    td_constraint_points(model, measure, state->q_c, cs->x);
-    td_measure(measure, cs->x, cs->value_start + 3 * e, value, cs->gradient);
+    measure_at(model, state, measure, state->q_c, cs->value_start + 3 * e, value, effector->row);
     td_measure_error(measure->kind, value, cs->target + 3 * e, cs->error + 3 * e);
     // A linearization knows nothing of places farther away than the body is large.
     double *error = cs->error + 3 * e,
@@ -382,8 +410,6 @@ static void constrain_effector(const tdModel *model, tdState *state, int e)
     double most = td_effector_size(model, effector);
     for (int r = 0; r < measure->rows && far > most; r++)
         error[r] *= most / far;
-    for (int r = 0; r < measure->rows; r++)
-        carry(model, measure, cs->gradient + 3 * (int64_t)measure->n * r, cs->J + model->row_start[effector->row + r]);
 }
 
 void td_constrain(const tdModel *model, tdState *state, bool tangent)
@@ -421,8 +447,7 @@ void td_constraint_measure(const tdModel *model, tdState *state)
         if (actuator->held)
             continue;
         double value = 0;
-        td_constraint_points(model, &actuator->measure, state->q, cs->x);
-        td_measure(&actuator->measure, cs->x, NULL, &value, NULL);
+        measure_at(model, state, &actuator->measure, state->q, NULL, &value, -1);
         cs->travel[a] = actuator->sign * (value - actuator->rest_value);
         cs->displacement[a] = cs->travel[a] + actuator->compliance * cs->effort[a];
     }
@@ -430,8 +455,7 @@ void td_constraint_measure(const tdModel *model, tdState *state)
     {
         double near[3];
         memcpy(near, cs->value + 3 * e, sizeof near);
-        td_constraint_points(model, &model->effectors[e].measure, state->q, cs->x);
-        td_measure(&model->effectors[e].measure, cs->x, near, cs->value + 3 * e, NULL);
+        measure_at(model, state, &model->effectors[e].measure, state->q, near, cs->value + 3 * e, -1);
     }
 }
 

@@ -6,8 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define MOST_AXES 40
-
 // ---------------------------------------------------------------- scene
 
 tdStatus td_workspace_edit(void *context, tdScene *scene, tdError *error)
@@ -113,22 +111,21 @@ tdStatus td_workspace_axes(const tdModel *model, tdArena *arena, int *n, tdWorks
         *axis = (tdWorkspaceAxis){1, &single[a], one, {0, 0}};
         TD_TRY(driven_range(model, a, axis->range, error));
     }
-    if (*n > MOST_AXES)
+    if (*n > TD_WORKSPACE_AXES)
         return td_fail_at(error, TD_ERROR_INPUT, scene->file, 0, "actuators",
                           "%d actuators are too many to sample, at most %d are; join some in 'control: {groups: ...}'",
-                          *n, MOST_AXES);
+                          *n, TD_WORKSPACE_AXES);
     return TD_OK;
 }
 
 // ---------------------------------------------------------------- places
 
-static double on_axis(const tdWorkspaceAxis *axis, double share)
+double td_workspace_value(const tdWorkspaceAxis *axis, double share)
 {
     return share < 1 ? axis->range[0] + share * (axis->range[1] - axis->range[0]) : axis->range[1];
 }
 
-// Where rest is on an axis, as a share of its range.
-static double rest_share(const tdWorkspaceAxis *axis)
+double td_workspace_rest(const tdWorkspaceAxis *axis)
 {
     double wide = axis->range[1] - axis->range[0];
     return wide > 0 ? fmin(fmax(-axis->range[0] / wide, 0), 1) : 0;
@@ -165,9 +162,9 @@ tdStatus td_workspace_grid(tdArena *arena, int n, const tdWorkspaceAxis *axes, i
             rest /= each;
             if (rest % 2 != 0)
                 digit = each - 1 - digit;
-            if (rest_share(&axes[k]) > 0.5)
+            if (td_workspace_rest(&axes[k]) > 0.5)
                 digit = each - 1 - digit;
-            (*places)[i * n + k] = on_axis(&axes[k], (double)digit / (each - 1));
+            (*places)[i * n + k] = td_workspace_value(&axes[k], (double)digit / (each - 1));
         }
     }
     return TD_OK;
@@ -185,9 +182,9 @@ static double radical_inverse(int64_t i, int base, int factor)
 
 static void halton(int n, int64_t i, double *out)
 {
-    static const int primes[MOST_AXES] = {2,   3,   5,   7,   11,  13,  17,  19,  23,  29,  31,  37,  41,  43,
-                                          47,  53,  59,  61,  67,  71,  73,  79,  83,  89,  97,  101, 103, 107,
-                                          109, 113, 127, 131, 137, 139, 149, 151, 157, 163, 167, 173};
+    static const int primes[TD_WORKSPACE_AXES] = {2,   3,   5,   7,   11,  13,  17,  19,  23,  29,  31,  37,  41,  43,
+                                                  47,  53,  59,  61,  67,  71,  73,  79,  83,  89,  97,  101, 103, 107,
+                                                  109, 113, 127, 131, 137, 139, 149, 151, 157, 163, 167, 173};
     for (int k = 0; k < n; k++)
     {
         int factor = (int)(0.618 * primes[k]);
@@ -203,8 +200,7 @@ static double distance2(int n, const double *a, const double *b)
     return sum;
 }
 
-// From rest always on to the nearest that was not visited.
-static void walk(int n, int64_t count, double *shares, const double *rest)
+void td_workspace_walk(int n, int64_t count, double *shares, const double *rest)
 {
     const double *from = rest;
     for (int64_t i = 0; i < count; i++)
@@ -233,8 +229,8 @@ static void walk(int n, int64_t count, double *shares, const double *rest)
 tdStatus td_workspace_samples(tdArena *arena, int n, const tdWorkspaceAxis *axes, int64_t count, double **places,
                               tdError *error)
 {
-    assert(count >= 1 && count <= TD_WORKSPACE_SAMPLES && n <= MOST_AXES);
-    double rest[MOST_AXES];
+    assert(count >= 1 && count <= TD_WORKSPACE_SAMPLES && n <= TD_WORKSPACE_AXES);
+    double rest[TD_WORKSPACE_AXES];
     TD_TRY(take_places(arena, n, count, places, error));
     int64_t corners = n < 20 && ((int64_t)2 << n) <= count ? (int64_t)1 << n : 0;
     for (int64_t i = 0; i < count; i++)
@@ -246,10 +242,10 @@ tdStatus td_workspace_samples(tdArena *arena, int n, const tdWorkspaceAxis *axes
             share[k] = (double)(i >> k & 1);
     }
     for (int k = 0; k < n; k++)
-        rest[k] = rest_share(&axes[k]);
-    walk(n, count, *places, rest);
+        rest[k] = td_workspace_rest(&axes[k]);
+    td_workspace_walk(n, count, *places, rest);
     for (int64_t i = 0; i < n * count; i++)
-        (*places)[i] = on_axis(&axes[i % n], (*places)[i]);
+        (*places)[i] = td_workspace_value(&axes[i % n], (*places)[i]);
     return TD_OK;
 }
 

@@ -27,6 +27,13 @@ tdStatus td_workspace_grid(tdArena *arena, int n, const tdWorkspaceAxis *axes, i
 tdStatus td_workspace_samples(tdArena *arena, int n, const tdWorkspaceAxis *axes, int64_t count, double **places,
                               tdError *error);
 
+/// A share of an axis's range, 0 to 1, as a value; and the share where rest is.
+double td_workspace_value(const tdWorkspaceAxis *axis, double share);
+double td_workspace_rest(const tdWorkspaceAxis *axis);
+/// Orders shares[count][n] so that each place is near the one before: from rest always on to the nearest.
+void td_workspace_walk(int n, int64_t count, double *shares, const double *rest);
+
+#define TD_WORKSPACE_AXES    40      // most axes
 #define TD_WORKSPACE_GRID    1000000 // most places of a grid
 #define TD_WORKSPACE_SAMPLES 20000   // of samples: the walk through them takes their square
 

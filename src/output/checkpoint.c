@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Checkpoints: all that a state holds, so that a run goes on bit for bit.
 //
-// A checkpoint is an HDF5 file behind a block of 512 bytes that says what the rest is: magic, format,
-// length and CRC-32. HDF5 tools look for their file at 512 too and open it as usual. The library is not
-// safe on damaged files, so it only ever sees bytes whose length and sum are right.
+// A checkpoint is a sealed HDF5 file (output/seal.h):
 //
 //   /            attributes format, version, scene (hash of its text and of the meshes and motions it names)
 //   /state/NAME  arrays of the state
 //   /bodies/I/NAME arrays of a body
 #include "base/file.h"
 #include "output/h5.h"
+#include "output/seal.h"
 #include "state.h"
 
 #include <assert.h>
@@ -17,52 +16,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <zlib.h>
 
 #define CHECKPOINT_FORMAT 1
-#define BLOCK_BYTES       512
 #define STATE_ARRAYS      64 // more than a state has
 #define BODY_ARRAYS       64 // more than a body has
 
-static const char magic[8] = {'T', 'D', 'S', 'T', 'A', 'T', 'E', '\n'};
-
-// The block: magic, then format u32, crc u32, length u64, scene u64, all little-endian, then a line for
-// whoever looks at the file, then zeros. The CRC is of what follows its own field, to the file's end.
-enum
-{
-    AT_FORMAT = 8,
-    AT_CRC = 12,
-    AT_LENGTH = 16,
-    AT_SCENE = 24,
-    AT_TEXT = 32
+static const tdSeal checkpoint_seal = {
+    .magic = {'T', 'D', 'S', 'T', 'A', 'T', 'E', '\n'},
+    .format = CHECKPOINT_FORMAT,
+    .what = "checkpoint",
+    .given = "give a file written by --checkpoint or td_state_save()",
+    .again = "take another checkpoint or start the run anew",
+    .other = "continue the run with the version that wrote it",
 };
-
-static void put(unsigned char *at, uint64_t value, int bytes)
-{
-    for (int i = 0; i < bytes; i++)
-        at[i] = (unsigned char)(value >> (8 * i));
-}
-
-static uint64_t get(const unsigned char *at, int bytes)
-{
-    uint64_t value = 0;
-    for (int i = 0; i < bytes; i++)
-        value |= (uint64_t)at[i] << (8 * i);
-    return value;
-}
-
-static uint32_t sum_of(const unsigned char *file, size_t size)
-{
-    // crc32() counts in unsigned int, files may be longer.
-    uLong crc = crc32(0, NULL, 0);
-    for (size_t at = AT_LENGTH; at < size;)
-    {
-        size_t n = size - at < 1U << 30 ? size - at : 1U << 30;
-        crc = crc32(crc, file + at, (uInt)n);
-        at += n;
-    }
-    return (uint32_t)crc;
-}
 
 static void array_path(char *out, size_t size, const tdStateArray *array)
 {
@@ -128,48 +94,20 @@ static herr_t write_arrays(const tdModel *model, hid_t file, const tdStateArray 
         if (td_h5_array(file, path, memory_type(&arrays[i]), 1, &count, arrays[i].data, NULL) < 0)
             return -1;
     }
-    return H5Fflush(file, H5F_SCOPE_GLOBAL);
+    return 0;
 }
 
-// The HDF5 file in memory, behind room for the block; free().
-static tdStatus make_image(const tdModel *model, const tdStateArray *arrays, int n, const char *path,
-                           unsigned char **image, size_t *size, tdError *error)
+typedef struct Content
 {
-    tdStatus status = TD_OK;
-    hid_t list = H5Pcreate(H5P_FILE_ACCESS), file = -1;
-    if (list >= 0 && H5Pset_fapl_core(list, 1 << 20, 0) >= 0)
-        file = H5Fcreate("checkpoint", H5F_ACC_TRUNC, H5P_DEFAULT, list);
-    if (file < 0 || write_arrays(model, file, arrays, n) < 0)
-        status = td_h5_fail(error, TD_ERROR_IO, path, "the checkpoint cannot be made");
-    if (status == TD_OK)
-    {
-        ssize_t bytes = H5Fget_file_image(file, NULL, 0);
-        if (bytes > 0)
-            *image = calloc(1, BLOCK_BYTES + (size_t)bytes);
-        if (bytes <= 0)
-            status = td_h5_fail(error, TD_ERROR_IO, path, "the checkpoint cannot be made");
-        else if (*image == NULL)
-            status = td_fail_memory(error, "a checkpoint");
-        else if (H5Fget_file_image(file, *image + BLOCK_BYTES, (size_t)bytes) != bytes)
-            status = td_h5_fail(error, TD_ERROR_IO, path, "the checkpoint cannot be made");
-        *size = BLOCK_BYTES + (size_t)(bytes > 0 ? bytes : 0);
-    }
-    if (file >= 0)
-        H5Fclose(file);
-    if (list >= 0)
-        H5Pclose(list);
-    return status;
-}
+    const tdModel *model;
+    const tdStateArray *arrays;
+    int n;
+} Content;
 
-static void seal(unsigned char *image, size_t size, uint64_t scene)
+static herr_t write_content(void *context, hid_t file)
 {
-    memcpy(image, magic, sizeof magic);
-    put(image + AT_FORMAT, CHECKPOINT_FORMAT, 4);
-    put(image + AT_LENGTH, size, 8);
-    put(image + AT_SCENE, scene, 8);
-    snprintf((char *)image + AT_TEXT, BLOCK_BYTES - AT_TEXT, "Tendril %s checkpoint; an HDF5 file follows at byte %d\n",
-             td_version(), BLOCK_BYTES);
-    put(image + AT_CRC, sum_of(image, size), 4);
+    const Content *content = context;
+    return write_arrays(content->model, file, content->arrays, content->n);
 }
 
 tdStatus td_state_save(const tdModel *model, const tdState *state, const char *path, tdError *error)
@@ -183,12 +121,13 @@ tdStatus td_state_save(const tdModel *model, const tdState *state, const char *p
     if (status == TD_OK)
     {
         tdH5Quiet quiet = td_h5_begin();
-        status = make_image(model, arrays, n, path, &image, &size, error);
+        Content content = {model, arrays, n};
+        status = td_seal_make(&checkpoint_seal, path, write_content, &content, &image, &size, error);
         td_h5_end(quiet);
     }
     if (status == TD_OK)
     {
-        seal(image, size, model->scene.hash);
+        td_seal_close(&checkpoint_seal, model->scene.hash, image, size);
         status = td_file_write(path, image, size, error);
     }
     free(image);
@@ -198,31 +137,11 @@ tdStatus td_state_save(const tdModel *model, const tdState *state, const char *p
 
 // ---------------------------------------------------------------- load
 
-// Everything that can be said of a file before HDF5 looks at it.
 static tdStatus check_block(const tdModel *model, const unsigned char *file, size_t size, const char *path,
                             tdError *error)
 {
-    static const char again[] = "take another checkpoint or start the run anew";
-    if (size < sizeof magic || memcmp(file, magic, sizeof magic) != 0)
-        return td_fail_at(error, TD_ERROR_INPUT, path, 0, NULL,
-                          "is not a checkpoint of Tendril; give a file written by --checkpoint or td_state_save()");
-    if (size < BLOCK_BYTES)
-        return td_fail_at(error, TD_ERROR_INPUT, path, 0, NULL, "the checkpoint ends after %zu bytes; %s", size, again);
-    uint64_t format = get(file + AT_FORMAT, 4);
-    if (format != CHECKPOINT_FORMAT)
-        return td_fail_at(error, TD_ERROR_INPUT, path, 0, "format",
-                          "the checkpoint has format %" PRIu64 ", this version of Tendril (%s) reads format %d; "
-                          "continue the run with the version that wrote it",
-                          format, td_version(), CHECKPOINT_FORMAT);
-    uint64_t length = get(file + AT_LENGTH, 8);
-    if (length != size)
-        return td_fail_at(error, TD_ERROR_INPUT, path, 0, NULL,
-                          "the checkpoint is damaged: it has %zu bytes where %" PRIu64 " were written; %s", size,
-                          length, again);
-    if (get(file + AT_CRC, 4) != sum_of(file, size))
-        return td_fail_at(error, TD_ERROR_INPUT, path, 0, NULL,
-                          "the checkpoint is damaged: its checksum does not fit its content; %s", again);
-    uint64_t scene = get(file + AT_SCENE, 8);
+    uint64_t scene = 0;
+    TD_TRY(td_seal_check(&checkpoint_seal, file, size, path, &scene, error));
     if (scene != model->scene.hash)
         return td_fail_at(error, TD_ERROR_INPUT, path, 0, "scene",
                           "the checkpoint was made from another scene (%016" PRIx64 ", this one is %016" PRIx64
@@ -262,18 +181,12 @@ static tdStatus read_array(hid_t file, const tdStateArray *array, void *out, con
 static tdStatus read_image(const tdStateArray *arrays, int n, void *const *values, char *image, size_t size,
                            const char *path, tdError *error)
 {
-    hid_t list = H5Pcreate(H5P_FILE_ACCESS), file = -1;
-    if (list >= 0 && H5Pset_fapl_core(list, 1 << 20, 0) >= 0 && H5Pset_file_image(list, image, size) >= 0)
-        file = H5Fopen("checkpoint", H5F_ACC_RDONLY, list);
-    tdStatus status = TD_OK;
-    if (file < 0)
-        status = td_h5_fail(error, TD_ERROR_INPUT, path, "the checkpoint cannot be opened");
+    hid_t file = -1;
+    tdStatus status = td_seal_open(&checkpoint_seal, image, size, path, &file, error);
     for (int i = 0; i < n && status == TD_OK; i++)
         status = read_array(file, &arrays[i], values[i], path, error);
     if (file >= 0)
         H5Fclose(file);
-    if (list >= 0)
-        H5Pclose(list);
     return status;
 }
 
@@ -331,7 +244,7 @@ tdStatus td_state_load(const tdModel *model, tdState *state, const char *path, t
     if (status == TD_OK)
     {
         tdH5Quiet quiet = td_h5_begin();
-        status = read_image(arrays, n, values, image + BLOCK_BYTES, size - BLOCK_BYTES, path, error);
+        status = read_image(arrays, n, values, image, size, path, error);
         td_h5_end(quiet);
     }
     if (status == TD_OK)

@@ -115,6 +115,11 @@ herr_t td_h5_integer(hid_t object, const char *name, int64_t value)
     return write_attribute(object, name, H5T_NATIVE_INT64, &value);
 }
 
+herr_t td_h5_number(hid_t object, const char *name, double value)
+{
+    return write_attribute(object, name, H5T_NATIVE_DOUBLE, &value);
+}
+
 static hid_t create_dataset(hid_t parent, const char *name, hid_t type, hid_t space, const hsize_t *chunk, int rank,
                             int deflate)
 {

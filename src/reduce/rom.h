@@ -59,10 +59,17 @@ typedef struct tdRom
     double *spread;                  ///< r: its standard deviation
     // Indicator: error ~ slope * residual on the second domain, warned above `threshold`.
     double indicator_slope, indicator_threshold;
+    // How long the phases of training took: no part of the content, in a group of its own in the file.
+    int n_phases;
+    const char **phases;
+    double *seconds;
 } tdRom;
 
+/// Reads and checks a file: shapes, ranges, names, numbers that are not finite. td_rom_free() also after failure.
 tdStatus td_rom_read(const char *path, tdRom *rom, tdError *error);
-/// Appears by atomic rename; the same content gives the same bytes (timings are in a group of their own, added by the
-/// caller through td_rom_note_time).
+/// Appears by atomic rename; the same content and timings give the same bytes.
 tdStatus td_rom_write(const tdRom *rom, const char *path, tdError *error);
+/// Of all that is content: equal for equal reduced models, however long they took and whichever version made them.
+uint64_t td_rom_hash(const tdRom *rom);
+const char *td_frame_name(tdFrameKind frame); ///< "fixed", "translation", "free"
 void td_rom_free(tdRom *rom);

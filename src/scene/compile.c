@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "mesh/shape.h"
 #include "mesh/topology.h"
+#include "reduce/reduced.h"
 
 #include <assert.h>
 #include <math.h>
@@ -138,9 +139,20 @@ static void warn_about_newmark(const tdModel *model, const tdSettings *settings)
 }
 
 // A checkpoint belongs to the text of the scene and to what was read from the files that it names.
+static void hash_motion(uint64_t *hash, const tdSceneMotion *motion)
+{
+    if (motion == NULL)
+        return;
+    *hash = td_hash_mix(*hash ^ td_hash_bytes(motion->times, (size_t)motion->n_times * sizeof *motion->times));
+    for (int64_t i = 0; i < (int64_t)motion->n_times * motion->n_names; i++)
+    {
+        double value = isnan(motion->values[i]) ? NAN : motion->values[i]; // one of the many
+        *hash = td_hash_mix(*hash ^ td_hash_bytes(&value, sizeof value));
+    }
+}
+
 static void hash_files(tdModel *model)
 {
-    const tdSceneMotion *motion = &model->scene.motion;
     uint64_t *hash = &model->scene.hash;
     for (int b = 0; b < model->n_bodies; b++)
     {
@@ -154,12 +166,9 @@ static void hash_files(tdModel *model)
         const tdMeasure *measure = &model->actuators[a].measure;
         *hash = td_hash_mix(*hash ^ td_hash_bytes(measure->rest, 3 * (size_t)measure->n * sizeof *measure->rest));
     }
-    *hash = td_hash_mix(*hash ^ td_hash_bytes(motion->times, (size_t)motion->n_times * sizeof *motion->times));
-    for (int64_t i = 0; i < (int64_t)motion->n_times * motion->n_names; i++)
-    {
-        double value = isnan(motion->values[i]) ? NAN : motion->values[i]; // one of the many
-        *hash = td_hash_mix(*hash ^ td_hash_bytes(&value, sizeof value));
-    }
+    hash_motion(hash, &model->scene.motion);
+    hash_motion(hash, model->scene.reduction.sequence);
+    hash_motion(hash, model->scene.validation.motion);
 }
 
 // Newmark without damping of its own keeps an effort that meets a given displacement swinging from step to step.
@@ -178,13 +187,25 @@ static void warn_of_ringing(const tdModel *model, const tdSettings *settings)
         }
 }
 
-static tdStatus compile(tdModel *model, const tdSettings *settings, tdError *error)
+static int find_body(const tdScene *scene, const char *name)
+{
+    for (int b = 0; b < scene->n_bodies; b++)
+        if (strcmp(scene->bodies[b].name, name) == 0)
+            return b;
+    return -1;
+}
+
+// rom: of one of the bodies; NULL: none.
+static tdStatus compile(tdModel *model, const tdSettings *settings, const tdRom *rom, tdError *error)
 {
     const tdScene *scene = &model->scene;
     model->scheme = td_scheme_make(&scene->settings);
     model->bodies = TD_TAKE(&model->arena, tdBody, scene->n_bodies);
     if (model->bodies == NULL)
         return td_fail_memory(error, "the bodies");
+    if (rom != NULL && find_body(scene, rom->body) < 0)
+        return td_fail_at(error, TD_ERROR_INPUT, rom->file, 0, NULL,
+                          "the reduced model is of a body '%s', which '%s' does not have", rom->body, scene->file);
     warn_about_newmark(model, settings);
     TD_TRY(compile_inputs(model, error));
     TD_TRY(td_compile_actuators_begin(model, error));
@@ -196,6 +217,8 @@ static tdStatus compile(tdModel *model, const tdSettings *settings, tdError *err
         body->first = model->coords;
         model->n_bodies++; // before it is complete, so that a failure frees it
         TD_TRY(td_compile_soft(model, b, settings, error));
+        if (rom != NULL && find_body(scene, rom->body) == b)
+            TD_TRY(td_compile_reduced(model, b, rom, settings->rom_whole, error));
         model->coords += body->count;
         model->unknowns += body->unknowns;
     }
@@ -205,20 +228,27 @@ static tdStatus compile(tdModel *model, const tdSettings *settings, tdError *err
     return TD_OK;
 }
 
-tdStatus td_model_parse_edited(const char *text, size_t length, const char *name, const char *folder,
-                               const tdSettings *settings, tdSceneEdit *edit, void *context, tdModel **out,
-                               tdError *error)
+// What a scene is compiled with besides its text.
+typedef struct additions
+{
+    const tdSettings *settings;
+    tdSceneEdit *edit; // NULL: none
+    void *context;
+    const tdRom *rom; // NULL: none
+} additions;
+
+static tdStatus parse(const char *text, size_t length, const char *name, const char *folder, const additions *more,
+                      tdModel **out, tdError *error)
 {
     *out = NULL;
-    tdSettings quiet = td_default_settings();
     tdModel *model = td_take(1, sizeof *model);
     if (model == NULL)
         return td_fail_memory(error, "the model");
     tdStatus status = td_scene_parse(text, length, name, folder, &model->scene, error);
-    if (status == TD_OK && edit != NULL)
-        status = edit(context, &model->scene, error);
+    if (status == TD_OK && more->edit != NULL)
+        status = more->edit(more->context, &model->scene, error);
     if (status == TD_OK)
-        status = compile(model, settings != NULL ? settings : &quiet, error);
+        status = compile(model, more->settings, more->rom, error);
     if (status != TD_OK)
     {
         td_model_free(model);
@@ -226,6 +256,32 @@ tdStatus td_model_parse_edited(const char *text, size_t length, const char *name
     }
     *out = model;
     return TD_OK;
+}
+
+tdStatus td_model_parse_edited(const char *text, size_t length, const char *name, const char *folder,
+                               const tdSettings *settings, tdSceneEdit *edit, void *context, tdModel **out,
+                               tdError *error)
+{
+    *out = NULL;
+    tdSettings quiet = td_default_settings();
+    additions more = {.settings = settings != NULL ? settings : &quiet, .edit = edit, .context = context};
+    if (more.settings->rom == NULL)
+        return parse(text, length, name, folder, &more, out, error);
+    tdRom rom = {0};
+    tdStatus status = td_rom_read(more.settings->rom, &rom, error);
+    more.rom = &rom;
+    if (status == TD_OK)
+        status = parse(text, length, name, folder, &more, out, error);
+    td_rom_free(&rom);
+    return status;
+}
+
+tdStatus td_model_parse_reduced(const char *text, size_t length, const char *name, const char *folder,
+                                const tdSettings *settings, const tdRom *rom, tdModel **out, tdError *error)
+{
+    tdSettings quiet = td_default_settings();
+    additions more = {.settings = settings != NULL ? settings : &quiet, .rom = rom};
+    return parse(text, length, name, folder, &more, out, error);
 }
 
 tdStatus td_model_parse(const char *text, size_t length, const char *name, const char *folder,

@@ -411,13 +411,14 @@ tdStatus td_compile_body_points(tdBodyWork *w, tdError *error)
 
 // ---------------------------------------------------------------- after the bodies
 
-// Entries of a set whose points are known, and where it is at rest.
-static tdStatus finish_set(tdModel *model, tdPointSet *set, tdError *error)
+// Entries of a set whose points are known, and where it is at rest. volume: of which it is the only set; else NULL.
+static tdStatus finish_set(tdModel *model, tdPointSet *set, const tdMeasure *volume, tdError *error)
 {
     if (set->body < 0)
         return TD_OK;
     const tdBody *body = &model->bodies[set->body];
-    TD_TRY(body->ops->point_set(model, body, set, error));
+    TD_TRY(volume != NULL && body->ops->volume_set != NULL ? body->ops->volume_set(model, body, volume, set, error)
+                                                           : body->ops->point_set(model, body, set, error));
     for (int32_t p = 0; p < set->n; p++)
         for (int32_t k = set->start[p]; k < set->start[p + 1]; k++)
             for (int c = 0; c < 3; c++)
@@ -441,7 +442,8 @@ static tdStatus finish_measure(tdModel *model, tdMeasure *measure, tdError *erro
     for (int s = 0; s < measure->n_sets; s++)
     {
         tdPointSet *set = &measure->sets[s];
-        TD_TRY(finish_set(model, set, error));
+        bool alone = measure->kind == TD_MEASURE_VOLUME && measure->n_sets == 1;
+        TD_TRY(finish_set(model, set, alone ? measure : NULL, error));
         memcpy(rest, set->rest, 3 * (size_t)set->n * sizeof *rest);
         rest += 3 * (int64_t)set->n;
     }
@@ -615,7 +617,7 @@ tdStatus td_compile_actuators_end(tdModel *model, tdError *error)
     for (int k = 0; k < model->scene.n_probes; k++)
     {
         model->probes[model->n_probes++].name = model->scene.probes[k].name;
-        TD_TRY(finish_set(model, &model->probes[k].point, error));
+        TD_TRY(finish_set(model, &model->probes[k].point, NULL, error));
     }
     if (td_condense_antagonists(model) > TD_MOST_ANTAGONISTS)
         return td_fail_at(error, TD_ERROR_INPUT, model->scene.file, model->scene.control.line, "control.groups",

@@ -629,9 +629,16 @@ static const tdKey scene_keys[] = {
     {.name = "integrator", .kind = TD_KEY_MAP, .schema = &td_schema_integrator, .doc = "how time is advanced"},
     {.name = "solver", .kind = TD_KEY_MAP, .schema = &td_schema_solver, .doc = "how linear systems are solved"},
     {.name = "output", .kind = TD_KEY_MAP, .schema = &td_schema_output, .doc = "what a run writes"},
+    {.name = "reduction",
+     .kind = TD_KEY_MAP,
+     .schema = &td_schema_reduction,
+     .doc = "how `tendril reduce` makes a reduced model of a body"},
+    {.name = "validation",
+     .kind = TD_KEY_MAP,
+     .schema = &td_schema_validation,
+     .standard_doc = "a random motion",
+     .doc = "a motion that training has not seen, by which reduced models are judged"},
     {.name = "contact", .kind = TD_KEY_UNSUPPORTED, .doc = ""},
-    {.name = "reduction", .kind = TD_KEY_UNSUPPORTED, .doc = ""},
-    {.name = "validation", .kind = TD_KEY_UNSUPPORTED, .doc = ""},
     {0},
 };
 const tdSchema td_schema_scene = {

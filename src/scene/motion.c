@@ -12,7 +12,7 @@
 // ---------------------------------------------------------------- names
 
 // What a motion may drive by this name, and the dimension of its values. False with the reason in `why`.
-static bool find_input(void *context, const char *name, tdDim *dim, char why[TD_UNIT_WHY])
+bool td_parse_find_input(void *context, const char *name, tdDim *dim, char why[TD_UNIT_WHY])
 {
     const tdSceneParser *parser = context;
     for (int i = 0; i < parser->n_inputs; i++)
@@ -61,7 +61,7 @@ static tdStatus read_csv(tdSceneParser *parser, const tdRecord *record, tdSceneM
     if (status != TD_OK)
         return why[0] != '\0' ? td_record_fail(&parser->reader, record, "csv", "%s", why) : status;
     const tdCsvFormat format = {.units = &parser->reader.units,
-                                .column = find_input,
+                                .column = td_parse_find_input,
                                 .context = parser,
                                 .what = "load, prescribed motion or actuator",
                                 .gaps = true};
@@ -71,7 +71,8 @@ static tdStatus read_csv(tdSceneParser *parser, const tdRecord *record, tdSceneM
 }
 
 // First pass: the names in order of appearance. A keyframe without any would do nothing.
-static tdStatus collect_names(tdSceneParser *parser, const tdYaml *list, tdDim *dims, tdSceneMotion *motion)
+static tdStatus collect_names(tdSceneParser *parser, const tdYaml *list, const char *where, tdDim *dims,
+                              tdSceneMotion *motion)
 {
     const char **names = TD_TAKE(parser->arena, const char *, TD_CSV_MOST_NAMES);
     if (names == NULL)
@@ -81,7 +82,7 @@ static tdStatus collect_names(tdSceneParser *parser, const tdYaml *list, tdDim *
     for (const tdYaml *frame = list->first; frame != NULL; frame = frame->next, i++)
     {
         char path[64];
-        snprintf(path, sizeof path, "motion.keyframes[%d]", i);
+        td_path_item(path, sizeof path, where, "", i);
         if (frame->kind == TD_YAML_MAP && frame->n == 1 && td_yaml_find(frame, "t") != NULL)
             return td_reader_fail(&parser->reader, frame->line, path, NULL,
                                   "the keyframe has a time but drives nothing; add the name of a load, a prescribed "
@@ -94,7 +95,7 @@ static tdStatus collect_names(tdSceneParser *parser, const tdYaml *list, tdDim *
                 return td_reader_fail(&parser->reader, child->key_line, path, NULL, "more than %d names",
                                       TD_CSV_MOST_NAMES);
             char why[TD_UNIT_WHY];
-            if (!find_input(parser, child->key, &dims[motion->n_names], why))
+            if (!td_parse_find_input(parser, child->key, &dims[motion->n_names], why))
                 return td_reader_fail(&parser->reader, child->key_line, path, child->key, "%s", why);
             TD_TRY(td_parse_copy(parser, child->key, &names[motion->n_names]));
             motion->n_names++;
@@ -103,10 +104,11 @@ static tdStatus collect_names(tdSceneParser *parser, const tdYaml *list, tdDim *
     return TD_OK;
 }
 
-static tdStatus read_keyframe(tdSceneParser *parser, const tdYaml *frame, const tdDim *dims, tdSceneMotion *motion)
+static tdStatus read_keyframe(tdSceneParser *parser, const tdYaml *frame, const char *where, const tdDim *dims,
+                              tdSceneMotion *motion)
 {
     char path[64], field[256];
-    snprintf(path, sizeof path, "motion.keyframes[%d]", motion->n_times);
+    td_path_item(path, sizeof path, where, "", motion->n_times);
     tdRecord record;
     TD_TRY(td_schema_read(&parser->reader, frame, &td_schema_keyframe, path, &record));
     double t = td_record_get(&record, "t")->number[0];
@@ -130,31 +132,32 @@ static tdStatus read_keyframe(tdSceneParser *parser, const tdYaml *frame, const 
     return TD_OK;
 }
 
-static tdStatus read_keyframes(tdSceneParser *parser, const tdYaml *list, tdSceneMotion *motion)
+static tdStatus read_keyframes(tdSceneParser *parser, const tdYaml *list, const char *where, tdSceneMotion *motion)
 {
     tdDim *dims = TD_TAKE(parser->arena, tdDim, TD_CSV_MOST_NAMES);
     if (dims == NULL)
         return td_fail_memory(parser->reader.error, "the motion");
-    TD_TRY(collect_names(parser, list, dims, motion));
+    TD_TRY(collect_names(parser, list, where, dims, motion));
     if (motion->n_names > 0 && list->n > TD_CSV_MOST_VALUES / motion->n_names)
-        return td_reader_fail(&parser->reader, list->line, "motion.keyframes", NULL,
+        return td_reader_fail(&parser->reader, list->line, where, NULL,
                               "%d keyframes of %d names; at most %lld values are allowed", list->n, motion->n_names,
                               (long long)TD_CSV_MOST_VALUES);
     TD_TRY(td_csv_take(parser->arena, motion, list->n, parser->reader.error));
     for (const tdYaml *frame = list->first; frame != NULL; frame = frame->next)
-        TD_TRY(read_keyframe(parser, frame, dims, motion));
+        TD_TRY(read_keyframe(parser, frame, where, dims, motion));
     return TD_OK;
 }
 
-tdStatus td_parse_motion(tdSceneParser *parser, const tdYaml *node)
+tdStatus td_parse_motion(tdSceneParser *parser, const tdYaml *node, const char *path, tdSceneMotion *motion)
 {
     tdRecord record;
-    tdSceneMotion *motion = &parser->scene->motion;
-    TD_TRY(td_schema_read(&parser->reader, node, &td_schema_motion, "motion", &record));
+    char where[64];
+    TD_TRY(td_schema_read(&parser->reader, node, &td_schema_motion, path, &record));
+    td_path_key(where, sizeof where, path, "keyframes");
     motion->line = node->key_line;
     motion->smooth = td_record_get(&record, "interpolation")->integer[0] != 0;
     const tdValue *keyframes = td_record_get(&record, "keyframes");
     if (keyframes->node != NULL)
-        return read_keyframes(parser, keyframes->node, motion);
+        return read_keyframes(parser, keyframes->node, where, motion);
     return read_csv(parser, &record, motion);
 }

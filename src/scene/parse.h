@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The parser's parts: parse.c (the scene, settings, loads, probes), parse_body.c (bodies and selectors),
 // parse_material.c (laws and their parameters), parse_actuator.c, parse_effector.c (effectors and control), motion.c
-// (keyframes and CSV). Each turns checked records into scene.h's structs.
+// (keyframes and CSV), parse_reduction.c. Each turns checked records into scene.h's structs.
 #pragma once
 #include "scene/scene.h"
 #include "scene/schema.h"
@@ -50,9 +50,15 @@ tdStatus td_parse_effectors(tdSceneParser *parser, const tdYaml *list);
 tdStatus td_parse_control(tdSceneParser *parser, const tdYaml *node);
 /// A target needs an actuator that the motion leaves free. After the motion.
 tdStatus td_parse_check_targets(tdSceneParser *parser);
+/// A motion into *out; `path` is its place in the scene, for messages.
+tdStatus td_parse_motion(tdSceneParser *parser, const tdYaml *node, const char *path, tdSceneMotion *out);
+/// motion.c: dimension of the values of a named input, a tdPathColumn; the context is the parser.
+bool td_parse_find_input(void *context, const char *name, tdDim *dim, char why[TD_UNIT_WHY]);
+/// After the motion: `reduction` and `validation`, or empty maps.
+tdStatus td_parse_reduction(tdSceneParser *parser, const tdYaml *node);
+tdStatus td_parse_validation(tdSceneParser *parser, const tdYaml *node);
 /// What the motion drives and what control ties together have to fit. After the motion.
 tdStatus td_parse_check_control(tdSceneParser *parser);
-tdStatus td_parse_motion(tdSceneParser *parser, const tdYaml *node);
 
 /// Dimensions of what an actuator exerts and of how far it goes.
 tdDim td_actuator_effort_dim(tdActuatorKind kind);

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define MOST_SCHEMAS 32
+#define MOST_SCHEMAS 48
 
 static const char intro[] =
     "# Scene file\n"

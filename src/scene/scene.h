@@ -315,6 +315,53 @@ struct tdSceneMotion
     double *values; ///< n_times x n_names; NAN: not given at that time, interpolated
 };
 
+// ---------------------------------------------------------------- reduction
+
+typedef enum tdSampleKind
+{
+    TD_SAMPLE_CORNERS,         // ends of all ranges, in all combinations (S1 Fig. 1)
+    TD_SAMPLE_GRID,            // `levels` values of every actuator, in all combinations
+    TD_SAMPLE_LATIN_HYPERCUBE, // `count` places, each value of an actuator once
+    TD_SAMPLE_GREEDY,          // `count` places at most, where the reduced model is worst
+    TD_SAMPLE_MOTION,          // along the scene's own motion
+    TD_SAMPLE_SEQUENCE         // a list of places
+} tdSampleKind;
+
+/// How a reduced body is carried by its frame, as far as the scene says.
+typedef enum tdFrameChoice
+{
+    TD_FRAME_CHOICE_AUTO,
+    TD_FRAME_CHOICE_FIXED,
+    TD_FRAME_CHOICE_TRANSLATION,
+    TD_FRAME_CHOICE_FREE
+} tdFrameChoice;
+
+/// How a reduced model of one body is made.
+typedef struct tdSceneReduction
+{
+    int line; ///< 0: not given, all defaults
+    int body; ///< -1: not given, and there are several
+    tdSampleKind samples;
+    int levels, count;
+    int steps_between;       ///< equilibria from one place to the next, the next included
+    tdSceneMotion *sequence; ///< rows of values of inputs; `times` holds the lines of the file
+    double pod_tolerance;    ///< S1 eq. 15
+    double ecsw_tolerance;   ///< S1 eq. 21
+    int max_modes;
+    tdFrameChoice frame;
+    int64_t memory; ///< [bytes] that the work may take
+    uint64_t seed;
+} tdSceneReduction;
+
+/// A motion that training has not seen.
+typedef struct tdSceneValidation
+{
+    int line;              ///< 0: not given, random with defaults
+    tdSceneMotion *motion; ///< NULL: random
+    int steps, moves;      ///< of the random path
+    uint64_t seed;
+} tdSceneValidation;
+
 typedef enum tdMethod
 {
     TD_METHOD_THETA, // backward Euler, midpoint and symplectic are values of theta, theta_vq
@@ -368,6 +415,8 @@ typedef struct tdScene
     tdSceneEffector *effectors;
     tdSceneControl control;
     tdSceneMotion motion;
+    tdSceneReduction reduction;
+    tdSceneValidation validation;
 } tdScene;
 
 /// Parses and checks text. On failure *error names file, line and field. td_scene_free() also after failure.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What may stand in a scene file. scene/keys.c, keys_material.c and keys_actuator.c hold one table for each kind of
+// What may stand in a scene file. scene/keys.c and its parts keys_*.c hold one table for each kind of
 // map; the reader here checks a map against its table, and scene/reference.c prints the same tables as Markdown. So a
 // key exists, is checked and is documented in one place.
 #pragma once
@@ -143,12 +143,13 @@ tdStatus td_read_quantity(const tdReader *reader, const tdYaml *node, const char
 /// "> 0", "> -1 and < 0.5", "" for any.
 void td_range_describe(const tdKey *key, char *out, size_t size);
 
-// The tables of scene/keys.c, keys_material.c and keys_actuator.c.
+// The tables of scene/keys.c and keys_*.c.
 extern const tdSchema td_schema_scene, td_schema_units, td_schema_body, td_schema_mesh_box, td_schema_transform,
     td_schema_material, td_schema_part, td_schema_term, td_schema_viscoelastic, td_schema_damping, td_schema_select,
     td_schema_sphere, td_schema_plane, td_schema_fixed, td_schema_prescribed, td_schema_load, td_schema_probe,
     td_schema_motion, td_schema_keyframe, td_schema_integrator, td_schema_solver, td_schema_output, td_schema_actuator,
-    td_schema_effector, td_schema_control, td_schema_group;
+    td_schema_effector, td_schema_control, td_schema_group, td_schema_reduction, td_schema_modes, td_schema_validation,
+    td_schema_random;
 
 /// Values of choices that are not enumerations of scene.h.
 enum

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// The offline stage (S1, Algorithm 1): from a scene to the file of a reduced model of one of its bodies.
+//
+//     snapshots  equilibria along the path of the scene's `reduction`           -> d = q - q0 - Psi u
+//     pod        modes of the snapshots (S1 eq. 13-15)                          -> Phi, alpha
+//     training   forces of single elements at the snapshots, projected          -> G, sketched
+//     ecsw       few elements with weights that stand for all (S1 eq. 20-21)    -> domains, one a force field
+//     check      the reduced model against full order where training was not    -> held-out error
+//
+// What is done lies in a folder beside the output, so that the job goes on where it was killed; the file that comes out
+// is the same, whatever happened on the way and however many threads there were, but for its timings.
+#pragma once
+#include "model.h"
+
+typedef enum tdReducePhase
+{
+    TD_REDUCE_SNAPSHOTS,
+    TD_REDUCE_POD,
+    TD_REDUCE_TRAINING,
+    TD_REDUCE_ECSW,
+    TD_REDUCE_CHECK,
+    TD_REDUCE_PHASES
+} tdReducePhase;
+
+const char *td_reduce_phase_name(tdReducePhase phase);
+
+typedef struct tdReduceTask
+{
+    const char *scene; ///< file
+    const char *out;   ///< file of the reduced model; work is kept in `out`.work/
+    bool restart;      ///< throw work away that lies there
+    bool keep;         ///< leave the work folder
+    tdSettings settings;
+    /// Told of progress, by one thread at a time; false: stop in order. May be NULL. total 0: not known.
+    bool (*progress)(void *user, tdReducePhase phase, int64_t done, int64_t total);
+    void *user;
+} tdReduceTask;
+
+#define TD_REDUCE_DOMAINS 2
+
+typedef struct tdReduceReport
+{
+    bool stopped; ///< by `progress`: no file was written, the work is kept
+    bool resumed; ///< work of an earlier run was found
+    int64_t snapshots;
+    int64_t failures; ///< places without an equilibrium
+    char why[320];    ///< the first of those
+    int modes;
+    double pod_error;
+    int64_t elements, rid_elements; ///< of the body, of all domains
+    double ecsw_error;              ///< largest of the domains
+    int n_domains;
+    struct
+    {
+        const char *name;
+        int64_t elements, rid_elements, check_elements;
+        double error;
+    } domains[TD_REDUCE_DOMAINS];
+    int64_t held_out_places, held_out_failures;
+    double held_out_error, held_out_worst; ///< relative: of all places together, of the worst
+    double seconds[TD_REDUCE_PHASES];      ///< earlier runs included, as far as they ended in order
+    uint64_t content;                      ///< td_rom_hash
+} tdReduceReport;
+
+/// Does all of it. A stop is no error.
+tdStatus td_reduce(const tdReduceTask *task, tdReduceReport *report, tdError *error);

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where training looks: values of the inputs at places that are visited one after the other, each with an equilibrium
+// that is a snapshot. The path is cut into trajectories that start from rest, so that they can be computed one by one,
+// in any order and anywhere; where it is cut depends on the scene alone.
+#pragma once
+#include "model.h"
+
+typedef struct tdSamplePath
+{
+    int n;          ///< inputs of the model
+    int64_t count;  ///< places
+    double *values; ///< count x n
+    int n_trajectories;
+    int64_t *start; ///< n_trajectories + 1: their first places
+} tdSamplePath;
+
+/// The path of the scene's `reduction`. Inputs that are not sampled stay as at the scene's end. Memory of the arena.
+/// Samples greedy: the corners with which it begins.
+tdStatus td_sample_path(const tdModel *model, tdArena *arena, tdSamplePath *out, tdError *error);
+/// Places of a Latin hypercube, for samples greedy, in no trajectories.
+tdStatus td_sample_candidates(const tdModel *model, tdArena *arena, int64_t count, tdSamplePath *out, tdError *error);
+
+/// The motion of the scene's `validation`, and how long it takes [s]. A random one goes from rest through random places
+/// so that every actuator goes from one end of its range to the other.
+tdStatus td_sample_validation(const tdModel *model, tdArena *arena, const tdSceneMotion **motion, double *duration,
+                              tdError *error);
+/// `count` places of a motion, evenly spread over its time, the end included; the start is left out.
+tdStatus td_sample_motion(const tdModel *model, tdArena *arena, const tdSceneMotion *motion, double duration,
+                          int64_t count, tdSamplePath *out, tdError *error);
+
+#define TD_SAMPLE_MOST 1000000 // snapshots

@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reduce/offline/snapshot.h"
+
+#include "body/soft.h"
+#include "control/workspace.h"
+#include "state.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define APPROACH   3  // equilibria from rest to the first place of a trajectory,
+#define CAREFUL    10 // and to one that could not be reached from the place before
+#define LOAD_STEPS 8  // a step between places is cut into as many at most,
+#define ITERATIONS 20 // each of as many linearizations: what takes more is beyond a limit point
+
+tdStatus td_snapshot_edit(void *context, tdScene *scene, tdError *error)
+{
+    tdSceneSettings *settings = &scene->settings;
+    if (settings->method != TD_METHOD_STATIC) // else the scene has its own
+        settings->max_iterations = ITERATIONS;
+    if (settings->min_load_step_inverse > LOAD_STEPS || settings->method != TD_METHOD_STATIC)
+        settings->min_load_step_inverse = LOAD_STEPS;
+    return td_workspace_edit(context, scene, error);
+}
+
+// ---------------------------------------------------------------- the body
+
+static tdStatus refuse(const tdModel *model, int body, tdError *error, const char *why)
+{
+    const tdSceneBody *given = &model->scene.bodies[body];
+    return td_fail_at(error, TD_ERROR_INPUT, model->scene.file, given->line, "reduction.body",
+                      "body '%s' cannot be reduced: %s", given->name, why);
+}
+
+static tdStatus check_body(const tdModel *model, int body, tdError *error)
+{
+    const tdSoft *soft = model->bodies[body].soft;
+    if (soft->n_held == 0)
+        return refuse(model, body, error,
+                      "nothing holds it, so that it has no equilibrium; add 'fixed', or a translation actuator");
+    if (soft->n_turned > 0)
+        return refuse(model, body, error,
+                      "nodes that a rotation actuator turns are no linear function of its angle; hold them, or turn "
+                      "them by two cables");
+    for (int k = 0; k < soft->n_loads; k++)
+        if (soft->loads[k].kind == TD_LOAD_SURFACE_PRESSURE)
+            return refuse(model, body, error,
+                          "the pressure of a load follows the deformed faces, whose cost grows with the mesh; take a "
+                          "cavity actuator, or a traction");
+    return TD_OK;
+}
+
+// Inputs that move held coordinates, in the order of the model's; what moves by a constant comes last.
+static tdStatus find_inputs(tdTrainee *trainee, tdArena *arena, tdError *error)
+{
+    const tdModel *model = trainee->model;
+    const tdSoft *soft = model->bodies[trainee->body].soft;
+    trainee->inputs = TD_TAKE(arena, const char *, model->n_inputs + 1);
+    trainee->coord = TD_TAKE(arena, int32_t, model->n_inputs + 1);
+    trainee->per_u = TD_TAKE(arena, double, model->n_inputs + 1);
+    if (trainee->inputs == NULL || trainee->coord == NULL || trainee->per_u == NULL)
+        return td_fail_memory(error, "the moved inputs");
+    for (int i = 0; i <= model->n_inputs; i++)
+    {
+        int input = i < model->n_inputs ? i : -1;
+        double largest = 0;
+        for (int32_t k = 0; k < soft->n_driven; k++)
+            if (soft->driven[k].input == input && fabs(soft->driven[k].displacement) > largest)
+            {
+                largest = fabs(soft->driven[k].displacement);
+                trainee->coord[trainee->n_u] = soft->driven[k].coord;
+                trainee->per_u[trainee->n_u] = soft->driven[k].displacement;
+            }
+        if (largest > 0)
+            trainee->inputs[trainee->n_u++] = input >= 0 ? model->inputs[input].name : "";
+    }
+    return TD_OK;
+}
+
+// The stiffness at rest, without loads, and its factor. Nothing is advanced.
+static tdStatus stiffness_at_rest(const tdModel *model, const tdBody *body, tdState *state, int columns)
+{
+    memcpy(state->q_e, state->q, (size_t)model->coords * sizeof(double));
+    memset(state->v_e, 0, (size_t)model->coords * sizeof(double));
+    memset(state->inertia, 0, (size_t)model->coords * sizeof(double));
+    memset(state->held, 0, (size_t)model->coords * sizeof(double));
+    state->gravity = 0;
+    state->bad_element = -1;
+    state->columns = columns;
+    body->ops->begin(model, body, state);
+    body->ops->kinematics(model, body, state);
+    TD_TRY(body->ops->forces(model, body, state, true));
+    return body->ops->free_motion(model, body, state);
+}
+
+// psi = d - K^-1 K d with d the displacement of the held coordinates: free ones are in balance.
+static tdStatus respond(const tdTrainee *trainee, tdState *state, double *work, tdError *error)
+{
+    const tdModel *model = trainee->model;
+    const tdBody *body = &model->bodies[trainee->body];
+    double *drive = work, *pull = work + trainee->n, *back = work + 2 * trainee->n;
+    tdStatus status = stiffness_at_rest(model, body, state, trainee->n_u);
+    for (int j = 0; j < trainee->n_u && status == TD_OK; j++)
+    {
+        int input = trainee->inputs[j][0] == '\0' ? -1 : td_model_find_input(model, trainee->inputs[j]);
+        body->ops->drive(model, body, state, input, drive);
+        body->ops->multiply(model, body, state, drive, pull);
+        for (int64_t i = 0; i < trainee->n; i++)
+            pull[i] *= trainee->loose[i];
+        memset(back, 0, (size_t)trainee->n * sizeof *back);
+        status = body->ops->apply_inverse(model, body, state, 1, trainee->n, pull, back);
+        for (int64_t i = 0; i < trainee->n; i++)
+            trainee->psi[i * trainee->n_u + j] = trainee->loose[i] != 0 ? -back[i] : drive[i];
+    }
+    if (status != TD_OK && error != NULL)
+        *error = state->report.error;
+    return status;
+}
+
+tdStatus td_trainee_create(const tdModel *model, int body, const tdSettings *settings, tdArena *arena, tdTrainee *out,
+                           tdError *error)
+{
+    const tdSoft *soft = model->bodies[body].soft;
+    *out = (tdTrainee){.model = model, .body = body, .n = model->bodies[body].count};
+    TD_TRY(check_body(model, body, error));
+    TD_TRY(find_inputs(out, arena, error));
+    out->psi = TD_TAKE(arena, double, out->n * out->n_u);
+    out->loose = TD_TAKE(arena, double, out->n);
+    if (out->psi == NULL || out->loose == NULL)
+        return td_fail_memory(error, "the responses to moved inputs");
+    for (int64_t i = 0; i < out->n; i++)
+        out->loose[i] = soft->held[i] ? 0 : 1;
+    if (out->n_u == 0)
+        return TD_OK;
+    tdState *state = NULL;
+    double *work = td_take(3 * (size_t)out->n, sizeof *work);
+    tdStatus status =
+        work == NULL ? td_fail_memory(error, "a response") : td_state_create(model, settings, &state, error);
+    if (status == TD_OK)
+        status = respond(out, state, work, error);
+    td_state_free(state);
+    free(work);
+    return status;
+}
+
+void td_trainee_split(const tdTrainee *trainee, const double *q, double *u, double *d)
+{
+    const double *rest = trainee->model->bodies[trainee->body].soft->rest;
+    for (int j = 0; j < trainee->n_u; j++)
+        u[j] = (q[trainee->coord[j]] - rest[trainee->coord[j]]) / trainee->per_u[j];
+    for (int64_t i = 0; i < trainee->n; i++)
+    {
+        double moved = 0;
+        for (int j = 0; j < trainee->n_u; j++)
+            moved += trainee->psi[i * trainee->n_u + j] * u[j];
+        d[i] = trainee->loose[i] * (q[i] - rest[i] - moved);
+    }
+}
+
+// ---------------------------------------------------------------- trajectories
+
+static tdStatus visit(const tdModel *model, tdState *state, const double *values, tdStatus *step)
+{
+    for (int i = 0; i < model->n_inputs; i++)
+        TD_TRY(td_state_set_input(model, state, i, values[i]));
+    *step = td_step(model, state);
+    return TD_OK;
+}
+
+// From rest to a place: actuators come on in a few steps, the last of which is left to the caller; all else acts from
+// the first.
+static tdStatus approach(const tdModel *model, tdState *state, const double *place, int steps, double *values)
+{
+    for (int k = 1; k < steps; k++)
+    {
+        memcpy(values, place, (size_t)model->n_inputs * sizeof *values);
+        bool away = false;
+        for (int a = 0; a < model->n_actuators; a++)
+        {
+            double *value = &values[model->actuators[a].input];
+            away = away || *value != 0;
+            *value *= (double)k / steps;
+        }
+        if (!away)
+            return TD_OK;
+        tdStatus step; // one that fails leaves a longer way for the next
+        TD_TRY(visit(model, state, values, &step));
+    }
+    return TD_OK;
+}
+
+static void keep(const tdTrainee *trainee, const tdState *state, int64_t place, tdSnapshots *out)
+{
+    const tdBody *body = &trainee->model->bodies[trainee->body];
+    const double *q = body->ops->nodes(trainee->model, body, state);
+    int64_t k = out->reached++;
+    out->place[k] = place;
+    td_trainee_split(trainee, q, out->u + k * trainee->n_u, out->d + k * trainee->n);
+    if (out->q != NULL)
+        memcpy(out->q + k * trainee->n, q, (size_t)trainee->n * sizeof *q);
+}
+
+static void note_failure(const tdModel *model, const tdState *state, const double *values, tdSnapshots *out)
+{
+    if (out->failed++ > 0)
+        return;
+    int n = 0;
+    for (int i = 0; i < model->n_inputs && n < 160; i++)
+        n += snprintf(out->why + n, sizeof out->why - (size_t)n, "%s%.32s = %g", i > 0 ? ", " : "",
+                      model->inputs[i].name, values[i]);
+    snprintf(out->why + n, sizeof out->why - (size_t)n, ": %.120s", td_state_report(state)->error.message);
+}
+
+/// A trajectory on its way.
+typedef struct Walk
+{
+    const tdTrainee *trainee;
+    const tdSettings *settings;
+    tdState *state;
+    double *values; // scratch
+    tdError *error;
+} Walk;
+
+// From rest to a place in so many steps, with a new state.
+static tdStatus start_over(Walk *walk, const double *place, int steps)
+{
+    td_state_free(walk->state);
+    walk->state = NULL;
+    TD_TRY(td_state_create(walk->trainee->model, walk->settings, &walk->state, walk->error));
+    return approach(walk->trainee->model, walk->state, place, steps, walk->values);
+}
+
+// The equilibrium at a place, from the one before. Where the way ends at a limit point, beyond which a body snaps, it
+// is looked for from rest: there may be another one. *step says whether it was found.
+static tdStatus find(Walk *walk, const double *place, tdStatus *step)
+{
+    const tdModel *model = walk->trainee->model;
+    TD_TRY(visit(model, walk->state, place, step));
+    if (*step != TD_ERROR_NUMERIC)
+        return TD_OK;
+    TD_TRY(start_over(walk, place, CAREFUL));
+    return visit(model, walk->state, place, step);
+}
+
+tdStatus td_snapshot_trajectory(const tdTrainee *trainee, const tdSettings *settings, const tdSamplePath *path,
+                                int trajectory, tdVisitedFn visited, void *user, tdSnapshots *out, bool *stopped,
+                                tdError *error)
+{
+    const tdModel *model = trainee->model;
+    int64_t begin = path->start[trajectory], end = path->start[trajectory + 1];
+    Walk walk = {trainee, settings, NULL, td_take((size_t)model->n_inputs + 1, sizeof(double)), error};
+    out->reached = out->failed = 0;
+    out->why[0] = '\0';
+    tdStatus status = walk.values == NULL ? td_fail_memory(error, "a trajectory")
+                                          : start_over(&walk, path->values + begin * path->n, APPROACH);
+    for (int64_t i = begin; i < end && status == TD_OK && !*stopped; i++)
+    {
+        const double *place = path->values + i * path->n;
+        tdStatus step = TD_OK;
+        status = find(&walk, place, &step);
+        if (status != TD_OK)
+            break;
+        if (step == TD_OK)
+            keep(trainee, walk.state, i, out);
+        else if (step == TD_ERROR_NUMERIC)
+            note_failure(model, walk.state, place, out);
+        else
+        {
+            status = step;
+            if (error != NULL)
+                *error = td_state_report(walk.state)->error;
+        }
+        *stopped = !visited(user);
+    }
+    td_state_free(walk.state);
+    free(walk.values);
+    return status;
+}
+
+double td_snapshot_memory(const tdModel *model)
+{
+    double bytes = 30 * 8 * (double)model->coords;
+    for (int b = 0; b < model->n_bodies; b++)
+    {
+        const tdSoft *soft = model->bodies[b].soft;
+        // Factors in double and single precision, three block matrices, deformation gradients and rotations.
+        bytes += 16 * soft->linear.factor_entries + 3 * 72 * (double)soft->pattern.blocks +
+                 2 * 36 * 8 * (double)soft->point_batches + 16 * (double)soft->n_nodes * 9;
+    }
+    return bytes;
+}

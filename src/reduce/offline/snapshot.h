@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// Snapshots: the equilibria of a body at full order, as deviations from what the moved coordinates alone would give,
+//
+//     d = q - q0 - Psi u       zero on held coordinates
+//
+// Psi is the linear static response at rest to each input that moves held coordinates; d is what modes are made of.
+#pragma once
+#include "base/task.h"
+#include "reduce/offline/sample.h"
+
+/// The body that is reduced, as training sees it. Lives in an arena.
+typedef struct tdTrainee
+{
+    const tdModel *model; ///< static, of full order
+    int body;
+    int64_t n; ///< coordinates
+    int n_u;
+    const char **inputs; ///< n_u: names; "" moves by a constant
+    int32_t *coord;      ///< n_u: a coordinate that tells u,
+    double *per_u;       ///< and how far it moves for u = 1
+    double *psi;         ///< n x n_u row-major
+    double *loose;       ///< n: 1 for unknowns, 0 for held coordinates
+} tdTrainee;
+
+/// A tdSceneEdit that makes any scene static, so that snapshots are equilibria, and takes targets away.
+tdStatus td_snapshot_edit(void *context, tdScene *scene, tdError *error);
+
+/// Finds the moved inputs and their responses. Bodies that cannot be reduced are refused with the reason.
+tdStatus td_trainee_create(const tdModel *model, int body, const tdSettings *settings, tdArena *arena, tdTrainee *out,
+                           tdError *error);
+/// u and d of positions q of the body's nodes.
+void td_trainee_split(const tdTrainee *trainee, const double *q, double *u, double *d);
+
+/// Snapshots of one trajectory. The arrays have room for all of its places; `reached` come first.
+typedef struct tdSnapshots
+{
+    int64_t reached, failed;
+    double *u; ///< n_u each
+    double *d; ///< n each
+    double *q; ///< n each: positions; NULL: not wanted
+    int64_t *place;
+    char why[320]; ///< the first that failed
+} tdSnapshots;
+
+/// Called after each place; false: stop.
+typedef bool (*tdVisitedFn)(void *user);
+
+/// From rest through the places of a trajectory. A place without an equilibrium is counted and left out. On a stop,
+/// *stopped is set and what was reached is worth nothing.
+tdStatus td_snapshot_trajectory(const tdTrainee *trainee, const tdSettings *settings, const tdSamplePath *path,
+                                int trajectory, tdVisitedFn visited, void *user, tdSnapshots *out, bool *stopped,
+                                tdError *error);
+
+/// Memory [bytes] that a state of the model takes, about.
+double td_snapshot_memory(const tdModel *model);

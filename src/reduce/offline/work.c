@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reduce/offline/work.h"
+
+#include "base/file.h"
+#include "base/hash.h"
+
+#include <assert.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#define ABOUT "job.txt"
+#define LOCK  "lock"
+
+/// Head of a part. In the byte order of the machine: the folder does not travel.
+typedef struct Head
+{
+    char magic[8];
+    uint64_t key, size;
+    uint64_t crc; // of what follows
+} Head;
+
+static const char magic[8] = {'T', 'D', 'P', 'A', 'R', 'T', '1', '\n'};
+
+void td_work_path(const tdWork *work, const char *name, char out[PATH_MAX])
+{
+    assert(strlen(name) < 60);
+    snprintf(out, PATH_MAX, "%s/%s", work->folder, name);
+}
+
+// ---------------------------------------------------------------- parts
+
+static uint64_t sum_of(uint64_t crc, const void *data, size_t size)
+{
+    const unsigned char *bytes = data;
+    for (size_t at = 0; at < size;)
+    {
+        size_t n = size - at < 1U << 30 ? size - at : 1U << 30;
+        crc = crc32((uLong)crc, bytes + at, (uInt)n);
+        at += n;
+    }
+    return crc;
+}
+
+tdStatus td_work_save(const tdWork *work, const char *name, int n, const tdWorkPart *parts, tdError *error)
+{
+    char path[PATH_MAX], temporary[PATH_MAX + 32];
+    td_work_path(work, name, path);
+    snprintf(temporary, sizeof temporary, "%s.tmp%ld", path, (long)getpid());
+    Head head = {.key = work->key};
+    memcpy(head.magic, magic, sizeof magic);
+    for (int i = 0; i < n; i++)
+    {
+        head.size += parts[i].size;
+        head.crc = sum_of(head.crc, parts[i].data, parts[i].size);
+    }
+    FILE *file = fopen(temporary, "wb");
+    bool good = file != NULL && fwrite(&head, sizeof head, 1, file) == 1;
+    for (int i = 0; good && i < n; i++)
+        good = parts[i].size == 0 || fwrite(parts[i].data, parts[i].size, 1, file) == 1;
+    if (file != NULL)
+        good = fclose(file) == 0 && good;
+    if (good && rename(temporary, path) == 0)
+        return TD_OK;
+    tdStatus status = td_fail_at(error, TD_ERROR_IO, path, 0, NULL, "cannot be written: %s", strerror(errno));
+    remove(temporary);
+    return status;
+}
+
+bool td_work_load(const tdWork *work, const char *name, int n, const tdWorkPart *parts)
+{
+    char path[PATH_MAX];
+    td_work_path(work, name, path);
+    FILE *file = fopen(path, "rb");
+    if (file == NULL)
+        return false;
+    Head head;
+    uint64_t size = 0, crc = 0;
+    for (int i = 0; i < n; i++)
+        size += parts[i].size;
+    bool good = fread(&head, sizeof head, 1, file) == 1 && memcmp(head.magic, magic, sizeof magic) == 0 &&
+                head.key == work->key && head.size == size;
+    for (int i = 0; good && i < n; i++)
+    {
+        good = parts[i].size == 0 || fread((void *)parts[i].data, parts[i].size, 1, file) == 1;
+        crc = good ? sum_of(crc, parts[i].data, parts[i].size) : 0;
+    }
+    fclose(file);
+    return good && crc == head.crc;
+}
+
+// ---------------------------------------------------------------- the folder
+
+// What a job may have left there, killed or not.
+static bool is_ours(const char *name)
+{
+    static const char *const ends[] = {".part", ".h5", ABOUT, LOCK};
+    if (strstr(name, ".tmp") != NULL)
+        return true;
+    size_t length = strlen(name);
+    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++)
+    {
+        size_t n = strlen(ends[i]);
+        if (length >= n && strcmp(name + length - n, ends[i]) == 0)
+            return true;
+    }
+    return false;
+}
+
+// Removes the parts, but neither what is not ours nor the lock. Counts what is not ours.
+static int clear(const tdWork *work, bool only_count)
+{
+    int foreign = 0;
+    DIR *folder = opendir(work->folder);
+    for (struct dirent *entry; folder != NULL && (entry = readdir(folder)) != NULL;)
+    {
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+            continue;
+        char path[PATH_MAX + 256];
+        snprintf(path, sizeof path, "%s/%s", work->folder, entry->d_name);
+        if (!is_ours(entry->d_name))
+            foreign++;
+        else if (!only_count && strcmp(entry->d_name, LOCK) != 0)
+            unlink(path);
+    }
+    if (folder != NULL)
+        closedir(folder);
+    return foreign;
+}
+
+static tdStatus take_lock(tdWork *work, tdError *error)
+{
+    char path[PATH_MAX];
+    td_work_path(work, LOCK, path);
+    work->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    if (work->lock < 0)
+        return td_fail_at(error, TD_ERROR_IO, path, 0, NULL, "cannot be written: %s", strerror(errno));
+    if (flock(work->lock, LOCK_EX | LOCK_NB) == 0)
+        return TD_OK;
+    close(work->lock);
+    work->lock = -1;
+    return td_fail_at(error, TD_ERROR_INPUT, work->folder, 0, NULL,
+                      "another process is at work there; wait for it, or give another output file");
+}
+
+// The first lines of two texts that differ, without their ends.
+static void first_difference(const char *a, const char *b, char *one, char *other, size_t size)
+{
+    while (*a != '\0' || *b != '\0')
+    {
+        int n = (int)strcspn(a, "\n"), m = (int)strcspn(b, "\n");
+        if (n != m || memcmp(a, b, (size_t)n) != 0)
+        {
+            snprintf(one, size, "%.*s", n, a);
+            snprintf(other, size, "%.*s", m, b);
+            return;
+        }
+        a += n + (a[n] == '\n');
+        b += m + (b[m] == '\n');
+    }
+}
+
+// Compares with the job that the folder belongs to, or makes it that of this one.
+static tdStatus claim(tdWork *work, const char *about, bool restart, tdError *error)
+{
+    char path[PATH_MAX], *found = NULL;
+    size_t size = 0;
+    td_work_path(work, ABOUT, path);
+    if (!restart && access(path, F_OK) == 0)
+    {
+        TD_TRY(td_file_read(path, &found, &size, error));
+        if (strcmp(found, about) == 0)
+        {
+            free(found);
+            work->resumed = true;
+            return TD_OK;
+        }
+        char there[160] = "", here[160] = "";
+        first_difference(found, about, there, here, sizeof there);
+        free(found);
+        return td_fail_at(error, TD_ERROR_INPUT, work->folder, 0, NULL,
+                          "was left by another job: it has '%s' where this one has '%s'; finish that one, or throw its "
+                          "work away with --restart",
+                          there, here);
+    }
+    if (clear(work, true) > 0)
+        return td_fail_at(error, TD_ERROR_INPUT, work->folder, 0, NULL,
+                          "is in the way: it is no work folder, or something else lies there; move it, or give another "
+                          "output file");
+    clear(work, false);
+    return td_file_write(path, about, strlen(about), error);
+}
+
+tdStatus td_work_open(const char *folder, const char *about, bool restart, tdWork *out, tdError *error)
+{
+    *out = (tdWork){.key = td_hash_bytes(about, strlen(about)), .lock = -1};
+    if (strlen(folder) >= sizeof out->folder)
+        return td_fail_at(error, TD_ERROR_IO, folder, 0, NULL, "the path is too long");
+    snprintf(out->folder, sizeof out->folder, "%s", folder);
+    TD_TRY(td_path_make(folder, error));
+    TD_TRY(take_lock(out, error));
+    tdStatus status = claim(out, about, restart, error);
+    if (status != TD_OK)
+        td_work_close(out, false);
+    return status;
+}
+
+void td_work_close(tdWork *work, bool done)
+{
+    if (work->lock < 0)
+        return;
+    if (done)
+    {
+        char path[PATH_MAX];
+        clear(work, false);
+        td_work_path(work, LOCK, path);
+        unlink(path);
+        rmdir(work->folder); // stays when something of the user's lies there
+    }
+    close(work->lock);
+    work->lock = -1;
+}

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// The folder in which a long job keeps what it has done, so that it goes on after it was killed at any moment. A part
+// is a file that appears whole, by rename, with a checksum; the folder belongs to one job, which a text describes line
+// by line. One process works in it at a time.
+#pragma once
+#include "base/status.h"
+
+#include <limits.h>
+
+typedef struct tdWork
+{
+    char folder[PATH_MAX - 64]; ///< leaves room for names
+    uint64_t key;               ///< of the job
+    int lock;                   ///< file descriptor
+    bool resumed;               ///< it was there before
+} tdWork;
+
+/// Makes the folder, or opens that of the same job. One of another job is refused, and the first line of `about` that
+/// differs is told; `restart` throws its parts away instead.
+tdStatus td_work_open(const char *folder, const char *about, bool restart, tdWork *out, tdError *error);
+/// done: throws the parts and the folder away.
+void td_work_close(tdWork *work, bool done);
+
+typedef struct tdWorkPart
+{
+    const void *data;
+    size_t size;
+} tdWorkPart;
+
+/// Writes a part made of several pieces of memory. Threads may write different parts at a time.
+tdStatus td_work_save(const tdWork *work, const char *name, int n, const tdWorkPart *parts, tdError *error);
+/// Reads it into pieces of the same sizes. False when it is not there, or not whole.
+bool td_work_load(const tdWork *work, const char *name, int n, const tdWorkPart *parts);
+/// Path of a file in the folder; it must fit.
+void td_work_path(const tdWork *work, const char *name, char out[PATH_MAX]);

@@ -1,0 +1,590 @@
+// SPDX-License-Identifier: Apache-2.0
+// A reduced body in the step: what each stage of src/step.c asks of it. Everything is dense and small; nothing here
+// looks at the mesh but what expands positions for those who ask.
+#include "reduce/reduced_body.h"
+
+#include <math.h>
+#include <string.h>
+
+// ---------------------------------------------------------------- kernels
+
+#define DECLARE(isa)                                                                                                   \
+    void td_reduced_gradients_##isa(const tdReducedWork *work);                                                        \
+    void td_reduced_forces_##isa(const tdReducedWork *work);                                                           \
+    void td_reduced_stress_##isa(const tdReducedWork *work, int32_t batch, double *P);                                 \
+    void td_dense_gram_##isa(int64_t rows, int n, const double *X, const double *Y, double *K);                        \
+    bool td_dense_cholesky_##isa(int n, int stride, const double *A, double *L);                                       \
+    void td_dense_solve_##isa(int n, int stride, const double *L, double *x);
+#define KERNELS(isa)                                                                                                   \
+    {                                                                                                                  \
+        td_reduced_gradients_##isa, td_reduced_forces_##isa, td_reduced_stress_##isa, td_dense_gram_##isa,             \
+            td_dense_cholesky_##isa, td_dense_solve_##isa                                                              \
+    }
+
+DECLARE(portable)
+#if defined(__x86_64__)
+DECLARE(avx2)
+#endif
+
+const tdReducedKernels *td_reduced_kernels(tdIsa isa)
+{
+    static const tdReducedKernels portable = KERNELS(portable);
+#if defined(__x86_64__)
+    static const tdReducedKernels avx2 = KERNELS(avx2);
+    if (isa == TD_ISA_AVX2)
+        return &avx2;
+#endif
+    (void)isa;
+    return &portable;
+}
+
+tdReducedWork td_reduced_work(const tdReduced *reduced, int b, tdReducedState *mine, const tdState *state)
+{
+    const tdElements *block = &reduced->domain.blocks[b];
+    const tdMaterial *material = &block->material;
+    tdReducedWork work = {.points = {.block = block, .gamma = 1}, .stride = reduced->stride, .rows = mine->rows};
+    tdElementWork *points = &work.points;
+    points->F = mine->points.F + 36 * block->first;
+    points->R = mine->points.R == NULL ? NULL : mine->points.R + 36 * block->first;
+    points->law = material->law->kernel[state->isa];
+    points->parameters = material->mean_dilatation ? material->isochoric : material->parameters;
+    points->sums = mine->points.sums + b;
+    if (material->n_prony > 0)
+    {
+        points->gamma = mine->points.gamma[b];
+        points->H = mine->points.H + block->H;
+    }
+    work.B = reduced->B + 36 * reduced->stride * block->first;
+    work.F0 = reduced->F0 + 36 * block->first;
+    return work;
+}
+
+// ---------------------------------------------------------------- life
+
+static void free_model(tdBody *body)
+{
+    tdReduced *reduced = body->data;
+    td_linear_model_free(&reduced->soft->linear);
+    td_mesh_free(&reduced->soft->mesh);
+}
+
+static int64_t step_history(const tdSoft *domain)
+{
+    return (domain->n_blocks + 7) / 8 * 8 + domain->H;
+}
+
+static bool take_points(tdArena *arena, const tdSoft *domain, tdSoftState *points)
+{
+    points->F = TD_TAKE(arena, double, 36 * domain->point_batches);
+    points->R = domain->turning ? TD_TAKE(arena, double, 36 * domain->point_batches) : NULL;
+    points->sums = TD_TAKE(arena, tdChunkSums, domain->chunks);
+    points->history = TD_TAKE(arena, double, domain->history);
+    points->gamma = TD_TAKE(arena, double, step_history(domain));
+    if (points->F == NULL || (domain->turning && points->R == NULL) || points->sums == NULL ||
+        points->history == NULL || points->gamma == NULL)
+        return false;
+    points->H = points->gamma + step_history(domain) - domain->H;
+    td_soft_history_begin(domain, points, 0);
+    return true;
+}
+
+static tdStatus state_create(const tdModel *model, const tdBody *body, tdState *state, tdError *error)
+{
+    const tdReduced *reduced = td_reduced_of(body);
+    tdArena *arena = &state->arena;
+    tdReducedState *mine = TD_TAKE(arena, tdReducedState, 1);
+    if (mine == NULL)
+        return td_fail_memory(error, "the state of a reduced body");
+    state->bodies[body->index] = (tdBodyState *)mine;
+    int64_t stride = reduced->stride, square = stride * stride, y = stride + 4;
+    struct
+    {
+        double **array;
+        int64_t count;
+    } list[] = {
+        {&mine->K, square},
+        {&mine->A, square},
+        {&mine->L, square},
+        {&mine->rows, TD_REDUCED_WORK(stride)},
+        {&mine->at, stride},
+        {&mine->sum, stride},
+        {&mine->stiff[0], reduced->set_rows * stride},
+        {&mine->stiff[1], reduced->set_rows * stride},
+        {&mine->coupling, square},
+        {&mine->y, y},
+        {&mine->S, y * y},
+        {&mine->node_x, 3 * body->nodes},
+        {&mine->node_v, 3 * body->nodes},
+    };
+    for (size_t i = 0; i < sizeof list / sizeof list[0]; i++)
+        if ((*list[i].array = TD_TAKE(arena, double, list[i].count)) == NULL)
+            return td_fail_memory(error, "the state of a reduced body");
+    bool damped_newton = reduced->soft->beta > 0 && model->scene.settings.newton;
+    mine->K_damping = damped_newton ? TD_TAKE(arena, double, square) : mine->K;
+    mine->stiffened = TD_TAKE(arena, bool, 2 * reduced->n_sets + 1);
+    if (mine->K_damping == NULL || mine->stiffened == NULL || !take_points(arena, &reduced->domain, &mine->points) ||
+        !take_points(arena, body->soft, &mine->whole))
+        return td_fail_memory(error, "the state of a reduced body");
+    memcpy(state->v + body->first, reduced->start, (size_t)reduced->n * sizeof(double));
+    return TD_OK;
+}
+
+static void state_free(const tdBody *body, tdState *state)
+{
+    (void)body;
+    (void)state;
+}
+
+// ---------------------------------------------------------------- points of the domain
+
+static bool rotation_follows(const tdModel *model)
+{
+    return model->scheme.method == TD_METHOD_STATIC;
+}
+
+static tdPolarKernel polar_of(const tdState *state, const tdElements *block, bool lagged)
+{
+    tdRotationUse use = block->material.law->rotation;
+    return use == TD_ROTATION_CURRENT || (use == TD_ROTATION_LAGGED && lagged) ? td_polar(state->isa) : NULL;
+}
+
+// Where F will be taken. False: it is there already.
+static bool move_to(const tdReduced *reduced, tdReducedState *mine, const double *q)
+{
+    size_t bytes = (size_t)reduced->n * sizeof *q;
+    if (mine->current && memcmp(mine->at, q, bytes) == 0)
+        return false;
+    memcpy(mine->at, q, bytes);
+    mine->current = false;
+    return true;
+}
+
+// F at `at`, and the rotations that are kept during a step when `lagged`.
+static void gradients(const tdReduced *reduced, tdReducedState *mine, const tdState *state, bool lagged)
+{
+    for (int b = 0; b < reduced->domain.n_blocks; b++)
+    {
+        tdReducedWork work = td_reduced_work(reduced, b, mine, state);
+        work.q = mine->at;
+        work.points.polar = polar_of(state, work.points.block, lagged);
+        td_reduced_kernels(state->isa)->gradients(&work);
+    }
+    mine->current = true;
+}
+
+static void mirror(int n, int stride, double *K)
+{
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < i; j++)
+            K[j * (int64_t)stride + i] = K[i * (int64_t)stride + j];
+}
+
+// Forces of the domain, and the tangent where K is given; F on the way where it is not there yet.
+static void domain_forces(const tdModel *model, const tdReduced *reduced, tdReducedState *mine, const tdState *state,
+                          double *force, double *K)
+{
+    int stride = reduced->stride;
+    memset(mine->sum, 0, (size_t)stride * sizeof *force);
+    if (K != NULL)
+        memset(K, 0, (size_t)stride * (size_t)stride * sizeof *K);
+    for (int b = 0; b < reduced->domain.n_blocks; b++)
+    {
+        tdReducedWork work = td_reduced_work(reduced, b, mine, state);
+        const tdElements *block = work.points.block;
+        if (!mine->current)
+        {
+            work.q = mine->at;
+            work.points.polar = polar_of(state, block, rotation_follows(model));
+        }
+        work.force = mine->sum;
+        work.K = K;
+        work.points.project = mine->projecting && !(block->material.law->semidefinite && block->material.n_prony == 0);
+        if (K != NULL && reduced->constant[b] != NULL && !work.points.project)
+        {
+            work.spin = block->material.law->rotation;
+            for (int64_t k = 0; k < (int64_t)stride * stride; k++)
+                K[k] += reduced->constant[b][k];
+        }
+        td_reduced_kernels(state->isa)->forces(&work);
+    }
+    mine->current = true;
+    memcpy(force, mine->sum, (size_t)reduced->n * sizeof *force);
+    if (K != NULL)
+        mirror(stride, stride, K);
+}
+
+// y += factor K x, K rows x columns
+static void multiply_add(int rows, int columns, int stride, double factor, const double *K, const double *x, double *y)
+{
+    for (int i = 0; i < rows; i++)
+    {
+        double sum = 0;
+        for (int j = 0; j < columns; j++)
+            sum += K[i * (int64_t)stride + j] * x[j];
+        y[i] += factor * sum;
+    }
+}
+
+static double dot(int n, const double *a, const double *b)
+{
+    double sum = 0;
+    for (int i = 0; i < n; i++)
+        sum += a[i] * b[i];
+    return sum;
+}
+
+// ---------------------------------------------------------------- stages
+
+static double force_time(const tdScheme *scheme)
+{
+    return scheme->method == TD_METHOD_STATIC  ? INFINITY
+           : scheme->method == TD_METHOD_THETA ? scheme->theta * scheme->h
+                                               : scheme->h;
+}
+
+// An input without a name is constant in a dynamic scene and follows the load in a static one.
+static void place(const tdModel *model, const tdBody *body, tdState *state)
+{
+    const tdReduced *reduced = td_reduced_of(body);
+    (void)model;
+    for (int k = 0; k < reduced->n_u; k++)
+        state->q_end[body->first + reduced->r + k] =
+            reduced->input[k] < 0 ? state->gravity : state->input_end[reduced->input[k]];
+}
+
+static void drive(const tdModel *model, const tdBody *body, const tdState *state, int input, double *psi)
+{
+    const tdReduced *reduced = td_reduced_of(body);
+    (void)model;
+    (void)state;
+    for (int i = 0; i < reduced->n; i++)
+        psi[i] = i >= reduced->r && reduced->input[i - reduced->r] == input;
+}
+
+static void history_begin(const tdReduced *reduced, tdReducedState *mine, double h)
+{
+    td_soft_history_begin(&reduced->domain, &mine->points, h);
+    if (reduced->domain.history > 0)
+        mine->current = false; // the thickness of a membrane depends on it
+}
+
+static void begin(const tdModel *model, const tdBody *body, tdState *state)
+{
+    const tdReduced *reduced = td_reduced_of(body);
+    tdReducedState *mine = td_reduced_mine(body, state);
+    mine->projecting = false;
+    mine->damping_kept = false;
+    history_begin(reduced, mine, force_time(&model->scheme));
+    if (reduced->domain.lagged && !rotation_follows(model))
+    {
+        move_to(reduced, mine, state->q + body->first);
+        gradients(reduced, mine, state, true);
+    }
+}
+
+static void commit(const tdModel *model, const tdBody *body, tdState *state)
+{
+    const tdReduced *reduced = td_reduced_of(body);
+    tdReducedState *mine = td_reduced_mine(body, state);
+    if (model->scheme.method == TD_METHOD_STATIC || reduced->domain.history == 0)
+        return;
+    history_begin(reduced, mine, model->scheme.h);
+    move_to(reduced, mine, state->q + body->first);
+    gradients(reduced, mine, state, false);
+    td_soft_history_update(&reduced->domain, &mine->points, state, model->scheme.h);
+}
+
+// Gradients are taken together with the forces, so that B is read once.
+static void kinematics(const tdModel *model, const tdBody *body, tdState *state)
+{
+    const tdReduced *reduced = td_reduced_of(body);
+    tdReducedState *mine = td_reduced_mine(body, state);
+    (void)model;
+    td_reduced_clear_coupling(reduced, mine);
+    move_to(reduced, mine, state->q_e + body->first);
+}
+
+static void add_loads(const tdReduced *reduced, const tdState *state, double *load)
+{
+    for (int i = 0; i < reduced->n; i++)
+        load[i] = state->gravity * reduced->gravity[i];
+    for (int k = 0; k < reduced->n_loads; k++)
+    {
+        const tdReducedLoad *dead = &reduced->loads[k];
+        double input = dead->input < 0 ? state->gravity : state->input[dead->input];
+        for (int i = 0; i < reduced->n; i++)
+            load[i] += input * dead->force[i];
+    }
+}
+
+static void sum_blocks(const tdReduced *reduced, const tdBody *body, const tdReducedState *mine, tdState *state)
+{
+    for (int b = 0; b < reduced->domain.n_blocks; b++)
+    {
+        const tdChunkSums *sums = &mine->points.sums[b];
+        if (sums->bad != INT64_MAX &&
+            (state->bad_element < 0 || state->bad_body != body->index || sums->bad < state->bad_element))
+        {
+            state->bad_element = sums->bad;
+            state->bad_body = body->index;
+        }
+        // Projected tangents are a second look at a shape whose inverted elements have been counted.
+        if (mine->projecting)
+            state->report.projected_elements += sums->projected;
+        else
+        {
+            state->report.inverted_elements += sums->inverted;
+            state->report.extended_elements += reduced->domain.blocks[b].material.law->split ? sums->extended : 0;
+        }
+    }
+}
+
+// m = mass M (v - v_hat) + s [alpha M v_e + beta K v_e + f_int - f_ext]
+static tdStatus forces(const tdModel *model, const tdBody *body, tdState *state, bool tangent)
+{
+    const tdReduced *reduced = td_reduced_of(body);
+    const tdSoft *soft = reduced->soft;
+    tdReducedState *mine = td_reduced_mine(body, state);
+    const tdScheme *scheme = &model->scheme;
+    int n = reduced->n, stride = reduced->stride;
+    double *m = state->m + body->first, *force = state->force + body->first, *load = state->load + body->first;
+    const double *v_e = state->v_e + body->first;
+    bool assemble = tangent && !mine->K_valid && (scheme->ce > 0 || soft->beta > 0);
+    domain_forces(model, reduced, mine, state, force, assemble ? mine->K : NULL);
+    sum_blocks(reduced, body, mine, state);
+    if (assemble)
+    {
+        mine->K_valid = reduced->domain.constant;
+        if (mine->K_damping != mine->K && !mine->damping_kept)
+            memcpy(mine->K_damping, mine->K, (size_t)stride * (size_t)stride * sizeof(double));
+        mine->damping_kept = true;
+    }
+    add_loads(reduced, state, load);
+    memset(m, 0, (size_t)n * sizeof *m);
+    bool moving = scheme->mass > 0;
+    if (moving)
+        multiply_add(n, n, stride, scheme->mass, reduced->M, state->inertia + body->first, m);
+    double inertia = dot(n, m, m);
+    if (moving && soft->alpha > 0)
+        multiply_add(n, n, stride, scheme->s * soft->alpha, reduced->M, v_e, m);
+    if (moving && soft->beta > 0)
+        multiply_add(n, n, stride, scheme->s * soft->beta, mine->K_damping, v_e, m);
+    for (int i = 0; i < n; i++)
+        m[i] += scheme->s * (force[i] - load[i]);
+    double s2 = scheme->s * scheme->s;
+    state->scale = fmax(state->scale, sqrt(fmax(inertia, s2 * fmax(dot(n, force, force), dot(n, load, load)))));
+    return TD_OK;
+}
+
+// A = (mass + s de alpha) M + s ce K + s de beta K_damping + s ce (stiffness of constraints)
+static void build_matrix(const tdModel *model, const tdReduced *reduced, tdReducedState *mine, const tdState *state)
+{
+    const tdScheme *scheme = &model->scheme;
+    const tdSoft *soft = reduced->soft;
+    bool moving = scheme->mass > 0;
+    double of_mass = scheme->mass + (moving ? scheme->s * scheme->de * soft->alpha : 0);
+    double of_K = scheme->s * scheme->ce, of_damping = moving ? scheme->s * scheme->de * soft->beta : 0;
+    int64_t square = (int64_t)reduced->stride * reduced->stride;
+    for (int64_t k = 0; k < square; k++)
+        mine->A[k] = of_mass * reduced->M[k] + of_K * mine->K[k] + of_damping * mine->K_damping[k];
+    td_reduced_add_coupling(reduced, mine, state, of_K, mine->A);
+    mirror(reduced->n, reduced->stride, mine->A);
+}
+
+static tdStatus fail_indefinite(const tdModel *model, tdState *state)
+{
+    if (model->scheme.method == TD_METHOD_STATIC)
+        return td_fail(&state->report.error, TD_ERROR_NUMERIC,
+                       "the reduced stiffness matrix is singular or indefinite; hold the body so that it cannot move "
+                       "as a whole (fixed), or apply the load in smaller parts (motion)");
+    return td_fail(&state->report.error, TD_ERROR_NUMERIC,
+                   "the reduced matrix of the step is not positive definite; use a smaller time_step");
+}
+
+// The matrix, then dv = -A^-1 (m + s K held), once more with projected tangents if A is not definite.
+static tdStatus free_motion(const tdModel *model, const tdBody *body, tdState *state)
+{
+    const tdReduced *reduced = td_reduced_of(body);
+    tdReducedState *mine = td_reduced_mine(body, state);
+    const tdReducedKernels *kernels = td_reduced_kernels(state->isa);
+    double *rhs = state->work + body->first, *dv = state->dv + body->first, *m = state->m + body->first;
+    int r = reduced->r, n = reduced->n, stride = reduced->stride;
+    for (int attempt = 0; attempt < 2; attempt++)
+    {
+        build_matrix(model, reduced, mine, state);
+        if (kernels->cholesky(r, stride, mine->A, mine->L))
+        {
+            memset(rhs, 0, (size_t)n * sizeof *rhs);
+            multiply_add(r, reduced->n_u, stride, -model->scheme.s, mine->K + r, state->held + body->first + r, rhs);
+            for (int i = 0; i < r; i++)
+                dv[i] = rhs[i] -= m[i];
+            memset(dv + r, 0, (size_t)reduced->n_u * sizeof *dv);
+            kernels->solve(r, stride, mine->L, dv);
+            state->report.factorizations++;
+            mine->projecting = false; // the next pass may do without: nearer the solution it converges faster
+            state->rhs = sqrt(state->rhs * state->rhs + dot(r, rhs, rhs));
+            state->slope -= dot(r, rhs, dv);
+            return TD_OK;
+        }
+        bool stiffened = reduced->n_sets > 0;
+        if (mine->projecting || (reduced->domain.semidefinite && !stiffened))
+            break;
+        mine->projecting = true;
+        // The forces are the same and what constraints added to them must stay.
+        memcpy(state->saved + body->first, m, (size_t)n * sizeof *m);
+        TD_TRY(forces(model, body, state, true));
+        memcpy(m, state->saved + body->first, (size_t)n * sizeof *m);
+    }
+    return fail_indefinite(model, state);
+}
+
+static void multiply(const tdModel *model, const tdBody *body, tdState *state, const double *x, double *y)
+{
+    const tdReduced *reduced = td_reduced_of(body);
+    (void)model;
+    memset(y, 0, (size_t)reduced->n * sizeof *y);
+    multiply_add(reduced->n, reduced->n, reduced->stride, 1, td_reduced_mine(body, state)->A, x, y);
+}
+
+static void balance(const tdModel *model, const tdBody *body, tdState *state)
+{
+    const tdReduced *reduced = td_reduced_of(body);
+    const tdReducedState *mine = td_reduced_mine(body, state);
+    double *m = state->m + body->first;
+    multiply_add(reduced->n, reduced->n, reduced->stride, 1, mine->A, state->dv + body->first, m);
+    multiply_add(reduced->n, reduced->n, reduced->stride, model->scheme.s, mine->K, state->held + body->first, m);
+}
+
+static tdStatus apply_inverse(const tdModel *model, const tdBody *body, tdState *state, int n, int64_t stride,
+                              const double *b, double *x)
+{
+    const tdReduced *reduced = td_reduced_of(body);
+    const tdReducedState *mine = td_reduced_mine(body, state);
+    (void)model;
+    for (int j = 0; j < n; j++, b += stride, x += stride)
+    {
+        memcpy(x, b, (size_t)reduced->r * sizeof *x);
+        memset(x + reduced->r, 0, (size_t)reduced->n_u * sizeof *x);
+        td_reduced_kernels(state->isa)->solve(reduced->r, reduced->stride, mine->L, x);
+    }
+    return TD_OK;
+}
+
+// M a = -m / s on the unknowns. The factor is made anew in the first pass.
+static tdStatus start_acceleration(const tdModel *model, const tdBody *body, tdState *state)
+{
+    const tdReduced *reduced = td_reduced_of(body);
+    tdReducedState *mine = td_reduced_mine(body, state);
+    const tdReducedKernels *kernels = td_reduced_kernels(state->isa);
+    double *a = state->a + body->first;
+    if (!kernels->cholesky(reduced->r, reduced->stride, reduced->M, mine->L))
+        return td_fail(&state->report.error, TD_ERROR_NUMERIC,
+                       "the mass matrix of the reduced body '%s' is singular; its modes depend on each other",
+                       body->name);
+    for (int i = 0; i < reduced->n; i++)
+        a[i] = i < reduced->r ? -state->m[body->first + i] / model->scheme.s : 0;
+    kernels->solve(reduced->r, reduced->stride, mine->L, a);
+    return TD_OK;
+}
+
+// ---------------------------------------------------------------- checkpoint, energy, nodes
+
+static int arrays(const tdModel *model, const tdBody *body, tdState *state, tdStateArray *out, int most)
+{
+    (void)model;
+    if (most < 1)
+        return 0;
+    out[0] = (tdStateArray){"history", body->index, false, td_reduced_of(body)->domain.history,
+                            td_reduced_mine(body, state)->points.history};
+    return 1;
+}
+
+// Nothing is kept from step to step but q, v and what the material remembers.
+static tdStatus restore(const tdModel *model, const tdBody *body, tdState *state, tdError *error)
+{
+    tdReducedState *mine = td_reduced_mine(body, state);
+    (void)model;
+    (void)error;
+    mine->current = mine->K_valid = mine->damping_kept = mine->projecting = false;
+    return TD_OK;
+}
+
+static void energy(const tdModel *model, const tdBody *body, tdState *state, double *kinetic, double *elastic)
+{
+    const tdReduced *reduced = td_reduced_of(body);
+    tdReducedState *mine = td_reduced_mine(body, state);
+    double *momentum = state->work + body->first;
+    memset(momentum, 0, (size_t)reduced->n * sizeof *momentum);
+    multiply_add(reduced->n, reduced->n, reduced->stride, 1, reduced->M, state->v + body->first, momentum);
+    *kinetic = 0.5 * dot(reduced->n, momentum, state->v + body->first);
+    // As for a body of full order: the energy a new step would start from, after relaxation.
+    history_begin(reduced, mine, INFINITY);
+    move_to(reduced, mine, state->q + body->first);
+    gradients(reduced, mine, state, true);
+    domain_forces(model, reduced, mine, state, state->scratch + body->first, NULL);
+    *elastic = 0;
+    for (int b = 0; b < reduced->domain.n_blocks; b++)
+        *elastic += mine->points.sums[b].energy;
+}
+
+static const double *expand(const tdReduced *reduced, const double *rest, const double *q, double *out)
+{
+    int64_t coords = 3 * (int64_t)reduced->soft->n_nodes;
+    for (int64_t i = 0; i < coords; i++)
+        out[i] = (rest == NULL ? 0 : rest[i]) + dot(reduced->n, reduced->basis + i * reduced->stride, q);
+    return out;
+}
+
+static const double *nodes(const tdModel *model, const tdBody *body, const tdState *state)
+{
+    (void)model;
+    const tdReduced *reduced = td_reduced_of(body);
+    return expand(reduced, reduced->soft->rest, state->q + body->first, td_reduced_mine(body, state)->node_x);
+}
+
+static const double *node_velocities(const tdModel *model, const tdBody *body, const tdState *state)
+{
+    (void)model;
+    return expand(td_reduced_of(body), NULL, state->v + body->first, td_reduced_mine(body, state)->node_v);
+}
+
+// Over all elements at the expanded positions. What they remember is known of the domain alone, so that a viscoelastic
+// stress is the relaxed one.
+static void fields(const tdModel *model, const tdBody *body, tdState *state, double *von_mises, double *density)
+{
+    tdReducedState *mine = td_reduced_mine(body, state);
+    td_soft_history_begin(body->soft, &mine->whole, INFINITY);
+    td_soft_fields_at(body->soft, &mine->whole, state, nodes(model, body, state), von_mises, density);
+}
+
+const tdBodyOps td_reduced_ops = {
+    .kind = "reduced",
+    .free_model = free_model,
+    .state_create = state_create,
+    .state_free = state_free,
+    .place = place,
+    .begin = begin,
+    .kinematics = kinematics,
+    .forces = forces,
+    .free_motion = free_motion,
+    .start_acceleration = start_acceleration,
+    .balance = balance,
+    .apply_inverse = apply_inverse,
+    .multiply = multiply,
+    .point_set = td_reduced_point_set,
+    .positions = td_reduced_positions,
+    .pull = td_reduced_pull,
+    .stiffen = td_reduced_stiffen,
+    .volume_set = td_reduced_volume_set,
+    .volume = td_reduced_volume,
+    .volume_stiffen = td_reduced_volume_stiffen,
+    .drive = drive,
+    .arrays = arrays,
+    .restore = restore,
+    .nodes = nodes,
+    .node_velocities = node_velocities,
+    .fields = fields,
+    .energy = energy,
+    .commit = commit,
+    .describe = td_soft_describe,
+};

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+// Inside a reduced body: its tables, its state, and what its kernels read and write.
+//
+// Columns of all matrices are the coordinates (alpha, u) and, up to `stride`, zeros. The rows of B of a point batch
+// (four points, one a lane) stand as F does: row 4 c + l is component c of lane l.
+#pragma once
+#include "body/soft.h"
+#include "reduce/reduced.h"
+
+/// A dead load: force on the coordinates for an input of 1.
+typedef struct tdReducedLoad
+{
+    int32_t input; ///< -1: constant 1
+    double *force; ///< n
+} tdReducedLoad;
+
+/// Points that constraints act on: x = rest + X (alpha, u).
+typedef struct tdReducedSet
+{
+    int64_t first; ///< row of its first point among those of all sets, for the state
+    double *X;     ///< 3 n_points x stride
+    double *rest;  ///< 3 n_points
+    // A closed surface instead: V = sum T_ijk y_i y_j y_k with y = (1, alpha, u), T symmetric, i >= j >= k kept.
+    double *T;
+    int number; ///< among the sets of the body
+    int32_t n;  ///< points; of a volume none
+} tdReducedSet;
+
+#define TD_REDUCED_SETS  4096 // point sets of one body
+#define TD_REDUCED_MODES 4096 // modes and moved coordinates together
+
+typedef struct tdReduced
+{
+    tdSoft *soft; ///< its mesh, materials and supports
+    int r, n_u, n;
+    int stride;     ///< n, rounded up to whole registers
+    int32_t *input; ///< n_u: which input moves a held coordinate; -1: constant 1
+    int32_t *held;  ///< n_u
+    double *basis;  ///< 3 n_nodes x stride: (Phi, Psi)
+    double *M;      ///< stride^2, exact
+    double *start;  ///< n: velocity at the start
+    double *gravity;
+    int n_loads;
+    tdReducedLoad *loads;
+    tdSoft domain;     ///< blocks of the elements that stand for all, weights included; only what their points need
+    double *B;         ///< 36 x stride a point batch of the domain
+    double *F0;        ///< 36 a point batch
+    double **constant; ///< by block: stride^2, the part 2 mu sum w B'B of a corotational law's K; NULL: no such law
+    int64_t set_rows;  ///< of all point sets
+    int n_sets;
+    tdReducedSet *sets[TD_REDUCED_SETS];
+} tdReduced;
+
+typedef struct tdReducedState
+{
+    tdSoftState points;            ///< F, R, history and sums of the domain
+    tdSoftState whole;             ///< the same of all elements, for output
+    double *K, *K_damping, *A, *L; ///< stride^2, lower triangles (A: whole)
+    double *rows;                  ///< of the kernels: one piece of D B
+    double *at;                    ///< n: where F was taken
+    double *sum;                   ///< stride: force
+    double *stiff[2];              ///< set_rows x stride: what constraints stiffen times X, definite and other
+    bool *stiffened;               ///< by set
+    double *coupling;              ///< stride^2: stiffness of volumes, which has no sign of its own
+    const tdReducedSet *volume;    ///< that S was made for,
+    double *y, *S;                 ///< with y: S_ij = sum T_ijk y_k; rows of `stride` + 4
+    double *node_x, *node_v;       ///< 3 n_nodes: expanded
+    bool current;                  ///< F is that of `at`
+    bool projecting, damping_kept, K_valid;
+} tdReducedState;
+
+/// Arguments of the kernels: of one block of the domain.
+typedef struct tdReducedWork
+{
+    tdElementWork points;
+    int stride;
+    const double *B, *F0; ///< of the block, from its point batch `first` on
+    int64_t first;
+    const double *q;    ///< stride; NULL: F is there
+    double *rows;       ///< TD_REDUCED_ROWS (stride + 1)
+    double *force;      ///< stride, added to
+    tdRotationUse spin; ///< of a corotational law: without the constant part of K; else TD_ROTATION_NONE
+    double *K;          ///< stride^2, lower triangle added to; NULL: forces only
+} tdReducedWork;
+
+#define TD_REDUCED_ROWS 72 // of one rank update: two point batches
+#define TD_REDUCED_WORK(stride)                                                                                        \
+    (136 * (int64_t)(stride) + 144) ///< numbers that a pass needs room for: rows and stresses of a piece
+
+typedef struct tdReducedKernels
+{
+    /// F and R of all points.
+    void (*gradients)(const tdReducedWork *work);
+    /// F and R where work->q is given, then forces and tangent.
+    void (*forces)(const tdReducedWork *work);
+    /// F, R and w P of one batch of elements: 36 a point batch.
+    void (*stress)(const tdReducedWork *work, int32_t batch, double *P);
+    /// K += X'Y, lower triangle, n columns (a multiple of 4).
+    void (*gram)(int64_t rows, int n, const double *X, const double *Y, double *K);
+    /// L L' = A on the first n coordinates, lower triangles; L has the reciprocals of its diagonal. False: not
+    /// definite.
+    bool (*cholesky)(int n, int stride, const double *A, double *L);
+    /// x = A^-1 x
+    void (*solve)(int n, int stride, const double *L, double *x);
+} tdReducedKernels;
+const tdReducedKernels *td_reduced_kernels(tdIsa isa);
+
+static inline const tdReduced *td_reduced_of(const tdBody *body)
+{
+    return body->data;
+}
+
+static inline tdReducedState *td_reduced_mine(const tdBody *body, const tdState *state)
+{
+    return (tdReducedState *)state->bodies[body->index];
+}
+
+/// What the kernels of block b of the domain read and write.
+tdReducedWork td_reduced_work(const tdReduced *reduced, int b, tdReducedState *mine, const tdState *state);
+
+/// reduced_points.c
+tdStatus td_reduced_point_set(tdModel *model, const tdBody *body, tdPointSet *set, tdError *error);
+void td_reduced_positions(const tdBody *body, const tdPointSet *set, const double *q, double *x);
+void td_reduced_pull(const tdBody *body, const tdPointSet *set, const double *f, double *row);
+void td_reduced_stiffen(const tdModel *model, const tdBody *body, tdState *state, const tdPointSet *set, int32_t i,
+                        int32_t j, const double H[9], bool definite);
+tdStatus td_reduced_volume_set(tdModel *model, const tdBody *body, const struct tdMeasure *measure, tdPointSet *set,
+                               tdError *error);
+double td_reduced_volume(const tdBody *body, tdState *state, const tdPointSet *set, const double *q, double *row);
+void td_reduced_volume_stiffen(const tdBody *body, tdState *state, const tdPointSet *set, const double *q,
+                               double factor);
+/// A += factor times the stiffness of constraints.
+void td_reduced_add_coupling(const tdReduced *reduced, tdReducedState *mine, const tdState *state, double factor,
+                             double *A);
+void td_reduced_clear_coupling(const tdReduced *reduced, tdReducedState *mine);
+
+/// reduced_compile.c: the blocks of some elements: weight[e] > 0 for those that are in. From td_soft_build's tables.
+/// lane: room for all elements and 4 a block; by lane of the domain, 4 batch + lane in the block of `soft`.
+tdStatus td_reduced_domain(tdArena *arena, const tdSoft *soft, const double *weight, tdSoft *domain, int32_t *lane,
+                           tdError *error);
+/// Rows of B (36 x stride) and F0 (36) of one point batch.
+void td_reduced_rows(const tdSoft *soft, const double *basis, int stride, const tdElements *block,
+                     const int32_t lane[4], int point, double *B, double *F0);

@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: Apache-2.0
+// What constraints see of a reduced body. Positions of a set of points are x = rest + X q with X of three rows a point,
+// whatever the mesh. A stiffness H between points i and j adds H X_j to the rows Y_i of the set, so that all of a set
+// goes to the matrix by one product X'Y.
+//
+// The volume that a surface encloses is a cubic in q. With y = (1, q) and the symmetric tensor T,
+//
+//     V = T_ijk y_i y_j y_k      S_ij = T_ijk y_k      dV/dy = 3 S y      d2V/dy2 = 6 S
+//
+// and T comes from the second derivatives of the volume of the triangles at each column of X in place of positions.
+#include "reduce/reduced_body.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const tdReducedSet *set_of(const tdPointSet *set)
+{
+    return set->data;
+}
+
+static double dot(int n, const double *a, const double *b)
+{
+    double sum = 0;
+    for (int i = 0; i < n; i++)
+        sum += a[i] * b[i];
+    return sum;
+}
+
+// ---------------------------------------------------------------- points
+
+// Adds a set to the body, with coordinates for a row over all of them.
+static tdStatus add_set(tdModel *model, const tdBody *body, tdPointSet *set, tdReducedSet **out, tdError *error)
+{
+    tdReduced *reduced = body->data;
+    tdReducedSet *own = TD_TAKE(&model->arena, tdReducedSet, 1);
+    set->size = reduced->n;
+    set->coord = TD_TAKE(&model->arena, int32_t, reduced->n);
+    if (own == NULL || set->coord == NULL)
+        return td_fail_memory(error, "the points of a reduced body");
+    if (reduced->n_sets == TD_REDUCED_SETS)
+        return td_fail(error, TD_ERROR_INPUT,
+                       "reduced body '%s' has more than %d actuators, effectors and probes; leave some out", body->name,
+                       TD_REDUCED_SETS);
+    for (int i = 0; i < reduced->n; i++)
+        set->coord[i] = i;
+    own->number = reduced->n_sets;
+    reduced->sets[reduced->n_sets++] = own;
+    set->data = *out = own;
+    return TD_OK;
+}
+
+// Row 3 p + c of a matrix of `stride` columns: weighted means of rows of the basis, from column `at`.
+static void fill_rows(const tdReduced *reduced, const tdPointSet *set, int stride, int at, double *X)
+{
+    for (int32_t p = 0; p < set->n; p++)
+        for (int32_t k = set->start[p]; k < set->start[p + 1]; k++)
+            for (int c = 0; c < 3; c++)
+            {
+                const double *from = reduced->basis + (3 * (int64_t)set->nodes[k] + c) * reduced->stride;
+                double *to = X + (3 * (int64_t)p + c) * stride + at;
+                for (int j = 0; j < reduced->n; j++)
+                    to[j] += set->weights[k] * from[j];
+            }
+}
+
+static double rest_of(const tdReduced *reduced, const tdPointSet *set, int32_t p, int c)
+{
+    double sum = 0;
+    for (int32_t k = set->start[p]; k < set->start[p + 1]; k++)
+        sum += set->weights[k] * reduced->soft->rest[3 * (int64_t)set->nodes[k] + c];
+    return sum;
+}
+
+tdStatus td_reduced_point_set(tdModel *model, const tdBody *body, tdPointSet *set, tdError *error)
+{
+    tdReduced *reduced = body->data;
+    tdReducedSet *own = NULL;
+    TD_TRY(add_set(model, body, set, &own, error));
+    own->n = set->n;
+    own->first = reduced->set_rows;
+    reduced->set_rows += 3 * (int64_t)set->n;
+    own->X = TD_TAKE(&model->arena, double, 3 * (int64_t)set->n * reduced->stride);
+    own->rest = TD_TAKE(&model->arena, double, 3 * (int64_t)set->n);
+    if (own->X == NULL || own->rest == NULL)
+        return td_fail_memory(error, "the points of a reduced body");
+    fill_rows(reduced, set, reduced->stride, 0, own->X);
+    for (int32_t p = 0; p < set->n; p++)
+        for (int c = 0; c < 3; c++)
+            own->rest[3 * (int64_t)p + c] = rest_of(reduced, set, p, c);
+    return TD_OK;
+}
+
+void td_reduced_positions(const tdBody *body, const tdPointSet *set, const double *q, double *x)
+{
+    const tdReduced *reduced = td_reduced_of(body);
+    const tdReducedSet *own = set_of(set);
+    for (int64_t i = 0; i < 3 * (int64_t)set->n && own->X != NULL; i++)
+        x[i] = own->rest[i] + dot(reduced->n, own->X + i * reduced->stride, q);
+    // The points of a volume, which no step looks at.
+    for (int32_t p = 0; p < set->n && own->X == NULL; p++)
+        for (int c = 0; c < 3; c++)
+        {
+            double sum = rest_of(reduced, set, p, c);
+            for (int32_t k = set->start[p]; k < set->start[p + 1]; k++)
+                sum += set->weights[k] *
+                       dot(reduced->n, reduced->basis + (3 * (int64_t)set->nodes[k] + c) * reduced->stride, q);
+            x[3 * (int64_t)p + c] = sum;
+        }
+}
+
+void td_reduced_pull(const tdBody *body, const tdPointSet *set, const double *f, double *row)
+{
+    const tdReduced *reduced = td_reduced_of(body);
+    const tdReducedSet *own = set_of(set);
+    memset(row, 0, (size_t)reduced->n * sizeof *row);
+    for (int64_t i = 0; i < 3 * (int64_t)set->n; i++)
+        for (int j = 0; j < reduced->n; j++)
+            row[j] += f[i] * own->X[i * reduced->stride + j];
+}
+
+// ---------------------------------------------------------------- stiffness
+
+// Y += H X, three rows of each
+static void add_rows(int stride, const double H[9], const double *X, double *Y)
+{
+    for (int r = 0; r < 3; r++)
+        for (int j = 0; j < stride; j++)
+            Y[r * (int64_t)stride + j] +=
+                H[3 * r] * X[j] + H[3 * r + 1] * X[stride + j] + H[3 * r + 2] * X[2 * (int64_t)stride + j];
+}
+
+void td_reduced_stiffen(const tdModel *model, const tdBody *body, tdState *state, const tdPointSet *set, int32_t i,
+                        int32_t j, const double H[9], bool definite)
+{
+    const tdReduced *reduced = td_reduced_of(body);
+    tdReducedState *mine = td_reduced_mine(body, state);
+    const tdReducedSet *own = set_of(set);
+    (void)model;
+    int64_t step = 3 * (int64_t)reduced->stride;
+    double *Y = mine->stiff[!definite] + own->first * reduced->stride;
+    mine->stiffened[2 * own->number + !definite] = true;
+    add_rows(reduced->stride, H, own->X + j * step, Y + i * step);
+    if (i == j)
+        return;
+    const double transposed[9] = {H[0], H[3], H[6], H[1], H[4], H[7], H[2], H[5], H[8]};
+    add_rows(reduced->stride, transposed, own->X + i * step, Y + j * step);
+}
+
+void td_reduced_clear_coupling(const tdReduced *reduced, tdReducedState *mine)
+{
+    for (int k = 0; k < 2 * reduced->n_sets; k++)
+    {
+        if (!mine->stiffened[k])
+            continue;
+        const tdReducedSet *own = reduced->sets[k / 2];
+        int64_t stride = reduced->stride;
+        if (own->T == NULL)
+            memset(mine->stiff[k % 2] + own->first * stride, 0, 3 * (size_t)(own->n * stride) * sizeof(double));
+        else
+            memset(mine->coupling, 0, (size_t)(stride * stride) * sizeof(double));
+        mine->stiffened[k] = false;
+    }
+}
+
+void td_reduced_add_coupling(const tdReduced *reduced, tdReducedState *mine, const tdState *state, double factor,
+                             double *A)
+{
+    const tdReducedKernels *kernels = td_reduced_kernels(state->isa);
+    int64_t stride = reduced->stride, square = stride * stride;
+    double *sum = mine->L; // free until the matrix is there
+    bool any = false;
+    memset(sum, 0, (size_t)square * sizeof *sum);
+    for (int k = 0; k < 2 * reduced->n_sets; k++)
+    {
+        const tdReducedSet *own = reduced->sets[k / 2];
+        if (!mine->stiffened[k] || own->T != NULL || (k % 2 != 0 && mine->projecting))
+            continue;
+        kernels->gram(3 * (int64_t)own->n, reduced->stride, own->X, mine->stiff[k % 2] + own->first * stride, sum);
+        any = true;
+    }
+    for (int64_t k = 0; k < square && any; k++)
+        A[k] += factor * sum[k];
+    for (int64_t k = 0; k < square && !mine->projecting; k++)
+        A[k] += factor * mine->coupling[k];
+}
+
+// ---------------------------------------------------------------- volumes
+
+static int64_t packed(int64_t i, int64_t j)
+{
+    return i * (i + 1) * (i + 2) / 6 + j * (j + 1) / 2;
+}
+
+// Columns of y in whole registers.
+static int width_of(const tdReduced *reduced)
+{
+    return reduced->stride + 4;
+}
+
+// Y = d2V/dx2 X at the positions in column k of X.
+static void curvature(const tdMeasure *measure, int width, const double *X, int k, double *Y)
+{
+    memset(Y, 0, 3 * (size_t)measure->n * (size_t)width * sizeof *Y);
+    for (int32_t t = 0; t < measure->n_tris; t++)
+        for (int i = 0; i < 3; i++)
+        {
+            const int32_t *p = measure->tris + 3 * (int64_t)t;
+            int64_t a = 3 * (int64_t)p[i] * width, b = 3 * (int64_t)p[(i + 1) % 3] * width,
+                    c = 3 * (int64_t)p[(i + 2) % 3] * width + k;
+            double c0 = X[c] / 6, c1 = X[c + width] / 6, c2 = X[c + 2 * (int64_t)width] / 6;
+            const double H[9] = {0, c2, -c1, -c2, 0, c0, c1, -c0, 0},
+                         transposed[9] = {0, -c2, c1, c2, 0, -c0, -c1, c0, 0};
+            add_rows(width, H, X + b, Y + a);
+            add_rows(width, transposed, X + a, Y + b);
+        }
+}
+
+static void fill_tensor(const tdReduced *reduced, const tdMeasure *measure, const double *X, double *Y, double *G,
+                        double *T)
+{
+    int width = width_of(reduced);
+    for (int k = 0; k <= reduced->n; k++)
+    {
+        curvature(measure, width, X, k, Y);
+        memset(G, 0, (size_t)width * (size_t)width * sizeof *G);
+        // The portable kernel, so that a model has the same numbers on every machine.
+        td_reduced_kernels(TD_ISA_PORTABLE)->gram(3 * (int64_t)measure->n, width, X, Y, G);
+        for (int i = k; i <= reduced->n; i++)
+            for (int j = k; j <= i; j++)
+                T[packed(i, j) + k] = G[i * (int64_t)width + j] / 6;
+    }
+}
+
+tdStatus td_reduced_volume_set(tdModel *model, const tdBody *body, const tdMeasure *measure, tdPointSet *set,
+                               tdError *error)
+{
+    const tdReduced *reduced = td_reduced_of(body);
+    tdReducedSet *own = NULL;
+    TD_TRY(add_set(model, body, set, &own, error));
+    int width = width_of(reduced);
+    own->T = TD_TAKE(&model->arena, double, packed(reduced->n + 1, 0));
+    double *X = td_take(3 * (size_t)set->n, (size_t)width * sizeof *X);
+    double *Y = td_take(3 * (size_t)set->n, (size_t)width * sizeof *Y);
+    double *G = td_take((size_t)width, (size_t)width * sizeof *G);
+    bool good = own->T != NULL && X != NULL && Y != NULL && G != NULL;
+    if (good)
+    {
+        fill_rows(reduced, set, width, 1, X);
+        for (int32_t p = 0; p < set->n; p++)
+            for (int c = 0; c < 3; c++) // from the first point, as a measure takes it
+                X[(3 * (int64_t)p + c) * width] = rest_of(reduced, set, p, c) - rest_of(reduced, set, 0, c);
+        fill_tensor(reduced, measure, X, Y, G, own->T);
+    }
+    free(X);
+    free(Y);
+    free(G);
+    return good ? TD_OK : td_fail_memory(error, "the volume of a reduced body");
+}
+
+// S_ij = sum_k T_ijk y_k, both triangles. Each entry of T stands for all permutations of its indices.
+static void contract(const tdReduced *reduced, const double *T, const double *y, double *S)
+{
+    int width = width_of(reduced);
+    memset(S, 0, (size_t)width * (size_t)width * sizeof *S);
+    for (int i = 0; i <= reduced->n; i++)
+        for (int j = 0; j <= i; j++)
+        {
+            const double *t = T + packed(i, j);
+            double *Si = S + i * (int64_t)width, *Sj = S + j * (int64_t)width, sum = 0;
+            for (int k = 0; k <= j; k++)
+                sum += t[k] * y[k];
+            for (int k = 0; k < j; k++)
+                Si[k] += t[k] * y[j];
+            for (int k = 0; k <= j && j < i; k++)
+                Sj[k] += t[k] * y[i];
+            Si[j] += sum;
+        }
+    for (int i = 0; i <= reduced->n; i++)
+        for (int j = 0; j < i; j++)
+            S[j * (int64_t)width + i] = S[i * (int64_t)width + j];
+}
+
+// S of a set at q, which stiffness is asked for right after the row.
+static const double *contracted(const tdReduced *reduced, tdReducedState *mine, const tdReducedSet *own,
+                                const double *q)
+{
+    size_t bytes = (size_t)reduced->n * sizeof *q;
+    if (mine->volume == own && memcmp(mine->y + 1, q, bytes) == 0)
+        return mine->S;
+    mine->volume = own;
+    mine->y[0] = 1;
+    memcpy(mine->y + 1, q, bytes);
+    contract(reduced, own->T, mine->y, mine->S);
+    return mine->S;
+}
+
+double td_reduced_volume(const tdBody *body, tdState *state, const tdPointSet *set, const double *q, double *row)
+{
+    const tdReduced *reduced = td_reduced_of(body);
+    tdReducedState *mine = td_reduced_mine(body, state);
+    const double *S = contracted(reduced, mine, set_of(set), q);
+    double volume = 0;
+    for (int i = 0; i <= reduced->n; i++)
+    {
+        double sum = 0;
+        for (int j = 0; j <= reduced->n; j++)
+            sum += S[i * (int64_t)width_of(reduced) + j] * mine->y[j];
+        volume += mine->y[i] * sum;
+        if (i > 0 && row != NULL)
+            row[i - 1] = 3 * sum;
+    }
+    return volume;
+}
+
+void td_reduced_volume_stiffen(const tdBody *body, tdState *state, const tdPointSet *set, const double *q,
+                               double factor)
+{
+    const tdReduced *reduced = td_reduced_of(body);
+    tdReducedState *mine = td_reduced_mine(body, state);
+    const double *S = contracted(reduced, mine, set_of(set), q);
+    for (int i = 0; i < reduced->n; i++)
+        for (int j = 0; j < reduced->n; j++)
+            mine->coupling[i * (int64_t)reduced->stride + j] +=
+                6 * factor * S[(i + 1) * (int64_t)width_of(reduced) + j + 1];
+    mine->stiffened[2 * set_of(set)->number + 1] = true;
+}

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+// Keys of reduction and validation. What belongs to which kind of samples is checked in scene/parse_reduction.c.
+#include "scene/scene.h"
+#include "scene/schema.h"
+
+#define MOST_SAMPLES 100000
+
+static const tdKey modes_keys[] = {
+    {.name = "eigen", .kind = TD_KEY_INTEGER, .least = 1, .most = 1000, .required = true, .doc = "vibration modes"},
+    {0},
+};
+const tdSchema td_schema_modes = {
+    .title = "modes",
+    .doc = "Modes beside those of the snapshots. This version has no eigenvalue solver and refuses them.",
+    .keys = modes_keys,
+};
+
+static const tdChoice sample_choices[] = {
+    {"corners", TD_SAMPLE_CORNERS,
+     "the ends of the ranges in all combinations, visited so that one actuator moves at a time", NULL},
+    {"grid", TD_SAMPLE_GRID, "`levels` values of every actuator in all combinations, visited likewise", NULL},
+    {"latin_hypercube", TD_SAMPLE_LATIN_HYPERCUBE,
+     "`count` places that share no value of any actuator, visited from neighbour to neighbour", NULL},
+    {"greedy", TD_SAMPLE_GREEDY,
+     "begins with the corners and adds up to `count` places of a Latin hypercube where the reduced model is worst",
+     NULL},
+    {"motion", TD_SAMPLE_MOTION, "along the scene's own `motion`, a place a step, or `count` of them", NULL},
+    {"sequence", TD_SAMPLE_SEQUENCE, "the rows of the file `sequence`, one after the other", NULL},
+    {0},
+};
+static const tdChoice frame_choices[] = {
+    {"auto", TD_FRAME_CHOICE_AUTO, "fixed for a body that is held somewhere", NULL},
+    {"fixed", TD_FRAME_CHOICE_FIXED, "q = q0 + Φ α", NULL},
+    {"translation", TD_FRAME_CHOICE_TRANSLATION, "", "it needs equilibria of bodies that nothing holds"},
+    {"free", TD_FRAME_CHOICE_FREE, "", "it needs equilibria of bodies that nothing holds"},
+    {0},
+};
+static const tdKey reduction_keys[] = {
+    {.name = "body", .kind = TD_KEY_NAME, .standard_doc = "the only body", .doc = "the body that is reduced"},
+    {.name = "samples",
+     .kind = TD_KEY_CHOICE,
+     .choices = sample_choices,
+     .standard = "corners",
+     .standard_doc = "`corners`; `sequence` where that key is given",
+     .doc = "where the actuators are put for the snapshots"},
+    {.name = "levels",
+     .kind = TD_KEY_INTEGER,
+     .least = 2,
+     .most = 1000,
+     .standard = "3",
+     .doc = "samples grid: values of every actuator, the ends of its range included"},
+    {.name = "count",
+     .kind = TD_KEY_INTEGER,
+     .least = 1,
+     .most = MOST_SAMPLES,
+     .standard_doc = "100; all steps with samples motion",
+     .doc = "samples latin_hypercube and motion: places; greedy: places that are added at most"},
+    {.name = "sequence",
+     .kind = TD_KEY_FILE,
+     .doc = "samples sequence: a CSV file with a header of names of actuators, loads or prescribed motions, a place on "
+            "each line; bare numbers are in the scene's units, or in the unit that the header gives: `north [mm]`"},
+    {.name = "steps_between",
+     .kind = TD_KEY_INTEGER,
+     .least = 1,
+     .most = 10000,
+     .standard_doc = "9 with samples corners, else 1",
+     .doc = "equilibria from one place to the next, all of them snapshots"},
+    {.name = "pod_tolerance",
+     .kind = TD_KEY_QUANTITY,
+     .range = TD_RANGE_OPEN,
+     .lo = 0,
+     .hi = 1,
+     .standard = "1e-3",
+     .doc = "share of the squared snapshots that the modes may leave behind (S1 eq. 15)"},
+    {.name = "ecsw_tolerance",
+     .kind = TD_KEY_QUANTITY,
+     .range = TD_RANGE_OPEN,
+     .lo = 0,
+     .hi = 1,
+     .standard = "0.05",
+     .doc = "relative error that the reduced integration domain may make in the training forces (S1 eq. 21)"},
+    {.name = "max_modes",
+     .kind = TD_KEY_INTEGER,
+     .least = 1,
+     .most = 2000,
+     .standard = "200",
+     .doc = "modes at most, whatever the tolerance"},
+    {.name = "modes", .kind = TD_KEY_MAP, .schema = &td_schema_modes, .doc = "refused by this version"},
+    {.name = "frame",
+     .kind = TD_KEY_CHOICE,
+     .choices = frame_choices,
+     .standard = "auto",
+     .doc = "what carries the modes"},
+    {.name = "memory",
+     .kind = TD_KEY_OTHER,
+     .form = "number of bytes with `MB` or `GB`, 16 MB at least",
+     .standard = "4 GB",
+     .doc = "what the work may take beside the scene itself"},
+    {.name = "seed",
+     .kind = TD_KEY_INTEGER,
+     .least = 0,
+     .most = INT32_MAX,
+     .standard = "1",
+     .doc = "of what is random: the Latin hypercube, and the sketch of the training forces"},
+    {0},
+};
+const tdSchema td_schema_reduction = {
+    .title = "reduction",
+    .doc = "How `tendril reduce` makes a reduced model of a body: the actuators visit places in their ranges, the "
+           "equilibria there give modes, and few elements are chosen that stand for all. See "
+           "[reduction.md](reduction.md).",
+    .example = "reduction: {samples: corners, steps_between: 9, pod_tolerance: 1e-3, ecsw_tolerance: 0.05}",
+    .keys = reduction_keys,
+};
+
+// ---------------------------------------------------------------- validation
+
+static const tdKey random_keys[] = {
+    {.name = "steps",
+     .kind = TD_KEY_INTEGER,
+     .least = 1,
+     .most = 1000000,
+     .standard = "200",
+     .doc = "length of the path in steps of the scene"},
+    {.name = "moves",
+     .kind = TD_KEY_INTEGER,
+     .least = 2,
+     .most = 10000,
+     .standard = "8",
+     .doc = "straight moves that it is made of"},
+    {.name = "seed",
+     .kind = TD_KEY_INTEGER,
+     .least = 0,
+     .most = INT32_MAX,
+     .standard = "1",
+     .doc = "of its random numbers"},
+    {0},
+};
+const tdSchema td_schema_random = {
+    .title = "random",
+    .doc = "A path between random places, on which every actuator goes from one end of its range to the other. It is "
+           "the same whenever it is asked for.",
+    .example = "validation: {random: {steps: 200, seed: 1}}",
+    .keys = random_keys,
+};
+
+static const tdKey validation_keys[] = {
+    {.name = "motion",
+     .kind = TD_KEY_MAP,
+     .schema = &td_schema_motion,
+     .either = 'v',
+     .doc = "values over time, as the scene's own motion"},
+    {.name = "random", .kind = TD_KEY_MAP, .schema = &td_schema_random, .either = 'v', .doc = "a random path"},
+    {0},
+};
+const tdSchema td_schema_validation = {
+    .title = "validation",
+    .doc = "A motion that training has not seen. Reduced models are judged by it.",
+    .example = "validation: {motion: {keyframes: [{t: 0, north: 0}, {t: 1 s, north: 17 mm}]}}",
+    .keys = validation_keys,
+};

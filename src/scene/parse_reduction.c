@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+// `reduction` and `validation`.
+#include "base/number.h"
+#include "scene/csv.h"
+#include "scene/parse.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LEAST_MEMORY 16e6
+#define MOST_MEMORY  1e15
+
+static bool given(const tdRecord *record, const char *key)
+{
+    return td_record_get(record, key)->node != NULL;
+}
+
+// A key that only some kinds of samples take.
+static tdStatus only_for(tdSceneParser *parser, const tdRecord *record, const char *key, bool takes, const char *kinds)
+{
+    if (!given(record, key) || takes)
+        return TD_OK;
+    return td_record_fail(&parser->reader, record, key, "is used by samples %s only; remove it, or change 'samples'",
+                          kinds);
+}
+
+// "4 GB"
+static tdStatus parse_memory(tdSceneParser *parser, const tdRecord *record, int64_t *out)
+{
+    static const struct
+    {
+        const char *unit;
+        double bytes;
+    } units[] = {{"B", 1}, {"kB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12}, {"MiB", 1 << 20}, {"GiB", 1 << 30}};
+    const tdYaml *node = td_record_get(record, "memory")->node;
+    *out = (int64_t)4000000000;
+    if (node == NULL)
+        return TD_OK;
+    char field[200], *end = NULL;
+    td_path_key(field, sizeof field, record->path, "memory");
+    static const char expected[] = "a number of bytes with its unit, e.g. 4 GB or 500 MB";
+    if (node->kind != TD_YAML_SCALAR)
+        return td_reader_unexpected(&parser->reader, node, field, expected);
+    double value = td_number(node->text, &end);
+    if (end == node->text)
+        return td_reader_unexpected(&parser->reader, node, field, expected);
+    end += strspn(end, " \t");
+    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++)
+        if (strcmp(end, units[i].unit) == 0)
+        {
+            value *= units[i].bytes;
+            if (!(value >= LEAST_MEMORY && value <= MOST_MEMORY))
+                return td_record_fail(&parser->reader, record, "memory",
+                                      "found '%.60s', expected 16 MB to 1000 TB of memory", node->text);
+            *out = (int64_t)value;
+            return TD_OK;
+        }
+    return td_reader_unexpected(&parser->reader, node, field, expected);
+}
+
+static tdStatus read_sequence(tdSceneParser *parser, const tdRecord *record, tdSceneReduction *reduction)
+{
+    const char *path = NULL;
+    TD_TRY(td_parse_path(parser, record, "sequence", td_record_get(record, "sequence")->text, &path));
+    char why[400], *text = NULL;
+    size_t size = 0;
+    tdStatus status = td_csv_read_file(path, &text, &size, why, sizeof why, parser->reader.error);
+    if (status != TD_OK)
+        return why[0] != '\0' ? td_record_fail(&parser->reader, record, "sequence", "%s", why) : status;
+    reduction->sequence = TD_TAKE(parser->arena, tdSceneMotion, 1);
+    const tdCsvFormat format = {.units = &parser->reader.units,
+                                .column = td_parse_find_input,
+                                .context = parser,
+                                .what = "load, prescribed motion or actuator",
+                                .timeless = true};
+    status = reduction->sequence == NULL
+                 ? td_fail_memory(parser->reader.error, "the sequence")
+                 : td_csv_parse(text, size, path, &format, parser->arena, reduction->sequence, parser->reader.error);
+    free(text);
+    return status;
+}
+
+static tdStatus parse_body_key(tdSceneParser *parser, const tdRecord *record, tdSceneReduction *reduction)
+{
+    if (given(record, "body"))
+        return td_parse_body_name(parser, record, "body", &reduction->body);
+    reduction->body = parser->scene->n_bodies == 1 ? 0 : -1;
+    if (reduction->line > 0 && reduction->body < 0)
+        return td_record_fail(&parser->reader, record, "body",
+                              "the scene has %d bodies; add 'body', the name of the one that is reduced",
+                              parser->scene->n_bodies);
+    return TD_OK;
+}
+
+static tdStatus parse_samples(tdSceneParser *parser, const tdRecord *record, tdSceneReduction *reduction)
+{
+    bool sequence = given(record, "sequence");
+    tdSampleKind kind = (tdSampleKind)td_record_get(record, "samples")->integer[0];
+    if (sequence && !given(record, "samples"))
+        kind = TD_SAMPLE_SEQUENCE;
+    bool counted = kind == TD_SAMPLE_LATIN_HYPERCUBE || kind == TD_SAMPLE_GREEDY || kind == TD_SAMPLE_MOTION;
+    TD_TRY(only_for(parser, record, "levels", kind == TD_SAMPLE_GRID, "grid"));
+    TD_TRY(only_for(parser, record, "count", counted, "latin_hypercube, greedy and motion"));
+    TD_TRY(only_for(parser, record, "sequence", kind == TD_SAMPLE_SEQUENCE, "sequence"));
+    if (kind == TD_SAMPLE_SEQUENCE && !sequence)
+        return td_record_fail(&parser->reader, record, "sequence",
+                              "samples sequence need 'sequence', a CSV file with a place on each line");
+    if (kind == TD_SAMPLE_MOTION && parser->scene->motion.n_names == 0)
+        return td_record_fail(&parser->reader, record, "samples",
+                              "the scene has no 'motion' to sample; add one, or take other samples");
+    const tdValue *count = td_record_get(record, "count"), *between = td_record_get(record, "steps_between");
+    reduction->samples = kind;
+    reduction->levels = (int)td_record_get(record, "levels")->integer[0];
+    reduction->count = count->has ? (int)count->integer[0] : kind == TD_SAMPLE_MOTION ? 0 : 100;
+    reduction->steps_between = between->has ? (int)between->integer[0] : kind == TD_SAMPLE_CORNERS ? 9 : 1;
+    return sequence ? read_sequence(parser, record, reduction) : TD_OK;
+}
+
+tdStatus td_parse_reduction(tdSceneParser *parser, const tdYaml *node)
+{
+    tdSceneReduction *reduction = &parser->scene->reduction;
+    tdRecord record;
+    TD_TRY(td_schema_read(&parser->reader, node, &td_schema_reduction, "reduction", &record));
+    reduction->line = node->key_line;
+    TD_TRY(parse_body_key(parser, &record, reduction));
+    TD_TRY(parse_samples(parser, &record, reduction));
+    if (given(&record, "modes"))
+        return td_record_fail(&parser->reader, &record, "modes",
+                              "vibration modes need an eigenvalue solver, which this version does not have; remove "
+                              "'modes', the snapshots give the modes");
+    reduction->pod_tolerance = td_record_get(&record, "pod_tolerance")->number[0];
+    reduction->ecsw_tolerance = td_record_get(&record, "ecsw_tolerance")->number[0];
+    reduction->max_modes = (int)td_record_get(&record, "max_modes")->integer[0];
+    reduction->frame = (tdFrameChoice)td_record_get(&record, "frame")->integer[0];
+    reduction->seed = (uint64_t)td_record_get(&record, "seed")->integer[0];
+    return parse_memory(parser, &record, &reduction->memory);
+}
+
+tdStatus td_parse_validation(tdSceneParser *parser, const tdYaml *node)
+{
+    tdSceneValidation *validation = &parser->scene->validation;
+    static const tdYaml empty = {.kind = TD_YAML_MAP};
+    tdRecord record, random;
+    TD_TRY(td_schema_read(&parser->reader, node, &td_schema_validation, "validation", &record));
+    validation->line = node->key_line;
+    const tdYaml *motion = td_record_get(&record, "motion")->node, *path = td_record_get(&record, "random")->node;
+    if (validation->line > 0 && motion == NULL && path == NULL)
+        return td_reader_fail(&parser->reader, node->line, "validation", NULL,
+                              "one of 'motion' and 'random' is required, e.g. 'validation: {random: {steps: 200}}'");
+    TD_TRY(
+        td_schema_read(&parser->reader, path != NULL ? path : &empty, &td_schema_random, "validation.random", &random));
+    validation->steps = (int)td_record_get(&random, "steps")->integer[0];
+    validation->moves = (int)td_record_get(&random, "moves")->integer[0];
+    validation->seed = (uint64_t)td_record_get(&random, "seed")->integer[0];
+    if (motion == NULL)
+        return TD_OK;
+    validation->motion = TD_TAKE(parser->arena, tdSceneMotion, 1);
+    if (validation->motion == NULL)
+        return td_fail_memory(parser->reader.error, "the validation");
+    return td_parse_motion(parser, motion, "validation.motion", validation->motion);
+}
