@@ -64,6 +64,7 @@ tdReducedWork td_reduced_work(const tdReduced *reduced, int b, tdReducedState *m
 static void free_model(tdBody *body)
 {
     tdReduced *reduced = body->data;
+    td_stvk_free(&reduced->stvk);
     td_linear_model_free(&reduced->soft->linear);
     td_mesh_free(&reduced->soft->mesh);
 }
@@ -113,14 +114,15 @@ static tdStatus state_create(const tdModel *model, const tdBody *body, tdState *
         {&mine->coupling, square},
         {&mine->y, y},
         {&mine->S, y * y},
+        {&mine->polynomial, td_reduced_stvk_scratch(reduced)},
         {&mine->node_x, 3 * body->nodes},
         {&mine->node_v, 3 * body->nodes},
     };
     for (size_t i = 0; i < sizeof list / sizeof list[0]; i++)
         if ((*list[i].array = TD_TAKE(arena, double, list[i].count)) == NULL)
             return td_fail_memory(error, "the state of a reduced body");
-    bool damped_newton = reduced->soft->beta > 0 && model->scene.settings.newton;
-    mine->K_damping = damped_newton ? TD_TAKE(arena, double, square) : mine->K;
+    bool damped_apart = reduced->soft->beta > 0 && (model->scene.settings.newton || td_reduced_polynomial(reduced));
+    mine->K_damping = damped_apart ? TD_TAKE(arena, double, square) : mine->K;
     mine->stiffened = TD_TAKE(arena, bool, 2 * reduced->n_sets + 1);
     if (mine->K_damping == NULL || mine->stiffened == NULL || !take_points(arena, &reduced->domain, &mine->points) ||
         !take_points(arena, body->soft, &mine->whole))
@@ -184,6 +186,11 @@ static void domain_forces(const tdModel *model, const tdReduced *reduced, tdRedu
                           double *force, double *K)
 {
     int stride = reduced->stride;
+    if (td_reduced_polynomial(reduced))
+    {
+        td_reduced_stvk_forces(reduced, mine, state->isa, force, K);
+        return;
+    }
     memset(mine->sum, 0, (size_t)stride * sizeof *force);
     if (K != NULL)
         memset(K, 0, (size_t)stride * (size_t)stride * sizeof *K);
@@ -355,8 +362,14 @@ static tdStatus forces(const tdModel *model, const tdBody *body, tdState *state,
     if (assemble)
     {
         mine->K_valid = reduced->domain.constant;
+        if (td_reduced_polynomial(reduced) && mine->projecting)
+            state->report.projected_elements += td_reduced_stvk_project(reduced, mine, state->isa, mine->K);
         if (mine->K_damping != mine->K && !mine->damping_kept)
+        {
             memcpy(mine->K_damping, mine->K, (size_t)stride * (size_t)stride * sizeof(double));
+            if (td_reduced_polynomial(reduced))
+                td_reduced_stvk_project(reduced, mine, state->isa, mine->K_damping);
+        }
         mine->damping_kept = true;
     }
     add_loads(reduced, state, load);
@@ -522,7 +535,7 @@ static void energy(const tdModel *model, const tdBody *body, tdState *state, dou
     move_to(reduced, mine, state->q + body->first);
     gradients(reduced, mine, state, true);
     domain_forces(model, reduced, mine, state, state->scratch + body->first, NULL);
-    *elastic = 0;
+    *elastic = td_reduced_polynomial(reduced) ? mine->elastic : 0;
     for (int b = 0; b < reduced->domain.n_blocks; b++)
         *elastic += mine->points.sums[b].energy;
 }

@@ -6,6 +6,7 @@
 #pragma once
 #include "body/soft.h"
 #include "reduce/reduced.h"
+#include "reduce/stvk.h"
 
 /// A dead load: force on the coordinates for an input of 1.
 typedef struct tdReducedLoad
@@ -42,6 +43,7 @@ typedef struct tdReduced
     double *gravity;
     int n_loads;
     tdReducedLoad *loads;
+    tdStvk stvk;       ///< polynomials of (alpha, u) in the place of a domain; r = 0: none
     tdSoft domain;     ///< blocks of the elements that stand for all, weights included; only what their points need
     double *B;         ///< 36 x stride a point batch of the domain
     double *F0;        ///< 36 a point batch
@@ -64,6 +66,8 @@ typedef struct tdReducedState
     double *coupling;              ///< stride^2: stiffness of volumes, which has no sign of its own
     const tdReducedSet *volume;    ///< that S was made for,
     double *y, *S;                 ///< with y: S_ij = sum T_ijk y_k; rows of `stride` + 4
+    double *polynomial;            ///< scratch of polynomials, td_stvk_scratch(n), and of eigenvectors, 2 r^2
+    double elastic;                ///< energy of polynomials, where K was not asked for
     double *node_x, *node_v;       ///< 3 n_nodes: expanded
     bool current;                  ///< F is that of `at`
     bool projecting, damping_kept, K_valid;
@@ -117,6 +121,19 @@ static inline tdReducedState *td_reduced_mine(const tdBody *body, const tdState 
 
 /// What the kernels of block b of the domain read and write.
 tdReducedWork td_reduced_work(const tdReduced *reduced, int b, tdReducedState *mine, const tdState *state);
+
+/// reduced_stvk.c: bodies whose forces are polynomials.
+static inline bool td_reduced_polynomial(const tdReduced *reduced)
+{
+    return reduced->stvk.r > 0;
+}
+tdStatus td_reduced_stvk_compile(tdReduced *reduced, const tdRom *rom, tdError *error);
+/// Numbers of state->polynomial.
+int64_t td_reduced_stvk_scratch(const tdReduced *reduced);
+/// Force [n] and K (NULL: energy instead) at mine->at.
+void td_reduced_stvk_forces(const tdReduced *reduced, tdReducedState *mine, tdIsa isa, double *force, double *K);
+/// Takes away what makes K indefinite on the unknowns, if it is. True: it was.
+bool td_reduced_stvk_project(const tdReduced *reduced, tdReducedState *mine, tdIsa isa, double *K);
 
 /// reduced_points.c
 tdStatus td_reduced_point_set(tdModel *model, const tdBody *body, tdPointSet *set, tdError *error);

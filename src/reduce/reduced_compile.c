@@ -542,6 +542,8 @@ static void hash_reduced(tdModel *model, const tdReduced *reduced, const tdRom *
         hash = mix_bytes(hash, block->weight,
                          (size_t)(lanes * td_element_shape[block->kind].points) * sizeof *block->weight);
     }
+    if (td_reduced_polynomial(reduced))
+        hash = mix_bytes(hash, reduced->stvk.S, (size_t)td_stvk_quadruples(reduced->n) * sizeof(double));
     model->scene.hash = hash;
 }
 
@@ -566,9 +568,13 @@ tdStatus td_compile_reduced(tdModel *model, int index, const tdRom *rom, bool wh
     if (reduced->M == NULL || reduced->start == NULL || reduced->gravity == NULL)
         return td_fail_memory(error, "the reduced body");
     TD_TRY(build_basis(model, reduced, rom, error));
-    TD_TRY(build_domain(&model->arena, reduced, rom, whole, error));
+    bool polynomial = rom->kind == TD_ROM_STVK && !whole;
+    if (!polynomial)
+        TD_TRY(build_domain(&model->arena, reduced, rom, whole, error));
     TD_TRY(build_mass(model, &model->scene.bodies[index], reduced, error));
     TD_TRY(build_loads(model, reduced, error));
+    if (polynomial) // the last that may fail: it has memory of its own
+        TD_TRY(td_reduced_stvk_compile(reduced, rom, error));
     hash_reduced(model, reduced, rom);
     td_linear_model_free(&soft->linear); // the sparse matrix is never factored
     body->ops = &td_reduced_ops;

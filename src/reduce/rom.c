@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The file of a reduced model: sealed HDF5 (output/seal.h), which other programs open as usual.
 //
-//   /              attributes version, body, physics, frame, content (td_rom_hash)
+//   /              attributes version, body, physics, frame, kind, content (td_rom_hash)
 //   /basis         phi (3 nodes x r), psi (3 nodes x u; attribute inputs), low, high, spread (r)
 //   /domains/I     attributes name, tolerance, error; element, weight, check, check_weight
+//   /stvk          P, Q, S of kind stvk (reduce/stvk.h), none of another
 //   /training      attributes snapshots, pod_tolerance, pod_error, held_out_error, indicator_slope,
-//                  indicator_threshold; sigma
+//                  indicator_threshold; sigma, lambda
 //   /timing        attribute phases; seconds
 #include "reduce/rom.h"
 
@@ -13,6 +14,7 @@
 #include "base/hash.h"
 #include "output/h5.h"
 #include "output/seal.h"
+#include "reduce/stvk.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -41,12 +43,32 @@ const char *td_frame_name(tdFrameKind frame)
     return names[frame];
 }
 
+const char *td_rom_kind_name(tdRomKind kind)
+{
+    static const char *const names[] = {"domains", "stvk"};
+    return names[kind];
+}
+
 void td_rom_free(tdRom *rom)
 {
     if (rom == NULL)
         return;
     td_arena_free(&rom->arena);
     memset(rom, 0, sizeof *rom);
+}
+
+// P, Q, S.
+static const char *const coefficient_names[] = {"P", "Q", "S"};
+
+static double *const *coefficients(const tdRom *rom, int k)
+{
+    return k == 0 ? &rom->P : k == 1 ? &rom->Q : &rom->S;
+}
+
+static int64_t coefficient_count(const tdRom *rom, int k)
+{
+    int64_t n = (int64_t)rom->r + rom->n_u;
+    return k == 0 ? td_stvk_pairs(n) : k == 1 ? td_stvk_triples(n) : td_stvk_quadruples(n);
 }
 
 // ---------------------------------------------------------------- hash
@@ -92,6 +114,7 @@ uint64_t td_rom_hash(const tdRom *rom)
     mix_integer(&hash, rom->r);
     mix_integer(&hash, rom->n_u);
     mix_integer(&hash, rom->frame);
+    mix_integer(&hash, rom->kind);
     mix_integer(&hash, rom->n_snapshots);
     mix_numbers(&hash, rom->phi, 3 * rom->n_nodes * rom->r);
     mix_numbers(&hash, rom->psi, 3 * rom->n_nodes * rom->n_u);
@@ -106,8 +129,12 @@ uint64_t td_rom_hash(const tdRom *rom)
         mix_choice(&hash, domain->n_check, domain->check, domain->check_weight);
         mix_numbers(&hash, numbers, 2);
     }
+    for (int k = 0; k < 3 && rom->kind == TD_ROM_STVK; k++)
+        mix_numbers(&hash, *coefficients(rom, k), coefficient_count(rom, k));
     mix_integer(&hash, rom->n_sigma);
     mix_numbers(&hash, rom->sigma, rom->n_sigma);
+    mix_integer(&hash, rom->n_lambda);
+    mix_numbers(&hash, rom->lambda, rom->n_lambda);
     mix_numbers(&hash, rom->low, rom->r);
     mix_numbers(&hash, rom->high, rom->r);
     mix_numbers(&hash, rom->spread, rom->r);
@@ -165,6 +192,15 @@ static herr_t write_domains(const tdRom *rom, hid_t group)
     return status;
 }
 
+static herr_t write_stvk(const tdRom *rom, hid_t group)
+{
+    herr_t status = 0;
+    for (int k = 0; k < 3 && status >= 0 && rom->kind == TD_ROM_STVK; k++)
+        status = write_vector(group, coefficient_names[k], H5T_NATIVE_DOUBLE, coefficient_count(rom, k),
+                              *coefficients(rom, k));
+    return status;
+}
+
 static herr_t write_training(const tdRom *rom, hid_t group)
 {
     if (td_h5_integer(group, "snapshots", rom->n_snapshots) < 0 ||
@@ -174,7 +210,9 @@ static herr_t write_training(const tdRom *rom, hid_t group)
         td_h5_number(group, "indicator_slope", rom->indicator_slope) < 0 ||
         td_h5_number(group, "indicator_threshold", rom->indicator_threshold) < 0)
         return -1;
-    return write_vector(group, "sigma", H5T_NATIVE_DOUBLE, rom->n_sigma, rom->sigma);
+    return write_vector(group, "sigma", H5T_NATIVE_DOUBLE, rom->n_sigma, rom->sigma) < 0
+               ? -1
+               : write_vector(group, "lambda", H5T_NATIVE_DOUBLE, rom->n_lambda, rom->lambda);
 }
 
 static herr_t write_timing(const tdRom *rom, hid_t group)
@@ -192,13 +230,18 @@ static herr_t write_rom(void *context, hid_t file)
         const char *name;
         herr_t (*write)(const tdRom *rom, hid_t group);
     } groups[] = {
-        {"basis", write_basis}, {"domains", write_domains}, {"training", write_training}, {"timing", write_timing}};
+        {"basis", write_basis},
+        {"domains", write_domains},
+        {"stvk", write_stvk},
+        {"training", write_training},
+        {"timing", write_timing}};
     char physics[17], content[17];
     snprintf(physics, sizeof physics, "%016" PRIx64, rom->physics);
     snprintf(content, sizeof content, "%016" PRIx64, td_rom_hash(rom));
     if (td_h5_text(file, "version", td_version()) < 0 || td_h5_text(file, "body", rom->body) < 0 ||
         td_h5_text(file, "physics", physics) < 0 || td_h5_text(file, "content", content) < 0 ||
-        td_h5_text(file, "frame", td_frame_name(rom->frame)) < 0)
+        td_h5_text(file, "frame", td_frame_name(rom->frame)) < 0 ||
+        td_h5_text(file, "kind", td_rom_kind_name(rom->kind)) < 0)
         return -1;
     herr_t status = 0;
     for (size_t i = 0; i < sizeof groups / sizeof groups[0] && status >= 0; i++)
@@ -269,6 +312,19 @@ static tdStatus read_frame(const Reader *reader)
     return ROM_FAIL(reader, "frame", "found '%.40s', expected fixed, translation or free", frame);
 }
 
+static tdStatus read_kind(const Reader *reader)
+{
+    const char *kind = NULL;
+    TD_TRY(td_h5_read_text(reader->file, ".", "kind", &reader->rom->arena, reader->path, &kind, reader->error));
+    for (int i = TD_ROM_DOMAINS; i <= TD_ROM_STVK; i++)
+        if (strcmp(kind, td_rom_kind_name((tdRomKind)i)) == 0)
+        {
+            reader->rom->kind = (tdRomKind)i;
+            return TD_OK;
+        }
+    return ROM_FAIL(reader, "kind", "found '%.40s', expected domains or stvk", kind);
+}
+
 static tdStatus read_head(const Reader *reader)
 {
     tdRom *rom = reader->rom;
@@ -279,6 +335,7 @@ static tdStatus read_head(const Reader *reader)
     if (strlen(physics) != 16 || strspn(physics, "0123456789abcdef") != 16)
         return ROM_FAIL(reader, "physics", "found '%.40s', expected 16 hexadecimal digits", physics);
     rom->physics = strtoull(physics, NULL, 16);
+    TD_TRY(read_kind(reader));
     return read_frame(reader);
 }
 
@@ -366,6 +423,43 @@ static tdStatus read_domains(const Reader *reader)
     return TD_OK;
 }
 
+static tdStatus read_stvk(const Reader *reader)
+{
+    tdRom *rom = reader->rom;
+    double **to[3] = {&rom->P, &rom->Q, &rom->S};
+    if (rom->kind != TD_ROM_STVK)
+        return TD_OK;
+    if (rom->r + rom->n_u > TD_STVK_COLUMNS)
+        return ROM_FAIL(reader, "stvk", "%d modes and %d moved coordinates; polynomials have %d at most", rom->r,
+                        rom->n_u, TD_STVK_COLUMNS);
+    for (int k = 0; k < 3; k++)
+    {
+        char name[16];
+        int64_t found = 0, expected = coefficient_count(rom, k);
+        snprintf(name, sizeof name, "stvk/%s", coefficient_names[k]);
+        TD_TRY(td_h5_read_shape(reader->file, name, reader->path, 1, expected, &found, reader->error));
+        if (found != expected)
+            return ROM_FAIL(reader, name, "found %lld numbers, expected %lld for %d modes and %d moved coordinates",
+                            (long long)found, (long long)expected, rom->r, rom->n_u);
+        TD_TRY(read_numbers(reader, name, 1, &expected, to[k]));
+    }
+    return TD_OK;
+}
+
+static tdStatus read_lambda(const Reader *reader)
+{
+    tdRom *rom = reader->rom;
+    int64_t n = 0;
+    TD_TRY(td_h5_read_shape(reader->file, "training/lambda", reader->path, 1, MOST_MODES, &n, reader->error));
+    rom->n_lambda = (int)n;
+    TD_TRY(read_numbers(reader, "training/lambda", 1, &n, &rom->lambda));
+    for (int i = 0; i < rom->n_lambda; i++)
+        if (rom->lambda[i] <= 0 || (i > 0 && rom->lambda[i] < rom->lambda[i - 1]))
+            return ROM_FAIL(reader, "training/lambda", "eigenvalue %d is %g; they are positive and ascend", i,
+                            rom->lambda[i]);
+    return TD_OK;
+}
+
 static tdStatus read_training(const Reader *reader)
 {
     tdRom *rom = reader->rom;
@@ -391,7 +485,7 @@ static tdStatus read_training(const Reader *reader)
         if (rom->sigma[i] < 0 || (i > 0 && rom->sigma[i] > rom->sigma[i - 1]))
             return ROM_FAIL(reader, "training/sigma", "singular value %d is %g; they are positive and descend", i,
                             rom->sigma[i]);
-    return TD_OK;
+    return read_lambda(reader);
 }
 
 static tdStatus read_timing(const Reader *reader)
@@ -412,6 +506,7 @@ static tdStatus read_image(const Reader *reader)
     TD_TRY(read_head(reader));
     TD_TRY(read_basis(reader));
     TD_TRY(read_domains(reader));
+    TD_TRY(read_stvk(reader));
     TD_TRY(read_training(reader));
     return read_timing(reader);
 }

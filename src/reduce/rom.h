@@ -5,12 +5,13 @@
 //
 // with modes Phi from snapshots and, for each translation that an actuator or a prescribed motion gives, the static
 // response Psi of the nodes (the given displacement itself on the nodes that are held); and for each force field the
-// elements that stand for all (ECSW, S1 eq. 20-21): internal forces are sum_e weight_e Phi_e' f_e over them.
+// elements that stand for all (ECSW, S1 eq. 20-21): internal forces are sum_e weight_e Phi_e' f_e over them. Or, for St.
+// Venant-Kirchhoff bodies, the polynomials of (alpha, u) that internal forces are (reduce/stvk.h).
 #pragma once
 #include "base/memory.h"
 #include "base/status.h"
 
-#define TD_ROM_VERSION 1
+#define TD_ROM_VERSION 2
 
 /// Elements of one force field (volume, membrane) and their weights: factors on their own volume.
 typedef struct tdRomDomain
@@ -33,6 +34,12 @@ typedef enum tdFrameKind
     TD_FRAME_FREE         // free: a rigid frame carries the modes, q = x + R (q0 + Phi alpha)
 } tdFrameKind;
 
+typedef enum tdRomKind
+{
+    TD_ROM_DOMAINS, // few elements stand for all
+    TD_ROM_STVK     // polynomials stand for all elements
+} tdRomKind;
+
 typedef struct tdRom
 {
     tdArena arena;
@@ -47,12 +54,16 @@ typedef struct tdRom
     const char **inputs; ///< names of the inputs that move held coordinates
     double *psi;         ///< 3 n_nodes x n_u
     tdFrameKind frame;
+    tdRomKind kind;
     int n_domains;
     tdRomDomain *domains;
+    double *P, *Q, *S; ///< kind stvk: coefficients of r + n_u columns, by pair, triple and quadruple; else NULL
     // training
     int64_t n_snapshots;
     int n_sigma;
     double *sigma;                   ///< singular values, all that were kept
+    int n_lambda;
+    double *lambda;                  ///< of vibration modes, omega^2 [1/s^2], ascending; none: modes of snapshots
     double pod_tolerance, pod_error; ///< S1 eq. 15: squared, relative
     double held_out_error;           ///< relative, on motions that training did not see; NAN: not measured
     double *low, *high;              ///< r: range of each amplitude in training
@@ -72,4 +83,5 @@ tdStatus td_rom_write(const tdRom *rom, const char *path, tdError *error);
 /// Of all that is content: equal for equal reduced models, however long they took and whichever version made them.
 uint64_t td_rom_hash(const tdRom *rom);
 const char *td_frame_name(tdFrameKind frame); ///< "fixed", "translation", "free"
+const char *td_rom_kind_name(tdRomKind kind); ///< "domains", "stvk"
 void td_rom_free(tdRom *rom);

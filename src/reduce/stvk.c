@@ -24,7 +24,7 @@
 #define TILE       96  // rows and columns of G a task
 #define BATCHES    64  // of four points, a pass
 #define STRAINS    6   // numbers of a symmetric tensor, at most
-#define MOST_MODES 512 // far beyond what fits; keeps products of counts within 64 bits
+
 
 typedef struct gramWork
 {
@@ -402,11 +402,11 @@ static tdStatus take(int r, tdStvk *out, tdError *error)
 
 // ---------------------------------------------------------------- making them
 
-static tdStatus check(const tdSoft *soft, int r, double limit, tdError *error)
+tdStatus td_stvk_check(const tdSoft *soft, int r, double limit, tdError *error)
 {
-    if (r < 1 || r > MOST_MODES)
+    if (r < 1 || r > TD_STVK_COLUMNS)
         return td_fail(error, TD_ERROR_INPUT, "a reduced St. Venant-Kirchhoff body has 1 to %d modes, not %d",
-                       MOST_MODES, r);
+                       TD_STVK_COLUMNS, r);
     for (int b = 0; b < soft->n_blocks; b++)
     {
         const tdMaterial *material = &soft->blocks[b].material;
@@ -435,7 +435,7 @@ tdStatus td_stvk_create(const tdSoft *soft, tdTasks *tasks, int r, const double 
                         tdError *error)
 {
     *out = (tdStvk){0};
-    TD_TRY(check(soft, r, limit, error));
+    TD_TRY(td_stvk_check(soft, r, limit, error));
     gramWork w = {.soft = soft, .r = r, .n = r + td_stvk_pairs(r), .basis = basis};
     w.V = td_take(4 * BATCHES * STRAINS * (size_t)w.n, sizeof *w.V);
     w.B = td_take(9 * BATCHES * (size_t)r, sizeof *w.B);
@@ -466,9 +466,9 @@ tdStatus td_stvk_create(const tdSoft *soft, tdTasks *tasks, int r, const double 
 tdStatus td_stvk_set(int r, const double *P, const double *Q, const double *S, tdStvk *out, tdError *error)
 {
     *out = (tdStvk){0};
-    if (r < 1 || r > MOST_MODES)
+    if (r < 1 || r > TD_STVK_COLUMNS)
         return td_fail(error, TD_ERROR_INPUT, "a reduced St. Venant-Kirchhoff body has 1 to %d modes, not %d",
-                       MOST_MODES, r);
+                       TD_STVK_COLUMNS, r);
     TD_TRY(take(r, out, error));
     memcpy(out->P, P, (size_t)td_stvk_pairs(r) * sizeof *P);
     memcpy(out->Q, Q, (size_t)td_stvk_triples(r) * sizeof *Q);

@@ -22,7 +22,8 @@
 
 struct tdSoft;
 
-#define TD_STVK_MEMORY 2e9 ///< [bytes] a sensible limit of what making the coefficients may take
+#define TD_STVK_MEMORY  2e9 ///< [bytes] a sensible limit of what making the coefficients may take
+#define TD_STVK_COLUMNS 512 ///< at most; far beyond what fits, it keeps products of counts within 64 bits
 
 static inline int64_t td_stvk_pairs(int64_t r)
 {
@@ -59,6 +60,8 @@ typedef struct tdStvkCost
     double kept;  ///< bytes afterwards: coefficients and their form for evaluation
 } tdStvkCost;
 tdStvkCost td_stvk_cost(const struct tdSoft *soft, int r);
+/// Whether the forces of a body are such polynomials, and r columns fit into `limit` bytes; else why not.
+tdStatus td_stvk_check(const struct tdSoft *soft, int r, double limit, tdError *error);
 
 /// Coefficients from the elements and materials of a body and the basis U (3 n_nodes x r row-major; columns may be of
 /// any length and kind, prescribed motions included). Refused where an element has another law, and where it would take
