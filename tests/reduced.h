@@ -103,6 +103,32 @@ static inline tdRom rom_of(const tdModel *full, int r, int every)
     return rom_of_body(full, 0, r, every);
 }
 
+/// Polynomials of its modes and moved coordinates in the place of domains.
+static inline void rom_polynomials(const tdModel *full, tdRom *rom)
+{
+    int n = rom->r + rom->n_u;
+    double *U = calloc((size_t)(3 * rom->n_nodes * n), sizeof *U);
+    for (int64_t i = 0; i < 3 * rom->n_nodes; i++)
+    {
+        memcpy(U + i * n, rom->phi + i * rom->r, (size_t)rom->r * sizeof *U);
+        for (int k = 0; k < rom->n_u; k++)
+            U[i * n + rom->r + k] = rom->psi[i * rom->n_u + k];
+    }
+    tdStvk stvk;
+    tdError error = {0};
+    assert_ok(td_stvk_create(full->bodies[0].soft, NULL, n, U, TD_STVK_MEMORY, &stvk, &error), error);
+    rom->kind = TD_ROM_STVK;
+    rom->n_domains = 0;
+    rom->P = rom_take(rom, td_stvk_pairs(n), sizeof(double));
+    rom->Q = rom_take(rom, td_stvk_triples(n), sizeof(double));
+    rom->S = rom_take(rom, td_stvk_quadruples(n), sizeof(double));
+    memcpy(rom->P, stvk.P, (size_t)td_stvk_pairs(n) * sizeof(double));
+    memcpy(rom->Q, stvk.Q, (size_t)td_stvk_triples(n) * sizeof(double));
+    memcpy(rom->S, stvk.S, (size_t)td_stvk_quadruples(n) * sizeof(double));
+    td_stvk_free(&stvk);
+    free(U);
+}
+
 static inline tdModel *rom_model(const char *text, const tdRom *rom, bool whole)
 {
     tdModel *model = NULL;

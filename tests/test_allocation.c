@@ -339,6 +339,38 @@ static void reduced_allocates_nothing(void **unused)
     }
 }
 
+// Nor does one whose forces are polynomials, also where its tangent is projected.
+static void polynomials_allocate_nothing(void **unused)
+{
+    (void)unused;
+    if (!COUNTING)
+        skip();
+    static const char *const integrators[] = {"method: backward_euler", "method: newmark, newton: true",
+                                              "method: newmark", "method: static"};
+    for (int k = 0; k < 4; k++)
+    {
+        char text[4000];
+        snprintf(text, sizeof text,
+                 "tendril: 1\ntime_step: 2 ms\nsteps: 9\nintegrator: {%s}\nbodies:\n  - name: arm\n"
+                 "    mesh: {box: [[0, 0, 0], [0.1, 0.02, 0.02]], cells: [6, 1, 1]}\n    fixed: [{group: xmin}]\n"
+                 "    prescribed: [{name: end, group: xmax, axes: x, displacement: [-0.02, 0, 0]}]\n"
+                 "    damping: {mass: 0.1, stiffness: 1 ms}\n"
+                 "    material: {law: stvk, young: 250 kPa, poisson: 0.3, density: 1000}\n"
+                 "motion: {keyframes: [{t: 0, end: 0}, {t: 0.05, end: 1}]}\n",
+                 integrators[k]);
+        tdModel *full = scene_parse(text);
+        tdRom rom = rom_of(full, 14, 1);
+        rom_polynomials(full, &rom);
+        tdModel *model = rom_model(text, &rom, false);
+        td_arena_free(&rom.arena);
+        td_model_free(full);
+        tdState *state = scene_state_with(model, 1, false);
+        watch_steps(model, state, integrators[k], 1);
+        assert_int_equal(atomic_load(&cholmods) + atomic_load(&others), 0);
+        scene_free(model, state);
+    }
+}
+
 int main(void)
 {
     route_cholmod();
@@ -347,6 +379,7 @@ int main(void)
                                        cmocka_unit_test(inverse_allocates_nothing),
                                        cmocka_unit_test(control_allocates_nothing),
                                        cmocka_unit_test(actuators_allocate_nothing),
-                                       cmocka_unit_test(reduced_allocates_nothing)};
+                                       cmocka_unit_test(reduced_allocates_nothing),
+                                       cmocka_unit_test(polynomials_allocate_nothing)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -16,7 +16,9 @@ static const char help[] =
     "equilibria all over the ranges of the actuators give modes, and few elements are chosen that stand for all. How,\n"
     "the scene says under 'reduction'; the default are the corners of the ranges, 9 steps apart, a POD tolerance of\n"
     "1e-3 and an ECSW tolerance of 0.05. At the end the model is compared with full order where training was not\n"
-    "('validation').\n\n"
+    "('validation'). With 'kind: stvk', vibration modes take the place of equilibria and polynomials that of "
+    "elements.\n"
+    "\n"
     "What is done is kept in FILE.h5.work/ until the end. Killed or interrupted, the same command goes on from there,\n"
     "and the model that comes out is the same, bit for bit.\n\n"
     "  -o FILE      the reduced model (HDF5)\n"
@@ -98,6 +100,11 @@ static void print_json(const tdReduceTask *task, const tdReduceReport *report)
     td_json_string(&json, "scene", task->scene);
     td_json_string(&json, "rom", task->out);
     td_json_bool(&json, "resumed", report->resumed);
+    if (!report->stopped)
+        td_json_string(&json, "kind", report->kind);
+    td_json_integer(&json, "vibration_modes", report->vibration_modes);
+    if (report->polynomial_bytes > 0)
+        td_json_number(&json, "polynomial_bytes", report->polynomial_bytes);
     td_json_integer(&json, "snapshots", report->snapshots);
     td_json_integer(&json, "failures", report->failures);
     if (report->failures > 0)
@@ -141,14 +148,21 @@ static void print_table(const tdReduceTask *task, const tdReduceReport *report)
 {
     printf("scene       %s\n", task->scene);
     printf("rom         %s\n", task->out);
-    printf("snapshots   %" PRId64 "%s\n", report->snapshots, report->resumed ? " (some of an earlier run)" : "");
+    if (report->vibration_modes > 0)
+        printf("modes       %d, of %d vibration modes from %.4g Hz on and their derivatives\n", report->modes,
+               report->vibration_modes, report->frequency);
+    else
+        printf("snapshots   %" PRId64 "%s\n", report->snapshots, report->resumed ? " (some of an earlier run)" : "");
     if (report->failures > 0)
         printf("failures    %" PRId64 " places without an equilibrium, the first: %s\n", report->failures, report->why);
-    printf("modes       %d, which leave %.2e of the snapshots behind\n", report->modes, report->pod_error);
+    if (report->vibration_modes == 0)
+        printf("modes       %d, which leave %.2e of the snapshots behind\n", report->modes, report->pod_error);
     for (int d = 0; d < report->n_domains; d++)
         printf("%-11s %" PRId64 " of %" PRId64 " elements, error of the training forces %.3g\n",
                report->domains[d].name, report->domains[d].rid_elements, report->domains[d].elements,
                report->domains[d].error);
+    if (report->polynomial_bytes > 0)
+        printf("polynomials %.3g MB while they run\n", 1e-6 * report->polynomial_bytes);
     if (report->held_out_places > 0)
         printf("held out    relative error %.3g at %" PRId64 " places, %.3g at the worst\n", report->held_out_error,
                report->held_out_places, report->held_out_worst);

@@ -3,8 +3,8 @@
 // instead of sums over elements. While it runs there is no mesh.
 //
 // K is indefinite where the law softens under compression. There are no elements that could be projected one by one, so
-// the dense matrix is: eigenvalues below zero become zero. Damping beta K is taken with that part too, as a negative one
-// would feed energy.
+// the dense matrix is: eigenvalues below zero become zero. Damping beta K is taken with that part too, as a negative
+// one would feed energy.
 #include "reduce/reduced_body.h"
 
 #include <math.h>

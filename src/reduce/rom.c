@@ -229,12 +229,11 @@ static herr_t write_rom(void *context, hid_t file)
     {
         const char *name;
         herr_t (*write)(const tdRom *rom, hid_t group);
-    } groups[] = {
-        {"basis", write_basis},
-        {"domains", write_domains},
-        {"stvk", write_stvk},
-        {"training", write_training},
-        {"timing", write_timing}};
+    } groups[] = {{"basis", write_basis},
+                  {"domains", write_domains},
+                  {"stvk", write_stvk},
+                  {"training", write_training},
+                  {"timing", write_timing}};
     char physics[17], content[17];
     snprintf(physics, sizeof physics, "%016" PRIx64, rom->physics);
     snprintf(content, sizeof content, "%016" PRIx64, td_rom_hash(rom));

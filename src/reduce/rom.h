@@ -5,8 +5,8 @@
 //
 // with modes Phi from snapshots and, for each translation that an actuator or a prescribed motion gives, the static
 // response Psi of the nodes (the given displacement itself on the nodes that are held); and for each force field the
-// elements that stand for all (ECSW, S1 eq. 20-21): internal forces are sum_e weight_e Phi_e' f_e over them. Or, for St.
-// Venant-Kirchhoff bodies, the polynomials of (alpha, u) that internal forces are (reduce/stvk.h).
+// elements that stand for all (ECSW, S1 eq. 20-21): internal forces are sum_e weight_e Phi_e' f_e over them. Or, for
+// St. Venant-Kirchhoff bodies, the polynomials of (alpha, u) that internal forces are (reduce/stvk.h).
 #pragma once
 #include "base/memory.h"
 #include "base/status.h"
@@ -61,7 +61,7 @@ typedef struct tdRom
     // training
     int64_t n_snapshots;
     int n_sigma;
-    double *sigma;                   ///< singular values, all that were kept
+    double *sigma; ///< singular values, all that were kept
     int n_lambda;
     double *lambda;                  ///< of vibration modes, omega^2 [1/s^2], ascending; none: modes of snapshots
     double pod_tolerance, pod_error; ///< S1 eq. 15: squared, relative

@@ -21,10 +21,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TILE       96  // rows and columns of G a task
-#define BATCHES    64  // of four points, a pass
-#define STRAINS    6   // numbers of a symmetric tensor, at most
-
+#define TILE    96 // rows and columns of G a task
+#define BATCHES 64 // of four points, a pass
+#define STRAINS 6  // numbers of a symmetric tensor, at most
 
 typedef struct gramWork
 {

@@ -227,8 +227,6 @@ const tdSchema td_schema_damping = {
 
 static const tdChoice body_choices[] = {
     {"soft", TD_BODY_SOFT, "deformable body of finite elements", NULL},
-    {"reduced", -1, "", "only soft bodies can be simulated"},
-    {"reduced_stvk", -1, "", "only soft bodies can be simulated"},
     {"membrane", -1, "", "only soft bodies can be simulated"},
     {"articulated", -1, "", "only soft bodies can be simulated"},
     {"rigid", -1, "", "only soft bodies can be simulated"},
@@ -466,7 +464,7 @@ static const tdKey integrator_keys[] = {
      .lo = 0,
      .hi = 0.5,
      .standard = "0.25",
-     .doc = "Newmark's β; method newmark only"},
+     .doc = "Newmark's β; method newmark only. Not 0: the step would divide by it (`symplectic` is explicit)"},
     {.name = "gamma",
      .kind = TD_KEY_QUANTITY,
      .range = TD_RANGE_HALF_OPEN,

@@ -5,16 +5,17 @@
 
 #define MOST_SAMPLES 100000
 
-static const tdKey modes_keys[] = {
-    {.name = "eigen", .kind = TD_KEY_INTEGER, .least = 1, .most = 1000, .required = true, .doc = "vibration modes"},
+static const tdChoice kind_choices[] = {
+    {"domains", TD_REDUCTION_DOMAINS, "few elements, with weights, stand for all: any law", NULL},
+    {"stvk", TD_REDUCTION_STVK,
+     "polynomials of the modes, exact, stand for all elements: law stvk only, and a few dozen modes", NULL},
     {0},
 };
-const tdSchema td_schema_modes = {
-    .title = "modes",
-    .doc = "Modes beside those of the snapshots. This version has no eigenvalue solver and refuses them.",
-    .keys = modes_keys,
+static const tdChoice basis_choices[] = {
+    {"snapshots", TD_BASIS_SNAPSHOTS, "modes of equilibria at the places of `samples`", NULL},
+    {"modes", TD_BASIS_MODES, "vibration modes and their derivatives, no equilibria: kind stvk only", NULL},
+    {0},
 };
-
 static const tdChoice sample_choices[] = {
     {"corners", TD_SAMPLE_CORNERS,
      "the ends of the ranges in all combinations, visited so that one actuator moves at a time", NULL},
@@ -37,6 +38,40 @@ static const tdChoice frame_choices[] = {
 };
 static const tdKey reduction_keys[] = {
     {.name = "body", .kind = TD_KEY_NAME, .standard_doc = "the only body", .doc = "the body that is reduced"},
+    {.name = "kind",
+     .kind = TD_KEY_CHOICE,
+     .choices = kind_choices,
+     .standard = "domains",
+     .doc = "what stands for the elements"},
+    {.name = "basis",
+     .kind = TD_KEY_CHOICE,
+     .choices = basis_choices,
+     .standard_doc = "`modes` with kind stvk, else `snapshots`",
+     .doc = "what the modes are made of"},
+    {.name = "modes",
+     .kind = TD_KEY_INTEGER,
+     .least = 1,
+     .most = 500,
+     .standard = "6",
+     .doc = "basis modes: vibration modes, the lowest ones"},
+    {.name = "derivatives",
+     .kind = TD_KEY_INTEGER,
+     .least = 0,
+     .most = 500,
+     .standard_doc = "as many as `modes`",
+     .doc = "basis modes: derivatives of all pairs of the first so many modes"},
+    {.name = "columns",
+     .kind = TD_KEY_INTEGER,
+     .least = 1,
+     .most = 500,
+     .standard_doc = "20, or as many as modes and derivatives give",
+     .doc = "basis modes: directions that are kept of modes and derivatives, those that matter most"},
+    {.name = "amplitude",
+     .kind = TD_KEY_QUANTITY,
+     .dim = TD_DIM_LENGTH,
+     .range = TD_RANGE_POSITIVE,
+     .standard_doc = "a fifth of the body's size",
+     .doc = "basis modes: how far the first mode goes where derivatives are weighed against modes"},
     {.name = "samples",
      .kind = TD_KEY_CHOICE,
      .choices = sample_choices,
@@ -83,9 +118,8 @@ static const tdKey reduction_keys[] = {
      .kind = TD_KEY_INTEGER,
      .least = 1,
      .most = 2000,
-     .standard = "200",
+     .standard_doc = "200; 40 with kind stvk",
      .doc = "modes at most, whatever the tolerance"},
-    {.name = "modes", .kind = TD_KEY_MAP, .schema = &td_schema_modes, .doc = "refused by this version"},
     {.name = "frame",
      .kind = TD_KEY_CHOICE,
      .choices = frame_choices,
@@ -107,7 +141,8 @@ static const tdKey reduction_keys[] = {
 const tdSchema td_schema_reduction = {
     .title = "reduction",
     .doc = "How `tendril reduce` makes a reduced model of a body: the actuators visit places in their ranges, the "
-           "equilibria there give modes, and few elements are chosen that stand for all. See "
+           "equilibria there give modes, and few elements are chosen that stand for all. A body of the law stvk may "
+           "do without either: vibration modes instead of equilibria, polynomials instead of elements. See "
            "[reduction.md](reduction.md).",
     .example = "reduction: {samples: corners, steps_between: 9, pod_tolerance: 1e-3, ecsw_tolerance: 0.05}",
     .keys = reduction_keys,

@@ -117,6 +117,58 @@ static tdStatus parse_samples(tdSceneParser *parser, const tdRecord *record, tdS
     return sequence ? read_sequence(parser, record, reduction) : TD_OK;
 }
 
+// Keys that belong to another kind or basis are refused, so that none is without effect.
+static tdStatus check_keys(tdSceneParser *parser, const tdRecord *record, const tdSceneReduction *reduction)
+{
+    static const char *const of_modes[] = {"modes", "derivatives", "columns", "amplitude"};
+    static const char *const of_snapshots[] = {"samples",       "levels",        "count",     "sequence",
+                                               "steps_between", "pod_tolerance", "max_modes", "seed"};
+    bool modes = reduction->basis == TD_BASIS_MODES;
+    for (size_t i = 0; i < sizeof of_modes / sizeof of_modes[0] && !modes; i++)
+        if (given(record, of_modes[i]))
+            return td_record_fail(&parser->reader, record, of_modes[i],
+                                  "is used by kind stvk with basis modes only; remove it, or change 'kind'");
+    for (size_t i = 0; i < sizeof of_snapshots / sizeof of_snapshots[0] && modes; i++)
+        if (given(record, of_snapshots[i]))
+            return td_record_fail(&parser->reader, record, of_snapshots[i],
+                                  "is used by basis snapshots only; remove it, or add 'basis: snapshots'");
+    if (reduction->kind == TD_REDUCTION_STVK && given(record, "ecsw_tolerance"))
+        return td_record_fail(&parser->reader, record, "ecsw_tolerance",
+                              "is used by kind domains only: polynomials are exact; remove it");
+    return TD_OK;
+}
+
+static tdStatus parse_kind(tdSceneParser *parser, const tdRecord *record, tdSceneReduction *reduction)
+{
+    const tdValue *basis = td_record_get(record, "basis"), *derivatives = td_record_get(record, "derivatives");
+    const tdValue *columns = td_record_get(record, "columns"), *amplitude = td_record_get(record, "amplitude");
+    reduction->kind = (tdReductionKind)td_record_get(record, "kind")->integer[0];
+    bool stvk = reduction->kind == TD_REDUCTION_STVK;
+    reduction->basis = basis->has ? (tdBasisKind)basis->integer[0] : stvk ? TD_BASIS_MODES : TD_BASIS_SNAPSHOTS;
+    if (!stvk && reduction->basis == TD_BASIS_MODES)
+        return td_record_fail(&parser->reader, record, "basis",
+                              "elements are chosen by the forces of snapshots; take basis snapshots, or kind stvk");
+    TD_TRY(check_keys(parser, record, reduction));
+    reduction->modes = (int)td_record_get(record, "modes")->integer[0];
+    reduction->derivatives = derivatives->has ? (int)derivatives->integer[0] : reduction->modes;
+    reduction->columns = columns->has ? (int)columns->integer[0] : 0;
+    reduction->amplitude = amplitude->has ? amplitude->number[0] : NAN;
+    int64_t most = reduction->modes + (int64_t)reduction->derivatives * (reduction->derivatives + 1) / 2;
+    if (reduction->derivatives > reduction->modes)
+        return td_record_fail(&parser->reader, record, "derivatives",
+                              "derivatives of %d modes, where there are %d; ask for no more than these",
+                              reduction->derivatives, reduction->modes);
+    if (reduction->columns > most)
+        return td_record_fail(
+            &parser->reader, record, "columns",
+            "%d modes and their derivatives are %lld directions, fewer than %d; ask for fewer, or for "
+            "more modes",
+            reduction->modes, (long long)most, reduction->columns);
+    if (reduction->columns == 0)
+        reduction->columns = most < 20 ? (int)most : 20;
+    return TD_OK;
+}
+
 tdStatus td_parse_reduction(tdSceneParser *parser, const tdYaml *node)
 {
     tdSceneReduction *reduction = &parser->scene->reduction;
@@ -124,14 +176,12 @@ tdStatus td_parse_reduction(tdSceneParser *parser, const tdYaml *node)
     TD_TRY(td_schema_read(&parser->reader, node, &td_schema_reduction, "reduction", &record));
     reduction->line = node->key_line;
     TD_TRY(parse_body_key(parser, &record, reduction));
+    TD_TRY(parse_kind(parser, &record, reduction));
     TD_TRY(parse_samples(parser, &record, reduction));
-    if (given(&record, "modes"))
-        return td_record_fail(&parser->reader, &record, "modes",
-                              "vibration modes need an eigenvalue solver, which this version does not have; remove "
-                              "'modes', the snapshots give the modes");
     reduction->pod_tolerance = td_record_get(&record, "pod_tolerance")->number[0];
     reduction->ecsw_tolerance = td_record_get(&record, "ecsw_tolerance")->number[0];
-    reduction->max_modes = (int)td_record_get(&record, "max_modes")->integer[0];
+    const tdValue *most = td_record_get(&record, "max_modes");
+    reduction->max_modes = most->has ? (int)most->integer[0] : reduction->kind == TD_REDUCTION_STVK ? 40 : 200;
     reduction->frame = (tdFrameChoice)td_record_get(&record, "frame")->integer[0];
     reduction->seed = (uint64_t)td_record_get(&record, "seed")->integer[0];
     return parse_memory(parser, &record, &reduction->memory);

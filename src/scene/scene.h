@@ -336,11 +336,28 @@ typedef enum tdFrameChoice
     TD_FRAME_CHOICE_FREE
 } tdFrameChoice;
 
+/// What stands for the elements of a reduced body.
+typedef enum tdReductionKind
+{
+    TD_REDUCTION_DOMAINS, // few of them
+    TD_REDUCTION_STVK     // polynomials: law stvk
+} tdReductionKind;
+
+typedef enum tdBasisKind
+{
+    TD_BASIS_SNAPSHOTS, // modes of equilibria
+    TD_BASIS_MODES      // vibration modes and their derivatives
+} tdBasisKind;
+
 /// How a reduced model of one body is made.
 typedef struct tdSceneReduction
 {
     int line; ///< 0: not given, all defaults
     int body; ///< -1: not given, and there are several
+    tdReductionKind kind;
+    tdBasisKind basis;
+    int modes, derivatives, columns; ///< basis modes; columns 0: as many as there are, 20 at most
+    double amplitude;                ///< [m]; NAN: a fifth of the body's size
     tdSampleKind samples;
     int levels, count;
     int steps_between;       ///< equilibria from one place to the next, the next included

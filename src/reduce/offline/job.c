@@ -13,13 +13,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define JOB_FORMAT       1
+#define JOB_FORMAT       2
 #define HELD_OUT_PLACES  40 // of a validation that the scene gives,
 #define HELD_OUT_DEFAULT 20 // and without one
 
 const char *td_reduce_phase_name(tdReducePhase phase)
 {
-    static const char *const names[TD_REDUCE_PHASES] = {"snapshots", "pod", "training", "ecsw", "check"};
+    static const char *const names[TD_REDUCE_PHASES] = {"snapshots", "pod",         "training", "ecsw",
+                                                        "modes",     "polynomials", "check"};
     return names[phase];
 }
 
@@ -100,6 +101,10 @@ static void describe(const tdJob *job, tdText *out)
     td_text_format(out, "body %s\n", job->model->bodies[given->body].name);
     td_text_format(out, "kernels %s\n",
                    td_isa_pick(job->task->settings.portable) == TD_ISA_PORTABLE ? "portable" : "native");
+    td_text_format(out, "kind %s\n", td_rom_kind_name(job->rom.kind));
+    td_text_format(out, "basis %s\n", given->basis == TD_BASIS_MODES ? "modes" : "snapshots");
+    td_text_format(out, "modes %d, derivatives %d, columns %d\n", given->modes, given->derivatives, given->columns);
+    td_text_format(out, "amplitude %.17g\n", given->amplitude);
     td_text_format(out, "samples %s\n", samples[given->samples]);
     td_text_format(out, "steps_between %d\n", given->steps_between);
     td_text_format(out, "snapshots %lld\n", (long long)job->path.count);
@@ -133,7 +138,11 @@ static tdStatus begin(tdJob *job, tdError *error)
     TD_TRY(load_model(job, error));
     const tdModel *model = job->model;
     int body = model->scene.reduction.body;
-    TD_TRY(td_sample_path(model, &job->arena, &job->path, error));
+    bool stvk = model->scene.reduction.kind == TD_REDUCTION_STVK;
+    if (stvk)
+        TD_TRY(td_job_stvk_plan(job, error));
+    if (model->scene.reduction.basis == TD_BASIS_SNAPSHOTS)
+        TD_TRY(td_sample_path(model, &job->arena, &job->path, error));
     TD_TRY(plan_held_out(job, error));
     TD_TRY(td_tasks_create(job->task->settings.threads, &job->tasks, error));
     TD_TRY(td_trainee_create(model, body, &job->task->settings, &job->arena, &job->trainee, error));
@@ -146,6 +155,7 @@ static tdStatus begin(tdJob *job, tdError *error)
                        .inputs = job->trainee.inputs,
                        .psi = job->trainee.psi,
                        .frame = TD_FRAME_FIXED,
+                       .kind = stvk ? TD_ROM_STVK : TD_ROM_DOMAINS,
                        .pod_tolerance = model->scene.reduction.pod_tolerance,
                        .held_out_error = NAN,
                        .indicator_slope = NAN,
@@ -171,9 +181,15 @@ static tdStatus snapshots(tdJob *job, tdError *error)
 
 static tdStatus run_phases(tdJob *job, tdError *error)
 {
-    static tdStatus (*const phases[])(tdJob * job, tdError * error) = {snapshots, td_job_pod, td_job_ecsw,
-                                                                       td_job_check};
-    for (size_t i = 0; i < sizeof phases / sizeof phases[0] && !job->stopped; i++)
+    typedef tdStatus (*Phase)(tdJob * job, tdError * error);
+    static const Phase of_domains[] = {snapshots, td_job_pod, td_job_ecsw, td_job_check, NULL};
+    static const Phase of_snapshots[] = {snapshots, td_job_pod, td_job_polynomials, td_job_check, NULL};
+    static const Phase of_modes[] = {td_job_modes, td_job_polynomials, td_job_check, NULL};
+    const tdSceneReduction *given = &job->model->scene.reduction;
+    const Phase *phases = given->basis == TD_BASIS_MODES     ? of_modes
+                          : given->kind == TD_REDUCTION_STVK ? of_snapshots
+                                                             : of_domains;
+    for (int i = 0; phases[i] != NULL && !job->stopped; i++)
     {
         tdStatus status = phases[i](job, error);
         note_time(job);
@@ -192,6 +208,7 @@ static tdStatus write_rom(tdJob *job, tdError *error)
     job->rom.phases = names;
     job->rom.seconds = job->report->seconds;
     job->report->content = td_rom_hash(&job->rom);
+    job->report->kind = td_rom_kind_name(job->rom.kind);
     return td_rom_write(&job->rom, job->task->out, error);
 }
 

@@ -7,6 +7,11 @@
 //     ecsw       few elements with weights that stand for all (S1 eq. 20-21)    -> domains, one a force field
 //     check      the reduced model against full order where training was not    -> held-out error
 //
+// or, for bodies of the law stvk, without snapshots and without a choice of elements (S2)
+//
+//     modes        vibration modes, their derivatives, the directions that matter most    -> Phi
+//     polynomials  forces as polynomials of the coordinates                               -> P, Q, S
+//
 // What is done lies in a folder beside the output, so that the job goes on where it was killed; the file that comes out
 // is the same, whatever happened on the way and however many threads there were, but for its timings.
 #pragma once
@@ -18,6 +23,8 @@ typedef enum tdReducePhase
     TD_REDUCE_POD,
     TD_REDUCE_TRAINING,
     TD_REDUCE_ECSW,
+    TD_REDUCE_MODES,
+    TD_REDUCE_POLYNOMIALS,
     TD_REDUCE_CHECK,
     TD_REDUCE_PHASES
 } tdReducePhase;
@@ -40,8 +47,9 @@ typedef struct tdReduceTask
 
 typedef struct tdReduceReport
 {
-    bool stopped; ///< by `progress`: no file was written, the work is kept
-    bool resumed; ///< work of an earlier run was found
+    const char *kind; ///< "domains", "stvk"
+    bool stopped;     ///< by `progress`: no file was written, the work is kept
+    bool resumed;     ///< work of an earlier run was found
     int64_t snapshots;
     int64_t failures; ///< places without an equilibrium
     char why[320];    ///< the first of those
@@ -49,6 +57,9 @@ typedef struct tdReduceReport
     double pod_error;
     int64_t elements, rid_elements; ///< of the body, of all domains
     double ecsw_error;              ///< largest of the domains
+    int vibration_modes;            ///< of which modes were made; 0: of snapshots
+    double frequency;               ///< [Hz] of the first
+    double polynomial_bytes;        ///< of polynomials while they run; 0: none
     int n_domains;
     struct
     {

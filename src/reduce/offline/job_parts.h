@@ -54,5 +54,10 @@ tdStatus td_job_visit(tdJob *job, const char *name, const tdSamplePath *path, bo
 /// job_train.c: snapshots -> modes; modes -> domains.
 tdStatus td_job_pod(tdJob *job, tdError *error);
 tdStatus td_job_ecsw(tdJob *job, tdError *error);
+/// job_stvk.c: refuses what is no polynomial or does not fit, and tells what the work will take; a basis of vibration
+/// modes; polynomials.
+tdStatus td_job_stvk_plan(tdJob *job, tdError *error);
+tdStatus td_job_modes(tdJob *job, tdError *error);
+tdStatus td_job_polynomials(tdJob *job, tdError *error);
 /// job_check.c: against full order on the held-out path.
 tdStatus td_job_check(tdJob *job, tdError *error);
