@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "reduce/rom.h"
+#include "reduce/stvk.h"
 
 #include <unistd.h>
 
@@ -75,6 +76,26 @@ static void make_rom(tdRom *rom)
     rom->seconds[0] = 12.5;
 }
 
+/// Polynomials instead of domains.
+static void make_polynomials(tdRom *rom)
+{
+    make_rom(rom);
+    rom->kind = TD_ROM_STVK;
+    rom->n_domains = 0;
+    int64_t n[3] = {td_stvk_pairs(MODES + MOVED), td_stvk_triples(MODES + MOVED), td_stvk_quadruples(MODES + MOVED)};
+    double **to[3] = {&rom->P, &rom->Q, &rom->S};
+    for (int k = 0; k < 3; k++)
+    {
+        *to[k] = TD_TAKE(&rom->arena, double, n[k]);
+        for (int64_t i = 0; i < n[k]; i++)
+            (*to[k])[i] = (double)(k + i) / 16;
+    }
+    rom->n_lambda = 2;
+    rom->lambda = TD_TAKE(&rom->arena, double, 2);
+    rom->lambda[0] = 4;
+    rom->lambda[1] = 9.5;
+}
+
 static void test_round_trip(void **unused)
 {
     (void)unused;
@@ -112,6 +133,30 @@ static void test_round_trip(void **unused)
     assert_string_equal(back.phases[1], "pod");
     assert_true(back.seconds[0] == 12.5);
     assert_true(td_rom_hash(&back) == td_rom_hash(&rom));
+    td_rom_free(&back);
+    td_rom_free(&rom);
+    unlink(FILE_NAME);
+}
+
+static void test_polynomials(void **unused)
+{
+    (void)unused;
+    tdRom rom, back;
+    tdError error = {0};
+    make_polynomials(&rom);
+    size_t size = (size_t)td_stvk_quadruples(MODES + MOVED) * sizeof(double);
+    assert_ok(td_rom_write(&rom, FILE_NAME, &error), error);
+    assert_ok(td_rom_read(FILE_NAME, &back, &error), error);
+    assert_int_equal(back.kind, TD_ROM_STVK);
+    assert_int_equal(back.n_domains, 0);
+    assert_memory_equal(back.P, rom.P, (size_t)td_stvk_pairs(MODES + MOVED) * sizeof(double));
+    assert_memory_equal(back.Q, rom.Q, (size_t)td_stvk_triples(MODES + MOVED) * sizeof(double));
+    assert_memory_equal(back.S, rom.S, size);
+    assert_int_equal(back.n_lambda, 2);
+    assert_true(back.lambda[1] == 9.5);
+    assert_true(td_rom_hash(&back) == td_rom_hash(&rom));
+    back.S[69] += 1e-12;
+    assert_true(td_rom_hash(&back) != td_rom_hash(&rom));
     td_rom_free(&back);
     td_rom_free(&rom);
     unlink(FILE_NAME);
@@ -201,11 +246,14 @@ static void test_damaged(void **unused)
 static void test_senseless(void **unused)
 {
     (void)unused;
-    for (int k = 0; k < 8; k++)
+    for (int k = 0; k < 12; k++)
     {
         tdRom rom;
         tdError error = {0};
-        make_rom(&rom);
+        if (k < 8)
+            make_rom(&rom);
+        else
+            make_polynomials(&rom);
         const char *words = "";
         switch (k)
         {
@@ -216,6 +264,10 @@ static void test_senseless(void **unused)
         case 4: rom.sigma[2] = 100, words = "descend"; break;
         case 5: rom.low[1] = 9, words = "range of mode 1"; break;
         case 6: rom.r = 0, words = "1 to"; break;
+        case 8: rom.Q[7] = INFINITY, words = "number 7 is not finite"; break;
+        case 9: rom.S[69] = NAN, words = "number 69 is not finite"; break;
+        case 10: rom.lambda[0] = 0, words = "eigenvalue 0 is 0"; break;
+        case 11: rom.lambda[0] = 10, words = "ascend"; break;
         default: rom.n_snapshots = -1, words = "expected 0 to"; break;
         }
         assert_ok(td_rom_write(&rom, FILE_NAME, &error), error);
@@ -228,8 +280,8 @@ static void test_senseless(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_round_trip), cmocka_unit_test(test_hash),      cmocka_unit_test(test_same_bytes),
-        cmocka_unit_test(test_damaged),    cmocka_unit_test(test_senseless),
+        cmocka_unit_test(test_round_trip),  cmocka_unit_test(test_hash),    cmocka_unit_test(test_same_bytes),
+        cmocka_unit_test(test_polynomials), cmocka_unit_test(test_damaged), cmocka_unit_test(test_senseless),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

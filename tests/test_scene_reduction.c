@@ -25,6 +25,8 @@ static void test_defaults(void **state)
         assert_close(r->pod_tolerance, 1e-3);
         assert_close(r->ecsw_tolerance, 0.05);
         assert_int_equal(r->max_modes, 200);
+        assert_int_equal(r->kind, TD_REDUCTION_DOMAINS);
+        assert_int_equal(r->basis, TD_BASIS_SNAPSHOTS);
         assert_int_equal(r->frame, TD_FRAME_CHOICE_AUTO);
         assert_true(r->memory == 4000000000);
         assert_int_equal(r->seed, 1);
@@ -113,7 +115,16 @@ static void test_bad(void **state)
         {ONE "reduction: {ecsw_tolerance: 1}\n", 8, "must be > 0 and < 1"},
         {ONE "reduction: {max_modes: 0}\n", 8, "expected a whole number from 1"},
         {ONE "reduction: {steps_between: 0}\n", 8, "expected a whole number from 1"},
-        {ONE "reduction: {modes: {eigen: 5}}\n", 8, "need an eigenvalue solver"},
+        {ONE "reduction: {modes: {eigen: 5}}\n", 8, "expected a whole number"},
+        {ONE "reduction: {modes: 5}\n", 8, "is used by kind stvk with basis modes only"},
+        {ONE "reduction: {kind: stvk, modes: 0}\n", 8, "expected a whole number from 1"},
+        {ONE "reduction: {kind: stvk, derivatives: 7}\n", 8, "derivatives of 7 modes, where there are 6"},
+        {ONE "reduction: {kind: stvk, columns: 28}\n", 8, "are 27 directions, fewer than 28"},
+        {ONE "reduction: {kind: stvk, amplitude: 0 mm}\n", 8, "must be > 0"},
+        {ONE "reduction: {kind: stvk, levels: 3}\n", 8, "is used by basis snapshots only"},
+        {ONE "reduction: {kind: stvk, ecsw_tolerance: 0.1}\n", 8, "polynomials are exact"},
+        {ONE "reduction: {basis: modes}\n", 8, "take basis snapshots, or kind stvk"},
+        {ONE "reduction: {kind: stkv}\n", 8, "did you mean 'stvk'?"},
         {ONE "reduction: {frame: free}\n", 8, "equilibria of bodies that nothing holds"},
         {ONE "reduction: {memory: 4}\n", 8, "a number of bytes with its unit"},
         {ONE "reduction: {memory: 4 kg}\n", 8, "a number of bytes with its unit"},

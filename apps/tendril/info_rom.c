@@ -44,11 +44,17 @@ static void print_words(const char *path, const tdRom *rom)
     printf("%s: reduced model of body '%s', made by Tendril %s\n", path, rom->body, rom->made_by);
     printf("nodes        %" PRId64 ", moved by %d modes instead of %" PRId64 " coordinates; %s\n", rom->n_nodes, rom->r,
            3 * rom->n_nodes, frames[rom->frame]);
-    printf("training     %" PRId64 " snapshots; the modes leave %.2e of their squares behind (%.2e allowed)\n",
-           rom->n_snapshots, rom->pod_error, rom->pod_tolerance);
+    if (rom->n_lambda > 0)
+        printf("modes        of %d vibration modes, from %.4g Hz on, and their derivatives\n", rom->n_lambda,
+               sqrt(rom->lambda[0]) / (2 * 3.14159265358979323846));
+    else
+        printf("training     %" PRId64 " snapshots; the modes leave %.2e of their squares behind (%.2e allowed)\n",
+               rom->n_snapshots, rom->pod_error, rom->pod_tolerance);
     print_inputs(rom);
     for (int d = 0; d < rom->n_domains; d++)
         print_domain(&rom->domains[d]);
+    if (rom->kind == TD_ROM_STVK)
+        printf("forces       polynomials of %d coordinates, exact; no elements while it runs\n", rom->r + rom->n_u);
     if (isnan(rom->held_out_error))
         puts("held out     not compared with full order where training was not");
     else
@@ -59,8 +65,9 @@ static void print_words(const char *path, const tdRom *rom)
     for (int i = 0; i < rom->n_phases; i++)
         seconds += rom->seconds[i];
     printf("took         %.3g s", seconds);
-    for (int i = 0; i < rom->n_phases; i++)
-        printf("%s%s %.3g", i > 0 ? ", " : ": ", rom->phases[i], rom->seconds[i]);
+    for (int i = 0, n = 0; i < rom->n_phases; i++)
+        if (rom->seconds[i] > 0)
+            printf("%s%s %.3g", n++ > 0 ? ", " : ": ", rom->phases[i], rom->seconds[i]);
     printf("\ncontent      %016" PRIx64 "\n", td_rom_hash(rom));
 }
 
@@ -78,6 +85,8 @@ static void print_json(const char *path, const tdRom *rom)
     td_json_string(&json, "version", rom->made_by);
     td_json_integer(&json, "nodes", rom->n_nodes);
     td_json_string(&json, "frame", td_frame_name(rom->frame));
+    td_json_string(&json, "forces", td_rom_kind_name(rom->kind));
+    td_json_numbers(&json, "lambda", rom->n_lambda, rom->lambda);
     td_json_integer(&json, "snapshots", rom->n_snapshots);
     td_json_integer(&json, "modes", rom->r);
     td_json_number(&json, "pod_tolerance", rom->pod_tolerance);
@@ -141,7 +150,10 @@ static tdStatus draw(const tdRom *rom, const char *picture, tdError *error)
         {.name = "chosen", .n = 1, .x = chosen_x, .y = chosen_y, .marker = TD_MARKER_DIAMOND, .line = TD_LINE_NONE},
     };
     char title[160];
-    snprintf(title, sizeof title, "%.80s: %d modes of %" PRId64 " snapshots", rom->body, rom->r, rom->n_snapshots);
+    if (rom->n_lambda > 0)
+        snprintf(title, sizeof title, "%.80s: %d columns of %d vibration modes", rom->body, rom->r, rom->n_lambda);
+    else
+        snprintf(title, sizeof title, "%.80s: %d modes of %" PRId64 " snapshots", rom->body, rom->r, rom->n_snapshots);
     tdPanel panel = {td_default_plot(), 4, series};
     panel.settings.title = title;
     panel.settings.x_label = "mode";

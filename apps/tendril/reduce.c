@@ -169,8 +169,9 @@ static void print_table(const tdReduceTask *task, const tdReduceReport *report)
     if (report->held_out_failures > 0)
         printf("            %" PRId64 " more without an equilibrium\n", report->held_out_failures);
     fputs("seconds    ", stdout);
-    for (int i = 0; i < TD_REDUCE_PHASES; i++)
-        printf("%s %s %.3g", i > 0 ? "," : "", td_reduce_phase_name((tdReducePhase)i), report->seconds[i]);
+    for (int i = 0, n = 0; i < TD_REDUCE_PHASES; i++)
+        if (report->seconds[i] > 0)
+            printf("%s %s %.3g", n++ > 0 ? "," : "", td_reduce_phase_name((tdReducePhase)i), report->seconds[i]);
     printf("\npeak memory %.0f MB\n", (double)sim_peak_memory() / 1e6);
 }
 

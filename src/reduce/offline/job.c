@@ -224,6 +224,7 @@ tdStatus td_reduce(const tdReduceTask *task, tdReduceReport *report, tdError *er
         if (!td_work_load(&job.work, "times.part", 1, &part))
             memset(report->seconds, 0, sizeof report->seconds);
         job.clock = td_seconds();
+        job.phase = job.model->scene.reduction.basis == TD_BASIS_MODES ? TD_REDUCE_MODES : TD_REDUCE_SNAPSHOTS;
         status = run_phases(&job, error);
     }
     report->stopped = status == TD_OK && job.stopped;
