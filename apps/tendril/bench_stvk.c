@@ -1,23 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 // tendril bench stvk: force and stiffness of a reduced St. Venant-Kirchhoff body from its polynomials, for 5 to 40
-// modes and from meshes of 1,000 and 100,000 tetrahedra, and what making the polynomials costs.
+// modes and from meshes of 1,000 and 100,000 tetrahedra, what making the polynomials costs, and whole steps.
 #include "bench.h"
 
 #include "base/timer.h"
 #include "body/soft.h"
+#include "reduce/modes.h"
+#include "reduce/reduced.h"
 #include "reduce/stvk.h"
 #include "render/plot.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum
 {
-    SIZES = 8,      // 5, 10, ... 40 modes
-    MOST = 40,      // modes
-    MESHES = 2,     // few and many elements
-    MADE_MODES = 20 // of which polynomials are made from both meshes
+    SIZES = 8,       // 5, 10, ... 40 modes
+    MOST = 40,       // modes
+    MESHES = 2,      // few and many elements
+    MADE_MODES = 20, // of which polynomials are made from both meshes
+    STEP_SIZES = 4,  // columns of bodies that make whole steps
+    VIBRATIONS = 8,  // modes with derivatives that their columns are made of
+    BURST = 2000     // steps
 };
 
 typedef struct row
@@ -126,6 +132,115 @@ static tdStatus bench_mesh(int cells, int runs, const tdSettings *settings, bool
     return status;
 }
 
+// ---------------------------------------------------------------- whole steps
+
+static const char beam[] =
+    "tendril: 1\ntime_step: 1 ms\nsteps: 1\nintegrator: {method: newmark%s}\nbodies:\n  - name: beam\n"
+    "    mesh: {box: [[0, 0, 0], [0.24, 0.02, 0.02]], cells: [24, 2, 2]}\n    fixed: [{group: xmin}]\n"
+    "    damping: {mass: 0.2, stiffness: 2 ms}\n"
+    "    material: {law: stvk, young: 450 kPa, poisson: 0.4, density: 1070}\n"
+    "actuators:\n  - {name: push, type: force, body: beam, point: [0.24, 0.01, 0.01], direction: [0, 0, 1], drive: "
+    "force, range: [-1, 1]}\n";
+
+// A reduced model in memory. The basis and the polynomials stay the caller's.
+static tdStatus make_rom(const tdModel *full, const tdModes *modes, int r, double *U, tdStvk *stvk, tdRom *rom,
+                         tdError *error)
+{
+    const tdSoft *soft = full->bodies[0].soft;
+    TD_TRY(td_modes_basis(modes, soft, NULL, r, NAN, TD_ORTHONORMAL_PLAIN, U, NULL, error));
+    TD_TRY(td_stvk_create(soft, NULL, r, U, TD_STVK_MEMORY, stvk, error));
+    *rom = (tdRom){.file = "bench",
+                   .body = "beam",
+                   .physics = td_soft_physics(full, 0),
+                   .n_nodes = soft->n_nodes,
+                   .r = r,
+                   .phi = U,
+                   .kind = TD_ROM_STVK,
+                   .P = stvk->P,
+                   .Q = stvk->Q,
+                   .S = stvk->S};
+    return TD_OK;
+}
+
+// Steps a second under a force that turns round twice a second.
+static tdStatus measure_steps(const tdModel *model, int runs, const tdSettings *settings, spread *out, tdError *error)
+{
+    tdState *state = NULL;
+    double times[BENCH_MOST_RUNS];
+    tdStatus status = td_state_create(model, settings, &state, error);
+    for (int run = -2; run < runs && status == TD_OK; run++)
+    {
+        double start = td_seconds();
+        for (int k = 0; k < BURST && status == TD_OK; k++)
+        {
+            td_state_set_input(model, state, 0, k / 250 % 2 == 0 ? 0.1 : -0.1);
+            status = td_step(model, state);
+        }
+        if (run >= 0)
+            times[run] = BURST / (td_seconds() - start);
+    }
+    if (status == TD_OK)
+        *out = bench_spread(times, runs);
+    else if (state != NULL && error != NULL)
+        *error = td_state_report(state)->error;
+    td_state_free(state);
+    return status;
+}
+
+static tdStatus bench_steps(int runs, const tdSettings *given, bool print, tdJson *json, tdError *error)
+{
+    static const int columns[STEP_SIZES] = {12, 20, 30, 40};
+    char text[2][1024];
+    tdSettings settings = *given;
+    settings.threads = 1;
+    tdModel *full = NULL;
+    tdModes modes = {0};
+    const tdModesSettings wanted = {VIBRATIONS, VIBRATIONS, TD_STVK_MEMORY};
+    for (int newton = 0; newton < 2; newton++)
+        snprintf(text[newton], sizeof text[newton], beam, newton ? ", newton: true" : "");
+    TD_TRY(td_model_parse(text[0], strlen(text[0]), "bench", NULL, &settings, &full, error));
+    tdStatus status = td_modes(full, 0, &settings, &wanted, &modes, error);
+    double *U = td_take((size_t)full->coords * 40, sizeof *U);
+    if (status == TD_OK && U == NULL)
+        status = td_fail_memory(error, "the basis");
+    if (print)
+        printf("\n  whole steps of a beam, Newmark, damped, driven by a force, one thread:\n"
+               "  columns   steps a second (least to most)       iterated to 1e-8\n");
+    td_json_open(json, "steps", '[');
+    for (int k = 0; k < STEP_SIZES && status == TD_OK; k++)
+    {
+        tdStvk stvk = {0};
+        tdRom rom;
+        spread rate[2];
+        status = make_rom(full, &modes, columns[k], U, &stvk, &rom, error);
+        for (int newton = 0; newton < 2 && status == TD_OK; newton++)
+        {
+            tdModel *model = NULL;
+            status = td_model_parse_reduced(text[newton], strlen(text[newton]), "bench", NULL, &settings, &rom, &model,
+                                            error);
+            if (status == TD_OK)
+                status = measure_steps(model, runs, &settings, &rate[newton], error);
+            td_model_free(model);
+        }
+        td_stvk_free(&stvk);
+        if (status != TD_OK)
+            break;
+        td_json_open(json, NULL, '{');
+        td_json_integer(json, "columns", columns[k]);
+        bench_json_spread(json, "steps_per_s", rate[0]);
+        bench_json_spread(json, "newton_steps_per_s", rate[1]);
+        td_json_close(json, '}');
+        if (print)
+            printf("  %7d %10.0f (%.0f to %.0f) %16.0f (%.0f to %.0f)\n", columns[k], rate[0].median, rate[0].low,
+                   rate[0].high, rate[1].median, rate[1].low, rate[1].high);
+    }
+    td_json_close(json, ']');
+    free(U);
+    td_modes_free(&modes);
+    td_model_free(full);
+    return status;
+}
+
 static tdStatus plot(const row *rows, const char *folder, tdError *error)
 {
     char path[4096];
@@ -214,6 +329,8 @@ tdStatus bench_stvk(int runs, const tdSettings *settings, const char *folder, bo
     td_json_close(json, ']');
     if (status == TD_OK)
         td_json_number(json, "time_ratio_of_meshes", evaluation[1].median / evaluation[0].median);
+    if (status == TD_OK)
+        status = bench_steps(runs, settings, print, json, error);
     td_json_close(json, '}');
     free(scratch);
     return status == TD_OK && folder != NULL ? plot(rows, folder, error) : status;
