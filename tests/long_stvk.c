@@ -126,8 +126,13 @@ static void large_vibration(void **unused)
             largest[f] = fmax(largest[f], hypot(path[f][0][s][0] - 0.24, path[f][0][s][1] - 0.01));
     }
     td_model_free(full);
+    printf("ROW\tstvk-beam\tbasis");
+    for (int f = 0; f < LOADS; f++)
+        printf("\tdeflection %.0f %% of the length", 100 * largest[f] / 0.24);
+    printf("\n");
     for (int k = 0; k < KINDS; k++)
     {
+        printf("ROW\tstvk-beam\t%s", names[k + 1]);
         snprintf(text, sizeof text, BEAM, "true", "", reductions[k]);
         tdModel *model = reduced_model(text);
         for (int f = 0; f < LOADS; f++)
@@ -136,16 +141,16 @@ static void large_vibration(void **unused)
             swing(model, tip, forces[f], to);
             for (int s = 0; s < STEPS; s++)
                 error[f][k] = fmax(error[f][k], hypot(to[s][0] - from[s][0], to[s][1] - from[s][1]));
-            print_message("%-28s off by %6.2f %% of %.1f mm\n", names[k + 1], 100 * error[f][k] / largest[f],
-                          1000 * largest[f]);
+            printf("\t%.1f %%", 100 * error[f][k] / largest[f]);
         }
+        printf("\n");
         td_model_free(model);
     }
     plot(path[1], names);
-    assert_true(largest[1] > 0.35 * 0.24);
-    assert_true(error[1][0] < 0.02 * largest[1]);
-    for (int k = 2; k < KINDS; k++)
-        assert_true(error[1][k] > 0.4 * largest[1]);
+    verify_above("largest deflection of the beam over its length", "a third", 0.33, largest[1] / 0.24);
+    verify_below("20 columns with derivatives, tip off by, over the largest deflection", "full order", 0.02,
+                 error[1][0] / largest[1]);
+    verify_above("20 linear modes, the same", "full order", 0.4, error[1][2] / largest[1]);
 }
 
 // ---------------------------------------------------------------- energy
@@ -154,7 +159,7 @@ static void large_vibration(void **unused)
 typedef struct Balance
 {
     double most;   // energy
-    double gained; // most that energy exceeds its start and the work, > 0: out of nothing
+    double gained; // energy beyond the work since, from any step to any later one: out of nothing
     double work;   // all
     double damped; // at the end
 } Balance;
@@ -164,7 +169,8 @@ static Balance drive(const tdModel *model, int steps, double size)
     tdState *state = scene_state(model);
     int input = td_model_find_input(model, "push"), n = (int)model->coords;
     double *q = calloc(2 * (size_t)n, sizeof *q), *load = q + n, kinetic, elastic, energy = 0;
-    Balance b = {.gained = -INFINITY};
+    Balance b = {0};
+    double low = 0; // of energy less work
     uint64_t seed = 4;
     double level = 0, period = 0;
     for (int s = 0; s < steps; s++)
@@ -184,7 +190,8 @@ static Balance drive(const tdModel *model, int steps, double size)
         td_state_energy(model, state, &kinetic, &elastic);
         energy = kinetic + elastic;
         b.most = fmax(b.most, energy);
-        b.gained = fmax(b.gained, energy - b.work);
+        low = fmin(low, energy - b.work);
+        b.gained = fmax(b.gained, energy - b.work - low);
     }
     b.damped = b.work - energy;
     free(q);
@@ -192,11 +199,11 @@ static Balance drive(const tdModel *model, int steps, double size)
     return b;
 }
 
-// The body starts at rest: its energy never exceeds the work of the loads, both by the trapezoidal rule, which is how
-// Newmark's method (1/4, 1/2) averages forces over a step: for a linear body that is an identity. Of a nonlinear one
-// the mean of the forces at both ends differs from the difference of energies by terms of the third order in the step,
-// of either sign, which damping has to cover; before it has taken anything, up to 1e-3 of the largest energy may be
-// left.
+// From no step to no later one does the energy grow by more than the work of the loads, by the trapezoidal rule, which
+// is how Newmark's method (1/4, 1/2) averages forces over a step: for a linear body that is an identity. Of a nonlinear
+// one the mean of the forces at both ends differs from the difference of energies by terms of the third order in the
+// step, of either sign, which damping has to cover; before it has taken anything, up to 1e-3 of the largest energy may
+// be left.
 static void driven(void **unused)
 {
     (void)unused;
@@ -208,10 +215,12 @@ static void driven(void **unused)
                  "kind: stvk, modes: 5, columns: 12");
         tdModel *model = reduced_model(text);
         Balance b = drive(model, 100000, 0.15);
-        print_message("newton %s: energy up to %.3g J, work %.3g J, damped %.3g J, gained %.2g of the largest\n",
-                      newton[k], b.most, b.work, b.damped, b.gained / b.most);
-        assert_true(b.damped > b.most);
-        assert_true(b.gained <= 1e-6 * b.most);
+        verify_above(k == 0 ? "driven beam, Newton: energy that was damped, over the largest"
+                            : "driven beam, one linearization a step: the same",
+                     "large motion", 5, b.damped / b.most);
+        verify_below(k == 0 ? "driven beam, Newton: energy beyond the work since any step, over the largest"
+                            : "driven beam, one linearization a step: the same",
+                     "none", 1e-6, b.gained / b.most);
         td_model_free(model);
     }
 }
