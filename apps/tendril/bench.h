@@ -19,3 +19,6 @@ tdStatus bench_laws(int runs, bool print, tdJson *json, tdError *error);
 
 /// The inverse problem of one linearization along a motion: each mode, warm and cold.
 tdStatus bench_inverse(bool print, tdJson *json, tdError *error);
+
+/// Steps of a hyper-reduced arm; dense: rate of a dense product on one core [flop/s].
+tdStatus bench_reduced(const tdSettings *settings, double dense, bool print, tdJson *json, tdError *error);

@@ -72,11 +72,12 @@ typedef struct tdReducedWork
 {
     tdElementWork points;
     int stride;
-    const double *B, *F0; ///< of the block
-    const double *q;      ///< stride; NULL: F is there
-    double *rows;         ///< TD_REDUCED_ROWS (stride + 1)
-    double *force;        ///< stride, added to
-    double *K;            ///< stride^2, lower triangle added to; NULL: forces only
+    const double *B, *F0; ///< of the block, from its point batch `first` on
+    int64_t first;
+    const double *q; ///< stride; NULL: F is there
+    double *rows;    ///< TD_REDUCED_ROWS (stride + 1)
+    double *force;   ///< stride, added to
+    double *K;       ///< stride^2, lower triangle added to; NULL: forces only
 } tdReducedWork;
 
 #define TD_REDUCED_ROWS 72 // of one rank update: two point batches
@@ -87,7 +88,7 @@ typedef struct tdReducedKernels
     void (*gradients)(const tdReducedWork *work);
     /// F and R where work->q is given, then forces and tangent.
     void (*forces)(const tdReducedWork *work);
-    /// w P of a batch of elements at the F that is there: 36 a point batch.
+    /// F, R and w P of one batch of elements: 36 a point batch.
     void (*stress)(const tdReducedWork *work, int32_t batch, double *P);
     /// K += X'Y, lower triangle, n columns (a multiple of 4).
     void (*gram)(int64_t rows, int n, const double *X, const double *Y, double *K);

@@ -43,7 +43,8 @@ static void gradients_batch(const tdReducedWork *work, int32_t b, tdChunkSums *s
     {
         int64_t point = n_points * (int64_t)b + p;
         td4 F[9], n[3];
-        affine(work->B + 36 * work->stride * point, work->F0 + 36 * point, work->q, work->stride, F);
+        int64_t at = point - work->first;
+        affine(work->B + 36 * work->stride * at, work->F0 + 36 * at, work->q, work->stride, F);
         for (int c = 0; c < 3 && through; c++)
             n[c] = td4_load(block->normal + 12 * (int64_t)b + 4 * c);
         if (through)
@@ -328,6 +329,8 @@ void TD_ISA(td_reduced_forces)(const tdReducedWork *work)
 void TD_ISA(td_reduced_stress)(const tdReducedWork *work, int32_t b, double *P)
 {
     int n_points = td_element_shape[work->points.block->kind].points;
+    tdChunkSums unused = {0};
+    gradients_batch(work, b, &unused);
     batch e = begin_batch(work, b);
     for (int k = 0; k < n_points; k++)
     {

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+// tendril bench reduced: steps of a hyper-reduced arm on four cables, the size of S1's robots: 34 modes, 376 elements.
+// Modes are smooth and made here, elements drawn at random: what they are does not matter to the speed.
+#include "bench.h"
+
+#include "base/timer.h"
+#include "reduce/reduced_body.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MODES    34
+#define ELEMENTS 376
+#define WARM     200
+#define STEPS    2000
+
+typedef struct arm
+{
+    tdModel *model;
+    tdState *state;
+    int64_t mesh;
+} arm;
+
+static const char scene[] =
+    "tendril: 1\ntime_step: 10 ms\nsteps: 1\ngravity: [0, 0, -9.81]\n"
+    "bodies:\n  - name: arm\n    mesh: {box: [[0, -0.01, -0.01], [0.24, 0.01, 0.01]], cells: [%d, %d, %d]}\n"
+    "    material: {law: %s, young: 450 kPa, poisson: 0.45, density: 1070}\n    damping: {mass: 1, stiffness: 0.02}\n"
+    "    fixed: [{group: xmin}]\nactuators:\n"
+    "  - {name: c0, type: cable, body: arm, path: [[0.235, 0.009, 0], [0.19, 0.009, 0], [0.14, 0.009, 0], [0.09, "
+    "0.009, "
+    "0], [0.04, 0.009, 0]], pull_point: [-0.01, 0.009, 0], drive: displacement}\n"
+    "  - {name: c1, type: cable, body: arm, path: [[0.235, 0, 0.009], [0.19, 0, 0.009], [0.14, 0, 0.009], [0.09, 0, "
+    "0.009], [0.04, 0, 0.009]], pull_point: [-0.01, 0, 0.009], drive: displacement}\n"
+    "  - {name: c2, type: cable, body: arm, path: [[0.235, -0.009, 0], [0.19, -0.009, 0], [0.14, -0.009, 0], [0.09, "
+    "-0.009, 0], [0.04, -0.009, 0]], pull_point: [-0.01, -0.009, 0], drive: displacement}\n"
+    "  - {name: c3, type: cable, body: arm, path: [[0.235, 0, -0.009], [0.19, 0, -0.009], [0.14, 0, -0.009], [0.09, 0, "
+    "-0.009], [0.04, 0, -0.009]], pull_point: [-0.01, 0, -0.009], drive: displacement}\n";
+
+// Smooth shapes that vanish at the root: a sine along the arm times a low polynomial across it, in each direction.
+static double shape(int j, const double *x, int axis)
+{
+    static const int powers[4][2] = {{0, 0}, {1, 0}, {0, 1}, {1, 1}};
+    int wave = j / 12, across = j / 3 % 4;
+    if (j % 3 != axis)
+        return 0;
+    return sin(1.5707963267948966 * (2 * wave + 1) * x[0] / 0.24) * pow(x[1] / 0.01, powers[across][0]) *
+           pow(x[2] / 0.01, powers[across][1]);
+}
+
+static bool make_modes(const tdSoft *soft, tdRom *rom)
+{
+    int64_t coords = 3 * (int64_t)soft->n_nodes;
+    double *column = calloc((size_t)coords, sizeof *column), along[MODES];
+    rom->phi = TD_TAKE(&rom->arena, double, coords *MODES);
+    for (int j = 0; j < MODES && column != NULL && rom->phi != NULL; j++)
+    {
+        for (int64_t i = 0; i < coords; i++)
+            column[i] = soft->held[i] ? 0 : shape(j, soft->rest + i / 3 * 3, (int)(i % 3));
+        double size = 0;
+        memset(along, 0, sizeof along);
+        for (int64_t i = 0; i < coords; i++)
+            for (int k = 0; k < j; k++)
+                along[k] += column[i] * rom->phi[i * MODES + k];
+        for (int64_t i = 0; i < coords; i++)
+        {
+            for (int k = 0; k < j; k++)
+                column[i] -= along[k] * rom->phi[i * MODES + k];
+            size += column[i] * column[i];
+        }
+        for (int64_t i = 0; i < coords; i++)
+            rom->phi[i * MODES + j] = column[i] / sqrt(size);
+    }
+    free(column);
+    return column != NULL && rom->phi != NULL;
+}
+
+static bool make_rom(const tdModel *full, tdRom *rom)
+{
+    const tdSoft *soft = full->bodies[0].soft;
+    *rom = (tdRom){.file = "bench", .body = "arm", .n_nodes = soft->n_nodes, .r = MODES, .n_domains = 1};
+    rom->physics = td_soft_physics(full, 0);
+    rom->domains = TD_TAKE(&rom->arena, tdRomDomain, 1);
+    rom->psi = TD_TAKE(&rom->arena, double, 1);
+    if (rom->domains == NULL || rom->psi == NULL || !make_modes(soft, rom))
+        return false;
+    tdRomDomain *d = rom->domains;
+    *d = (tdRomDomain){.name = "volume", .n = ELEMENTS};
+    d->element = TD_TAKE(&rom->arena, int32_t, ELEMENTS);
+    d->weight = TD_TAKE(&rom->arena, double, ELEMENTS);
+    uint32_t seed = 1;
+    for (int k = 0; k < ELEMENTS && d->element != NULL && d->weight != NULL; k++)
+    {
+        // One of each of as many equal runs of elements.
+        seed = seed * 1664525U + 1013904223U;
+        int64_t first = soft->elements * k / ELEMENTS, end = soft->elements * (k + 1) / ELEMENTS;
+        d->element[k] = (int32_t)(first + (int64_t)(seed * 0x1p-32 * (double)(end - first)));
+        d->weight[k] = (double)soft->elements / ELEMENTS;
+    }
+    return d->element != NULL && d->weight != NULL;
+}
+
+static tdStatus make_arm(const tdSettings *settings, const char *law, int cells, arm *out, tdError *error)
+{
+    char text[4000];
+    tdModel *full = NULL;
+    tdRom rom = {0};
+    tdSettings one = *settings;
+    one.threads = 1;
+    int length = snprintf(text, sizeof text, scene, 12 * cells, cells, cells, law);
+    TD_TRY(td_model_parse(text, (size_t)length, "bench", NULL, &one, &full, error));
+    tdStatus status = make_rom(full, &rom) ? TD_OK : td_fail_memory(error, "the reduced model");
+    out->mesh = full->bodies[0].elements;
+    td_model_free(full);
+    if (status == TD_OK)
+        status = td_model_parse_reduced(text, (size_t)length, "bench", NULL, &one, &rom, &out->model, error);
+    td_arena_free(&rom.arena);
+    if (status == TD_OK)
+        status = td_state_create(out->model, &one, &out->state, error);
+    return status;
+}
+
+typedef struct timing
+{
+    double step[STEPS], stage[TD_STAGES];
+} timing;
+
+// The tip goes round once in 400 steps, bent to either side.
+static tdStatus take_steps(arm *a, timing *out, tdError *error)
+{
+    memset(out->stage, 0, sizeof out->stage);
+    for (int k = -WARM; k < STEPS; k++)
+    {
+        for (int c = 0; c < 4; c++)
+        {
+            double phase = 0.015707963267948967 * k - 1.5707963267948966 * c, grow = k < 0 ? 1 + k / (double)WARM : 1;
+            td_state_set_input(a->model, a->state, c, 4e-3 * grow * (cos(phase) + 0.2));
+        }
+        double start = td_seconds();
+        tdStatus status = td_step(a->model, a->state);
+        double end = td_seconds();
+        if (status != TD_OK)
+        {
+            *error = td_state_report(a->state)->error;
+            return status;
+        }
+        if (k < 0)
+            continue;
+        out->step[k] = 1e6 * (end - start);
+        for (int i = 0; i < TD_STAGES; i++)
+            out->stage[i] += 1e6 * td_state_report(a->state)->stage_seconds[i] / STEPS;
+    }
+    return TD_OK;
+}
+
+// Additions and products of F = F0 + B q, B'P, D B and the lower triangle of B'(D B); of the laws nothing.
+static double flops(const tdReduced *reduced)
+{
+    double n = reduced->n, points = 4.0 * (double)reduced->domain.point_batches;
+    return points * (2 * 9 * n + 2 * 9 * n + 2 * 81 * n + 9 * n * (n + 1));
+}
+
+static tdStatus bench_row(const tdSettings *settings, const char *law, int cells, double dense, bool print,
+                          tdJson *json, tdError *error)
+{
+    arm a = {0};
+    static timing t;
+    tdStatus status = make_arm(settings, law, cells, &a, error);
+    if (status == TD_OK)
+        status = take_steps(&a, &t, error);
+    if (status == TD_OK)
+    {
+        double work = flops(a.model->bodies[0].data);
+        spread s = bench_spread(t.step, STEPS);
+        double p99 = t.step[STEPS * 99 / 100], rate = work / t.stage[TD_STAGE_FORCES] * 1e-3;
+        td_json_open(json, NULL, '{');
+        td_json_string(json, "law", law);
+        td_json_integer(json, "mesh", a.mesh);
+        bench_json_spread(json, "step_us", s);
+        td_json_number(json, "p99_us", p99);
+        td_json_number(json, "forces_gflops", rate);
+        for (int i = 0; i < TD_STAGES; i++)
+            td_json_number(json, td_stage_name((tdStage)i), t.stage[i]);
+        td_json_close(json, '}');
+        if (print)
+        {
+            printf("  %-20s %7lld %8.0f %8.1f %8.1f", law, (long long)a.mesh, 1e6 / s.median, s.median, p99);
+            printf("   %6.1f %6.1f %5.1f %5.1f %5.1f", t.stage[TD_STAGE_KINEMATICS], t.stage[TD_STAGE_FORCES],
+                   t.stage[TD_STAGE_CONSTRAIN], t.stage[TD_STAGE_FREE], t.stage[TD_STAGE_SOLVE]);
+            printf(" %9.1f %5.0f %%\n", rate, 1e11 * rate / dense);
+        }
+    }
+    td_state_free(a.state);
+    td_model_free(a.model);
+    return status;
+}
+
+tdStatus bench_reduced(const tdSettings *settings, double dense, bool print, tdJson *json, tdError *error)
+{
+    static const char *const laws[] = {"corotational", "corotational_lagged", "mooney_rivlin", "neo_hookean"};
+    if (print)
+        printf(
+            "Reduced: an arm of %d modes and %d elements on four displacement-driven cables, one core, microseconds\n"
+            "(median of %d steps; dgemm: %.1f Gflop/s)\n\n"
+            "  %-20s %7s %8s %8s %8s   %6s %6s %5s %5s %5s %9s %7s\n",
+            MODES, ELEMENTS, STEPS, dense * 1e-9, "law", "mesh", "steps/s", "step", "p99", "kin", "forces", "rows",
+            "free", "solve", "Gflop/s", "of dgemm");
+    td_json_open(json, "reduced", '[');
+    for (size_t l = 0; l < sizeof laws / sizeof laws[0]; l++)
+        for (int cells = 4; cells <= 10; cells += 6)
+            TD_TRY(bench_row(settings, laws[l], cells, dense, print, json, error));
+    td_json_close(json, ']');
+    if (print)
+        printf("\n");
+    return TD_OK;
+}
