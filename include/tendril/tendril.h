@@ -216,6 +216,12 @@ extern "C"
         double bound_violation;  ///< relative: limits that contradict each other are broken by this much
         int active_bounds;       ///< limits of actuators that hold
         double inverse_seconds;  ///< spent in its solver
+        // Reduced bodies; zero where there is none. What calibration found is in the file of the reduced model.
+        double rom_indicator; ///< disagreement of two independent sets of elements: the displacement that their forces
+                              ///< would answer for, relative to the largest in training
+        double rom_error;     ///< what calibration makes of it: relative error of displacements, about
+        double rom_distance;  ///< how far amplitudes lie outside of their ranges in training, in such ranges
+        bool rom_warning;     ///< either is beyond its limit: the reduced model is not to be trusted here
         double stage_seconds[TD_STAGES];
     } tdReport;
 

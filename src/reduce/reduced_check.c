@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether a reduced body is to be trusted, after each step and at the cost of one evaluation of forces:
+//
+//     indicator  |K^-1 (g_check - g)| / amplitude     g, g_check: forces of two independent choices of elements
+//     distance   max_i (alpha_i outside [low_i, high_i]) / max(high_i - low_i, range / 20)
+//
+// Forces are compared by the displacements that they would cause: those of stiff modes differ most and matter least.
+// The first tells of the error of integration over few elements; the second that the shape is none that the modes were
+// made for. Neither sees a force that no mode answers.
+#include "base/log.h"
+#include "reduce/reduced_body.h"
+
+#include <math.h>
+#include <string.h>
+
+#define FAR        0.1  // distance that is warned of: a tenth of a range
+#define LEAST_PART 0.05 // of the largest range: modes that move less are measured by this
+
+// ---------------------------------------------------------------- model
+
+static tdStatus second_domain(tdArena *arena, tdReduced *reduced, const tdRom *rom, tdError *error)
+{
+    int64_t n = 0;
+    for (int d = 0; d < rom->n_domains; d++)
+        n += rom->domains[d].n_check;
+    if (n == 0)
+        return TD_OK;
+    tdReduced *check = TD_TAKE(arena, tdReduced, 1);
+    if (check == NULL)
+        return td_fail_memory(error, "the second domain of a reduced body");
+    *check = (tdReduced){.soft = reduced->soft,
+                         .r = reduced->r,
+                         .n_u = reduced->n_u,
+                         .n = reduced->n,
+                         .stride = reduced->stride,
+                         .basis = reduced->basis};
+    TD_TRY(td_reduced_build_domain(arena, check, rom, false, true, error));
+    reduced->check = check;
+    return TD_OK;
+}
+
+tdStatus td_reduced_check_compile(tdArena *arena, tdReduced *reduced, const tdRom *rom, bool whole, tdError *error)
+{
+    int r = reduced->r;
+    reduced->slope = rom->indicator_slope;
+    reduced->threshold = rom->indicator_threshold;
+    reduced->free_modes = rom->frame == TD_FRAME_TRANSLATION ? 3 : 0;
+    if (rom->low == NULL || rom->high == NULL || reduced->free_modes >= r)
+        return TD_OK;
+    reduced->low = TD_TAKE(arena, double, r);
+    reduced->high = TD_TAKE(arena, double, r);
+    if (reduced->low == NULL || reduced->high == NULL)
+        return td_fail_memory(error, "the ranges of training");
+    memcpy(reduced->low, rom->low, (size_t)r * sizeof(double));
+    memcpy(reduced->high, rom->high, (size_t)r * sizeof(double));
+    double sum = 0;
+    for (int i = reduced->free_modes; i < r; i++)
+    {
+        double most = fmax(fabs(rom->low[i]), fabs(rom->high[i]));
+        sum += most * most;
+    }
+    reduced->amplitude = sqrt(sum);
+    // Over all elements there is no error of integration.
+    return whole || !(sum > 0) ? TD_OK : second_domain(arena, reduced, rom, error);
+}
+
+// ---------------------------------------------------------------- state
+
+bool td_reduced_check_take(tdArena *arena, const tdReduced *reduced, tdReducedState *mine)
+{
+    if (reduced->check == NULL)
+        return true;
+    int64_t stride = reduced->stride;
+    tdReducedState *check = mine->check = TD_TAKE(arena, tdReducedState, 1);
+    mine->check_force = TD_TAKE(arena, double, stride);
+    mine->check_L = TD_TAKE(arena, double, stride *stride);
+    if (check == NULL || mine->check_force == NULL || mine->check_L == NULL)
+        return false;
+    check->rows = mine->rows; // of the kernels, for the moment only
+    check->at = TD_TAKE(arena, double, stride);
+    check->sum = TD_TAKE(arena, double, stride);
+    return check->at != NULL && check->sum != NULL &&
+           td_reduced_take_points(arena, &reduced->check->domain, &check->points);
+}
+
+// ---------------------------------------------------------------- after a step
+
+// x = K^-1 x. The stiffness of the body alone may be indefinite where a cable or a cavity holds it up: then the
+// diagonal stands for it, which leaves out how modes help each other.
+static void soften(const tdReduced *reduced, const tdReducedState *mine, const tdState *state, double *x)
+{
+    const tdReducedKernels *kernels = td_reduced_kernels(state->isa);
+    if (kernels->cholesky(reduced->r, reduced->stride, mine->K, mine->check_L))
+        kernels->solve(reduced->r, reduced->stride, mine->check_L, x);
+    else
+        for (int i = 0; i < reduced->r; i++)
+            x[i] /= fabs(mine->K[i * (int64_t)reduced->stride + i]);
+}
+
+static double disagreement(const tdModel *model, const tdBody *body, tdState *state)
+{
+    const tdReduced *reduced = td_reduced_of(body);
+    tdReducedState *mine = td_reduced_mine(body, state);
+    const double *force = state->force + body->first;
+    double *x = mine->check_force, sum = 0;
+    if (reduced->check == NULL || !(model->scheme.ce > 0 || reduced->soft->beta > 0)) // without a stiffness matrix
+        return 0;
+    td_reduced_move(reduced->check, mine->check, mine->at);
+    td_reduced_domain_forces(model, reduced->check, mine->check, state, x, NULL);
+    for (int i = 0; i < reduced->r; i++)
+        x[i] -= force[i];
+    soften(reduced, mine, state, x);
+    for (int i = reduced->free_modes; i < reduced->r; i++)
+        sum += x[i] * x[i];
+    double size = sqrt(sum) / reduced->amplitude;
+    return isfinite(size) ? size : INFINITY;
+}
+
+static double distance(const tdReduced *reduced, const double *alpha)
+{
+    double range = 0, most = 0;
+    if (reduced->low == NULL)
+        return 0;
+    for (int i = reduced->free_modes; i < reduced->r; i++)
+        range = fmax(range, reduced->high[i] - reduced->low[i]);
+    for (int i = reduced->free_modes; i < reduced->r && range > 0; i++)
+    {
+        double outside = fmax(reduced->low[i] - alpha[i], alpha[i] - reduced->high[i]);
+        most = fmax(most, outside / fmax(reduced->high[i] - reduced->low[i], LEAST_PART * range));
+    }
+    return most;
+}
+
+void td_reduced_judge(const tdModel *model, const tdBody *body, tdState *state)
+{
+    const tdReduced *reduced = td_reduced_of(body);
+    tdReducedState *mine = td_reduced_mine(body, state);
+    tdReport *report = &state->report;
+    double indicator = disagreement(model, body, state), far = distance(reduced, state->q + body->first);
+    double error = reduced->slope > 0 ? reduced->slope * indicator : 0;
+    bool warning = far > FAR || (reduced->threshold > 0 && indicator > reduced->threshold);
+    report->rom_indicator = fmax(report->rom_indicator, indicator);
+    report->rom_error = fmax(report->rom_error, error);
+    report->rom_distance = fmax(report->rom_distance, far);
+    report->rom_warning = report->rom_warning || warning;
+    if (warning && !mine->warned)
+        td_log(&state->settings, TD_LOG_WARNING,
+               "t = %g s (step %lld): the reduced model of body '%s' leaves what it was trained for (indicator %.3g, "
+               "limit "
+               "%.3g; distance %.3g, limit %.3g)",
+               state->time + model->scheme.h, (long long)state->steps + 1, body->name, indicator, reduced->threshold,
+               far, FAR);
+    mine->warned = mine->warned || warning; // the report tells of each step, the log of the first
+}
