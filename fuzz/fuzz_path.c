@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any bytes as a strict table over time: what is accepted has no gaps and ascends.
-#include "scene/path.h"
+// Any bytes as a strict table, over time or of rows that stand for themselves: what is accepted has no gaps and
+// ascends.
+#include "scene/csv.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -21,20 +22,14 @@ static bool column(void *context, const char *name, tdDim *dim, char why[TD_UNIT
     return false;
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+static void parse(const char *text, size_t size, bool timeless)
 {
-    // A copy of exactly the size, so that a read behind the end is seen.
-    char *text = malloc(size + 1);
-    if (text == NULL)
-        return 0;
-    if (size > 0)
-        memcpy(text, data, size);
-    text[size] = '\0';
     tdArena arena = {0};
     tdSceneMotion path = {0};
     tdError error = {0};
     const tdUnits units = {1e-3, 1, 1};
-    tdStatus status = td_path_parse_csv(text, size, "fuzz.csv", &units, column, NULL, &arena, &path, &error);
+    const tdCsvFormat format = {.units = &units, .column = column, .what = "value", .timeless = timeless};
+    tdStatus status = td_csv_parse(text, size, "fuzz.csv", &format, &arena, &path, &error);
     if (status == TD_OK && (path.n_times < 1 || path.n_names < 1))
         abort();
     for (int i = 0; status == TD_OK && i < path.n_times; i++)
@@ -46,6 +41,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (status != TD_OK && (error.message[0] == '\0' || strpbrk(error.message, "\r\n\t") != NULL))
         abort();
     td_arena_free(&arena);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    // A copy of exactly the size, so that a read behind the end is seen.
+    char *text = malloc(size + 1);
+    if (text == NULL)
+        return 0;
+    if (size > 0)
+        memcpy(text, data, size);
+    text[size] = '\0';
+    parse(text, size, false);
+    parse(text, size, true);
     free(text);
     return 0;
 }

@@ -257,10 +257,14 @@ static bool is_rounding(const tdModel *model, const tdState *state)
 // free motion is the motion. Newton's line search goes with the new efforts from the start, so that dv leads downhill.
 static tdStatus solve(const tdModel *model, tdState *state, bool first, int *unknowns)
 {
+    bool slid = false;
     TD_TRY(td_condense(model, state, first, state->columns > 0, unknowns));
+    if (*unknowns > 0)
+        state->rhs = fmax(state->rhs, td_condense_push(model, state));
+    TD_TRY(td_friction_solve(model, state, &slid));
+    *unknowns += slid;
     if (*unknowns == 0)
         return TD_OK;
-    state->rhs = fmax(state->rhs, td_condense_push(model, state));
     state->rhs = fmax(state->rhs, residual_size(model, state));
     state->slope = td_dot(state->tasks, model->coords, state->dv, state->work);
     return TD_OK;
@@ -331,7 +335,6 @@ static tdStatus balance(const tdModel *model, tdState *state, double *clock)
         state->report.newton_iterations++;
         if (!newton)
         {
-            TD_TRY(td_friction_end(model, state));
             finish_linear(model, state);
             return TD_OK;
         }

@@ -129,6 +129,78 @@ static void friction_under_given_force(void **unused)
     scene_free(model, state);
 }
 
+// One linearization a step, as Newton has it: the sense of sliding does not swing, the cable does not creep.
+static void friction_does_not_swing(void **unused)
+{
+    (void)unused;
+    tdActuation a[2];
+    double slide[2];
+    for (int newton = 0; newton < 2; newton++)
+    {
+        tdModel *model =
+            scene_model("tendril: 1\ntime_step: 10 ms\nsteps: 1\nintegrator: {method: backward_euler, newton: "
+                        "%s}\n" ACT_BEAM
+                        "actuators: [{name: cable, type: cable, body: beam, path: [[0.1, 0.01, 0.018], [0.05, 0.01, "
+                        "0.018], [0, 0.01, 0.018]], pull_point: [-0.01, 0.01, 0.04], drive: force, friction: 0.5}]\n",
+                        newton ? "true" : "false");
+        tdState *state = scene_state(model);
+        for (int k = 1; k <= 300; k++)
+            act_step(model, state, "cable", k < 100 ? k / 100.0 : k < 200 ? 1 : k < 250 ? 1 - (k - 200) / 100.0 : 0.5);
+        a[newton] = act_of(model, state, "cable");
+        slide[newton] = state->constraint->slide[0];
+        scene_free(model, state);
+    }
+    assert_true(fabs(slide[1]) < 0.9); // it sticks, between the two senses
+    assert_near(a[0].displacement, a[1].displacement, 1e-3 * a[1].displacement);
+    assert_near(slide[0], slide[1], 0.01);
+}
+
+// Two cables with friction that work against each other: forces up and down, one or both stick.
+static void two_cables_with_friction(void **unused)
+{
+    (void)unused;
+    tdModel *model = scene_model(
+        ACT_STATIC ACT_BEAM
+        "actuators:\n"
+        "  - {name: a, type: cable, body: beam, path: [[0.1, 0.01, 0.018], [0.05, 0.01, 0.018], [0, 0.01, 0.018]],\n"
+        "     pull_point: [-0.01, 0.01, 0.04], drive: force, friction: 0.5}\n"
+        "  - {name: b, type: cable, body: beam, path: [[0.1, 0.01, 0.002], [0.05, 0.01, 0.002], [0, 0.01, 0.002]],\n"
+        "     pull_point: [-0.01, 0.01, -0.04], drive: force, friction: 0.5}\n");
+    tdState *state = scene_state(model);
+    static const double forces[8][2] = {{.3, .3}, {.8, .3}, {1, .2}, {.9, .3}, {.7, .5}, {.5, .7}, {.3, 1}, {.3, .3}};
+    for (int k = 0; k < 8; k++)
+    {
+        act_set(model, state, "a", forces[k][0]);
+        act_step(model, state, "b", forces[k][1]);
+        assert_true(td_state_report(state)->newton_iterations < 12);
+        assert_int_equal(td_state_report(state)->load_cuts, 0);
+    }
+    // The way back is not the way there.
+    assert_true(act_of(model, state, "a").displacement > 2 * 0.9e-3);
+    scene_free(model, state);
+}
+
+// An elastic cable stretches with the force that friction takes: there and back, without load steps being cut.
+static void elastic_cable_with_friction(void **unused)
+{
+    (void)unused;
+    tdModel *model = scene_model(ACT_STATIC CORNER, "drive: displacement, friction: 0.3, slip: 0.2 mm, stiffness: 100");
+    tdState *state = scene_state(model);
+    double angle;
+    int most = 0;
+    for (int k = 1; k <= 16; k++)
+    {
+        act_step(model, state, "cable", 0.5e-3 * (k <= 8 ? k : 8 - 0.5 * (k - 8)));
+        double tip = tied_tension(model, state, &angle), slide = state->constraint->slide[0];
+        assert_near(tip, exp(-0.3 * angle * slide) * act_of(model, state, "cable").effort, 1e-5);
+        assert_int_equal(td_state_report(state)->load_cuts, 0);
+        most = td_state_report(state)->newton_iterations > most ? td_state_report(state)->newton_iterations : most;
+    }
+    print_message("elastic cable with friction: at most %d iterations\n", most);
+    assert_true(most < 20);
+    scene_free(model, state);
+}
+
 // Stretch of an elastic cable: what is wound in is what the path gets shorter, and F L / EA.
 static void elastic_cable_is_in_series(void **unused)
 {
@@ -397,12 +469,10 @@ static void rotation_turns_nodes(void **unused)
     for (int s = 1; s <= 8; s++)
         act_step(model, state, "end", 0.1 * s);
     double axis[3] = {1 / sqrt(1.04), 0.2 / sqrt(1.04), 0}, center[3] = {0.1, 0.01, 0.01}, q[4];
-    const double r[3] = {0.8 * axis[0], 0.8 * axis[1], 0};
     const tdSoft *soft = scene_soft(model);
     q[0] = cos(0.4);
     for (int c = 0; c < 3; c++)
         q[1 + c] = sin(0.4) * axis[c];
-    (void)r;
     for (int32_t i = 0; i < soft->n_nodes; i++)
     {
         double arm[3], t[3];
@@ -517,6 +587,9 @@ int main(void)
         cmocka_unit_test(corner_takes_the_tension_of_both_sides),
         cmocka_unit_test(friction_follows_the_capstan_law),
         cmocka_unit_test(friction_under_given_force),
+        cmocka_unit_test(friction_does_not_swing),
+        cmocka_unit_test(two_cables_with_friction),
+        cmocka_unit_test(elastic_cable_with_friction),
         cmocka_unit_test(elastic_cable_is_in_series),
         cmocka_unit_test(cables_only_pull),
         cmocka_unit_test(efforts_saturate),

@@ -166,6 +166,11 @@ static void test_control_refuses(void **state)
     assert_refuses("control", "driven.yaml --target goals.csv", 3, "--free all");
     assert_refuses("control", "driven.yaml --target goals.csv --free north,west", 2, "'west'");
     assert_refuses("control", "driven.yaml --target goals.csv --free ''", 2, "''");
+    write_text("two.yaml",
+               ARM_BODY("250 kPa") ARM_CABLES("[0, 1]") "effectors: [{name: tip, body: arm, point: [0.1, 0, 0]}, "
+                                                        "{name: mid, body: arm, point: [0.05, 0, 0]}]\n");
+    write_text("mid.csv", "t,mid.x,mid.y,mid.z\n0,0.05,0,0\n");
+    assert_refuses("control", "two.yaml --target goals.csv --measured mid.csv", 3, "mid.csv: mid: ");
     assert_int_equal(run_command("control", "--help"), 0);
     assert_says("stdout.txt", "--measured");
 }

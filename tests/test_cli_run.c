@@ -354,6 +354,30 @@ static void test_tells_of_actuators(void **state)
     free(tip);
 }
 
+// A target that no cable can reach, and a file of where it was tried.
+static void test_tells_what_is_out_of_reach(void **state)
+{
+    (void)state;
+    char *scene = strdup(pulled_scene), *motion = strstr(scene, "motion:"),
+         *point = strstr(scene, "10, 10]}\n  - {name: r");
+    assert_true(motion != NULL && point != NULL);
+    char text[2000];
+    snprintf(text, sizeof text, "%.*s10, 10], target: [400, 10, 60]}\n", (int)(point - scene), scene);
+    write_text("far.yaml", text);
+    free(scene);
+    assert_int_equal(run("far.yaml --quiet --out far"), 0);
+    assert_says("stderr.txt", "out of reach of the actuators within their limits in 10 of 10 steps");
+    assert_says("stdout.txt", "\ninverse     10 steps");
+    assert_says("stdout.txt", "  target ");
+    char *table = read_text("far/effectors.csv");
+    assert_non_null(strstr(table, "tip.error [m],residual,out_of_reach\n"));
+    assert_int_equal(table[strlen(table) - 2], '1');
+    free(table);
+    assert_int_equal(run("far.yaml --quiet --json"), 0);
+    assert_near(json_number("out_of_reach_steps"), 10, 0);
+    assert_true(json_number("error") > 0.3); // of an arm of 0.1 m, 0.4 m away
+}
+
 static void test_check_lists_actuators(void **state)
 {
     (void)state;
@@ -391,6 +415,7 @@ int main(void)
         cmocka_unit_test(test_demo),
         cmocka_unit_test(test_trouble_is_told),
         cmocka_unit_test(test_tells_of_actuators),
+        cmocka_unit_test(test_tells_what_is_out_of_reach),
         cmocka_unit_test(test_check_lists_actuators),
     };
     return cmocka_run_group_tests(tests, setup, teardown);

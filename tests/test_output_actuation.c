@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The files of a run hold what its actuators and effectors did.
-#include "test.h"
+#include "actuators.h"
 
 #include "base/file.h"
-#include "constraint/constraint.h"
-#include "mesh/mesh.h"
 #include "output/actuation.h"
 #include "output/frames.h"
 #include "output/h5.h"
@@ -257,6 +255,56 @@ static void test_cables(void **unused)
     run_end(&run);
 }
 
+// The walls of a cavity in the file enclose its volume, and carry its pressure.
+static void test_cavities(void **unused)
+{
+    (void)unused;
+    static char path[SCENE_PATH], surface[SCENE_PATH];
+    const actBall ball = {.n = 4, .layers = 1, .inner = 0.6, .outer = 1, .tetrahedra = true};
+    ball_files(&ball, 4, path, surface);
+    testRun run = {.folder = "/tmp/tendril_actuation_XXXXXX"};
+    run.model = scene_model(ACT_STATIC "bodies:\n  - name: ball\n    mesh: %s\n"
+                                       "    material: {law: neo_hookean, young: 1e5, poisson: 0.3}\n"
+                                       "    fixed: [{box: [[-2, -2, -2], [2, 2, -0.5]]}]\n"
+                                       "actuators: [{name: air, type: cavity, body: ball, group: inner, "
+                                       "drive: pressure}]\noutput: {formats: [vtu]}\n",
+                            path);
+    unlink(path);
+    unlink(surface);
+    run.state = scene_state(run.model);
+    assert_non_null(mkdtemp(run.folder));
+    tdOutput *output = open_output(&run, -1);
+    act_set(run.model, run.state, "air", 2000);
+    take_steps(&run, output, 1);
+    tdError error = {0};
+    assert_ok(td_output_close(output, &error), error);
+    size_t size = 0;
+    char *data = read_file(&run, "cavities_000001.vtu", &size);
+    tdMesh mesh = {0};
+    tdFields fields = {0};
+    assert_ok(td_mesh_read_vtu_fields(data, size, "cavities", &mesh, &fields, &error), error);
+    free(data);
+    const tdCells *tris = &mesh.cells[TD_CELL_TRI];
+    assert_int_equal(tris->count, run.model->actuators[0].measure.n_tris);
+    double volume = 0;
+    for (int64_t t = 0; t < tris->count; t++)
+    {
+        const double *a = mesh.x + 3 * (int64_t)tris->nodes[3 * t], *b = mesh.x + 3 * (int64_t)tris->nodes[3 * t + 1],
+                     *c = mesh.x + 3 * (int64_t)tris->nodes[3 * t + 2];
+        volume += (a[0] * (b[1] * c[2] - b[2] * c[1]) + a[1] * (b[2] * c[0] - b[0] * c[2]) +
+                   a[2] * (b[0] * c[1] - b[1] * c[0])) /
+                  6;
+    }
+    double growth = act_of(run.model, run.state, "air").displacement;
+    assert_true(growth > 0.001);
+    assert_near(volume - run.model->actuators[0].rest_value, growth, 1e-14); // sums of terms below one
+    assert_string_equal(fields.field[0].name, "pressure");
+    assert_near(fields.field[0].data[tris->count - 1], 2000, 0);
+    td_fields_free(&fields);
+    td_mesh_free(&mesh);
+    run_end(&run);
+}
+
 static void check_series(hid_t file, const char *name, int rank, const hsize_t *expected, double *out,
                          const char *first_name, const char *first_unit)
 {
@@ -354,6 +402,7 @@ int main(void)
         cmocka_unit_test(test_error_of_an_effector),
         cmocka_unit_test(test_saturation_is_seen),
         cmocka_unit_test(test_cables),
+        cmocka_unit_test(test_cavities),
         cmocka_unit_test(test_trajectory),
         cmocka_unit_test(test_going_on_gives_the_files_of_one_run),
     };

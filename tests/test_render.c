@@ -684,6 +684,82 @@ static void test_plot_puts_values_in_place(void **state)
     assert_near((low - at) / (low - high), 1.0 / 3, 0.005);
 }
 
+// Extent of the pixels of a colour.
+static void extent(const tdImage *image, const uint8_t rgb[3], int box[4])
+{
+    box[0] = box[1] = TD_IMAGE_MAX;
+    box[2] = box[3] = -1;
+    for (int y = 0; y < image->height; y++)
+        for (int x = 0; x < image->width; x++)
+        {
+            const uint8_t *c = image->rgb + 3 * ((size_t)y * (size_t)image->width + (size_t)x);
+            if (abs(c[0] - rgb[0]) + abs(c[1] - rgb[1]) + abs(c[2] - rgb[2]) > 12)
+                continue;
+            box[0] = x < box[0] ? x : box[0];
+            box[1] = y < box[1] ? y : box[1];
+            box[2] = x > box[2] ? x : box[2];
+            box[3] = y > box[3] ? y : box[3];
+        }
+}
+
+// A circle of points is round where units are equal, and not else.
+static void test_plot_equal_units(void **state)
+{
+    (void)state;
+    const uint8_t first[3] = {26, 102, 184};
+    double x[64], y[64];
+    for (int i = 0; i < 64; i++)
+    {
+        x[i] = 5 + cos(i * 0.0981747704246810387);
+        y[i] = -3 + sin(i * 0.0981747704246810387);
+    }
+    tdSeries series = {.n = 64, .x = x, .y = y, .marker = TD_MARKER_DOT, .line = TD_LINE_NONE};
+    tdPlotSettings s = td_default_plot();
+    for (int equal = 0; equal < 2; equal++)
+    {
+        tdImage image;
+        tdError error = {0};
+        int box[4];
+        s.equal = equal;
+        assert_ok(td_plot(&s, 1, &series, &image, &error), error);
+        extent(&image, first, box);
+        int wide = box[2] - box[0], high = box[3] - box[1];
+        assert_true(high > 300);
+        assert_true(equal ? abs(wide - high) <= 2 : wide > high + 100);
+        td_image_free(&image);
+    }
+}
+
+static uint32_t big_endian(const char *at)
+{
+    const unsigned char *b = (const unsigned char *)at;
+    return (uint32_t)b[0] << 24 | (uint32_t)b[1] << 16 | (uint32_t)b[2] << 8 | b[3];
+}
+
+static void test_plot_panels(void **state)
+{
+    (void)state;
+    double x[2] = {0, 1};
+    tdSeries series = {.n = 2, .x = x, .y = x};
+    tdPanel panels[3];
+    tdError error = {0};
+    const char *path = TD_BUILD_DIR "/panels.png";
+    char *data = NULL;
+    size_t size = 0;
+    for (int k = 0; k < 3; k++)
+        panels[k] = (tdPanel){td_default_plot(), 1, &series};
+    assert_ok(td_plot_panels(2, 3, panels, path, &error), error);
+    assert_ok(td_file_read(path, &data, &size, &error), error);
+    // A PNG begins with its signature and the header: width, height.
+    assert_int_equal(big_endian(data + 16), 2 * panels[0].settings.width);
+    assert_int_equal(big_endian(data + 20), 2 * panels[0].settings.height);
+    free(data);
+    remove(path);
+    panels[2].n = 0; // a plot that cannot be drawn
+    assert_int_equal(td_plot_panels(2, 3, panels, path, &error), TD_ERROR_USAGE);
+    assert_int_not_equal(remove(path), 0);
+}
+
 static void test_plot_input(void **state)
 {
     (void)state;
@@ -752,6 +828,8 @@ int main(void)
         cmocka_unit_test(test_png_keeps_the_pixels),
         cmocka_unit_test(test_font),
         cmocka_unit_test(test_plot_puts_values_in_place),
+        cmocka_unit_test(test_plot_equal_units),
+        cmocka_unit_test(test_plot_panels),
         cmocka_unit_test(test_plot_input),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -198,6 +198,13 @@ static void test_pressure_and_volume(void **unused)
     scene_free(by_volume, b);
 }
 
+static void test_rubber(void **unused)
+{
+    (void)unused;
+    verify_relative("rubber balloon, inner radius 1.5 times as large, 4 cells: pressure [Pa]",
+                    "incompressible closed form", rubber_pressure(1.5), balloon_pressure(4, 1.5, 5), 0.02);
+}
+
 static void test_gas(void **unused)
 {
     (void)unused;
@@ -239,28 +246,40 @@ static void test_work(void **unused)
     (void)unused;
     const struct
     {
-        const char *title;
-        bool cavity;
+        const char *title, *actuator; // NULL: the cavity of the ball
         double most;
-    } cases[2] = {{"cable bends a beam", false, 12e-3}, {"cavity is blown up", true, 0.3}};
-    for (int c = 0; c < 2; c++)
-        for (int n = 16; n <= 32; n *= 2)
-        {
-            double energy, miss;
-            tdModel *model;
-            if (cases[c].cavity)
-                model = sphere_model(&small, 0, "neo_hookean", "volume", "");
-            else
-                model = scene_model("tendril: 1\nintegrator: {method: static, tolerance: 1e-12}\n"
-                                    "solver: {type: cholesky}\n" ACT_BEAM "actuators: [{name: air, " ACT_CABLE
-                                    ", drive: displacement}]\n");
-            miss = work_and_energy(model, "air", cases[c].most, n, &energy);
-            td_model_free(model);
-            char name[120];
-            snprintf(name, sizeof name, "%s, neo-Hookean, %d increments: work over stored energy, less 1",
-                     cases[c].title, n);
-            verify_absolute(name, "power balance, Simpson's rule", 0, miss, n == 16 ? 1e-4 : 1e-6);
-        }
+    } cases[] = {{"cable bends a beam", ACT_CABLE ", drive: displacement", 12e-3},
+                 {"force at the end of a beam",
+                  "type: force, body: beam, group: xmax, direction: [0, 1, 2], drive: "
+                  "displacement",
+                  20e-3},
+                 {"end of a beam moved",
+                  "type: translation, body: beam, group: xmax, direction: [1, 2, 0], drive: "
+                  "displacement",
+                  20e-3},
+                 {"end of a beam turned",
+                  "type: rotation, body: beam, group: xmax, axis: [1, 0.2, 0], center: [0.1, "
+                  "0.01, 0.01], drive: angle",
+                  1},
+                 {"cavity blown up", NULL, 0.3}};
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++)
+    {
+        double energy;
+        tdModel *model = cases[c].actuator == NULL
+                             ? sphere_model(&small, 0, "neo_hookean", "volume", "")
+                             : scene_model("tendril: 1\nintegrator: {method: static, tolerance: 1e-12}\n"
+                                           "solver: {type: cholesky}\n" ACT_BEAM "actuators: [{name: air, %s}]\n",
+                                           cases[c].actuator);
+        double coarse = work_and_energy(model, "air", cases[c].most, 16, &energy);
+        double fine = work_and_energy(model, "air", cases[c].most, 32, &energy);
+        td_model_free(model);
+        char name[120];
+        snprintf(name, sizeof name, "%s, 32 increments: work over stored energy, less 1", cases[c].title);
+        verify_absolute(name, "power balance, Simpson's rule", 0, fine, 1e-6);
+        snprintf(name, sizeof name, "%s: by how much that falls from 16 increments", cases[c].title);
+        if (fabs(fine) > 1e-10) // below, rounding is as large
+            verify_absolute(name, "order 4: sixteenfold", 16, coarse / fine, 3);
+    }
 }
 
 // ---------------------------------------------------------------- Newton
@@ -381,6 +400,7 @@ int main(void)
         cmocka_unit_test(test_bar_on_a_cable),
         cmocka_unit_test(test_sphere),
         cmocka_unit_test(test_pressure_and_volume),
+        cmocka_unit_test(test_rubber),
         cmocka_unit_test(test_gas),
         cmocka_unit_test(test_work),
         cmocka_unit_test(test_iterations),

@@ -96,6 +96,17 @@ static void test_loads(void **unused)
     expect(NULL, "", "loads: [{type: surface, body: b, group: zmin, pressure: 1}]\n", NULL);
 }
 
+#define END "actuators: [{name: end, type: force, body: b, group: xmax, direction: [1, 0, 0], drive: "
+
+static void test_actuators(void **unused)
+{
+    (void)unused;
+    expect(NULL, "", END "displacement}]\n", NULL);
+    expect(NULL, "", "integrator: {method: newmark}\n" END "force}]\n", NULL);
+    expect(NULL, "", "integrator: {method: newmark}\n" END "displacement}]\n", "swings from step to step");
+    expect(NULL, "", "integrator: {method: newmark, gamma: 0.6, beta: 0.3025}\n" END "displacement}]\n", NULL);
+}
+
 // The stable step that is told is neither far too small nor too large.
 static void test_stable_step(void **unused)
 {
@@ -238,9 +249,13 @@ static void test_materials(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_scenes),      cmocka_unit_test(test_loads),
-        cmocka_unit_test(test_meshes),      cmocka_unit_test(test_materials),
-        cmocka_unit_test(test_stable_step), cmocka_unit_test(test_checkpoint_knows_meshes),
+        cmocka_unit_test(test_scenes),
+        cmocka_unit_test(test_loads),
+        cmocka_unit_test(test_meshes),
+        cmocka_unit_test(test_materials),
+        cmocka_unit_test(test_stable_step),
+        cmocka_unit_test(test_actuators),
+        cmocka_unit_test(test_checkpoint_knows_meshes),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

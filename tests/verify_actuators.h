@@ -53,6 +53,41 @@ static inline double sphere_growth(int n, bool tetrahedra, int finer)
     return growth;
 }
 
+// ---------------------------------------------------------------- balloon of rubber
+
+#define RUBBER_MU 4e4
+
+/// Pressure in a thick sphere of incompressible neo-Hookean rubber whose inner radius has grown by a factor:
+/// p = 2 mu [-1/x - 1/(4 x^4)] between the stretches of the outer and the inner wall.
+static inline double rubber_pressure(double inner)
+{
+    double volume = pow(SPHERE_INNER, 3) * (pow(inner, 3) - 1);
+    double outer = cbrt(pow(SPHERE_OUTER, 3) + volume) / SPHERE_OUTER;
+    return RUBBER_MU * (2 / outer + 0.5 / pow(outer, 4) - 2 / inner - 0.5 / pow(inner, 4));
+}
+
+/// The same of hexahedra with mean dilatation, nu = 0.4999, driven by volume in steps.
+static inline double balloon_pressure(int n, double inner, int steps)
+{
+    char mesh[SCENE_PATH], surface[SCENE_PATH];
+    const actBall ball = {.n = n, .layers = n / 2, .inner = SPHERE_INNER, .outer = SPHERE_OUTER};
+    ball_files(&ball, 2, mesh, surface);
+    tdModel *model = scene_model("tendril: 1\nintegrator: {method: static}\nsolver: {type: cholesky}\n"
+                                 "bodies:\n  - name: ball\n    mesh: %s\n    formulation: mean_dilatation\n"
+                                 "    material: {law: neo_hookean, mu: %g, poisson: 0.4999}\n    fixed: [%s]\n"
+                                 "actuators: [{name: air, type: cavity, body: ball, group: inner, drive: volume}]\n",
+                                 mesh, RUBBER_MU, ball_support(ball.inner, ball.outer));
+    unlink(mesh);
+    unlink(surface);
+    tdState *state = scene_state(model);
+    double rest = model->actuators[0].rest_value;
+    for (int k = 1; k <= steps; k++)
+        act_step(model, state, "air", rest * (pow(inner, 3) - 1) * k / steps);
+    double p = act_of(model, state, "air").effort;
+    scene_free(model, state);
+    return p;
+}
+
 // ---------------------------------------------------------------- work and stored energy
 
 /// Drives an actuator by displacement along a path of n (even) equal increments and compares the work of its effort, by

@@ -65,7 +65,15 @@ static tdStatus open_control(const controlArguments *arguments, const tdControlS
     TD_TRY(td_control_create(model, settings, &follow->control, error));
     TD_TRY(td_control_load_goals(follow->control, model, arguments->target, error));
     if (arguments->measured != NULL)
+    {
         TD_TRY(td_control_load_measurements(follow->control, model, arguments->measured, error));
+        int vain = td_control_measured_in_vain(follow->control);
+        if (vain >= 0)
+            return td_fail_at(
+                error, TD_ERROR_INPUT, arguments->measured, 0, td_model_effector(model, vain).name,
+                "the effector is measured, but has no goal that could be corrected; give it one in %.200s",
+                arguments->target);
+    }
     return track_open(model, follow->control, arguments->out, arguments->measured != NULL, &follow->table, error);
 }
 

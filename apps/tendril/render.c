@@ -307,15 +307,19 @@ static void add_body(Stage *stage, const Picture *p, const Options *o, int file,
     memcpy(ghost->colour, (double[]){0.45, 0.50, 0.58}, sizeof ghost->colour);
 }
 
-// Bodies let what is in them shine through, unless their own colours are to be read.
-static double body_opacity(const Subject *subject, const Options *o, int file, double given)
+// Bodies let what is in them shine through, unless their own colours are to be read. Of superposed ones, which often
+// nearly coincide, the first keeps its colour under the others.
+static double body_opacity(const Stage *stage, const Options *o, int file, double given)
 {
+    const Subject *subject = &stage->subjects[file];
     if (o->opacity != NULL)
         return given;
     if (file > 0)
-        return 0.45;
+        return 0.32;
     bool inside = subject->cables.n_tris + subject->cavities.n_tris + subject->effectors.n_tris > 0;
-    return inside && subject->pictures[0].values == NULL ? 0.58 : 1;
+    if (!inside || subject->pictures[0].values != NULL)
+        return 1;
+    return stage->n_files > 1 ? 0.8 : 0.58;
 }
 
 static tdStatus set_stage(Stage *stage, const Options *o, double opacity, tdError *error)
@@ -328,7 +332,7 @@ static tdStatus set_stage(Stage *stage, const Options *o, double opacity, tdErro
     for (int i = 0; i < stage->n_files; i++)
     {
         const Subject *subject = &stage->subjects[i];
-        double own = body_opacity(subject, o, i, opacity);
+        double own = body_opacity(stage, o, i, opacity);
         for (int p = 0; p < subject->n_pictures; p++)
             add_body(stage, &subject->pictures[p], o, i, own);
         if (stage->n_files > 1)

@@ -70,7 +70,7 @@ static bool add_effector(Subject *s, const double x[3])
 static bool add_target(Subject *s, const double x[3])
 {
     s->n_targets++;
-    return marks_cross(&s->targets, x, 6.5 * s->radius, 1.1 * s->radius);
+    return marks_cross(&s->targets, x, 9 * s->radius, s->radius);
 }
 
 // ---------------------------------------------------------------- scenes
@@ -262,28 +262,50 @@ static tdStatus read_bodies(Subject *s, const char *list, int64_t step, tdError 
     return TD_OK;
 }
 
+// The file of the cables or cavities at a step; false: there is none.
+static bool part_path(const Subject *s, const char *series, int64_t step, char *path, size_t size)
+{
+    char name[64];
+    snprintf(name, sizeof name, "%s.pvd", series);
+    return td_path_join(path, size, s->path, name) && access(path, F_OK) == 0 &&
+           td_pvd_name(name, sizeof name, series, step) && td_path_join(path, size, s->path, name) &&
+           access(path, F_OK) == 0;
+}
+
 static tdStatus read_cables(Subject *s, int64_t step, tdError *error)
 {
-    char name[64], path[PATH_MAX];
-    if (!td_path_join(path, sizeof path, s->path, "cables.pvd") || access(path, F_OK) != 0 ||
-        !td_pvd_name(name, sizeof name, "cables", step) || !td_path_join(path, sizeof path, s->path, name) ||
-        access(path, F_OK) != 0)
+    char path[PATH_MAX];
+    if (!part_path(s, "cables", step, path, sizeof path))
         return TD_OK;
     Picture p = {0};
     tdStatus status = picture_read(&p, path, error);
     const struct tdFieldData *tension = status == TD_OK ? picture_find(&p, "tension") : NULL;
     const tdCells *lines = &p.mesh.cells[TD_CELL_LINE];
     int64_t before = p.mesh.cells[TD_CELL_VERTEX].count;
-    bool good = true;
+    bool known = tension != NULL && tension->by_cell && tension->components == 1, good = true;
     for (int64_t i = 0; status == TD_OK && i < lines->count && good; i++)
     {
-        const double *a = p.mesh.x + 3 * (int64_t)lines->nodes[2 * i],
-                     *b = p.mesh.x + 3 * (int64_t)lines->nodes[2 * i + 1];
-        bool known = tension != NULL && tension->by_cell && tension->components == 1;
+        const double *a = p.mesh.x + 3 * (int64_t)lines->nodes[2 * i];
+        const double *b = p.mesh.x + 3 * (int64_t)lines->nodes[2 * i + 1];
         good = add_segment(s, a, b, known ? tension->data[before + i] : NAN);
     }
     picture_free(&p);
     return good ? status : td_fail_memory(error, "the cables");
+}
+
+static tdStatus read_cavities(Subject *s, int64_t step, tdError *error)
+{
+    char path[PATH_MAX];
+    if (!part_path(s, "cavities", step, path, sizeof path))
+        return TD_OK;
+    Picture p = {0};
+    tdStatus status = picture_read(&p, path, error);
+    const tdCells *tris = &p.mesh.cells[TD_CELL_TRI];
+    bool good = true;
+    if (status == TD_OK)
+        good = marks_triangles(&s->cavities, p.mesh.n_nodes, p.mesh.x, tris->count, tris->nodes, 0);
+    picture_free(&p);
+    return good ? status : td_fail_memory(error, "the cavities");
 }
 
 // A number of a table that ends at a comma or at the end of the line; NAN where the field is empty.
@@ -367,6 +389,7 @@ static tdStatus load_folder(Subject *s, const SubjectSettings *settings, tdError
     if (!settings->marks)
         return TD_OK;
     TD_TRY(read_cables(s, step, error));
+    TD_TRY(read_cavities(s, step, error));
     return read_effectors(s, step, error);
 }
 

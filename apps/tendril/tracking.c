@@ -502,7 +502,7 @@ void track_json(const trackTable *table, const tdModel *model, tdJson *json)
     json_percentiles(json, "step_s", table, COLUMN_STEP);
     td_json_integer(json, "out_of_reach_steps", table->out_of_reach);
     td_json_integer(json, "limited_steps", table->limited);
-    td_json_integer(json, "stopped_steps", table->stopped);
+    td_json_integer(json, "iteration_limit_steps", table->stopped);
     td_json_number(json, "bound_violation", table->violation);
     json_file(json, "actuation", table, "actuation.csv");
     json_file(json, "tracking", table, "tracking.csv");

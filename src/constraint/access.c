@@ -78,13 +78,11 @@ tdActuation td_state_actuation(const tdModel *model, const tdState *state, int a
 {
     assert(state->model == model && actuator >= 0 && actuator < model->n_actuators);
     const tdConstraintState *cs = state->constraint;
-    const tdSceneActuator *given = model->actuators[actuator].given;
     tdActuation out = {.effort = cs->effort[actuator], .displacement = cs->displacement[actuator]};
     // Limits of rates count too: those of the last step.
-    const double *effort = state->steps > 0 ? cs->effort_limit + 2 * actuator : given->effort;
-    const double *travel = state->steps > 0 ? cs->travel_limit + 2 * actuator : given->displacement;
-    out.effort_bound = td_bound_of(effort, out.effort, fabs(out.effort));
-    out.displacement_bound = td_bound_of(travel, out.displacement, model->actuators[actuator].size);
+    out.effort_bound = td_bound_of(cs->effort_limit + 2 * actuator, out.effort, fabs(out.effort));
+    out.displacement_bound =
+        td_bound_of(cs->travel_limit + 2 * actuator, out.displacement, model->actuators[actuator].size);
     return out;
 }
 

@@ -54,6 +54,12 @@ tdStatus td_constraint_create(const tdModel *model, tdState *state, tdError *err
         return td_fail_memory(error, "the state of constraints");
     for (int i = 0; i < e; i++)
         cs->wanted[i] = cs->target[i] = NAN;
+    // Those of the scene, until a step adds those of rates.
+    for (int a = 0; a < n; a++)
+    {
+        memcpy(cs->effort_limit + 2 * a, model->actuators[a].given->effort, 2 * sizeof(double));
+        memcpy(cs->travel_limit + 2 * a, model->actuators[a].given->displacement, 2 * sizeof(double));
+    }
     for (int k = 0; k < model->n_effectors; k++)
         memcpy(cs->value + 3 * k, model->effectors[k].rest, 3 * sizeof(double));
     return TD_OK;
@@ -304,11 +310,13 @@ static double sliding(const tdModel *model, const tdConstraintState *cs, int a)
     return fmin(fmax(cs->slide_start[a] + (cs->travel[a] - start) / actuator->slip, -1), 1);
 }
 
-// The slide of the next linearization. Friction stays as it is while a line search goes on, because over so short a
-// distance as the slip it would never get past the change; where the slide decides how far the cable moves (a given
-// force), the secant through the last two finds it.
+// The slide of a linearization. Friction stays as it is while a line search goes on, because over so short a distance
+// as the slip it would never get past the change. Where a force is given, the solution finds it (solve/friction.h);
+// where a displacement is, the secant through the last two does, because an elastic cable stretches with the force.
 static void slide_on(const tdModel *model, tdConstraintState *cs, int a)
 {
+    if (cs->role[a] == TD_ROLE_EFFORT && cs->effort[a] > 0)
+        return;
     double now = cs->slide[a], came = sliding(model, cs, a), *tried = cs->slide_tried + 2 * a;
     double slope = isnan(tried[0]) || now == tried[0] ? 0 : (came - tried[1]) / (now - tried[0]);
     tried[0] = now;

@@ -45,7 +45,7 @@ typedef struct tdConstraintState
     double *J, *F;                ///< values of the rows: of displacements and of forces
     double *travel;               ///< by actuator: displacement at the iterate, without the stretch of a cable
     double *error;                ///< 3 by effector: how far from its target
-    double *slide_tried; ///< 2 by actuator: the slide of the linearization before and what came of it; NAN: none
+    double *slide_tried;          ///< 2 by actuator: slide of the linearization before and what came of it; NAN: none
 
     struct tdCondensed *condensed; ///< of solve/condense.h; NULL: no effort can be unknown
 } tdConstraintState;

@@ -463,6 +463,17 @@ bool td_control_measured(const tdControl *control, int effector, double time, do
     return true;
 }
 
+int td_control_measured_in_vain(const tdControl *control)
+{
+    for (int e = 0; e < control->n; e++)
+    {
+        const Loop *loop = &control->loops[e];
+        if (in_table(loop->measured_column) && !in_table(loop->goal_column) && !loop->has_goal)
+            return e;
+    }
+    return -1;
+}
+
 // Takes over numbers of the caller; NULL takes them back.
 static tdStatus take(const Loop *loop, const double *given, bool *has, double out[3])
 {

@@ -16,5 +16,8 @@ double td_control_error(const tdModel *model, int effector, const double *value,
 /// What was measured of an effector at a time; false when there is nothing.
 bool td_control_measured(const tdControl *control, int effector, double time, double measured[3]);
 
+/// An effector of the file of measurements that has no goal, so that nothing would come of them; -1: none.
+int td_control_measured_in_vain(const tdControl *control);
+
 /// What tables put behind the name of an effector for one of its numbers: ".x", ".y", ".z"; "" where it has one only.
 const char *td_effector_suffix(int rows, int row);

@@ -11,17 +11,27 @@
 #include <stdlib.h>
 #include <string.h>
 
+/// Files of the cables or of the cavities.
+typedef struct tdPartSeries
+{
+    tdPvd *pvd;     ///< NULL: there are none
+    char name[300]; ///< of the files
+    tdActuatorKind kind;
+    tdCellType cell;     ///< lines or triangles
+    const char *effort;  ///< name of the array
+    tdMesh mesh;         ///< in the arena
+    double *cell_fields; ///< effort, displacement, actuator
+} tdPartSeries;
+
 struct tdActuationOutput
 {
     tdArena arena;
     const tdModel *model;
     tdActuationSettings settings;
     tdCsv *actuator_table, *effector_table;
-    tdPvd *pvd;
+    tdPartSeries cables, cavities;
     char folder[PATH_MAX];
-    char series[300]; ///< name of the files of the cables
-    tdMesh cables;    ///< in the arena
-    double *cell_fields, *share;
+    double *share; ///< of a cable's tension, by segment
     double *effort, *displacement, *value, *target;
     double *row;
     tdText text;
@@ -151,106 +161,133 @@ static tdStatus write_tables(tdActuationOutput *output, const tdState *state, td
     return td_csv_row(output->effector_table, state->steps, state->time, n, row, error);
 }
 
-// ---------------------------------------------------------------- cables
-
-static bool is_cable(const tdActuator *actuator)
-{
-    return actuator->given->kind == TD_ACTUATOR_CABLE;
-}
+// ---------------------------------------------------------------- cables and cavities
 
 // Files of bodies are called by the body; one may be called like the cables.
-static void choose_series(tdActuationOutput *output)
+static void choose_name(const tdModel *model, const char *name, tdPartSeries *series)
 {
-    const tdModel *model = output->model;
-    snprintf(output->series, sizeof output->series, "cables");
+    snprintf(series->name, sizeof series->name, "%s", name);
     for (int b = 0; b < model->n_bodies; b++)
-        if (strcmp(model->bodies[b].name, output->series) == 0 && strlen(output->series) + 2 < sizeof output->series)
+        if (strcmp(model->bodies[b].name, series->name) == 0 && strlen(series->name) + 2 < sizeof series->name)
         {
-            strcat(output->series, "_");
+            strcat(series->name, "_");
             b = -1;
         }
 }
 
-static tdStatus open_cables(tdActuationOutput *output, tdError *error)
+static int64_t cells_of(const tdPartSeries *series, const tdMeasure *measure)
+{
+    return series->cell == TD_CELL_LINE ? measure->n - 1 : measure->n_tris;
+}
+
+// Cells do not change: lines from point to point, or the triangles.
+static void fill_cells(const tdModel *model, tdPartSeries *series)
+{
+    int32_t *node = series->mesh.cells[series->cell].nodes, first = 0;
+    for (int a = 0; a < model->n_actuators; a++)
+    {
+        const tdMeasure *measure = &model->actuators[a].measure;
+        if (model->actuators[a].given->kind != series->kind)
+            continue;
+        for (int32_t i = 0; series->cell == TD_CELL_LINE && i + 1 < measure->n; i++)
+        {
+            *node++ = first + i;
+            *node++ = first + i + 1;
+        }
+        for (int64_t i = 0; series->cell == TD_CELL_TRI && i < 3 * (int64_t)measure->n_tris; i++)
+            *node++ = first + measure->tris[i];
+        first += measure->n;
+    }
+}
+
+static tdStatus open_series(tdActuationOutput *output, const char *name, tdPartSeries *series, tdError *error)
 {
     const tdModel *model = output->model;
-    int64_t points = 0, lines = 0;
+    tdArena *arena = &output->arena;
+    tdCells *cells = &series->mesh.cells[series->cell];
+    int64_t points = 0;
     for (int a = 0; a < model->n_actuators; a++)
-        if (is_cable(&model->actuators[a]))
+        if (model->actuators[a].given->kind == series->kind)
         {
             points += model->actuators[a].measure.n;
-            lines += model->actuators[a].measure.n - 1;
+            cells->count += cells_of(series, &model->actuators[a].measure);
         }
     if (points == 0)
         return TD_OK;
-    tdCells *cells = &output->cables.cells[TD_CELL_LINE];
-    output->cables.n_nodes = points;
-    output->cables.x = TD_TAKE(&output->arena, double, 3 * points);
-    cells->count = lines;
-    cells->nodes = TD_TAKE(&output->arena, int32_t, 2 * lines + 1);
-    output->cell_fields = TD_TAKE(&output->arena, double, 3 * lines + 1);
-    output->share = TD_TAKE(&output->arena, double, points);
-    if (output->cables.x == NULL || cells->nodes == NULL || output->cell_fields == NULL || output->share == NULL)
-        return td_fail_memory(error, "the cables");
-    int32_t *node = cells->nodes, next = 0;
-    for (int a = 0; a < model->n_actuators; a++)
-        for (int32_t i = 0; is_cable(&model->actuators[a]) && i < model->actuators[a].measure.n; i++, next++)
-            if (i > 0)
-            {
-                *node++ = next - 1;
-                *node++ = next;
-            }
-    choose_series(output);
-    char name[320];
-    snprintf(name, sizeof name, "%s.pvd", output->series);
-    return td_pvd_open(output->folder, name, output->settings.keep, &output->pvd, error);
+    series->mesh.n_nodes = points;
+    series->mesh.x = TD_TAKE(arena, double, 3 * points);
+    cells->nodes = TD_TAKE(arena, int32_t, 3 * cells->count + 1);
+    series->cell_fields = TD_TAKE(arena, double, 3 * cells->count + 1);
+    if (points > INT32_MAX || series->mesh.x == NULL || cells->nodes == NULL || series->cell_fields == NULL)
+        return td_fail_memory(error, name);
+    fill_cells(model, series);
+    choose_name(model, name, series);
+    char list[320];
+    snprintf(list, sizeof list, "%s.pvd", series->name);
+    return td_pvd_open(output->folder, list, output->settings.keep, &series->pvd, error);
 }
 
-// reads state      writes points, tensions by segment
-static void gather_cables(tdActuationOutput *output, const tdState *state)
+// reads state      writes points, efforts by cell
+static void gather(tdActuationOutput *output, tdPartSeries *series, const tdState *state)
 {
     const tdModel *model = output->model;
     const tdConstraintState *cs = state->constraint;
-    int64_t lines = output->cables.cells[TD_CELL_LINE].count;
-    double *x = output->cables.x, *tension = output->cell_fields;
+    int64_t total = series->mesh.cells[series->cell].count;
+    double *x = series->mesh.x, *effort = series->cell_fields;
     for (int a = 0; a < model->n_actuators; a++)
     {
         const tdActuator *actuator = &model->actuators[a];
         const tdMeasure *measure = &actuator->measure;
-        if (!is_cable(actuator))
+        if (actuator->given->kind != series->kind)
             continue;
+        bool cable = series->kind == TD_ACTUATOR_CABLE;
+        int64_t n = cells_of(series, measure);
         td_constraint_points(model, measure, state->q, x);
-        td_cable_shares(measure, x, actuator->given->friction * cs->slide[a], output->share);
-        for (int32_t k = 0; k + 1 < measure->n; k++)
+        if (cable)
+            td_cable_shares(measure, x, actuator->given->friction * cs->slide[a], output->share);
+        for (int64_t k = 0; k < n; k++)
         {
-            tension[k] = output->share[k] * cs->effort[a];
-            tension[lines + k] = cs->displacement[a];
-            tension[2 * lines + k] = a;
+            effort[k] = cable ? output->share[k] * cs->effort[a] : cs->effort[a];
+            effort[total + k] = cs->displacement[a];
+            effort[2 * total + k] = a;
         }
         x += 3 * (int64_t)measure->n;
-        tension += measure->n - 1;
+        effort += n;
     }
 }
 
-static tdStatus write_cables(tdActuationOutput *output, const tdState *state, tdError *error)
+static tdStatus write_series(tdActuationOutput *output, tdPartSeries *series, const tdState *state, tdError *error)
 {
     char name[PATH_MAX], path[PATH_MAX];
-    int64_t lines = output->cables.cells[TD_CELL_LINE].count;
-    if (!td_pvd_name(name, sizeof name, output->series, state->steps) ||
+    int64_t n = series->mesh.cells[series->cell].count;
+    if (series->pvd == NULL)
+        return TD_OK;
+    if (!td_pvd_name(name, sizeof name, series->name, state->steps) ||
         !td_path_join(path, sizeof path, output->folder, name))
         return td_fail_at(error, TD_ERROR_IO, output->folder, 0, NULL, "the path is too long");
-    gather_cables(output, state);
-    const tdField by_cell[] = {{"tension", 1, output->cell_fields},
-                               {"displacement", 1, output->cell_fields + lines},
-                               {"actuator", 1, output->cell_fields + 2 * lines}};
+    gather(output, series, state);
+    const tdField by_cell[] = {{series->effort, 1, series->cell_fields},
+                               {"displacement", 1, series->cell_fields + n},
+                               {"actuator", 1, series->cell_fields + 2 * n}};
     tdMeshEncoding encoding = output->settings.compressed ? TD_MESH_COMPRESSED : TD_MESH_BINARY;
     output->text.size = 0;
-    TD_TRY(td_mesh_write_vtu(&output->cables, encoding, 0, NULL, 3, by_cell, &output->text, error));
+    TD_TRY(td_mesh_write_vtu(&series->mesh, encoding, 0, NULL, 3, by_cell, &output->text, error));
     if (output->text.failed)
         return td_fail_memory(error, path);
     TD_TRY(td_file_write(path, output->text.data, (size_t)output->text.size, error));
-    td_pvd_add(output->pvd, state->time, 0, output->series, name);
-    return td_pvd_frame(output->pvd, error);
+    td_pvd_add(series->pvd, state->time, 0, series->name, name);
+    return td_pvd_frame(series->pvd, error);
+}
+
+static tdStatus open_parts(tdActuationOutput *output, tdError *error)
+{
+    output->cables = (tdPartSeries){.kind = TD_ACTUATOR_CABLE, .cell = TD_CELL_LINE, .effort = "tension"};
+    output->cavities = (tdPartSeries){.kind = TD_ACTUATOR_CAVITY, .cell = TD_CELL_TRI, .effort = "pressure"};
+    output->share = TD_TAKE(&output->arena, double, output->model->most_points + 1);
+    if (output->share == NULL)
+        return td_fail_memory(error, "the cables");
+    TD_TRY(open_series(output, "cables", &output->cables, error));
+    return open_series(output, "cavities", &output->cavities, error);
 }
 
 // ---------------------------------------------------------------- life
@@ -272,7 +309,7 @@ static tdStatus open_all(tdActuationOutput *output, const char *folder, tdError 
         return td_fail_at(error, TD_ERROR_IO, folder, 0, NULL, "the path is too long");
     if (output->settings.csv)
         TD_TRY(open_tables(output, error));
-    return output->settings.vtu ? open_cables(output, error) : TD_OK;
+    return output->settings.vtu ? open_parts(output, error) : TD_OK;
 }
 
 tdStatus td_actuation_open(const tdModel *model, const char *folder, const tdActuationSettings *settings,
@@ -318,7 +355,8 @@ tdStatus td_actuation_frame(tdActuationOutput *output, const tdState *state, tdA
     *frame = (tdActuationFrame){output->effort, output->displacement, output->value, output->target};
     if (output->settings.csv)
         TD_TRY(write_tables(output, state, error));
-    return output->pvd != NULL ? write_cables(output, state, error) : TD_OK;
+    TD_TRY(write_series(output, &output->cables, state, error));
+    return write_series(output, &output->cavities, state, error);
 }
 
 tdStatus td_actuation_close(tdActuationOutput *output, tdError *error)
@@ -326,7 +364,9 @@ tdStatus td_actuation_close(tdActuationOutput *output, tdError *error)
     if (output == NULL)
         return TD_OK;
     tdError later = {0};
-    tdStatus status = td_pvd_close(output->pvd, error);
+    tdStatus status = td_pvd_close(output->cables.pvd, error);
+    tdStatus second = td_pvd_close(output->cavities.pvd, status == TD_OK ? error : &later);
+    status = status == TD_OK ? second : status;
     tdCsv *tables[] = {output->actuator_table, output->effector_table};
     for (int i = 0; i < 2; i++)
     {

@@ -6,7 +6,8 @@
 //                      residual and out_of_reach of inverse control. What there is not (a target, inverse control)
 //                      leaves its fields empty. The columns of values and targets have the form of goals.
 //   cables_000123.vtu  the cables after step 123 as lines; by cell tension [N], displacement [m], actuator (number)
-//   cables.pvd         their series
+//   cavities_000123.vtu  the walls of the cavities as triangles; by cell pressure [Pa], displacement [m^3], actuator
+//   cables.pvd, cavities.pvd  their series
 #pragma once
 #include "output/csv.h"
 #include "output/totals.h"

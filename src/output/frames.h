@@ -8,7 +8,7 @@
 //   probes.csv        positions of the probes, a row a frame
 //   reactions.csv     total force of the supports on each body, and of each named prescribed motion (BODY.NAME)
 //   report.csv        iterations, residual and time by stage since the frame before, energies
-//   actuators.csv, effectors.csv, cables.pvd   what acts and what is controlled (output/actuation.h)
+//   actuators.csv, effectors.csv, cables.pvd, cavities.pvd   what acts and what is controlled (output/actuation.h)
 //   run.h5            all of it in one file (output/trajectory.h)
 //
 // Whatever happens to a run, the files hold all frames up to the last that was finished: VTU and PVD

@@ -179,6 +179,22 @@ static int find_body(const tdScene *scene, const char *name)
     return -1;
 }
 
+// Newmark without damping of its own keeps an effort that meets a given displacement swinging from step to step.
+static void warn_of_ringing(const tdModel *model, const tdSettings *settings)
+{
+    if (model->scheme.method != TD_METHOD_NEWMARK || model->scheme.gamma >= 0.55)
+        return;
+    for (int a = 0; a < model->n_actuators; a++)
+        if (!model->actuators[a].held && model->actuators[a].given->drive != TD_DRIVE_EFFORT)
+        {
+            td_log(settings, TD_LOG_WARNING,
+                   "actuator '%s': with the integrator newmark and gamma %g the effort that a given displacement or "
+                   "amount of gas needs swings from step to step; take gamma 0.6 and beta 0.3025, or another method",
+                   model->actuators[a].name, model->scheme.gamma);
+            return;
+        }
+}
+
 // rom: of one of the bodies; NULL: none.
 static tdStatus compile(tdModel *model, const tdSettings *settings, const tdRom *rom, tdError *error)
 {
@@ -207,6 +223,7 @@ static tdStatus compile(tdModel *model, const tdSettings *settings, const tdRom 
         model->unknowns += body->unknowns;
     }
     TD_TRY(td_compile_actuators_end(model, error));
+    warn_of_ringing(model, settings);
     hash_files(model);
     return TD_OK;
 }

@@ -511,6 +511,30 @@ static tdStatus check_held(const tdModel *model, int a, tdError *error)
                       actuator->given->kind == TD_ACTUATOR_TRANSLATION ? "translation" : "rotation");
 }
 
+static bool limited(const double range[2], double rate)
+{
+    return isfinite(range[0]) || isfinite(range[1]) || isfinite(rate);
+}
+
+// Limits that nothing could keep: of the force that moves nodes where they are told to go, of a volume that the gas
+// decides.
+static tdStatus check_limits(const tdModel *model, int a, tdError *error)
+{
+    const tdActuator *actuator = &model->actuators[a];
+    const tdSceneActuator *given = actuator->given;
+    if (!actuator->driven && model->n_effectors > 0)
+        return TD_OK; // inverse control keeps them
+    if (actuator->held && given->drive == TD_DRIVE_DISPLACEMENT && limited(given->effort, given->effort_rate))
+        return td_fail_at(error, TD_ERROR_INPUT, model->scene.file, given->line, actuator->name,
+                          "nodes that are moved by a given displacement take whatever effort that needs, its limits "
+                          "cannot be kept; remove effort_range and effort_rate, or drive it by its effort");
+    if (given->drive == TD_DRIVE_GAS && limited(given->displacement, given->displacement_rate))
+        return td_fail_at(error, TD_ERROR_INPUT, model->scene.file, given->line, actuator->name,
+                          "the volume of a cavity driven by gas follows from its pressure, its limits cannot be kept; "
+                          "remove displacement_range and displacement_rate, or drive it by volume");
+    return TD_OK;
+}
+
 static int64_t list_row(const tdModel *model, const tdMeasure *measure, int row, int64_t at)
 {
     for (int s = 0; s < measure->n_sets; s++)
@@ -576,6 +600,7 @@ tdStatus td_compile_actuators_end(tdModel *model, tdError *error)
     {
         TD_TRY(finish_actuator(model, a, error));
         TD_TRY(check_held(model, a, error));
+        TD_TRY(check_limits(model, a, error));
     }
     for (int e = 0; e < model->n_effectors; e++)
         TD_TRY(finish_effector(model, e, error));

@@ -34,7 +34,7 @@ static tdStatus answer(const tdModel *model, tdState *state, const double *b, do
     return TD_OK;
 }
 
-static tdStatus end_of_cable(const tdModel *model, tdState *state, int a)
+static tdStatus solve_cable(const tdModel *model, tdState *state, int a)
 {
     const tdActuator *actuator = &model->actuators[a];
     tdConstraintState *cs = state->constraint;
@@ -55,11 +55,15 @@ static tdStatus end_of_cable(const tdModel *model, tdState *state, int a)
     return TD_OK;
 }
 
-tdStatus td_friction_end(const tdModel *model, tdState *state)
+tdStatus td_friction_solve(const tdModel *model, tdState *state, bool *slid)
 {
     const tdConstraintState *cs = state->constraint;
+    *slid = false;
     for (int a = 0; a < model->n_actuators; a++)
         if (model->actuators[a].given->friction > 0 && cs->role[a] == TD_ROLE_EFFORT && cs->effort[a] > 0)
-            TD_TRY(end_of_cable(model, state, a));
+        {
+            TD_TRY(solve_cable(model, state, a));
+            *slid = true;
+        }
     return TD_OK;
 }

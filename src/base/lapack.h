@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// The few routines of LAPACK that are used, as OpenBLAS exports them (Fortran: arguments by reference, columns first,
+// and the hidden lengths of characters at the end).
+#pragma once
+#include <stddef.h>
+
+/// A = Q R, in place.
+void dgeqrf_(const int *m, const int *n, double *A, const int *lda, double *tau, double *work, const int *lwork,
+             int *info);
+/// Q from what dgeqrf_ left.
+void dorgqr_(const int *m, const int *n, const int *k, double *A, const int *lda, const double *tau, double *work,
+             const int *lwork, int *info);
+/// A = U S V'.
+void dgesvd_(const char *jobu, const char *jobvt, const int *m, const int *n, double *A, const int *lda, double *S,
+             double *U, const int *ldu, double *Vt, const int *ldvt, double *work, const int *lwork, int *info,
+             size_t length_u, size_t length_vt);

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rows of G are sketched, S = Omega G with Omega Gaussian: lengths of all combinations of a few hundred columns
+// come out right to some percent, so that the sketch finds good elements. Weights and residual are then those of all
+// rows: the chosen columns are made again in full, few as they are, and fitted to y = G 1.
+#include "reduce/offline/ecsw.h"
+
+#include "base/hash.h"
+#include "reduce/offline/nnls.h"
+
+#include <cblas.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SKETCH   1024 // rows; a choice of k columns is judged too well by about k / (2 rows)
+#define GRAIN    64   // columns a task
+#define ATTEMPTS 12
+
+typedef struct ecswWork
+{
+    const tdEcswTask *task;
+    int s;           // rows of the sketch
+    double *omega;   // s x rows, column-major
+    double *sketch;  // s x n
+    double *y;       // rows: sum of all columns
+    double *sy;      // s
+    double *columns; // rows x block
+    double *sum;     // rows: of a block
+    int64_t begin, end;
+} ecswWork;
+
+static void free_work(ecswWork *w)
+{
+    free(w->omega);
+    free(w->sketch);
+    free(w->y);
+    free(w->sy);
+    free(w->columns);
+    free(w->sum);
+}
+
+// Two Gaussian numbers from a counter (Box and Muller), so that the sketch depends on its seed alone.
+static void gaussian(uint64_t seed, uint64_t counter, double *out)
+{
+    uint64_t a = td_hash_mix(seed + 2 * counter), b = td_hash_mix(seed + 2 * counter + 1);
+    double u = ((double)(a >> 11) + 0.5) * 0x1p-53, v = ((double)(b >> 11) + 0.5) * 0x1p-53;
+    double radius = sqrt(-2 * log(u));
+    out[0] = radius * cos(6.283185307179586 * v);
+    out[1] = radius * sin(6.283185307179586 * v);
+}
+
+static tdStatus prepare(ecswWork *w, tdError *error)
+{
+    const tdEcswTask *task = w->task;
+    int64_t s = task->sketch > 0 ? task->sketch : SKETCH;
+    w->s = (int)(s < task->rows ? s : task->rows);
+    size_t rows = (size_t)task->rows, n = (size_t)task->n, many = (size_t)w->s;
+    bool whole = w->s == task->rows;
+    w->omega = td_take(whole ? 1 : many * rows + 1, sizeof(double));
+    w->sketch = td_take(many * n, sizeof(double));
+    w->y = td_take(rows, sizeof(double));
+    w->sy = td_take(many, sizeof(double));
+    w->columns = td_take(rows * (size_t)task->block, sizeof(double));
+    w->sum = td_take(rows, sizeof(double));
+    if (w->omega == NULL || w->sketch == NULL || w->y == NULL || w->sy == NULL || w->columns == NULL || w->sum == NULL)
+        return td_fail(error, TD_ERROR_MEMORY, "the sketch of the training data needs %.1f GB; train on fewer samples",
+                       8e-9 * (double)(many * (n + rows) + rows * (size_t)task->block));
+    double scale = 1 / sqrt((double)w->s);
+    for (size_t i = 0; !whole && i < many * rows; i += 2)
+    {
+        gaussian(task->seed, i / 2, w->omega + i);
+        w->omega[i] *= scale;
+        w->omega[i + 1] *= scale;
+    }
+    return TD_OK;
+}
+
+static void sketch_piece(void *context, int piece)
+{
+    const ecswWork *w = context;
+    int64_t rows = w->task->rows, first = (int64_t)piece * GRAIN, count = w->end - w->begin - first;
+    count = count < GRAIN ? count : GRAIN;
+    double *out = w->sketch + (w->begin + first) * w->s;
+    if (w->s == rows)
+        memcpy(out, w->columns + first * rows, (size_t)(count * rows) * sizeof(double));
+    else
+        cblas_dgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, w->s, (int)count, (int)rows, 1, w->omega, w->s,
+                    w->columns + first * rows, (int)rows, 0, out, w->s);
+}
+
+// All columns, block by block: their sketch, and y.
+static tdStatus make_sketch(ecswWork *w, tdError *error)
+{
+    const tdEcswTask *task = w->task;
+    for (w->begin = 0; w->begin < task->n; w->begin = w->end)
+    {
+        w->end = w->begin + task->block < task->n ? w->begin + task->block : task->n;
+        double *sketched = w->sketch + w->begin * w->s;
+        if (task->load == NULL || !task->load(task->user, w->begin, w->end, sketched, w->sum))
+        {
+            TD_TRY(task->columns(task->user, w->begin, w->end, w->columns, error));
+            td_parallel(task->tasks, td_pieces(w->end - w->begin, GRAIN), sketch_piece, w);
+            memset(w->sum, 0, (size_t)task->rows * sizeof(double));
+            for (int64_t j = 0; j < w->end - w->begin; j++)
+                cblas_daxpy((int)task->rows, 1, w->columns + j * task->rows, 1, w->sum, 1);
+            if (task->save != NULL)
+                TD_TRY(task->save(task->user, w->begin, w->end, sketched, w->sum, error));
+        }
+        cblas_daxpy((int)task->rows, 1, w->sum, 1, w->y, 1);
+    }
+    if (w->s == task->rows)
+        memcpy(w->sy, w->y, (size_t)task->rows * sizeof(double));
+    else
+        cblas_dgemv(CblasColMajor, CblasNoTrans, w->s, (int)task->rows, 1, w->omega, w->s, w->y, 1, 0, w->sy, 1);
+    return TD_OK;
+}
+
+// Weights of chosen columns on all rows. `column` and `value` shrink to those that stay positive.
+static tdStatus fit_all_rows(const ecswWork *w, int *count, int32_t *column, double *value, double *relative,
+                             tdError *error)
+{
+    const tdEcswTask *task = w->task;
+    size_t k = (size_t)*count;
+    double *G = td_take((size_t)task->rows * k, sizeof(double));
+    int32_t *place = td_take(k, sizeof *place);
+    tdNnls *nnls = NULL;
+    tdStatus status = G == NULL || place == NULL ? td_fail_memory(error, "the chosen columns") : TD_OK;
+    for (size_t i = 0; i < k && status == TD_OK; i++)
+        status = task->columns(task->user, column[i], column[i] + 1, G + i * (size_t)task->rows, error);
+    if (status == TD_OK)
+        status = td_nnls_create(task->rows, *count, G, w->y, NULL, *count, &nnls, error);
+    if (status == TD_OK)
+    {
+        td_nnls_run(nnls, 0, task->tasks, NULL);
+        *count = td_nnls_count(nnls);
+        *relative = td_nnls_residual(nnls);
+        td_nnls_result(nnls, place, value);
+        for (int i = 0; i < *count; i++)
+            column[i] = column[place[i]];
+    }
+    td_nnls_free(nnls);
+    free(G);
+    free(place);
+    return status;
+}
+
+// The sketch judges too well: its tolerance is tightened until all rows agree.
+static tdStatus choose(ecswWork *w, tdArena *arena, tdEcswResult *result, tdError *error)
+{
+    const tdEcswTask *task = w->task;
+    tdNnls *nnls = NULL;
+    TD_TRY(td_nnls_create(w->s, task->n, w->sketch, w->sy, task->skip, task->most, &nnls, error));
+    tdStatus status = TD_OK;
+    double tau = 0.9 * task->tau, last = INFINITY;
+    result->sketch_rows = w->s;
+    for (int attempt = 0; attempt < ATTEMPTS && status == TD_OK; attempt++)
+    {
+        td_nnls_run(nnls, tau, task->tasks, &task->progress);
+        int count = td_nnls_count(nnls);
+        int32_t *column = TD_TAKE(arena, int32_t, count);
+        double *value = TD_TAKE(arena, double, count);
+        if (column == NULL || value == NULL)
+        {
+            status = td_fail_memory(error, "the chosen elements");
+            break;
+        }
+        td_nnls_result(nnls, column, value);
+        result->sketched_error = td_nnls_residual(nnls);
+        if (count > 0)
+            status = fit_all_rows(w, &count, column, value, &result->error, error);
+        else
+            result->error = 0;
+        result->count = count;
+        result->element = column;
+        result->weight = value;
+        // No further: within the tolerance, or nothing more to choose from.
+        if (status != TD_OK || result->error <= task->tau || td_nnls_residual(nnls) > tau || result->error >= last)
+            break;
+        last = result->error;
+        tau *= fmin(0.95 * task->tau / result->error, 0.95);
+    }
+    td_nnls_free(nnls);
+    return status;
+}
+
+tdStatus td_ecsw(const tdEcswTask *task, tdArena *arena, tdEcswResult *result, tdError *error)
+{
+    ecswWork w = {.task = task};
+    *result = (tdEcswResult){0};
+    tdStatus status = prepare(&w, error);
+    if (status == TD_OK)
+        status = make_sketch(&w, error);
+    if (status == TD_OK)
+        status = choose(&w, arena, result, error);
+    free_work(&w);
+    return status;
+}
