@@ -17,13 +17,13 @@ static const char help[] = "usage: tendril check SCENE [--json]\n"
                            "\n"
                            "Validates a scene file without running it and prints what was understood.\n"
                            "An error names the line and shows it.\n"
-                           "\n"
-                           "  --reference   print the reference of the scene file (Markdown)\n"
-                           "  --json        print one JSON object: the summary, or the error\n"
-                           "  --quiet       print nothing when the scene is right\n"
-                           "\n"
-                           "example:\n"
-                           "  tendril check beam.yaml\n";
+                           "\n" CLI_ROM_HELP("   ") //
+    "  --reference   print the reference of the scene file (Markdown)\n"
+    "  --json        print one JSON object: the summary, or the error\n"
+    "  --quiet       print nothing when the scene is right\n"
+    "\n"
+    "example:\n"
+    "  tendril check beam.yaml\n";
 
 // ---------------------------------------------------------------- errors
 
@@ -433,9 +433,9 @@ static int print_reference(void)
 int cmd_check(int argc, char **argv)
 {
     bool reference = false;
-    const cliOption options[] = {{"--reference", NULL, &reference}};
+    const cliOption options[] = {{"--reference", NULL, &reference}, CLI_ROM_OPTIONS};
     const char *path = NULL;
-    int code = cli_parse(argc, argv, help, options, 1, &path, 0, 1);
+    int code = cli_parse(argc, argv, help, options, (int)(sizeof options / sizeof options[0]), &path, 0, 1);
     if (code >= 0)
         return code;
     if (reference)

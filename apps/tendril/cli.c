@@ -15,6 +15,8 @@
 static bool json_wanted;
 static bool quiet_wanted;
 static bool json_printed;
+static const char *rom_wanted;
+static bool rom_whole_wanted;
 
 bool cli_json(void)
 {
@@ -24,6 +26,16 @@ bool cli_json(void)
 bool cli_quiet(void)
 {
     return quiet_wanted;
+}
+
+const char **cli_rom(void)
+{
+    return &rom_wanted;
+}
+
+bool *cli_rom_whole(void)
+{
+    return &rom_whole_wanted;
 }
 
 int cli_usage(const char *format, ...)
@@ -123,6 +135,8 @@ int cli_parse(int argc, char **argv, const char *help, const cliOption *options,
     }
     if (found < min)
         return cli_usage("an argument is missing; --help shows the form");
+    if (rom_whole_wanted && rom_wanted == NULL)
+        return cli_usage("--rom-whole says how --rom is used; give --rom FILE too");
     return -1;
 }
 
@@ -192,6 +206,8 @@ tdSettings cli_settings(void)
 {
     tdSettings settings = td_default_settings();
     settings.log = log_to_stderr;
+    settings.rom = rom_wanted;
+    settings.rom_whole = rom_whole_wanted;
     return settings;
 }
 

@@ -21,6 +21,19 @@ typedef struct cliOption
 int cli_parse(int argc, char **argv, const char *help, const cliOption *options, int n_options, const char **positional,
               int min, int max);
 
+/// --rom FILE and --rom-whole, for commands that load a scene: to be listed among the options; cli_settings() has what
+/// was given. Their lines of the help:
+#define CLI_ROM_OPTIONS                                                                                                \
+    {"--rom", cli_rom(), NULL},                                                                                        \
+    {                                                                                                                  \
+        "--rom-whole", NULL, cli_rom_whole()                                                                           \
+    }
+#define CLI_ROM_HELP(space)                                                                                            \
+    "  --rom FILE " space "use the reduced model of a body, made by 'tendril reduce'\n"                                \
+    "  --rom-whole" space "with it: integrate over all elements, not over the reduced domain\n"
+const char **cli_rom(void);
+bool *cli_rom_whole(void);
+
 /// Text of a positive whole number or a number; on failure prints why and returns false.
 bool cli_integer(const char *option, const char *text, long least, long *out);
 bool cli_number(const char *option, const char *text, double *out);
@@ -44,18 +57,20 @@ int cli_end(int code);
 /// Writes a text as folder/name.
 tdStatus cli_write(const char *folder, const char *name, const tdText *text, tdError *error);
 
-/// Settings whose log goes to stderr.
+/// Settings whose log goes to stderr, with the reduced model that was asked for.
 tdSettings cli_settings(void);
 
 /// Progress: a bar on a terminal, a line each tenth otherwise; nothing with --quiet.
 void cli_progress(const char *what, int64_t done, int64_t total);
 
 int cmd_run(int argc, char **argv);
+int cmd_reduce(int argc, char **argv);
 int cmd_control(int argc, char **argv);
 int cmd_workspace(int argc, char **argv);
 int cmd_estimate(int argc, char **argv);
 int cmd_check(int argc, char **argv);
 int cmd_info(int argc, char **argv);
+int cmd_info_rom(const char *path, const char *picture); ///< of a reduced model; picture may be NULL
 int cmd_convert(int argc, char **argv);
 int cmd_mesh(int argc, char **argv);
 int cmd_material(int argc, char **argv);

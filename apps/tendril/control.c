@@ -23,7 +23,7 @@ static const char help[] =
     "  --steps N       end at step N (default: the last time of the goals)\n"
     "  --time T        end at time T in seconds, likewise\n"
     "  --out DIR       write actuation.csv, tracking.csv, pictures of both, and frames as 'tendril run' does\n"
-    "  --every N       a frame each N steps, instead of the scene's; 0 = only the last\n"
+    "  --every N       a frame each N steps, instead of the scene's; 0 = only the last\n" CLI_ROM_HELP("     ") //
     "  --threads N     worker threads (default: all cores); the result does not depend on it\n"
     "  --json          print one JSON object: errors by effector (mean, max, rms), percentiles of times, files\n"
     "  --quiet         no progress\n\n"
@@ -146,11 +146,17 @@ int cmd_control(int argc, char **argv)
 {
     controlArguments arguments = {0};
     const cliOption options[] = {
-        {"--target", &arguments.target, NULL}, {"--measured", &arguments.measured, NULL},
-        {"--free", &arguments.free, NULL},     {"--gain", &arguments.gain, NULL},
-        {"--delay", &arguments.delay, NULL},   {"--steps", &arguments.steps, NULL},
-        {"--time", &arguments.time, NULL},     {"--out", &arguments.out, NULL},
-        {"--every", &arguments.every, NULL},   {"--threads", &arguments.threads, NULL},
+        {"--target", &arguments.target, NULL},
+        {"--measured", &arguments.measured, NULL},
+        {"--free", &arguments.free, NULL},
+        {"--gain", &arguments.gain, NULL},
+        {"--delay", &arguments.delay, NULL},
+        {"--steps", &arguments.steps, NULL},
+        {"--time", &arguments.time, NULL},
+        {"--out", &arguments.out, NULL},
+        {"--every", &arguments.every, NULL},
+        {"--threads", &arguments.threads, NULL},
+        CLI_ROM_OPTIONS,
     };
     int code = cli_parse(argc, argv, help, options, (int)(sizeof options / sizeof options[0]), &arguments.scene, 1, 1);
     if (code >= 0)

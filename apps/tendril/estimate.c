@@ -20,7 +20,7 @@ static const char help[] =
     "                  units or with a unit in the header, e.g. 'x0 [mm]'\n"
     "  --noise SIGMA   standard deviation of a measured coordinate [m] (default: from the residual)\n"
     "  --body NAME     the body that the points are on, where the scene has several\n"
-    "  --out DIR       write loads.csv and points.csv there\n"
+    "  --out DIR       write loads.csv and points.csv there\n" CLI_ROM_HELP("     ") //
     "  --threads N     worker threads (default: all cores)\n"
     "  --json          print one JSON object: efforts, their standard deviations, residual\n\n"
     "Exit codes: 0 done, 2 usage, 3 bad input, 4 numerical failure.\n\n"
@@ -163,7 +163,7 @@ int cmd_estimate(int argc, char **argv)
     const cliOption options[] = {
         {"--measured", &arguments.measured, NULL}, {"--noise", &arguments.noise, NULL},
         {"--body", &arguments.body, NULL},         {"--out", &arguments.out, NULL},
-        {"--threads", &arguments.threads, NULL},
+        {"--threads", &arguments.threads, NULL},   CLI_ROM_OPTIONS,
     };
     int code = cli_parse(argc, argv, help, options, (int)(sizeof options / sizeof options[0]), &arguments.scene, 1, 1);
     if (code >= 0)

@@ -8,19 +8,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char help[] = "usage: tendril info FILE [--json]\n"
+static const char help[] = "usage: tendril info FILE [--plot PNG] [--json]\n"
                            "\n"
                            "Examines a mesh (.msh, .vtk, .vtu, .stl, .obj): counts, size, volume, groups, quality of\n"
                            "its cells, and a list of problems with advice. Ends with 0 when the file could be read,\n"
                            "even if the mesh has problems; with --json, \"usable\" says whether it can be simulated.\n"
                            "\n"
-                           "Of a scene (.yaml) it tells what 'tendril check' does.\n"
+                           "Of a scene (.yaml) it tells what 'tendril check' does. Of a reduced model (.h5) it tells\n"
+                           "in words what it is; --plot draws its singular values.\n"
                            "\n"
                            "Quality is 1 for a regular cell and 0 for a flat or inverted one. Numbers of nodes and\n"
                            "cells start at 0.\n"
                            "\n"
                            "  tendril info arm.msh\n"
-                           "  tendril info cavity.stl --json\n";
+                           "  tendril info cavity.stl --json\n"
+                           "  tendril info robot.h5 --plot modes.png\n";
 
 static bool usable(const tdMeshReport *r)
 {
@@ -259,12 +261,17 @@ static void print_json(const char *path, const tdMesh *mesh, const tdMeshReport 
 
 int cmd_info(int argc, char **argv)
 {
-    const char *path = NULL;
-    int code = cli_parse(argc, argv, help, NULL, 0, &path, 1, 1);
+    const char *path = NULL, *picture = NULL;
+    const cliOption options[] = {{"--plot", &picture, NULL}};
+    int code = cli_parse(argc, argv, help, options, 1, &path, 1, 1);
     if (code >= 0)
         return code;
     char extension[16];
     td_path_extension(extension, sizeof extension, path);
+    if (strcmp(extension, ".h5") == 0 || strcmp(extension, ".hdf5") == 0)
+        return cmd_info_rom(path, picture);
+    if (picture != NULL)
+        return cli_usage("--plot draws the singular values of a reduced model (.h5); for a mesh, see 'tendril render'");
     if (strcmp(extension, ".yaml") == 0 || strcmp(extension, ".yml") == 0)
         return cmd_check(argc, argv);
     tdMesh mesh = {0};

@@ -25,7 +25,7 @@ static const char help[] =
     "  --compress         compress VTU and HDF5 files\n"
     "  --checkpoint FILE  write the state there at the end, and on the way as the scene says\n"
     "  --resume FILE      go on from a checkpoint; the result is bit for bit that of one long run. With the\n"
-    "                     --out folder of the earlier run its frames are continued\n"
+    "                     --out folder of the earlier run its frames are continued\n" CLI_ROM_HELP("        ") //
     "  --threads N        worker threads (default: all cores); the result does not depend on it\n"
     "  --portable         use kernels without AVX2, for results that are the same on any machine\n"
     "  --json             print one JSON object instead of the table\n"
@@ -299,7 +299,7 @@ int cmd_run(int argc, char **argv)
         {"--out", &arguments.out, NULL},           {"--every", &arguments.every, NULL},
         {"--compress", NULL, &arguments.compress}, {"--checkpoint", &arguments.checkpoint, NULL},
         {"--resume", &arguments.resume, NULL},     {"--threads", &arguments.threads, NULL},
-        {"--portable", NULL, &arguments.portable},
+        {"--portable", NULL, &arguments.portable}, CLI_ROM_OPTIONS,
     };
     int code = cli_parse(argc, argv, help, options, (int)(sizeof options / sizeof options[0]), &arguments.scene, 1, 1);
     if (code >= 0)

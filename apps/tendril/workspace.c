@@ -24,7 +24,7 @@ static const char help[] =
     "  --samples N      so many places (200): the ends of all ranges, then points that fill them evenly\n"
     "  --grid N         N values of every actuator instead, in all combinations\n"
     "  --effector NAME  the one to draw (default: the first)\n"
-    "  --out DIR        write points.csv, points.vtu for ParaView and workspace.png there\n"
+    "  --out DIR        write points.csv, points.vtu for ParaView and workspace.png there\n" CLI_ROM_HELP("      ") //
     "  --threads N      worker threads (default: all cores); the result does not depend on it\n"
     "  --json           print one JSON object: places, failures, bounding box of each effector, files\n"
     "  --quiet          no progress\n\n"
@@ -443,7 +443,7 @@ int cmd_workspace(int argc, char **argv)
     const cliOption options[] = {
         {"--samples", &arguments.samples, NULL},   {"--grid", &arguments.grid, NULL},
         {"--effector", &arguments.effector, NULL}, {"--out", &arguments.out, NULL},
-        {"--threads", &arguments.threads, NULL},
+        {"--threads", &arguments.threads, NULL},   CLI_ROM_OPTIONS,
     };
     int code = cli_parse(argc, argv, help, options, (int)(sizeof options / sizeof options[0]), &arguments.scene, 1, 1);
     if (code >= 0)

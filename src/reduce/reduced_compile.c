@@ -65,9 +65,10 @@ static uint64_t hash_materials(const tdSoft *soft)
     return hash;
 }
 
+// Not its form: the mass matrix is projected when the model is made.
 static uint64_t hash_mass(const tdSoft *soft)
 {
-    uint64_t hash = mix_number(3, soft->consistent);
+    uint64_t hash = 3;
     for (int k = 0; k < soft->n_blocks; k++)
         hash = mix_number(hash, soft->blocks[k].material.density);
     return hash;

@@ -28,6 +28,7 @@ typedef struct tdJob
     pthread_mutex_t mutex;
     tdReducePhase phase;
     int64_t done, total;
+    double clock; ///< since when time is not charged to a phase
     bool stopped;
 } tdJob;
 

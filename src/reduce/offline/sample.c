@@ -95,6 +95,21 @@ static tdStatus from_places(const tdModel *model, tdArena *arena, int n, const t
     return TD_OK;
 }
 
+static tdStatus cut(const tdModel *model, tdArena *arena, tdSamplePath *path, tdError *error)
+{
+    // A trajectory is kept in memory until it is written; a sixteenth of the memory is for those.
+    const tdSceneReduction *reduction = &model->scene.reduction;
+    double bytes = 24.0 * (double)model->bodies[reduction->body < 0 ? 0 : reduction->body].nodes;
+    int64_t most = (int64_t)fmax(1, fmin(TRAJECTORY, (double)reduction->memory / 16 / bytes));
+    path->n_trajectories = (int)((path->count + most - 1) / most);
+    path->start = TD_TAKE(arena, int64_t, path->n_trajectories + 1);
+    if (path->start == NULL)
+        return td_fail_memory(error, "the places of the samples");
+    for (int t = 0; t <= path->n_trajectories; t++)
+        path->start[t] = t * path->count / path->n_trajectories;
+    return TD_OK;
+}
+
 // ---------------------------------------------------------------- kinds of samples
 
 static tdStatus grid_rows(const tdModel *model, tdArena *arena, int each, tdSamplePath *out, tdError *error)
@@ -177,25 +192,10 @@ tdStatus td_sample_motion(const tdModel *model, tdArena *arena, const tdSceneMot
             double time = (double)(i + 1) / (double)count * duration;
             out->values[i * out->n + input] = td_motion_value(motion, k, time, model->inputs[input].standard);
         }
-    return TD_OK;
+    return cut(model, arena, out, error);
 }
 
 // ---------------------------------------------------------------- the path
-
-static tdStatus cut(const tdModel *model, tdArena *arena, tdSamplePath *path, tdError *error)
-{
-    // A trajectory is kept in memory until it is written; a sixteenth of the memory is for those.
-    const tdSceneReduction *reduction = &model->scene.reduction;
-    double bytes = 24.0 * (double)model->bodies[reduction->body].nodes;
-    int64_t most = (int64_t)fmax(1, fmin(TRAJECTORY, (double)reduction->memory / 16 / bytes));
-    path->n_trajectories = (int)((path->count + most - 1) / most);
-    path->start = TD_TAKE(arena, int64_t, path->n_trajectories + 1);
-    if (path->start == NULL)
-        return td_fail_memory(error, "the places of the samples");
-    for (int t = 0; t <= path->n_trajectories; t++)
-        path->start[t] = t * path->count / path->n_trajectories;
-    return TD_OK;
-}
 
 tdStatus td_sample_path(const tdModel *model, tdArena *arena, tdSamplePath *out, tdError *error)
 {

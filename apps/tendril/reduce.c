@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+// tendril reduce: the offline stage, from a scene to the file of a reduced model.
+#include "base/timer.h"
+#include "reduce/offline/job.h"
+#include "simulate.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char help[] =
+    "usage: tendril reduce SCENE -o FILE.h5 [options]\n\n"
+    "Makes a reduced model of a body, with which 'run', 'control' and the rest go on in real time (--rom FILE.h5):\n"
+    "equilibria all over the ranges of the actuators give modes, and few elements are chosen that stand for all. How,\n"
+    "the scene says under 'reduction'; the default are the corners of the ranges, 9 steps apart, a POD tolerance of\n"
+    "1e-3 and an ECSW tolerance of 0.05. At the end the model is compared with full order where training was not\n"
+    "('validation').\n\n"
+    "What is done is kept in FILE.h5.work/ until the end. Killed or interrupted, the same command goes on from there,\n"
+    "and the model that comes out is the same, bit for bit.\n\n"
+    "  -o FILE      the reduced model (HDF5)\n"
+    "  --restart    throw work away that an earlier run left\n"
+    "  --keep       leave the work folder\n"
+    "  --threads N  worker threads (default: all cores); the result does not depend on it\n"
+    "  --portable   use kernels without AVX2, for results that are the same on any machine\n"
+    "  --json       print one JSON object: snapshots, modes, elements, rid_elements, pod_error, ecsw_error,\n"
+    "               held_out_error, seconds of each phase, peak_rss\n"
+    "  --quiet      no progress\n\n"
+    "Exit codes: 0 done, 2 usage, 3 bad input, 4 numerical failure, 130 interrupted.\n\n"
+    "example: tendril reduce robots/parallel/coarse.yaml -o parallel.h5\n";
+
+// ---------------------------------------------------------------- progress
+
+typedef struct Progress
+{
+    tdReducePhase phase;
+    double begin;  // of the phase
+    int64_t first; // done when it began: of an earlier run
+    double shown;  // when
+    int tenth;     // last that was shown without a terminal
+} Progress;
+
+static void put_time(char out[32], double seconds)
+{
+    if (seconds < 90)
+        snprintf(out, 32, "%.0f s", seconds);
+    else if (seconds < 5400)
+        snprintf(out, 32, "%.0f min", seconds / 60);
+    else
+        snprintf(out, 32, "%.1f h", seconds / 3600);
+}
+
+static bool show(void *user, tdReducePhase phase, int64_t done, int64_t total)
+{
+    Progress *p = user;
+    double now = td_seconds();
+    bool terminal = isatty(STDERR_FILENO), first = phase != p->phase || p->shown == 0;
+    if (first)
+    {
+        if (terminal && p->shown != 0 && !cli_quiet())
+            fputs("\n", stderr);
+        *p = (Progress){phase, now, done, now, -1};
+    }
+    bool go_on = !sim_interrupted();
+    if (cli_quiet() || (terminal && !first && done < total && now - p->shown < 0.1))
+        return go_on;
+    // Some work is done at a leap when it was done before: the rest goes on at the pace of what is done now.
+    char left[32] = "";
+    if (!first && done > p->first && done < total)
+        put_time(left, (now - p->begin) * (double)(total - done) / (double)(done - p->first));
+    const char *name = td_reduce_phase_name(phase);
+    int tenth = total > 0 ? (int)(done * 10 / total) : 0;
+    if (terminal && total > 0)
+        fprintf(stderr, "\r%-10s %8" PRId64 " of %" PRId64 "%s%s          ", name, done, total,
+                left[0] != '\0' ? ", left: " : "", left);
+    else if (terminal)
+        fprintf(stderr, "\r%-10s %8" PRId64 " chosen          ", name, done);
+    else if (tenth != p->tenth && total > 0)
+        fprintf(stderr, "%s: %" PRId64 " of %" PRId64 "%s%s\n", name, done, total, left[0] != '\0' ? ", left: " : "",
+                left);
+    p->tenth = tenth;
+    p->shown = now;
+    fflush(stderr);
+    return go_on;
+}
+
+// ---------------------------------------------------------------- result
+
+static void print_json(const tdReduceTask *task, const tdReduceReport *report)
+{
+    tdJson json = {0};
+    double all = 0;
+    char content[17];
+    snprintf(content, sizeof content, "%016" PRIx64, report->content);
+    td_json_open(&json, NULL, '{');
+    td_json_string(&json, "status", report->stopped ? "interrupted" : "done");
+    td_json_string(&json, "scene", task->scene);
+    td_json_string(&json, "rom", task->out);
+    td_json_bool(&json, "resumed", report->resumed);
+    td_json_integer(&json, "snapshots", report->snapshots);
+    td_json_integer(&json, "failures", report->failures);
+    if (report->failures > 0)
+        td_json_string(&json, "first_failure", report->why);
+    td_json_integer(&json, "modes", report->modes);
+    td_json_number(&json, "pod_error", report->pod_error);
+    td_json_integer(&json, "elements", report->elements);
+    td_json_integer(&json, "rid_elements", report->rid_elements);
+    td_json_number(&json, "ecsw_error", report->ecsw_error);
+    td_json_open(&json, "domains", '[');
+    for (int d = 0; d < report->n_domains; d++)
+    {
+        td_json_open(&json, NULL, '{');
+        td_json_string(&json, "name", report->domains[d].name);
+        td_json_integer(&json, "elements", report->domains[d].elements);
+        td_json_integer(&json, "rid_elements", report->domains[d].rid_elements);
+        td_json_integer(&json, "check_elements", report->domains[d].check_elements);
+        td_json_number(&json, "error", report->domains[d].error);
+        td_json_close(&json, '}');
+    }
+    td_json_close(&json, ']');
+    td_json_integer(&json, "held_out_places", report->held_out_places);
+    td_json_integer(&json, "held_out_failures", report->held_out_failures);
+    td_json_number(&json, "held_out_error", report->held_out_error);
+    td_json_number(&json, "held_out_worst", report->held_out_worst);
+    td_json_string(&json, "content", content);
+    td_json_open(&json, "seconds", '{');
+    for (int i = 0; i < TD_REDUCE_PHASES; i++)
+    {
+        td_json_number(&json, td_reduce_phase_name((tdReducePhase)i), report->seconds[i]);
+        all += report->seconds[i];
+    }
+    td_json_close(&json, '}');
+    td_json_number(&json, "wall_s", all);
+    td_json_integer(&json, "peak_rss", sim_peak_memory());
+    td_json_close(&json, '}');
+    cli_print_json(&json);
+}
+
+static void print_table(const tdReduceTask *task, const tdReduceReport *report)
+{
+    printf("scene       %s\n", task->scene);
+    printf("rom         %s\n", task->out);
+    printf("snapshots   %" PRId64 "%s\n", report->snapshots, report->resumed ? " (some of an earlier run)" : "");
+    if (report->failures > 0)
+        printf("failures    %" PRId64 " places without an equilibrium, the first: %s\n", report->failures, report->why);
+    printf("modes       %d, which leave %.2e of the snapshots behind\n", report->modes, report->pod_error);
+    for (int d = 0; d < report->n_domains; d++)
+        printf("%-11s %" PRId64 " of %" PRId64 " elements, error of the training forces %.3g\n",
+               report->domains[d].name, report->domains[d].rid_elements, report->domains[d].elements,
+               report->domains[d].error);
+    if (report->held_out_places > 0)
+        printf("held out    relative error %.3g at %" PRId64 " places, %.3g at the worst\n", report->held_out_error,
+               report->held_out_places, report->held_out_worst);
+    if (report->held_out_failures > 0)
+        printf("            %" PRId64 " more without an equilibrium\n", report->held_out_failures);
+    fputs("seconds    ", stdout);
+    for (int i = 0; i < TD_REDUCE_PHASES; i++)
+        printf("%s %s %.3g", i > 0 ? "," : "", td_reduce_phase_name((tdReducePhase)i), report->seconds[i]);
+    printf("\npeak memory %.0f MB\n", (double)sim_peak_memory() / 1e6);
+}
+
+// ---------------------------------------------------------------- the command
+
+int cmd_reduce(int argc, char **argv)
+{
+    const char *threads = NULL;
+    tdReduceTask task = {0};
+    bool portable = false;
+    const cliOption options[] = {
+        {"-o", &task.out, NULL},       {"--restart", NULL, &task.restart}, {"--keep", NULL, &task.keep},
+        {"--threads", &threads, NULL}, {"--portable", NULL, &portable},
+    };
+    int code = cli_parse(argc, argv, help, options, (int)(sizeof options / sizeof options[0]), &task.scene, 1, 1);
+    if (code >= 0)
+        return code;
+    if (task.out == NULL)
+        return cli_usage("where to? give -o FILE.h5");
+    task.settings = cli_settings();
+    task.settings.portable = portable;
+    code = sim_check_common(threads, NULL, &task.settings);
+    if (code >= 0)
+        return code;
+    Progress progress = {0};
+    task.progress = show;
+    task.user = &progress;
+    tdReduceReport report;
+    tdError error = {0};
+    simSignals before = sim_catch_signals();
+    tdStatus status = td_reduce(&task, &report, &error);
+    sim_release_signals(&before);
+    if (isatty(STDERR_FILENO) && progress.shown != 0 && !cli_quiet())
+        fputs("\n", stderr);
+    if (status != TD_OK)
+        return cli_fail(&error);
+    if (cli_json())
+        print_json(&task, &report);
+    else if (!report.stopped)
+        print_table(&task, &report);
+    if (report.stopped)
+        fprintf(stderr, "tendril: interrupted; the same command goes on from %s.work\n", task.out);
+    if (report.failures > 0)
+        fprintf(stderr, "warning: %" PRId64 " places have no equilibrium and are no snapshots; the first: %s\n",
+                report.failures, report.why);
+    return report.stopped ? 130 : 0;
+}

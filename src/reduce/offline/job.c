@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reduce/offline/job.h"
+
+#include "base/hash.h"
+#include "base/isa.h"
+#include "base/timer.h"
+#include "reduce/offline/job_parts.h"
+#include "reduce/reduced.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define JOB_FORMAT       1
+#define HELD_OUT_PLACES  40 // of a validation that the scene gives,
+#define HELD_OUT_DEFAULT 20 // and without one
+
+const char *td_reduce_phase_name(tdReducePhase phase)
+{
+    static const char *const names[TD_REDUCE_PHASES] = {"snapshots", "pod", "training", "ecsw", "check"};
+    return names[phase];
+}
+
+// ---------------------------------------------------------------- progress
+
+// Charges the time since the last call to the present phase.
+static void charge(tdJob *job)
+{
+    double now = td_seconds();
+    job->report->seconds[job->phase] += now - job->clock;
+    job->clock = now;
+}
+
+void td_job_begin(tdJob *job, tdReducePhase phase, int64_t total)
+{
+    charge(job);
+    job->phase = phase;
+    job->done = 0;
+    job->total = total;
+    td_job_progress(job, 0);
+}
+
+bool td_job_progress(tdJob *job, int64_t more)
+{
+    pthread_mutex_lock(&job->mutex);
+    job->done += more;
+    if (job->task->progress != NULL && !job->stopped)
+        job->stopped = !job->task->progress(job->task->user, job->phase, job->done, job->total);
+    bool go_on = !job->stopped;
+    pthread_mutex_unlock(&job->mutex);
+    return go_on;
+}
+
+// ---------------------------------------------------------------- begin
+
+static tdStatus load_model(tdJob *job, tdError *error)
+{
+    tdSettings settings = job->task->settings;
+    settings.rom = NULL;
+    TD_TRY(td_model_load_edited(job->task->scene, &settings, td_snapshot_edit, NULL, &job->model, error));
+    const tdScene *scene = &job->model->scene;
+    const tdSceneReduction *given = &scene->reduction;
+    if (given->body < 0)
+        return td_fail_at(error, TD_ERROR_INPUT, scene->file, 0, "reduction",
+                          "the scene has %d bodies; say which one is reduced, e.g. 'reduction: {body: %s}'",
+                          scene->n_bodies, scene->bodies[0].name);
+    if (given->samples == TD_SAMPLE_GREEDY)
+        return td_fail_at(error, TD_ERROR_INPUT, scene->file, given->line, "reduction.samples",
+                          "samples greedy are not supported by this version; take corners, grid or latin_hypercube");
+    return TD_OK;
+}
+
+static tdStatus plan_held_out(tdJob *job, tdError *error)
+{
+    const tdSceneValidation *given = &job->model->scene.validation;
+    const tdSceneMotion *motion = NULL;
+    double duration = 0;
+    if (given->motion == NULL && job->model->n_actuators == 0)
+        return TD_OK; // nothing that could be moved at random
+    TD_TRY(td_sample_validation(job->model, &job->arena, &motion, &duration, error));
+    int64_t count = given->line > 0 ? HELD_OUT_PLACES : HELD_OUT_DEFAULT;
+    if (given->motion == NULL && given->steps < count)
+        count = given->steps;
+    return td_sample_motion(job->model, &job->arena, motion, duration, count, &job->held_out, error);
+}
+
+static uint64_t hash_path(const tdSamplePath *path)
+{
+    return td_hash_bytes(path->values, (size_t)(path->count * path->n) * sizeof(double)) ^ (uint64_t)path->count;
+}
+
+// What the job is, line by line: work of another one is not continued.
+static void describe(const tdJob *job, tdText *out)
+{
+    static const char *const samples[] = {"corners", "grid", "latin_hypercube", "greedy", "motion", "sequence"};
+    const tdSceneReduction *given = &job->model->scene.reduction;
+    td_text_format(out, "Tendril %s, work of 'tendril reduce', format %d\n", td_version(), JOB_FORMAT);
+    td_text_format(out, "body %s\n", job->model->bodies[given->body].name);
+    td_text_format(out, "kernels %s\n",
+                   td_isa_pick(job->task->settings.portable) == TD_ISA_PORTABLE ? "portable" : "native");
+    td_text_format(out, "samples %s\n", samples[given->samples]);
+    td_text_format(out, "steps_between %d\n", given->steps_between);
+    td_text_format(out, "snapshots %lld\n", (long long)job->path.count);
+    td_text_format(out, "pod_tolerance %.17g\n", given->pod_tolerance);
+    td_text_format(out, "ecsw_tolerance %.17g\n", given->ecsw_tolerance);
+    td_text_format(out, "max_modes %d\n", given->max_modes);
+    td_text_format(out, "memory %lld\n", (long long)given->memory);
+    td_text_format(out, "seed %llu\n", (unsigned long long)given->seed);
+    td_text_format(out, "places %016" PRIx64 "\n", hash_path(&job->path));
+    td_text_format(out, "held out %016" PRIx64 "\n", hash_path(&job->held_out));
+    td_text_format(out, "scene %016" PRIx64 "\n", job->model->scene.hash);
+}
+
+static tdStatus open_work(tdJob *job, tdError *error)
+{
+    tdText about = {0};
+    char folder[PATH_MAX];
+    int n = snprintf(folder, sizeof folder, "%s.work", job->task->out);
+    if (n < 0 || (size_t)n >= sizeof folder)
+        return td_fail_at(error, TD_ERROR_IO, job->task->out, 0, NULL, "the path is too long");
+    describe(job, &about);
+    tdStatus status = about.failed ? td_fail_memory(error, "the job")
+                                   : td_work_open(folder, about.data, job->task->restart, &job->work, error);
+    free(about.data);
+    job->report->resumed = job->work.resumed;
+    return status;
+}
+
+static tdStatus begin(tdJob *job, tdError *error)
+{
+    TD_TRY(load_model(job, error));
+    const tdModel *model = job->model;
+    int body = model->scene.reduction.body;
+    TD_TRY(td_sample_path(model, &job->arena, &job->path, error));
+    TD_TRY(plan_held_out(job, error));
+    TD_TRY(td_tasks_create(job->task->settings.threads, &job->tasks, error));
+    TD_TRY(td_trainee_create(model, body, &job->task->settings, &job->arena, &job->trainee, error));
+    job->rom = (tdRom){.file = job->task->out,
+                       .body = model->bodies[body].name,
+                       .made_by = td_version(),
+                       .physics = td_soft_physics(model, body),
+                       .n_nodes = model->bodies[body].nodes,
+                       .n_u = job->trainee.n_u,
+                       .inputs = job->trainee.inputs,
+                       .psi = job->trainee.psi,
+                       .frame = TD_FRAME_FIXED,
+                       .pod_tolerance = model->scene.reduction.pod_tolerance,
+                       .held_out_error = NAN,
+                       .indicator_slope = NAN,
+                       .indicator_threshold = NAN};
+    return open_work(job, error);
+}
+
+// ---------------------------------------------------------------- phases
+
+// Time of the phases is kept for the next run.
+static void note_time(tdJob *job)
+{
+    const tdWorkPart part = {job->report->seconds, sizeof job->report->seconds};
+    charge(job);
+    td_work_save(&job->work, "times.part", 1, &part, NULL); // only of interest
+}
+
+static tdStatus snapshots(tdJob *job, tdError *error)
+{
+    td_job_begin(job, TD_REDUCE_SNAPSHOTS, job->path.count);
+    return td_job_visit(job, "snapshots", &job->path, false, error);
+}
+
+static tdStatus run_phases(tdJob *job, tdError *error)
+{
+    static tdStatus (*const phases[])(tdJob * job, tdError * error) = {snapshots, td_job_pod, td_job_ecsw,
+                                                                       td_job_check};
+    for (size_t i = 0; i < sizeof phases / sizeof phases[0] && !job->stopped; i++)
+    {
+        tdStatus status = phases[i](job, error);
+        note_time(job);
+        if (status != TD_OK)
+            return status;
+    }
+    return TD_OK;
+}
+
+static tdStatus write_rom(tdJob *job, tdError *error)
+{
+    const char *names[TD_REDUCE_PHASES];
+    for (int i = 0; i < TD_REDUCE_PHASES; i++)
+        names[i] = td_reduce_phase_name((tdReducePhase)i);
+    job->rom.n_phases = TD_REDUCE_PHASES;
+    job->rom.phases = names;
+    job->rom.seconds = job->report->seconds;
+    job->report->content = td_rom_hash(&job->rom);
+    return td_rom_write(&job->rom, job->task->out, error);
+}
+
+tdStatus td_reduce(const tdReduceTask *task, tdReduceReport *report, tdError *error)
+{
+    *report = (tdReduceReport){.held_out_error = NAN, .held_out_worst = NAN};
+    tdJob job = {.task = task, .report = report, .work = {.lock = -1}};
+    pthread_mutex_init(&job.mutex, NULL);
+    tdStatus status = begin(&job, error);
+    if (status == TD_OK)
+    {
+        const tdWorkPart part = {report->seconds, sizeof report->seconds};
+        if (!td_work_load(&job.work, "times.part", 1, &part))
+            memset(report->seconds, 0, sizeof report->seconds);
+        job.clock = td_seconds();
+        status = run_phases(&job, error);
+    }
+    report->stopped = status == TD_OK && job.stopped;
+    if (status == TD_OK && !job.stopped)
+        status = write_rom(&job, error);
+    td_work_close(&job.work, status == TD_OK && !job.stopped && !task->keep);
+    td_tasks_free(job.tasks);
+    td_model_free(job.model);
+    td_arena_free(&job.arena);
+    pthread_mutex_destroy(&job.mutex);
+    return status;
+}
