@@ -36,7 +36,7 @@ tdStatus td_indicator_calibrate(int64_t n, const double *indicator, const double
         qsort(ratio, (size_t)fit->n, sizeof *ratio, ascending);
         fit->slope = middle(fit->n, ratio);
         fit->threshold = TD_INDICATOR_MARGIN * largest;
-        for (int64_t i = 0; i < fit->n; i++)
+        for (int64_t i = 0; i < fit->n && fit->slope > 0; i++)
             ratio[i] = fmax(ratio[i] / fit->slope, fit->slope / ratio[i]);
         qsort(ratio, (size_t)fit->n, sizeof *ratio, ascending);
         fit->factor = ratio[(fit->n - 1) * 9 / 10];

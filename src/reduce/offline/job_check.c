@@ -3,6 +3,7 @@
 #include "reduce/offline/job_parts.h"
 
 #include "body/soft.h"
+#include "reduce/offline/indicator.h"
 #include "state.h"
 
 #include <math.h>
@@ -16,9 +17,11 @@ typedef struct Errors
     double worst;     // of a place, relative to the largest displacement of all
     double largest;
     int64_t n, failed;
+    double *indicator, *found; // by place: of the reduced model, and how far off it is
 } Errors;
 
-static void compare(const tdTrainee *trainee, const double *full, const double *reduced, Errors *errors)
+static void compare(const tdTrainee *trainee, const double *full, const double *reduced, double indicator,
+                    Errors *errors)
 {
     const double *rest = trainee->model->bodies[trainee->body].soft->rest;
     double off = 0, size = 0;
@@ -32,7 +35,8 @@ static void compare(const tdTrainee *trainee, const double *full, const double *
     errors->size += size;
     errors->largest = fmax(errors->largest, sqrt(size));
     errors->worst = fmax(errors->worst, sqrt(off));
-    errors->n++;
+    errors->indicator[errors->n] = indicator;
+    errors->found[errors->n++] = sqrt(off);
 }
 
 static tdStatus visit(const tdModel *model, tdState *state, const double *values, bool *reached)
@@ -59,7 +63,8 @@ static tdStatus compare_trajectory(tdJob *job, const tdModel *model, int traject
         bool reached = false;
         status = visit(model, state, job->held_out.values + data.found.place[k] * job->held_out.n, &reached);
         if (status == TD_OK && reached)
-            compare(&job->trainee, data.found.q + k * job->trainee.n, body->ops->nodes(model, body, state), errors);
+            compare(&job->trainee, data.found.q + k * job->trainee.n, body->ops->nodes(model, body, state),
+                    td_state_report(state)->rom_indicator, errors);
         else if (status == TD_OK)
             errors->failed++;
         else if (error != NULL)
@@ -69,6 +74,18 @@ static tdStatus compare_trajectory(tdJob *job, const tdModel *model, int traject
     td_state_free(state);
     td_job_drop(&data);
     return status;
+}
+
+// What the indicator of errors means, from the places that were visited.
+static tdStatus calibrate(tdJob *job, Errors *errors, tdError *error)
+{
+    tdIndicatorFit fit;
+    for (int64_t i = 0; i < errors->n; i++)
+        errors->found[i] /= errors->largest;
+    TD_TRY(td_indicator_calibrate(errors->n, errors->indicator, errors->found, &fit, error));
+    job->rom.indicator_slope = fit.slope;
+    job->rom.indicator_threshold = fit.threshold;
+    return TD_OK;
 }
 
 tdStatus td_job_check(tdJob *job, tdError *error)
@@ -90,8 +107,9 @@ tdStatus td_job_check(tdJob *job, tdError *error)
     settings.rom_whole = false;
     settings.log = NULL; // what there is to say of the scene has been said
     TD_TRY(td_model_load_edited(job->task->scene, &settings, td_snapshot_edit, NULL, &model, error));
-    Errors errors = {0};
-    tdStatus status = TD_OK;
+    Errors errors = {.indicator = TD_TAKE(&job->arena, double, job->held_out.count),
+                     .found = TD_TAKE(&job->arena, double, job->held_out.count)};
+    tdStatus status = errors.indicator == NULL || errors.found == NULL ? td_fail_memory(error, "the check") : TD_OK;
     for (int t = 0; t < job->held_out.n_trajectories && status == TD_OK; t++)
         status = compare_trajectory(job, model, t, &errors, error);
     td_model_free(model);
@@ -101,6 +119,7 @@ tdStatus td_job_check(tdJob *job, tdError *error)
     {
         job->rom.held_out_error = report->held_out_error = sqrt(errors.off / errors.size);
         report->held_out_worst = errors.worst / errors.largest;
+        status = calibrate(job, &errors, error);
     }
     return status;
 }
