@@ -144,8 +144,9 @@ void td_state_reaction(const tdModel *model, const tdState *state, int body, dou
 {
     assert(state->model == model && body >= 0 && body < model->n_bodies);
     const tdBody *b = &model->bodies[body];
-    force[0] = force[1] = force[2] = 0;
-    for (int32_t k = 0; k < b->n_held; k++)
+    // The supports of a reduced body are in no mode, so what they bear is not known.
+    force[0] = force[1] = force[2] = b->count == 3 * b->nodes ? 0 : NAN;
+    for (int32_t k = 0; k < b->n_held && b->count == 3 * b->nodes; k++)
         force[b->held[k] % 3] += state->reaction[b->first + b->held[k]];
 }
 

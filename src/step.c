@@ -244,7 +244,7 @@ static tdStatus line_search(const tdModel *model, tdState *state, double before,
 // solution in these numbers, whatever the tolerance.
 static bool is_rounding(const tdModel *model, const tdState *state)
 {
-    double step = 0, size = 0;
+    double step = 0, size = model->size; // amplitudes of modes are small next to the positions they change
     for (int64_t i = 0; i < model->coords; i++)
     {
         step = fmax(step, fabs(state->dv[i]));
@@ -374,10 +374,13 @@ static tdStatus integrate(const tdModel *model, tdState *state)
     for (int b = 0; b < model->n_bodies; b++)
         for (int64_t i = 0; i < model->bodies[b].count; i++)
             if (!isfinite(state->v_new[model->bodies[b].first + i]))
+            {
+                bool by_node = model->bodies[b].count == 3 * model->bodies[b].nodes;
                 return td_fail(&state->report.error, TD_ERROR_NUMERIC,
-                               "node %lld of body '%s' has a velocity that is not finite at t = %g s (step %lld); %s",
-                               (long long)(i / 3), model->bodies[b].name, state->time + model->scheme.h,
-                               (long long)state->steps + 1, advice(model));
+                               "%s %lld of body '%s' has a velocity that is not finite at t = %g s (step %lld); %s",
+                               by_node ? "node" : "coordinate", (long long)(by_node ? i / 3 : i), model->bodies[b].name,
+                               state->time + model->scheme.h, (long long)state->steps + 1, advice(model));
+            }
     if (model->scheme.method == TD_METHOD_NEWMARK)
         mean_acceleration(model, state);
     td_scheme_finish(&model->scheme, model->coords, state->q, state->v, state->a, state->v_new);
@@ -483,6 +486,7 @@ static tdStatus start_acceleration(const tdModel *model, tdState *state)
     for (int i = 0; i < model->n_inputs; i++)
         if (isnan(state->override[i]))
             state->input[i] = td_input_value(model, i, state->time);
+    td_constraint_latch(model, state, 1);
     for (int b = 0; b < model->n_bodies; b++)
         model->bodies[b].ops->begin(model, &model->bodies[b], state);
     kinematics(model, state);

@@ -4,6 +4,7 @@
 // factorization is counted apart and printed; it is not ours to prevent.
 #include "actuators.h"
 #include "arm.h"
+#include "reduced.h"
 #include "solve/inverse.h"
 
 #include <SuiteSparse_config.h>
@@ -305,12 +306,47 @@ static void actuators_allocate_nothing(void **unused)
         }
 }
 
+// A reduced body calls no library that could allocate for it either.
+static void reduced_allocates_nothing(void **unused)
+{
+    (void)unused;
+    if (!COUNTING)
+        skip();
+    static const char *const integrators[] = {"method: backward_euler", "method: backward_euler, newton: true",
+                                              "method: newmark", "method: static"};
+    for (int k = 0; k < 4; k++)
+    {
+        char text[4000];
+        snprintf(text, sizeof text,
+                 "%s    damping: {mass: 0.1, stiffness: 1 ms}\n"
+                 "    prescribed: [{name: end, group: xmax, axes: y, displacement: [0, 1e-4, 0]}]\n%s"
+                 "loads: [{type: point, body: arm, group: zmax, force: [0, 0, 0.01]}]\nintegrator: {%s}\n",
+                 ARM_BODY("250 kPa"), ARM_CABLES("[0, 1]"), integrators[k]);
+        tdModel *full = scene_parse(text);
+        tdRom rom = rom_of(full, 20, 5);
+        tdModel *model = rom_model(text, &rom, false);
+        td_arena_free(&rom.arena);
+        td_model_free(full);
+        for (int threads = 1; threads <= 2; threads++)
+        {
+            tdState *state = scene_state_with(model, threads, false);
+            act_set(model, state, "north", 0.1);
+            watch_steps(model, state, integrators[k], threads);
+            assert_int_equal(atomic_load(&cholmods) + atomic_load(&others), 0);
+            td_state_free(state);
+        }
+        td_model_free(model);
+    }
+}
+
 int main(void)
 {
     route_cholmod();
-    const struct CMUnitTest tests[] = {cmocka_unit_test(counter_counts), cmocka_unit_test(steps_allocate_nothing),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(counter_counts),
+                                       cmocka_unit_test(steps_allocate_nothing),
                                        cmocka_unit_test(inverse_allocates_nothing),
                                        cmocka_unit_test(control_allocates_nothing),
-                                       cmocka_unit_test(actuators_allocate_nothing)};
+                                       cmocka_unit_test(actuators_allocate_nothing),
+                                       cmocka_unit_test(reduced_allocates_nothing)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

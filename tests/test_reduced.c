@@ -8,10 +8,10 @@
 
 // ---------------------------------------------------------------- the full model in other coordinates
 
-#define BODY                                                                                                           \
+#define BARE                                                                                                           \
     "bodies:\n  - name: beam\n    mesh: {box: [[0, 0, 0], [0.06, 0.02, 0.02]], cells: [3, 2, 2]}\n"                    \
-    "    material: {law: %s, young: 100 kPa, poisson: 0.4, density: 1000}\n"                                           \
-    "    damping: {mass: 2, stiffness: 0.01}\n    fixed: [{group: xmin}]\n"
+    "    material: {law: %s, young: 100 kPa, poisson: 0.4, density: 1000}\n    fixed: [{group: xmin}]\n"
+#define BODY BARE "    damping: {mass: 2, stiffness: 0.01}\n"
 #define CABLE                                                                                                          \
     "  - {name: pull, type: cable, body: beam, path: [[0.045, 0.01, 0.018], [0.025, 0.01, 0.018]], "                   \
     "pull_point: [-0.01, 0.01, 0.018]%s}\n"
@@ -103,6 +103,11 @@ static void same_motion(void **unused)
              "actuators:\n" CABLE END,
              "neo_hookean", ", drive: displacement");
     compare(text, 6, drive_both, SAME);
+    snprintf(text, sizeof text,
+             "tendril: 1\ntime_step: 0.1 ms\nsteps: 9\nintegrator: {method: symplectic}\n" SOLVER BARE
+             "    velocity: [0, 20, 1]\nactuators:\n" CABLE END,
+             "stvk", ", drive: force");
+    compare(text, 10, drive_both, SAME);
 }
 
 static void same_by_newmark(void **unused)

@@ -164,6 +164,42 @@ static void inverse_control(void **unused)
     }
 }
 
+// ---------------------------------------------------------------- fields
+
+// Stress and energy by element are those of the full model at the same positions.
+static void fields(void **unused)
+{
+    (void)unused;
+    const char *text = ARM_BODY("250 kPa") ARM_CABLES("[0, 20]") "solver: {type: cholesky}\n";
+    tdModel *full = scene_parse(text);
+    tdRom rom = rom_of(full, 0, 1);
+    tdModel *reduced = rom_model(text, &rom, true);
+    td_arena_free(&rom.arena);
+    tdState *a = scene_state(full), *b = scene_state(reduced);
+    act_set(full, a, "north", 2);
+    act_set(reduced, b, "north", 2);
+    scene_steps(full, a, 3);
+    scene_steps(reduced, b, 3);
+    int64_t n = full->bodies[0].elements;
+    double *stress = calloc((size_t)(4 * n), sizeof *stress), *density = stress + n, most = 0;
+    full->bodies[0].ops->fields(full, &full->bodies[0], a, stress, density);
+    reduced->bodies[0].ops->fields(reduced, &reduced->bodies[0], b, stress + 2 * n, density + 2 * n);
+    for (int64_t e = 0; e < n; e++)
+        most = fmax(most, stress[e]);
+    assert_true(most > 1e3);
+    for (int64_t e = 0; e < n; e++)
+    {
+        assert_near(stress[2 * n + e], stress[e], 1e-8 * most);
+        assert_near(density[2 * n + e], density[e], 1e-8 * most);
+    }
+    double force[3];
+    td_state_reaction(reduced, b, 0, force);
+    assert_true(isnan(force[0]) && isnan(force[1]) && isnan(force[2]));
+    free(stress);
+    scene_free(full, a);
+    scene_free(reduced, b);
+}
+
 // ---------------------------------------------------------------- free bodies
 
 // Three translations before the other modes: moved as a whole the body feels no force, and it falls as a stone does.
@@ -460,9 +496,9 @@ static void refusals(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(cavities),    cmocka_unit_test(volume_derivatives), cmocka_unit_test(inverse_control),
-        cmocka_unit_test(translation), cmocka_unit_test(same_bits),          cmocka_unit_test(portable),
-        cmocka_unit_test(training),    cmocka_unit_test(refusals),
+        cmocka_unit_test(cavities), cmocka_unit_test(volume_derivatives), cmocka_unit_test(inverse_control),
+        cmocka_unit_test(fields),   cmocka_unit_test(translation),        cmocka_unit_test(same_bits),
+        cmocka_unit_test(portable), cmocka_unit_test(training),           cmocka_unit_test(refusals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

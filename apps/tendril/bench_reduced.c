@@ -123,13 +123,12 @@ static tdStatus make_arm(const tdSettings *settings, const char *law, int cells,
 
 typedef struct timing
 {
-    double step[STEPS], stage[TD_STAGES];
+    double step[STEPS], each[TD_STAGES][STEPS], stage[TD_STAGES]; // microseconds; medians by stage
 } timing;
 
 // The tip goes round once in 400 steps, bent to either side.
 static tdStatus take_steps(arm *a, timing *out, tdError *error)
 {
-    memset(out->stage, 0, sizeof out->stage);
     for (int k = -WARM; k < STEPS; k++)
     {
         for (int c = 0; c < 4; c++)
@@ -149,16 +148,19 @@ static tdStatus take_steps(arm *a, timing *out, tdError *error)
             continue;
         out->step[k] = 1e6 * (end - start);
         for (int i = 0; i < TD_STAGES; i++)
-            out->stage[i] += 1e6 * td_state_report(a->state)->stage_seconds[i] / STEPS;
+            out->each[i][k] = 1e6 * td_state_report(a->state)->stage_seconds[i];
     }
+    for (int i = 0; i < TD_STAGES; i++)
+        out->stage[i] = bench_spread(out->each[i], STEPS).median;
     return TD_OK;
 }
 
-// Additions and products of F = F0 + B q, B'P, D B and the lower triangle of B'(D B); of the laws nothing.
+// Additions and products of F = F0 + B q, B'P, and K: rows T = D B, 9 a point, or of corotational laws the four that
+// are not constant, and the lower triangle of their product. Of the laws nothing.
 static double flops(const tdReduced *reduced)
 {
     double n = reduced->n, points = 4.0 * (double)reduced->domain.point_batches;
-    return points * (2 * 9 * n + 2 * 9 * n + 2 * 81 * n + 9 * n * (n + 1));
+    return points * (36 * n + (reduced->constant[0] != NULL ? 74 * n + 4 * n * (n + 1) : 162 * n + 9 * n * (n + 1)));
 }
 
 static tdStatus bench_row(const tdSettings *settings, const char *law, int cells, double dense, bool print,

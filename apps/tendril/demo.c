@@ -87,7 +87,7 @@ static tdStatus stress_at_nodes(demoRun *run, const tdBody *body, double *stress
         free(weight);
         return td_fail_memory(error, "a picture");
     }
-    td_soft_fields(run->model, body, run->state, by_element, NULL);
+    body->ops->fields(run->model, body, run->state, by_element, NULL);
     for (int k = 0; k < soft->n_blocks; k++)
     {
         const tdElements *block = &soft->blocks[k];

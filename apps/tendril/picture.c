@@ -179,13 +179,13 @@ tdStatus picture_surface(Picture *p, const char *path, tdError *error)
 
 // ---------------------------------------------------------------- files
 
-tdStatus picture_add_bodies(Picture *p, const tdModel *model, const double *q, tdError *error)
+tdStatus picture_add_bodies(Picture *p, const tdModel *model, const tdState *state, tdError *error)
 {
     bool room = true;
     for (int b = 0; b < model->n_bodies && room; b++)
     {
         const tdSoft *soft = model->bodies[b].soft;
-        const double *x = q + model->bodies[b].first;
+        const double *x = td_state_positions(model, state, b);
         int32_t first = (int32_t)p->mesh.n_nodes;
         for (int32_t i = 0; i < soft->n_nodes && room; i++)
             room = td_mesh_add_node(&p->mesh, x[3 * i], x[3 * i + 1], x[3 * i + 2]);
@@ -214,8 +214,9 @@ tdStatus picture_add_bodies(Picture *p, const tdModel *model, const double *q, t
     for (int b = 0; b < model->n_bodies; b++)
     {
         const tdSoft *soft = model->bodies[b].soft;
+        const double *x = td_state_positions(model, state, b);
         for (int64_t i = 0; i < 3 * (int64_t)soft->n_nodes; i++)
-            u[at++] = q[model->bodies[b].first + i] - soft->rest[i];
+            u[at++] = x[i] - soft->rest[i];
     }
     *field = (struct tdFieldData){.name = name, .components = 3, .data = u};
     p->fields = (tdFields){.n = 1, .capacity = 1, .field = field};

@@ -23,7 +23,7 @@ void picture_free(Picture *p);
 /// Cuts p->mesh into triangles: boundary of volume cells, triangles, quadrilaterals.
 tdStatus picture_surface(Picture *p, const char *path, tdError *error);
 /// Appends the elements of the bodies of a model at the positions q of all bodies.
-tdStatus picture_add_bodies(Picture *p, const tdModel *model, const double *q, tdError *error);
+tdStatus picture_add_bodies(Picture *p, const tdModel *model, const tdState *state, tdError *error);
 /// Reads a mesh file, with its arrays if it is a .vtu.
 tdStatus picture_read(Picture *p, const char *path, tdError *error);
 /// The array of this name, or NULL.

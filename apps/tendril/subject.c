@@ -147,14 +147,15 @@ static bool mark_supports(Subject *s, const tdModel *model, const tdState *state
     bool good = true;
     for (int b = 0; b < model->n_bodies; b++)
     {
-        const tdBody *body = &model->bodies[b];
-        for (int32_t i = 0; i < body->n_held && good; i++)
+        const tdSoft *soft = model->bodies[b].soft;
+        const double *x = td_state_positions(model, state, b);
+        for (int32_t i = 0; i < soft->n_held && good; i++)
         {
             // Coordinates of a node follow each other: the first that is held stands for it.
-            int64_t node = body->held[i] / 3;
-            if (i > 0 && body->held[i - 1] / 3 == node)
+            int64_t node = soft->held_list[i] / 3;
+            if (i > 0 && soft->held_list[i - 1] / 3 == node)
                 continue;
-            good = marks_ball(&s->supports, state->q + body->first + 3 * node, 1.3 * s->radius, 0);
+            good = marks_ball(&s->supports, x + 3 * node, 1.3 * s->radius, 0);
         }
     }
     return good;
@@ -182,7 +183,7 @@ static tdStatus take_model(Subject *s, const tdModel *model, tdState *state, con
     Picture *p = add_picture(s);
     if (p == NULL)
         return td_fail_memory(error, s->path);
-    TD_TRY(picture_add_bodies(p, model, state->q, error));
+    TD_TRY(picture_add_bodies(p, model, state, error));
     TD_TRY(picture_surface(p, s->path, error));
     set_radius(s);
     bool good = true;

@@ -155,7 +155,8 @@ extern "C"
     const double *td_state_velocities(const tdModel *model, const tdState *state, int body); ///< [m/s]
     /// Position of a probe [m].
     void td_state_probe(const tdModel *model, const tdState *state, int probe, double position[3]);
-    /// Sum of the forces [N] that fixed and prescribed nodes of a body exert on it.
+    /// Sum of the forces [N] that fixed and prescribed nodes of a body exert on it. NaN for a reduced body, whose
+    /// supports are in no mode.
     void td_state_reaction(const tdModel *model, const tdState *state, int body, double force[3]);
     /// Overrides a named input from now on; NAN hands it back to the scene's motion.
     tdStatus td_state_set_input(const tdModel *model, tdState *state, int input, double value);
@@ -174,6 +175,8 @@ extern "C"
     bool td_state_target(const tdModel *model, const tdState *state, int effector, double target[3]);
     /// Gives an effector a target from now on; NULL hands it back to the scene. While any effector has a target,
     /// every actuator that neither the scene's motion nor td_state_set_input drives is found by inverse control.
+    /// TD_ERROR_USAGE: no such effector, a number that is not finite, or an integrator that does not damp (midpoint,
+    /// newmark as it is, symplectic), with which efforts would alternate from step to step.
     tdStatus td_state_set_target(const tdModel *model, tdState *state, int effector, const double *target);
 
     /// Stages of a step, in order.
@@ -211,9 +214,9 @@ extern "C"
         bool inverse;            ///< inverse control was active; what follows is its last linearization
         int inverse_iterations;  ///< of its solver, over all linearizations
         bool inverse_limit;      ///< the solver reached its bound on iterations
-        bool out_of_reach;       ///< the targets cannot be reached within the bounds
+        bool out_of_reach;       ///< some target cannot be reached within the bounds, to control.tolerance
         double inverse_residual; ///< weighted distance of the effectors from their targets [m, rad, ...]
-        double bound_violation;  ///< relative: limits that contradict each other are broken by this much
+        double bound_violation;  ///< limits that contradict each other are broken by this much, relative to sizes
         int active_bounds;       ///< limits of actuators that hold
         double inverse_seconds;  ///< spent in its solver
         // Reduced bodies; zero where there is none. What calibration found is in the file of the reduced model.

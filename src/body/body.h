@@ -109,6 +109,9 @@ struct tdBodyOps
     /// body whose coordinates are not its nodes' expands them when somebody asks.
     const double *(*nodes)(const tdModel *model, const tdBody *body, const tdState *state);
     const double *(*node_velocities)(const tdModel *model, const tdBody *body, const tdState *state);
+    /// By element: von Mises stress [Pa] and energy density [J/m^3] at the present q, means over its points. Either may
+    /// be NULL.
+    void (*fields)(const tdModel *model, const tdBody *body, tdState *state, double *von_mises, double *energy);
     /// Kinetic and elastic energy [J] of the present q and v.
     void (*energy)(const tdModel *model, const tdBody *body, tdState *state, double *kinetic, double *elastic);
 };

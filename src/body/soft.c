@@ -647,6 +647,7 @@ const tdBodyOps td_soft_ops = {
     .restore = restore,
     .nodes = nodes,
     .node_velocities = node_velocities,
+    .fields = td_soft_fields,
     .energy = energy,
     .commit = commit,
     .describe = td_soft_describe,

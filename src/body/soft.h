@@ -264,8 +264,10 @@ void td_soft_add_coupling(const tdSoft *soft, const tdSoftState *mine, double fa
 void td_soft_loads(const tdModel *model, const tdBody *body, tdState *state);
 void td_soft_pressure_stiffness(const tdModel *model, const tdBody *body, tdState *state, double factor, double *A);
 
-/// soft_fields.c: by element of the body, at the present q: means over its points. Arrays may be NULL.
+/// soft_fields.c: see tdBodyOps.fields; and the same for positions x, with gamma and H of `mine`.
 void td_soft_fields(const tdModel *model, const tdBody *body, tdState *state, double *von_mises, double *energy);
+void td_soft_fields_at(const tdSoft *soft, tdSoftState *mine, tdState *state, const double *x, double *von_mises,
+                       double *energy);
 
 /// soft_loop.c: runs the kernels over all chunks. x are positions of the body's nodes; `lagged`: also the
 /// rotations that are kept during a step.

@@ -86,7 +86,13 @@ void td_soft_fields(const tdModel *model, const tdBody *body, tdState *state, do
     tdSoftState *mine = (tdSoftState *)state->bodies[body->index];
     (void)model;
     td_soft_history_present(soft, mine);
-    td_soft_gradients(soft, mine, state, state->q + body->first, true);
+    td_soft_fields_at(soft, mine, state, state->q + body->first, von_mises, energy);
+}
+
+void td_soft_fields_at(const tdSoft *soft, tdSoftState *mine, tdState *state, const double *x, double *von_mises,
+                       double *energy)
+{
+    td_soft_gradients(soft, mine, state, x, true);
     for (int k = 0; k < soft->n_blocks; k++)
         for (int32_t b = 0; b < soft->blocks[k].batches; b++)
             batch_fields(soft, mine, state, k, b, von_mises, energy);

@@ -102,9 +102,20 @@ bool td_state_target(const tdModel *model, const tdState *state, int effector, d
     return !isnan(set[0]);
 }
 
+tdStatus td_inverse_suits(const tdModel *model, int line, tdError *error)
+{
+    if (td_scheme_settles(&model->scheme))
+        return TD_OK;
+    return td_fail_at(error, TD_ERROR_INPUT, model->scene.file, line, "integrator",
+                      "inverse control would push and pull from step to step without end, because this integrator "
+                      "damps nothing that is that fast; take backward_euler or static, theta with 'theta' and "
+                      "'theta_vq' above 0.5, or newmark with more than half of 'gamma' as 'beta', e.g. gamma: 0.6, "
+                      "beta: 0.3025");
+}
+
 tdStatus td_state_set_target(const tdModel *model, tdState *state, int effector, const double *target)
 {
-    if (effector < 0 || effector >= model->n_effectors)
+    if (effector < 0 || effector >= model->n_effectors || td_inverse_suits(model, 0, NULL) != TD_OK)
         return TD_ERROR_USAGE;
     double *wanted = state->constraint->wanted + 3 * effector;
     int rows = model->effectors[effector].measure.rows;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "constraint/constraint.h"
 
+#include "base/vector.h"
 #include "solve/condense.h"
 #include "state.h"
 
@@ -172,6 +173,10 @@ static void latch_targets(const tdModel *model, tdState *state, double share)
         cs->inverse = true;
         for (int c = 0; c < model->effectors[e].measure.rows; c++)
             target[c] = share == 1 ? target[c] : start[c] + share * (target[c] - start[c]);
+        // Between two directions, or as the caller gave it, it may be shorter or longer than what can be reached.
+        double length = sqrt(td_dot3(target, target));
+        for (int c = 0; model->effectors[e].measure.kind == TD_MEASURE_DIRECTION && length > 0 && c < 3; c++)
+            target[c] /= length;
     }
 }
 

@@ -76,6 +76,8 @@ void td_constraint_measure(const tdModel *model, tdState *state);
 void td_constraint_points(const tdModel *model, const tdMeasure *measure, const double *q, double *x);
 /// Product of a row with a vector over all coordinates.
 double td_row_dot(const tdModel *model, const double *values, int row, const double *x);
+/// Whether the integrator is one for inverse control.
+tdStatus td_inverse_suits(const tdModel *model, int line, tdError *error);
 /// Size of an effector's values, for relative errors.
 double td_effector_size(const tdModel *model, const tdEffector *effector);
 /// Limits of an actuator in this step that hold: of `value` against limit[2].

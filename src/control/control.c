@@ -15,6 +15,7 @@
 
 #include "base/suggest.h"
 #include "base/vector.h"
+#include "constraint/constraint.h"
 #include "constraint/measure.h"
 #include "constraint/rotation.h"
 #include "scene/path.h"
@@ -179,6 +180,7 @@ tdStatus td_control_check(const tdModel *model, tdError *error)
                           "the scene has no effector, so there is nothing to steer; add one, e.g. 'effectors: [{name: "
                           "tip, body: %s, point: [0, 0, 0.1]}]'",
                           model->n_bodies > 0 ? model->bodies[0].name : "robot");
+    TD_TRY(td_inverse_suits(model, 0, error));
     for (int a = 0; a < td_model_actuators(model); a++)
         if (!td_model_actuator(model, a).driven)
             return TD_OK;

@@ -40,6 +40,14 @@ bool td_scheme_ends_apart(const tdScheme *s)
     return s->method == TD_METHOD_THETA && s->theta != 1;
 }
 
+// The roots of infinite frequency: (θ - 1)/θ and (θvq - 1)/θvq; of Newmark's method |root| < 1 when 2β > γ.
+bool td_scheme_settles(const tdScheme *s)
+{
+    if (s->method == TD_METHOD_NEWMARK)
+        return s->gamma >= 0.5 && 2 * s->beta > s->gamma;
+    return s->method == TD_METHOD_STATIC || (s->theta > 0.5 && s->theta_vq > 0.5);
+}
+
 void td_scheme_end(const tdScheme *s, int64_t n, const double *q0, const double *v0, const double *v, double *q)
 {
     for (int64_t i = 0; i < n; i++)

@@ -29,6 +29,9 @@ tdScheme td_scheme_make(const tdSceneSettings *settings);
 
 /// Whether forces are taken elsewhere than at the end of the step.
 bool td_scheme_ends_apart(const tdScheme *scheme);
+/// Whether what happens within a step dies away in the next ones. Where it does not, an effort that is to bring
+/// something to its place by the end of a step has to undo what the last one did, and alternates for ever.
+bool td_scheme_settles(const tdScheme *scheme);
 /// Positions at the end of the step for the velocity v.
 void td_scheme_end(const tdScheme *scheme, int64_t n, const double *q0, const double *v0, const double *v, double *q);
 

@@ -4,7 +4,7 @@
 //     corotational         e = sym(R'F) - I, R the polar rotation of F
 //     corotational_lagged  e = sym(R'F) - I, R the polar rotation at the start of the step
 // parameters: mu, lambda [Pa]. Small strain: E and nu as given. All stay finite for any F.
-#include "material/tensor.h"
+#include "material/corotational.h"
 
 void TD_ISA(td_law_linear)(const double *, const double *, const double *, double *, double *, double *);
 void TD_ISA(td_law_corotational)(const double *, const double *, const double *, double *, double *, double *);
@@ -75,7 +75,7 @@ void TD_ISA(td_law_corotational_lagged)(const double *p, const double *F_in, con
 // With R = R(F): psi = mu |F - R|^2 + lambda/2 (R:F - 3)^2,
 //     P  = 2 mu (F - R) + lambda (tr S - 3) R
 //     dP = 2 mu dF + lambda (R:dF) R + (lambda (tr S - 3) - 2 mu) dR
-//     dR = R [w]x with (tr S I - S) w = axial(R'dF - dF'R), so dR = Q G^-1 Q' dF, Q_k = R [e_k]x.
+//     dR = R [w]x with (tr S I - S) w = axial(R'dF - dF'R), so dR = Q G^-1 Q' dF (material/corotational.h).
 void TD_ISA(td_law_corotational)(const double *p, const double *F_in, const double *R_in, double *psi, double *P,
                                  double *D)
 {
@@ -90,15 +90,8 @@ void TD_ISA(td_law_corotational)(const double *p, const double *F_in, const doub
     td_store9(PK, P);
     if (D == NULL)
         return;
-    td4 G[9], H[9], Q[3][9], QH[3][9];
-    for (int i = 0; i < 3; i++)
-        for (int j = 0; j < 3; j++)
-            G[3 * i + j] = -0.5 * (S[3 * i + j] + S[3 * j + i]) + (i == j ? trace + 3.0 : td4_set(0));
-    td4 det = td_cofactor(G, H);
-    // The rotation has no derivative where two stretches cancel; a floor keeps the tangent finite there.
-    td4 size = trace + 3.0;
-    td4 floor = 1e-9 * td4_abs(size * size * size) + 1e-300;
-    td4 inverse = c / td4_select(td4_abs(det) > floor, det, floor);
+    td4 H[9], Q[3][9], QH[3][9];
+    td_corotational_spin(p[0], p[1], S, trace, H);
     for (int i = 0; i < 3; i++)
         for (int k = 0; k < 3; k++)
         {
@@ -110,7 +103,7 @@ void TD_ISA(td_law_corotational)(const double *p, const double *F_in, const doub
         }
     for (int k = 0; k < 3; k++)
         for (int i = 0; i < 9; i++)
-            QH[k][i] = inverse * (H[3 * k] * Q[0][i] + H[3 * k + 1] * Q[1][i] + H[3 * k + 2] * Q[2][i]);
+            QH[k][i] = H[3 * k] * Q[0][i] + H[3 * k + 1] * Q[1][i] + H[3 * k + 2] * Q[2][i];
 #pragma GCC unroll 9
     for (int i = 0; i < 9; i++)
 #pragma GCC unroll 9

@@ -66,15 +66,15 @@ static bool saturated(const tdModel *model, const tdState *state, int a)
     double set = state->override[actuator->input];
     double wanted = isnan(set) ? td_input_value(model, actuator->input, state->time) : set;
     const double *effort = cs->effort_limit + 2 * a;
+    int bound = actuator->held ? 0 : td_bound_of(effort, cs->effort[a], fabs(cs->effort[a]));
+    bool pushed = bound != 0 && effort[bound < 0 ? 0 : 1] != 0;
     switch (cs->role[a])
     {
-    case TD_ROLE_EFFORT: return outside(state->input[actuator->input], effort);
-    case TD_ROLE_GAS: return outside(wanted, actuator->given->gas);
-    case TD_ROLE_DISPLACEMENT:
-    {
-        int bound = actuator->held ? 0 : td_bound_of(effort, cs->effort[a], fabs(cs->effort[a]));
-        return outside(wanted, cs->travel_limit + 2 * a) || (bound != 0 && effort[bound < 0 ? 0 : 1] != 0);
-    }
+    case TD_ROLE_EFFORT: // at a stop it does less than it is asked to, by more than Newton leaves
+        return outside(state->input[actuator->input], effort) ||
+               fabs(cs->effort[a] - cs->given[a]) > (cs->given[a] != 0 ? 1e-5 * fabs(cs->given[a]) : INFINITY);
+    case TD_ROLE_GAS: return outside(wanted, actuator->given->gas) || pushed;
+    case TD_ROLE_DISPLACEMENT: return outside(wanted, cs->travel_limit + 2 * a) || pushed;
     default: return false;
     }
 }

@@ -9,6 +9,7 @@
 #include "output/trajectory.h"
 
 #include <limits.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,6 +20,7 @@ typedef struct tdBodyOutput
     int64_t cells;       ///< of all types
     int64_t *element;    ///< by cell: the element whose values it shows, -1 = none
     double *cell_fields; ///< 2 * cells: von Mises, energy
+    double *unknown;     ///< NaN a node: reactions of a reduced body, which has none of its nodes; else NULL
 } tdBodyOutput;
 
 struct tdOutput
@@ -152,13 +154,17 @@ static tdStatus prepare_bodies(tdOutput *output, tdError *error)
         const tdBody *body = &model->bodies[b];
         const tdSoft *soft = body->soft;
         tdBodyOutput *out = &output->bodies[b];
-        if (body->ops != &td_soft_ops)
-            return td_fail(error, TD_ERROR_USAGE, "body '%s' is of a kind (%s) that has no output yet", body->name,
-                           body->ops->kind);
         out->displacement = TD_TAKE(arena, double, 3 * body->nodes);
         out->von_mises = TD_TAKE(arena, double, body->elements + 1);
         out->energy = TD_TAKE(arena, double, body->elements + 1);
         good = out->displacement != NULL && out->von_mises != NULL && out->energy != NULL;
+        if (good && body->count != 3 * body->nodes)
+        {
+            out->unknown = TD_TAKE(arena, double, 3 * body->nodes);
+            for (int64_t i = 0; i < 3 * body->nodes && out->unknown != NULL; i++)
+                out->unknown[i] = NAN;
+            good = out->unknown != NULL;
+        }
         good = good && map_cells(arena, soft, out);
         good = good && (out->cell_fields = TD_TAKE(arena, double, 2 * out->cells + 1)) != NULL;
     }
@@ -255,10 +261,10 @@ static void gather_body(tdOutput *output, tdState *state, int b)
     const tdSoft *soft = body->soft;
     tdBodyOutput *out = &output->bodies[b];
     tdBodyFrame *frame = &output->frame[b];
-    td_soft_fields(output->model, body, state, out->von_mises, out->energy);
-    *frame = (tdBodyFrame){body->ops->nodes(output->model, body, state),
-                           body->ops->node_velocities(output->model, body, state), state->reaction + body->first,
-                           out->von_mises, out->energy};
+    body->ops->fields(output->model, body, state, out->von_mises, out->energy);
+    *frame = (tdBodyFrame){
+        body->ops->nodes(output->model, body, state), body->ops->node_velocities(output->model, body, state),
+        out->unknown != NULL ? out->unknown : state->reaction + body->first, out->von_mises, out->energy};
     for (int64_t i = 0; i < 3 * body->nodes; i++)
         out->displacement[i] = frame->position[i] - soft->rest[i];
     for (int64_t i = 0; i < out->cells; i++)

@@ -77,7 +77,7 @@ bool td_reduced_take_points(tdArena *arena, const tdSoft *domain, tdSoftState *p
 {
     points->F = TD_TAKE(arena, double, 36 * domain->point_batches);
     points->R = domain->turning ? TD_TAKE(arena, double, 36 * domain->point_batches) : NULL;
-    points->sums = TD_TAKE(arena, tdChunkSums, domain->n_blocks);
+    points->sums = TD_TAKE(arena, tdChunkSums, domain->chunks);
     points->history = TD_TAKE(arena, double, domain->history);
     points->gamma = TD_TAKE(arena, double, step_history(domain));
     if (points->F == NULL || (domain->turning && points->R == NULL) || points->sums == NULL ||
@@ -105,7 +105,7 @@ static tdStatus state_create(const tdModel *model, const tdBody *body, tdState *
         {&mine->K, square},
         {&mine->A, square},
         {&mine->L, square},
-        {&mine->rows, (TD_REDUCED_ROWS + 8) * stride + TD_REDUCED_ROWS},
+        {&mine->rows, TD_REDUCED_WORK(stride)},
         {&mine->at, stride},
         {&mine->sum, stride},
         {&mine->stiff[0], reduced->set_rows * stride},
@@ -123,7 +123,8 @@ static tdStatus state_create(const tdModel *model, const tdBody *body, tdState *
     mine->K_damping = damped_newton ? TD_TAKE(arena, double, square) : mine->K;
     mine->stiffened = TD_TAKE(arena, bool, 2 * reduced->n_sets + 1);
     if (mine->K_damping == NULL || mine->stiffened == NULL ||
-        !td_reduced_take_points(arena, &reduced->domain, &mine->points) || !td_reduced_check_take(arena, reduced, mine))
+        !td_reduced_take_points(arena, &reduced->domain, &mine->points) ||
+        !td_reduced_take_points(arena, body->soft, &mine->whole) || !td_reduced_check_take(arena, reduced, mine))
         return td_fail_memory(error, "the state of a reduced body");
     memcpy(state->v + body->first, reduced->start, (size_t)reduced->n * sizeof(double));
     return TD_OK;
@@ -196,6 +197,12 @@ void td_reduced_domain_forces(const tdModel *model, const tdReduced *reduced, td
         work.force = mine->sum;
         work.K = K;
         work.points.project = mine->projecting && !(block->material.law->semidefinite && block->material.n_prony == 0);
+        if (K != NULL && reduced->constant[b] != NULL && !work.points.project)
+        {
+            work.spin = block->material.law->rotation;
+            for (int64_t k = 0; k < (int64_t)stride * stride; k++)
+                K[k] += reduced->constant[b][k];
+        }
         td_reduced_kernels(state->isa)->forces(&work);
     }
     mine->current = true;
@@ -562,6 +569,15 @@ static const double *node_velocities(const tdModel *model, const tdBody *body, c
     return expand(td_reduced_of(body), NULL, state->v + body->first, td_reduced_mine(body, state)->node_v);
 }
 
+// Over all elements at the expanded positions. What they remember is known of the domain alone, so that a viscoelastic
+// stress is the relaxed one.
+static void fields(const tdModel *model, const tdBody *body, tdState *state, double *von_mises, double *density)
+{
+    tdReducedState *mine = td_reduced_mine(body, state);
+    td_soft_history_begin(body->soft, &mine->whole, INFINITY);
+    td_soft_fields_at(body->soft, &mine->whole, state, nodes(model, body, state), von_mises, density);
+}
+
 const tdBodyOps td_reduced_ops = {
     .kind = "reduced",
     .free_model = free_model,
@@ -588,6 +604,7 @@ const tdBodyOps td_reduced_ops = {
     .restore = restore,
     .nodes = nodes,
     .node_velocities = node_velocities,
+    .fields = fields,
     .energy = energy,
     .judge = td_reduced_judge,
     .commit = commit,

@@ -42,9 +42,10 @@ typedef struct tdReduced
     double *gravity;
     int n_loads;
     tdReducedLoad *loads;
-    tdSoft domain; ///< blocks of the elements that stand for all, weights included; only what their points need
-    double *B;     ///< 36 x stride a point batch of the domain
-    double *F0;    ///< 36 a point batch
+    tdSoft domain;     ///< blocks of the elements that stand for all, weights included; only what their points need
+    double *B;         ///< 36 x stride a point batch of the domain
+    double *F0;        ///< 36 a point batch
+    double **constant; ///< by block: stride^2, the part 2 mu sum w B'B of a corotational law's K; NULL: no such law
     // Whether it is to be trusted (reduced_check.c)
     struct tdReduced *check; ///< domain of a second, independent choice of elements; NULL: none
     double *low, *high;      ///< r: range of each amplitude in training; NULL: not known
@@ -59,6 +60,7 @@ typedef struct tdReduced
 typedef struct tdReducedState
 {
     tdSoftState points;            ///< F, R, history and sums of the domain
+    tdSoftState whole;             ///< the same of all elements, for output
     double *K, *K_damping, *A, *L; ///< stride^2, lower triangles (A: whole)
     double *rows;                  ///< of the kernels: one piece of D B
     double *at;                    ///< n: where F was taken
@@ -83,13 +85,16 @@ typedef struct tdReducedWork
     int stride;
     const double *B, *F0; ///< of the block, from its point batch `first` on
     int64_t first;
-    const double *q; ///< stride; NULL: F is there
-    double *rows;    ///< TD_REDUCED_ROWS (stride + 1)
-    double *force;   ///< stride, added to
-    double *K;       ///< stride^2, lower triangle added to; NULL: forces only
+    const double *q;    ///< stride; NULL: F is there
+    double *rows;       ///< TD_REDUCED_ROWS (stride + 1)
+    double *force;      ///< stride, added to
+    tdRotationUse spin; ///< of a corotational law: without the constant part of K; else TD_ROTATION_NONE
+    double *K;          ///< stride^2, lower triangle added to; NULL: forces only
 } tdReducedWork;
 
 #define TD_REDUCED_ROWS 72 // of one rank update: two point batches
+#define TD_REDUCED_WORK(stride)                                                                                        \
+    (136 * (int64_t)(stride) + 144) ///< numbers that a pass needs room for: rows and stresses of a piece
 
 typedef struct tdReducedKernels
 {

@@ -337,6 +337,35 @@ static tdStatus build_rows(tdArena *arena, tdReduced *reduced, const int32_t *la
     return TD_OK;
 }
 
+// The constant part of corotational tangents (material/corotational.h). A thickness that follows takes the general way.
+static tdStatus build_constant(tdArena *arena, tdReduced *reduced, tdError *error)
+{
+    const tdSoft *domain = &reduced->domain;
+    int64_t stride = reduced->stride;
+    reduced->constant = TD_TAKE(arena, double *, domain->n_blocks);
+    double *Y = td_take(36 * (size_t)stride, sizeof *Y);
+    bool good = reduced->constant != NULL && Y != NULL;
+    for (int k = 0; k < domain->n_blocks && good; k++)
+    {
+        const tdElements *block = &domain->blocks[k];
+        const tdMaterial *m = &block->material;
+        if ((m->law != td_law(TD_LAW_COROTATIONAL) && m->law != td_law(TD_LAW_COROTATIONAL_LAGGED)) ||
+            m->through == TD_THROUGH_FREE)
+            continue;
+        double *K = reduced->constant[k] = TD_TAKE(arena, double, stride *stride);
+        int64_t points = (int64_t)block->batches * td_element_shape[block->kind].points;
+        for (int64_t p = 0; p < points && (good = K != NULL); p++)
+        {
+            const double *B = reduced->B + 36 * stride * (block->first + p);
+            for (int64_t i = 0; i < 36 * stride; i++)
+                Y[i] = 2 * m->parameters[0] * block->weight[4 * p + i / stride % 4] * B[i];
+            td_reduced_kernels(TD_ISA_PORTABLE)->gram(36, reduced->stride, B, Y, K);
+        }
+    }
+    free(Y);
+    return good ? TD_OK : td_fail_memory(error, "the domain of a reduced body");
+}
+
 tdStatus td_reduced_build_domain(tdArena *arena, tdReduced *reduced, const tdRom *rom, bool whole, bool second,
                                  tdError *error)
 {
@@ -352,6 +381,8 @@ tdStatus td_reduced_build_domain(tdArena *arena, tdReduced *reduced, const tdRom
         status = refuse(rom, error, "the file has no elements to integrate over; make it again", NULL);
     if (status == TD_OK)
         status = build_rows(arena, reduced, lane, error);
+    if (status == TD_OK)
+        status = build_constant(arena, reduced, error);
     free(weight);
     free(lane);
     return status;
@@ -392,10 +423,15 @@ static tdStatus match_inputs(tdModel *model, tdReduced *reduced, const tdRom *ro
             return refuse(rom, error, "the file does not move its nodes as the scene does by the input ",
                           driven->input < 0 ? "''" : model->inputs[driven->input].name);
     }
+    // What rounding left of a decomposition on held coordinates is taken away.
     for (int32_t k = 0; k < soft->n_held; k++)
         for (int j = 0; j < rom->r; j++)
-            if (rom->phi[soft->held_list[k] * (int64_t)rom->r + j] != 0)
+        {
+            double *moved = reduced->basis + soft->held_list[k] * (int64_t)reduced->stride + j;
+            if (fabs(*moved) > 1e-9)
                 return refuse(rom, error, "a mode moves nodes that the scene holds; make the file again", NULL);
+            *moved = 0;
+        }
     return TD_OK;
 }
 

@@ -4,6 +4,7 @@
 // Pieces of two point batches, 72 rows of B, go from F to the matrix in one sweep, so that B is read once from memory
 // and what lies between, D B and w P, never leaves the first cache.
 #include "body/point.h"
+#include "material/corotational.h"
 #include "reduce/reduced_body.h"
 
 #define FLAT static inline __attribute__((always_inline))
@@ -282,24 +283,108 @@ static void add_volume_stiffness(const tdReducedWork *work, const batch *e, doub
     memset(dV, 0, 4 * (size_t)stride * sizeof *dV);
 }
 
-void TD_ISA(td_reduced_forces)(const tdReducedWork *work)
+// ---------------------------------------------------------------- corotational laws
+
+// Rows R : B and Q_k : B of one lane, four of them, into S, and w (lambda, H) times them into T.
+FLAT void spin_tile(const double R[9], double lambda, const double H[9], const double *B, int64_t step, int64_t stride,
+                    double *S, double *T)
+{
+    td4 s = td4_set(0), q0 = s, q1 = s, q2 = s;
+    for (int i = 0; i < 3; i++)
+    {
+        td4 b0 = td4_load(B + 3 * i * step), b1 = td4_load(B + (3 * i + 1) * step),
+            b2 = td4_load(B + (3 * i + 2) * step);
+        double r0 = R[3 * i], r1 = R[3 * i + 1], r2 = R[3 * i + 2];
+        s += r0 * b0 + r1 * b1 + r2 * b2;
+        q0 += r2 * b1 - r1 * b2;
+        q1 += r0 * b2 - r2 * b0;
+        q2 += r1 * b0 - r0 * b1;
+    }
+    td4_store(S, s);
+    td4_store(S + stride, q0);
+    td4_store(S + 2 * stride, q1);
+    td4_store(S + 3 * stride, q2);
+    td4_store(T, lambda * s);
+    td4_store(T + stride, H[0] * q0 + H[1] * q1 + H[2] * q2);
+    td4_store(T + 2 * stride, H[3] * q0 + H[4] * q1 + H[5] * q2);
+    td4_store(T + 3 * stride, H[6] * q0 + H[7] * q1 + H[8] * q2);
+}
+
+// All but the constant part of a corotational tangent, 16 rows a point batch instead of 36.
+static void spin_rows(const tdReducedWork *work, int64_t point, const double *B, double *S, double *T)
+{
+    const tdElementWork *points = &work->points;
+    double mu = points->parameters[0], lambda = points->parameters[1];
+    int64_t stride = work->stride;
+    td4 F[9], R[9], U[9], H[9], weight = td4_load(points->block->weight + 4 * point);
+    td_load9(points->F + 36 * point, F);
+    td_load9(points->R + 36 * point, R);
+    if (work->spin == TD_ROTATION_CURRENT)
+    {
+        td_mul_tn(R, F, U);
+        td_corotational_spin(mu, lambda, U, U[0] + U[4] + U[8] - 3.0, H);
+    }
+    else
+        for (int c = 0; c < 9; c++)
+            H[c] = td4_set(c % 4 == 0 ? -mu : 0);
+    for (int l = 0; l < 4; l++)
+    {
+        double r[9], h[9];
+        for (int c = 0; c < 9; c++)
+        {
+            r[c] = R[c][l];
+            h[c] = weight[l] * H[c][l];
+        }
+        for (int64_t j = 0; j < stride; j += 4)
+            spin_tile(r, weight[l] * lambda, h, B + l * stride + j, 4 * stride, stride, S + 4 * l * stride + j,
+                      T + 4 * l * stride + j);
+    }
+}
+
+#define SPIN_PIECE 4 // point batches of one rank update
+
+static void spin_forces(const tdReducedWork *work, tdChunkSums *sums)
+{
+    const tdElements *block = work->points.block;
+    int n_points = td_element_shape[block->kind].points, stride = work->stride, pending = 0;
+    double *T = work->rows, *S = T + 16 * SPIN_PIECE * (int64_t)stride, *p = S + 16 * SPIN_PIECE * (int64_t)stride;
+    const double *piece = work->B;
+    for (int32_t b = 0; b < block->batches; b++)
+    {
+        if (work->q != NULL)
+            gradients_batch(work, b, sums);
+        batch e = begin_batch(work, b);
+        for (int k = 0; k < n_points; k++)
+        {
+            int64_t point = n_points * (int64_t)b + k, at = 16 * pending * (int64_t)stride;
+            respond(work, &e, point, p + 36 * pending, NULL, NULL);
+            spin_rows(work, point, work->B + 36 * stride * point, S + at, T + at);
+            pending++;
+            if (pending < SPIN_PIECE && (b + 1 < block->batches || k + 1 < n_points))
+                continue;
+            add_force(36 * pending, stride, piece, p, work->force);
+            TD_ISA(td_dense_gram)(16 * pending, stride, S, T, work->K);
+            piece += 36 * pending * (int64_t)stride;
+            pending = 0;
+        }
+        end_batch(work, &e, b, sums);
+    }
+}
+
+// ---------------------------------------------------------------- all laws
+
+static void general_forces(const tdReducedWork *work, tdChunkSums *sums)
 {
     const tdElements *block = work->points.block;
     int n_points = td_element_shape[block->kind].points, stride = work->stride, rows = 0;
     double *T = work->rows, *dV = T + TD_REDUCED_ROWS * (int64_t)stride, *p = dV + 8 * (int64_t)stride;
     _Alignas(64) double D_here[4 * TD_TANGENT], *D = work->K != NULL ? D_here : NULL;
-    tdChunkSums sums = {.bad = INT64_MAX};
-    if (work->q == NULL)
-    {
-        sums.inverted = work->points.sums->inverted;
-        sums.extended = work->points.sums->extended;
-    }
     memset(dV, 0, 4 * (size_t)stride * sizeof *dV);
     const double *piece = work->B;
     for (int32_t b = 0; b < block->batches; b++)
     {
         if (work->q != NULL)
-            gradients_batch(work, b, &sums);
+            gradients_batch(work, b, sums);
         batch e = begin_batch(work, b);
         for (int k = 0; k < n_points; k++)
         {
@@ -321,8 +406,22 @@ void TD_ISA(td_reduced_forces)(const tdReducedWork *work)
         }
         if (D != NULL && e.mean)
             add_volume_stiffness(work, &e, dV, dV + 4 * (int64_t)stride);
-        end_batch(work, &e, b, &sums);
+        end_batch(work, &e, b, sums);
     }
+}
+
+void TD_ISA(td_reduced_forces)(const tdReducedWork *work)
+{
+    tdChunkSums sums = {.bad = INT64_MAX};
+    if (work->q == NULL)
+    {
+        sums.inverted = work->points.sums->inverted;
+        sums.extended = work->points.sums->extended;
+    }
+    if (work->spin != TD_ROTATION_NONE && work->K != NULL)
+        spin_forces(work, &sums);
+    else
+        general_forces(work, &sums);
     *work->points.sums = sums;
 }
 

@@ -171,14 +171,6 @@ static void hash_files(tdModel *model)
     hash_motion(hash, model->scene.validation.motion);
 }
 
-static int find_body(const tdScene *scene, const char *name)
-{
-    for (int b = 0; b < scene->n_bodies; b++)
-        if (strcmp(scene->bodies[b].name, name) == 0)
-            return b;
-    return -1;
-}
-
 // Newmark without damping of its own keeps an effort that meets a given displacement swinging from step to step.
 static void warn_of_ringing(const tdModel *model, const tdSettings *settings)
 {
@@ -193,6 +185,14 @@ static void warn_of_ringing(const tdModel *model, const tdSettings *settings)
                    model->actuators[a].name, model->scheme.gamma);
             return;
         }
+}
+
+static int find_body(const tdScene *scene, const char *name)
+{
+    for (int b = 0; b < scene->n_bodies; b++)
+        if (strcmp(scene->bodies[b].name, name) == 0)
+            return b;
+    return -1;
 }
 
 // rom: of one of the bodies; NULL: none.

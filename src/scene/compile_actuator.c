@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Actuators and effectors of the scene: their material points, measures and rows. Points are found with each body,
 // before its matrix is laid out, because a cable or a pressure couples nodes that no element joins.
+#include "constraint/constraint.h"
 #include "scene/compile.h"
 
 #include <math.h>
@@ -524,14 +525,17 @@ static tdStatus check_limits(const tdModel *model, int a, tdError *error)
     const tdSceneActuator *given = actuator->given;
     if (!actuator->driven && model->n_effectors > 0)
         return TD_OK; // inverse control keeps them
+    bool rotation = given->kind == TD_ACTUATOR_ROTATION;
     if (actuator->held && given->drive == TD_DRIVE_DISPLACEMENT && limited(given->effort, given->effort_rate))
         return td_fail_at(error, TD_ERROR_INPUT, model->scene.file, given->line, actuator->name,
-                          "nodes that are moved by a given displacement take whatever effort that needs, its limits "
-                          "cannot be kept; remove effort_range and effort_rate, or drive it by its effort");
+                          "a %s that is driven by %s moves whatever effort it takes, so that 'effort_range' and "
+                          "'effort_rate' cannot be kept; remove them, or drive it by %s",
+                          rotation ? "rotation" : "translation", rotation ? "angle" : "displacement",
+                          rotation ? "torque" : "force");
     if (given->drive == TD_DRIVE_GAS && limited(given->displacement, given->displacement_rate))
         return td_fail_at(error, TD_ERROR_INPUT, model->scene.file, given->line, actuator->name,
-                          "the volume of a cavity driven by gas follows from its pressure, its limits cannot be kept; "
-                          "remove displacement_range and displacement_rate, or drive it by volume");
+                          "a cavity that is driven by gas grows as the gas makes it, so that 'displacement_range' and "
+                          "'displacement_rate' cannot be kept; remove them, or drive it by volume");
     return TD_OK;
 }
 
@@ -603,7 +607,11 @@ tdStatus td_compile_actuators_end(tdModel *model, tdError *error)
         TD_TRY(check_limits(model, a, error));
     }
     for (int e = 0; e < model->n_effectors; e++)
+    {
         TD_TRY(finish_effector(model, e, error));
+        if (model->effectors[e].given->has_target)
+            TD_TRY(td_inverse_suits(model, model->effectors[e].given->line, error));
+    }
     for (int k = 0; k < model->scene.n_probes; k++)
     {
         model->probes[model->n_probes++].name = model->scene.probes[k].name;

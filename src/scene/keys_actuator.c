@@ -192,7 +192,9 @@ static const tdKey effector_keys[] = {
      .kind = TD_KEY_QUANTITY,
      .range = TD_RANGE_POSITIVE,
      .standard = "1",
-     .doc = "factor on its error when not all targets can be reached"},
+     .doc =
+         "factor on its error when not all targets can be reached; angles, directions and volumes count by their share "
+         "of 1 rad, 1 and the volume at rest, times the body's size"},
     {.name = "target",
      .kind = TD_KEY_OTHER,
      .form = "[x, y, z] of lengths (position), angles (orientation) or numbers (direction); a volume or a length; or "
@@ -285,7 +287,8 @@ static const tdKey control_keys[] = {
      .dim = TD_DIM_LENGTH,
      .range = TD_RANGE_POSITIVE,
      .standard_doc = "1e-6 of the body's size",
-     .doc = "distance at which an effector has reached its target"},
+     .doc = "distance at which an effector has reached its target; of angles, directions and volumes the same share of "
+            "1 rad, 1 or the volume at rest as this is of the body's size"},
     {.name = "groups",
      .kind = TD_KEY_LIST,
      .schema = &td_schema_group,

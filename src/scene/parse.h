@@ -57,6 +57,8 @@ bool td_parse_find_input(void *context, const char *name, tdDim *dim, char why[T
 /// After the motion: `reduction` and `validation`, or empty maps.
 tdStatus td_parse_reduction(tdSceneParser *parser, const tdYaml *node);
 tdStatus td_parse_validation(tdSceneParser *parser, const tdYaml *node);
+/// What the motion drives and what control ties together have to fit. After the motion.
+tdStatus td_parse_check_control(tdSceneParser *parser);
 
 /// Dimensions of what an actuator exerts and of how far it goes.
 tdDim td_actuator_effort_dim(tdActuatorKind kind);

@@ -263,6 +263,14 @@ tdStatus td_parse_effectors(tdSceneParser *parser, const tdYaml *list)
     return TD_OK;
 }
 
+static bool is_driven(const tdScene *scene, int actuator)
+{
+    for (int k = 0; k < scene->motion.n_names; k++)
+        if (strcmp(scene->motion.names[k], scene->actuators[actuator].name) == 0)
+            return true;
+    return false;
+}
+
 tdStatus td_parse_check_targets(tdSceneParser *parser)
 {
     const tdScene *scene = parser->scene;
@@ -272,13 +280,8 @@ tdStatus td_parse_check_targets(tdSceneParser *parser)
     if (first == scene->n_effectors)
         return TD_OK;
     for (int i = 0; i < scene->n_actuators; i++)
-    {
-        bool driven = false;
-        for (int k = 0; k < scene->motion.n_names && !driven; k++)
-            driven = strcmp(scene->motion.names[k], scene->actuators[i].name) == 0;
-        if (!driven)
+        if (!is_driven(scene, i))
             return TD_OK;
-    }
     char path[64];
     td_path_item(path, sizeof path, "effectors", "", first);
     return td_reader_fail(&parser->reader, scene->effectors[first].line, path, "target",
@@ -289,6 +292,62 @@ tdStatus td_parse_check_targets(tdSceneParser *parser)
 }
 
 // ---------------------------------------------------------------- control
+
+// Members that a motion drives would leave their group without a word.
+static tdStatus check_groups(const tdSceneParser *parser)
+{
+    const tdScene *scene = parser->scene;
+    for (int g = 0; g < scene->control.n_groups; g++)
+    {
+        const tdSceneGroup *group = &scene->control.groups[g];
+        for (int i = 1; i < group->n; i++)
+        {
+            bool first = is_driven(scene, group->actuators[0]);
+            if (is_driven(scene, group->actuators[i]) == first)
+                continue;
+            char path[64];
+            td_path_item(path, sizeof path, "control.groups", "", g);
+            return td_reader_fail(
+                &parser->reader, group->line, path, NULL,
+                "the motion drives '%s' but not '%s', which share a motor; drive all of the group, or "
+                "none of it",
+                scene->actuators[group->actuators[first ? 0 : i]].name,
+                scene->actuators[group->actuators[first ? i : 0]].name);
+        }
+    }
+    return TD_OK;
+}
+
+// One unknown after the other gets nowhere where a row without slack ties them together.
+static tdStatus check_gauss_seidel(const tdSceneParser *parser)
+{
+    const tdScene *scene = parser->scene;
+    if (scene->control.solver != TD_INVERSE_GAUSS_SEIDEL)
+        return TD_OK;
+    if (scene->control.n_groups > 0)
+        return td_reader_fail(&parser->reader, scene->control.line, "control", "solver",
+                              "gauss_seidel moves one actuator at a time, which cannot move a group; set 'solver: qp', "
+                              "or remove 'groups'");
+    for (int a = 0; a < scene->n_actuators; a++)
+    {
+        const tdSceneActuator *actuator = &scene->actuators[a];
+        bool held = actuator->kind == TD_ACTUATOR_TRANSLATION || actuator->kind == TD_ACTUATOR_ROTATION;
+        if (is_driven(scene, a) && held != (actuator->drive == TD_DRIVE_EFFORT))
+            continue;
+        if (is_driven(scene, a))
+            return td_reader_fail(&parser->reader, scene->control.line, "control", "solver",
+                                  "gauss_seidel moves one actuator at a time and cannot keep '%s' (line %d) where the "
+                                  "motion wants it; set 'solver: qp'",
+                                  actuator->name, actuator->line);
+    }
+    return TD_OK;
+}
+
+tdStatus td_parse_check_control(tdSceneParser *parser)
+{
+    TD_TRY(check_groups(parser));
+    return check_gauss_seidel(parser);
+}
 
 static tdStatus parse_member(tdSceneParser *parser, const tdYaml *item, const char *field, int *group_of,
                              tdSceneGroup *group)

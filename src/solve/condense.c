@@ -20,9 +20,12 @@ static bool may_be_unknown(const tdModel *model, int a)
            (actuator->held ? given->drive == TD_DRIVE_EFFORT : given->drive == TD_DRIVE_DISPLACEMENT || stops);
 }
 
-static int equality_rows(const tdModel *model)
+// Rows that ask for something, or limit what is neither the unknown nor its second quantity: gas.
+static int further_rows(const tdModel *model)
 {
     int rows = 0;
+    for (int a = 0; a < model->n_actuators; a++)
+        rows += model->actuators[a].given->drive == TD_DRIVE_GAS;
     for (int g = 0; g < model->scene.control.n_groups; g++)
         rows += model->scene.control.groups[g].n - 1;
     return rows;
@@ -38,7 +41,7 @@ static int effector_rows(const tdModel *model)
 
 tdStatus td_condense_create(const tdModel *model, tdState *state, tdError *error)
 {
-    int n = model->n_actuators, n_e = effector_rows(model), n_c = n + equality_rows(model), held = 0;
+    int n = model->n_actuators, n_e = effector_rows(model), n_c = n + further_rows(model), held = 0;
     n_e += n_e > 0 ? n : 0; // and the rows that damp
     bool any = false;
     for (int a = 0; a < n; a++)
@@ -75,9 +78,9 @@ tdStatus td_condense_create(const tdModel *model, tdState *state, tdError *error
         {&cd->C, (int64_t)n_c * n},
         {&cd->cl, n_c},
         {&cd->cu, n_c},
+        {&cd->row_size, n_c},
         {&cd->xl, n},
         {&cd->xu, n},
-        {&cd->x, n},
         {&cd->predicted_error, 3 * (int64_t)model->n_effectors},
     };
     for (size_t i = 0; i < sizeof list / sizeof list[0]; i++)
@@ -538,6 +541,9 @@ double td_condense_miss(const tdModel *model, const tdState *state)
         double second = cs->travel[a] + actuator->compliance * cs->effort[a];
         if (cs->role[a] == TD_ROLE_GAS)
         {
+            // At a limit of the pressure there is more or less gas than was given.
+            if (!(cd->lo[k] < cs->effort[a] && cs->effort[a] < cd->hi[k]))
+                continue;
             double compliance = 0, target = 0;
             gas_law(model, cs, a, &compliance, &target);
             miss = fmax(miss, fabs(cs->travel[a] + compliance * cs->effort[a] - target) / actuator->size);

@@ -25,7 +25,8 @@ struct tdCondensed
     double *M, *b, *lo, *hi, *scratch;
     signed char *active; ///< by actuator: of the driven problem, a warm start
     // inverse problem
-    double *E, *e0, *W, *C, *cl, *cu, *xl, *xu, *x;
+    double *E, *e0, *W, *C, *cl, *cu, *xl, *xu;
+    double *row_size;        ///< by row of C: size of the displacement that it is about; 0: it is about efforts
     double *predicted_error; ///< 3 by effector
     signed char *inverse_active;
     tdInverseWork *work;

@@ -7,6 +7,13 @@
 #include <math.h>
 #include <string.h>
 
+// Errors are weighed as lengths: a volume by its share of the volume at rest and an angle by its share of a radian, of
+// the body's size. In plain units a volume would weigh nothing beside a position.
+static double weight_of(const tdModel *model, const tdEffector *effector)
+{
+    return effector->given->weight * model->size / td_effector_size(model, effector);
+}
+
 // Errors of the effectors as functions of y, weighted; returns their number.
 static int make_effectors(const tdModel *model, tdState *state, struct tdCondensed *cd, const double *way)
 {
@@ -21,7 +28,7 @@ static int make_effectors(const tdModel *model, tdState *state, struct tdCondens
         {
             if (effector->measure.rows == 3 && !(effector->given->axes & 1 << r))
                 continue;
-            double weight = effector->given->weight, *E = cd->E + n * cd->n;
+            double weight = weight_of(model, effector), *E = cd->E + n * cd->n;
             cd->e0[n] = weight * (cs->error[3 * e + r] + td_row_dot(model, cs->J, effector->row + r, way));
             for (int k = 0; k < cd->n; k++)
             {
@@ -36,8 +43,9 @@ static int make_effectors(const tdModel *model, tdState *state, struct tdCondens
 }
 
 // A row cl <= C y <= cu over the second quantity of unknown k.
-static int second_row(struct tdCondensed *cd, int row, int k, double least, double most)
+static int second_row(const tdModel *model, struct tdCondensed *cd, int row, int k, double least, double most)
 {
+    const tdActuator *actuator = &model->actuators[cd->unknown[k]];
     double constant = cd->second[k];
     for (int j = 0; j < cd->n; j++)
     {
@@ -46,6 +54,25 @@ static int second_row(struct tdCondensed *cd, int row, int k, double least, doub
     }
     cd->cl[row] = least - constant;
     cd->cu[row] = most - constant;
+    cd->row_size[row] = actuator->held ? 0 : actuator->size;
+    return row + 1;
+}
+
+// Gas that was pumped in, at ambient pressure: (p + ambient) V / ambient - V at rest, linear in y about y = now.
+static int gas_row(const tdModel *model, struct tdCondensed *cd, int row, int k)
+{
+    const tdActuator *actuator = &model->actuators[cd->unknown[k]];
+    double ambient = actuator->given->ambient, volume = actuator->rest_value + cd->second[k];
+    double share = (cd->now[k] + ambient) / ambient, constant = share * volume - actuator->rest_value;
+    for (int j = 0; j < cd->n; j++)
+    {
+        double slope = share * cd->M[k * cd->n + j] + (j == k ? volume / ambient : 0);
+        cd->C[row * cd->n + j] = slope;
+        constant -= slope * cd->now[j];
+    }
+    cd->cl[row] = actuator->given->gas[0] - constant;
+    cd->cu[row] = actuator->given->gas[1] - constant;
+    cd->row_size[row] = actuator->size;
     return row + 1;
 }
 
@@ -58,6 +85,7 @@ static int make_limits(const tdModel *model, const tdState *state, struct tdCond
     {
         int a = cd->unknown[k];
         bool held = model->actuators[a].held;
+        const double *gas = model->actuators[a].given->gas;
         const double *first = (held ? cs->travel_limit : cs->effort_limit) + 2 * a;
         const double *second = (held ? cs->effort_limit : cs->travel_limit) + 2 * a;
         cd->xl[k] = first[0];
@@ -70,10 +98,12 @@ static int make_limits(const tdModel *model, const tdState *state, struct tdCond
             cd->xl[k] = cd->lo[k];
             cd->xu[k] = cd->hi[k];
             if (cd->lo[k] < cd->hi[k])
-                rows = second_row(cd, rows, k, asked, asked);
+                rows = second_row(model, cd, rows, k, asked, asked);
         }
         else if (isfinite(second[0]) || isfinite(second[1]))
-            rows = second_row(cd, rows, k, second[0], second[1]);
+            rows = second_row(model, cd, rows, k, second[0], second[1]);
+        if (cs->role[a] == TD_ROLE_INVERSE && (isfinite(gas[0]) || isfinite(gas[1])))
+            rows = gas_row(model, cd, rows, k);
     }
     return rows;
 }
@@ -115,10 +145,30 @@ static int make_groups(const tdModel *model, const tdState *state, struct tdCond
                 }
             }
             cd->cl[rows] = cd->cu[rows] = -constant;
+            cd->row_size[rows] = group->effort ? 0 : model->actuators[member[0]].size / fabs(ratio[0]);
             rows++;
         }
     }
     return rows;
+}
+
+// Largest excess over the bounds of a row, relative to the size of a displacement, or to the efforts that it adds up.
+static double relative_violation(const struct tdCondensed *cd, int rows)
+{
+    double most = 0;
+    for (int i = 0; i < rows; i++)
+    {
+        double y = 0, size = cd->row_size[i];
+        for (int k = 0; k < cd->n; k++)
+        {
+            y += cd->C[i * cd->n + k] * cd->next[k];
+            size = cd->row_size[i] > 0 ? size : fmax(size, fabs(cd->C[i * cd->n + k] * cd->next[k]));
+        }
+        double beyond = fmax(cd->cl[i] - y, y - cd->cu[i]);
+        if (beyond > 0 && size > 0)
+            most = fmax(most, beyond / size);
+    }
+    return most;
 }
 
 // Energy of deformation: efforts and held coordinates do not mix in it.
@@ -182,9 +232,26 @@ static void predict_errors(const tdModel *model, const tdState *state, struct td
             double sum = cd->e0[n];
             for (int k = 0; k < cd->n; k++)
                 sum += cd->E[n * cd->n + k] * cd->next[k];
-            cd->predicted_error[3 * e + r] = sum / model->effectors[e].given->weight;
+            cd->predicted_error[3 * e + r] = sum / weight_of(model, &model->effectors[e]);
             n++;
         }
+}
+
+// Whether some effector stays farther from its target than the tolerance: a length, and of other kinds the same share
+// of their size. Weights and units of the others have no say in that.
+static bool misses(const tdModel *model, const tdState *state, const struct tdCondensed *cd, double tolerance)
+{
+    for (int e = 0; e < model->n_effectors; e++)
+    {
+        const tdEffector *effector = &model->effectors[e];
+        double sum = 0;
+        for (int r = 0; r < effector->measure.rows && !isnan(state->constraint->target[3 * e]); r++)
+            if (effector->measure.rows == 1 || effector->given->axes & 1 << r)
+                sum += cd->predicted_error[3 * e + r] * cd->predicted_error[3 * e + r];
+        if (!(sqrt(sum) <= tolerance * td_effector_size(model, effector) / model->size))
+            return true;
+    }
+    return false;
 }
 
 void td_condense_inverse(const tdModel *model, tdState *state, struct tdCondensed *cd, const double *way)
@@ -214,10 +281,11 @@ void td_condense_inverse(const tdModel *model, tdState *state, struct tdCondense
     double clock = td_seconds();
     td_inverse_solve(&problem, cd->work, cd->warm, &result);
     tdReport *report = &state->report;
-    report->out_of_reach = result.out_of_reach;
+    predict_errors(model, state, cd);
+    report->out_of_reach = misses(model, state, cd, problem.tolerance);
     report->inverse_residual = result.residual;
     report->inverse_iterations += result.iterations;
-    if (result.out_of_reach)
+    if (report->out_of_reach)
     {
         problem.n_e = damp(cd, n_e);
         memcpy(cd->next, cd->now, (size_t)cd->n * sizeof *cd->next);
@@ -227,7 +295,7 @@ void td_condense_inverse(const tdModel *model, tdState *state, struct tdCondense
     report->inverse_seconds += td_seconds() - clock;
     report->inverse = true;
     report->inverse_limit = result.status == TD_QP_ITERATIONS;
-    report->bound_violation = result.violation;
+    report->bound_violation = result.violation > 0 ? relative_violation(cd, n_c) : result.violation;
     report->active_bounds = 0;
     for (int k = 0; k < cd->n + n_c; k++)
         report->active_bounds += result.active[k] != 0;

@@ -176,9 +176,8 @@ static tdStatus decompose(tdJob *job, tdError *error)
         tdWorkPart pieces[4], about = {&head, sizeof head};
         memcpy(job->rom.sigma, td_pod_sigma(pod), (size_t)head.n_sigma * sizeof(double));
         td_pod_basis(pod, (int)head.r, job->rom.phi);
-        // Householder's reflections leave rounding where all snapshots are zero.
         for (int64_t i = 0; i < job->trainee.n * head.r; i++)
-            job->rom.phi[i] *= job->trainee.loose[i / head.r];
+            job->rom.phi[i] *= job->trainee.loose[i / head.r]; // rounding leaves traces on held coordinates
         status = each_trajectory(job, project_snapshots, &at, error);
         int n = list_basis(job, pieces);
         if (status == TD_OK)

@@ -10,10 +10,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define APPROACH 3 // equilibria from rest to the first place of a trajectory
+#define APPROACH   3  // equilibria from rest to the first place of a trajectory,
+#define CAREFUL    10 // and to one that could not be reached from the place before
+#define LOAD_STEPS 8  // a step between places is cut into as many at most,
+#define ITERATIONS 20 // each of as many linearizations: what takes more is beyond a limit point
 
 tdStatus td_snapshot_edit(void *context, tdScene *scene, tdError *error)
 {
+    tdSceneSettings *settings = &scene->settings;
+    if (settings->method != TD_METHOD_STATIC) // else the scene has its own
+        settings->max_iterations = ITERATIONS;
+    if (settings->min_load_step_inverse > LOAD_STEPS || settings->method != TD_METHOD_STATIC)
+        settings->min_load_step_inverse = LOAD_STEPS;
     return td_workspace_edit(context, scene, error);
 }
 
@@ -161,18 +169,19 @@ static tdStatus visit(const tdModel *model, tdState *state, const double *values
     return TD_OK;
 }
 
-// A trajectory begins at rest: actuators come on in a few steps, all else acts from the first.
-static tdStatus approach(const tdModel *model, tdState *state, const double *first, double *values)
+// From rest to a place: actuators come on in a few steps, the last of which is left to the caller; all else acts from
+// the first.
+static tdStatus approach(const tdModel *model, tdState *state, const double *place, int steps, double *values)
 {
-    for (int k = 1; k < APPROACH; k++)
+    for (int k = 1; k < steps; k++)
     {
-        memcpy(values, first, (size_t)model->n_inputs * sizeof *values);
+        memcpy(values, place, (size_t)model->n_inputs * sizeof *values);
         bool away = false;
         for (int a = 0; a < model->n_actuators; a++)
         {
             double *value = &values[model->actuators[a].input];
             away = away || *value != 0;
-            *value *= (double)k / APPROACH;
+            *value *= (double)k / steps;
         }
         if (!away)
             return TD_OK;
@@ -204,41 +213,69 @@ static void note_failure(const tdModel *model, const tdState *state, const doubl
     snprintf(out->why + n, sizeof out->why - (size_t)n, ": %.120s", td_state_report(state)->error.message);
 }
 
+/// A trajectory on its way.
+typedef struct Walk
+{
+    const tdTrainee *trainee;
+    const tdSettings *settings;
+    tdState *state;
+    double *values; // scratch
+    tdError *error;
+} Walk;
+
+// From rest to a place in so many steps, with a new state.
+static tdStatus start_over(Walk *walk, const double *place, int steps)
+{
+    td_state_free(walk->state);
+    walk->state = NULL;
+    TD_TRY(td_state_create(walk->trainee->model, walk->settings, &walk->state, walk->error));
+    return approach(walk->trainee->model, walk->state, place, steps, walk->values);
+}
+
+// The equilibrium at a place, from the one before. Where the way ends at a limit point, beyond which a body snaps, it
+// is looked for from rest: there may be another one. *step says whether it was found.
+static tdStatus find(Walk *walk, const double *place, tdStatus *step)
+{
+    const tdModel *model = walk->trainee->model;
+    TD_TRY(visit(model, walk->state, place, step));
+    if (*step != TD_ERROR_NUMERIC)
+        return TD_OK;
+    TD_TRY(start_over(walk, place, CAREFUL));
+    return visit(model, walk->state, place, step);
+}
+
 tdStatus td_snapshot_trajectory(const tdTrainee *trainee, const tdSettings *settings, const tdSamplePath *path,
                                 int trajectory, tdVisitedFn visited, void *user, tdSnapshots *out, bool *stopped,
                                 tdError *error)
 {
     const tdModel *model = trainee->model;
-    tdState *state = NULL;
-    double *values = td_take((size_t)model->n_inputs + 1, sizeof *values);
-    tdStatus status =
-        values == NULL ? td_fail_memory(error, "a trajectory") : td_state_create(model, settings, &state, error);
     int64_t begin = path->start[trajectory], end = path->start[trajectory + 1];
+    Walk walk = {trainee, settings, NULL, td_take((size_t)model->n_inputs + 1, sizeof(double)), error};
     out->reached = out->failed = 0;
     out->why[0] = '\0';
-    if (status == TD_OK)
-        status = approach(model, state, path->values + begin * path->n, values);
+    tdStatus status = walk.values == NULL ? td_fail_memory(error, "a trajectory")
+                                          : start_over(&walk, path->values + begin * path->n, APPROACH);
     for (int64_t i = begin; i < end && status == TD_OK && !*stopped; i++)
     {
         const double *place = path->values + i * path->n;
         tdStatus step = TD_OK;
-        status = visit(model, state, place, &step);
+        status = find(&walk, place, &step);
         if (status != TD_OK)
             break;
         if (step == TD_OK)
-            keep(trainee, state, i, out);
+            keep(trainee, walk.state, i, out);
         else if (step == TD_ERROR_NUMERIC)
-            note_failure(model, state, place, out);
+            note_failure(model, walk.state, place, out);
         else
         {
             status = step;
             if (error != NULL)
-                *error = td_state_report(state)->error;
+                *error = td_state_report(walk.state)->error;
         }
         *stopped = !visited(user);
     }
-    td_state_free(state);
-    free(values);
+    td_state_free(walk.state);
+    free(walk.values);
     return status;
 }
 
