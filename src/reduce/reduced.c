@@ -124,7 +124,8 @@ static tdStatus state_create(const tdModel *model, const tdBody *body, tdState *
     mine->stiffened = TD_TAKE(arena, bool, 2 * reduced->n_sets + 1);
     if (mine->K_damping == NULL || mine->stiffened == NULL ||
         !td_reduced_take_points(arena, &reduced->domain, &mine->points) ||
-        !td_reduced_take_points(arena, body->soft, &mine->whole) || !td_reduced_check_take(arena, reduced, mine))
+        !td_reduced_take_points(arena, body->soft, &mine->whole) ||
+        !td_reduced_check_take(model, arena, reduced, mine, state))
         return td_fail_memory(error, "the state of a reduced body");
     memcpy(state->v + body->first, reduced->start, (size_t)reduced->n * sizeof(double));
     return TD_OK;

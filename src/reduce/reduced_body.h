@@ -73,6 +73,7 @@ typedef struct tdReducedState
     double *node_x, *node_v;       ///< 3 n_nodes: expanded
     struct tdReducedState *check;  ///< points of the second choice
     double *check_force, *check_L; ///< stride, stride^2
+    bool checking;                 ///< it can be judged: there is a second choice, and the body is held
     bool warned;                   ///< some step was not to be trusted
     bool current;                  ///< F is that of `at`
     bool projecting, damping_kept, K_valid;
@@ -140,7 +141,8 @@ void td_reduced_history_begin(const tdReduced *reduced, tdReducedState *mine, do
 
 /// reduced_check.c
 tdStatus td_reduced_check_compile(tdArena *arena, tdReduced *reduced, const tdRom *rom, bool whole, tdError *error);
-bool td_reduced_check_take(tdArena *arena, const tdReduced *reduced, tdReducedState *mine);
+bool td_reduced_check_take(const tdModel *model, tdArena *arena, const tdReduced *reduced, tdReducedState *mine,
+                           const tdState *state);
 void td_reduced_judge(const tdModel *model, const tdBody *body, tdState *state);
 
 /// reduced_points.c

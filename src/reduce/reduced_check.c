@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whether a reduced body is to be trusted, after each step and at the cost of one evaluation of forces:
 //
-//     indicator  |K^-1 (g_check - g)| / amplitude     g, g_check: forces of two independent choices of elements
+//     indicator  |K0^-1 (g_check - g)| / amplitude    g, g_check: forces of two independent choices of elements
 //     distance   max_i (alpha_i outside [low_i, high_i]) / max(high_i - low_i, range / 20)
 //
-// Forces are compared by the displacements that they would cause: those of stiff modes differ most and matter least.
+// Forces are compared by the displacements that they would cause at rest, K0: those of stiff modes differ most and
+// matter least. (The stiffness of the moment is no better: what cables and cavities hold up is singular on its own.)
 // The first tells of the error of integration over few elements; the second that the shape is none that the modes were
 // made for. Neither sees a force that no mode answers.
 #include "base/log.h"
@@ -66,7 +67,18 @@ tdStatus td_reduced_check_compile(tdArena *arena, tdReduced *reduced, const tdRo
 
 // ---------------------------------------------------------------- state
 
-bool td_reduced_check_take(tdArena *arena, const tdReduced *reduced, tdReducedState *mine)
+// L L' = K0 over the first choice of elements. The shape at rest is no part of the state: nothing is left of it.
+static bool factor_rest(const tdModel *model, const tdReduced *reduced, tdReducedState *mine, const tdState *state)
+{
+    memset(mine->at, 0, (size_t)reduced->n * sizeof *mine->at);
+    td_reduced_gradients(reduced, mine, state, true);
+    td_reduced_domain_forces(model, reduced, mine, state, mine->check_force, mine->K);
+    mine->current = false;
+    return td_reduced_kernels(state->isa)->cholesky(reduced->r, reduced->stride, mine->K, mine->check_L);
+}
+
+bool td_reduced_check_take(const tdModel *model, tdArena *arena, const tdReduced *reduced, tdReducedState *mine,
+                           const tdState *state)
 {
     if (reduced->check == NULL)
         return true;
@@ -79,23 +91,14 @@ bool td_reduced_check_take(tdArena *arena, const tdReduced *reduced, tdReducedSt
     check->rows = mine->rows; // of the kernels, for the moment only
     check->at = TD_TAKE(arena, double, stride);
     check->sum = TD_TAKE(arena, double, stride);
-    return check->at != NULL && check->sum != NULL &&
-           td_reduced_take_points(arena, &reduced->check->domain, &check->points);
+    if (check->at == NULL || check->sum == NULL ||
+        !td_reduced_take_points(arena, &reduced->check->domain, &check->points))
+        return false;
+    mine->checking = factor_rest(model, reduced, mine, state);
+    return true;
 }
 
 // ---------------------------------------------------------------- after a step
-
-// x = K^-1 x. The stiffness of the body alone may be indefinite where a cable or a cavity holds it up: then the
-// diagonal stands for it, which leaves out how modes help each other.
-static void soften(const tdReduced *reduced, const tdReducedState *mine, const tdState *state, double *x)
-{
-    const tdReducedKernels *kernels = td_reduced_kernels(state->isa);
-    if (kernels->cholesky(reduced->r, reduced->stride, mine->K, mine->check_L))
-        kernels->solve(reduced->r, reduced->stride, mine->check_L, x);
-    else
-        for (int i = 0; i < reduced->r; i++)
-            x[i] /= fabs(mine->K[i * (int64_t)reduced->stride + i]);
-}
 
 static double disagreement(const tdModel *model, const tdBody *body, tdState *state)
 {
@@ -103,13 +106,13 @@ static double disagreement(const tdModel *model, const tdBody *body, tdState *st
     tdReducedState *mine = td_reduced_mine(body, state);
     const double *force = state->force + body->first;
     double *x = mine->check_force, sum = 0;
-    if (reduced->check == NULL || !(model->scheme.ce > 0 || reduced->soft->beta > 0)) // without a stiffness matrix
+    if (!mine->checking)
         return 0;
     td_reduced_move(reduced->check, mine->check, mine->at);
     td_reduced_domain_forces(model, reduced->check, mine->check, state, x, NULL);
     for (int i = 0; i < reduced->r; i++)
         x[i] -= force[i];
-    soften(reduced, mine, state, x);
+    td_reduced_kernels(state->isa)->solve(reduced->r, reduced->stride, mine->check_L, x);
     for (int i = reduced->free_modes; i < reduced->r; i++)
         sum += x[i] * x[i];
     double size = sqrt(sum) / reduced->amplitude;
