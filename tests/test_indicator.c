@@ -260,7 +260,6 @@ static void motions(void **unused)
     {
         Kind kind = i < each ? INSIDE : i % 2 == 0 ? BEYOND : PUSHED;
         all[n] = run_motion(&arm, kind, &seed);
-        if (getenv("VV")) printf("VV %d ind %.4f dist %.4f err %.4f fore %.4f\n", kind, all[n].indicator/rom.indicator_threshold, all[n].distance, all[n].error, all[n].foretold);
         warned[kind] += all[n++].warned;
     }
     plot(&rom, n, all);

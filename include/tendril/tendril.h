@@ -222,9 +222,11 @@ extern "C"
         // Reduced bodies; zero where there is none. What calibration found is in the file of the reduced model.
         double rom_indicator; ///< disagreement of two independent sets of elements: the displacement that their forces
                               ///< would answer for, relative to the largest in training
-        double rom_error;     ///< what calibration makes of it: relative error of displacements, about
-        double rom_distance;  ///< how far amplitudes lie outside of their ranges in training, in such ranges
-        bool rom_warning;     ///< either is beyond its limit: the reduced model is not to be trusted here
+        double rom_error;    ///< what calibration makes of it: relative error of displacements, about; as long as there
+                             ///< is no warning
+        double rom_distance; ///< how far amplitudes and dead loads lie outside of their ranges in training, in such
+                             ///< ranges; 1 for a load that training has not seen
+        bool rom_warning;    ///< either is beyond its limit: the reduced model is not to be trusted here
         double stage_seconds[TD_STAGES];
     } tdReport;
 

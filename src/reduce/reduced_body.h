@@ -49,6 +49,9 @@ typedef struct tdReduced
     // Whether it is to be trusted (reduced_check.c)
     struct tdReduced *check; ///< domain of a second, independent choice of elements; NULL: none
     double *low, *high;      ///< r: range of each amplitude in training; NULL: not known
+    int n_forces;            ///< dead loads by input: their ranges in training, none: low = high = 0
+    int32_t *force_input;
+    double *force_low, *force_high;
     int free_modes;          ///< the first, in which a body translates as a whole: no matter how far
     double amplitude;        ///< largest displacement in training, as a norm of amplitudes
     double slope, threshold; ///< of the indicator; NAN: not calibrated
@@ -140,7 +143,8 @@ bool td_reduced_take_points(tdArena *arena, const tdSoft *domain, tdSoftState *p
 void td_reduced_history_begin(const tdReduced *reduced, tdReducedState *mine, double h);
 
 /// reduced_check.c
-tdStatus td_reduced_check_compile(tdArena *arena, tdReduced *reduced, const tdRom *rom, bool whole, tdError *error);
+tdStatus td_reduced_check_compile(tdModel *model, int body, tdReduced *reduced, const tdRom *rom, bool whole,
+                                  tdError *error);
 bool td_reduced_check_take(const tdModel *model, tdArena *arena, const tdReduced *reduced, tdReducedState *mine,
                            const tdState *state);
 void td_reduced_judge(const tdModel *model, const tdBody *body, tdState *state);

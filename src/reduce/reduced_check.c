@@ -7,11 +7,15 @@
 // Forces are compared by the displacements that they would cause at rest, K0: those of stiff modes differ most and
 // matter least. (The stiffness of the moment is no better: what cables and cavities hold up is singular on its own.)
 // The first tells of the error of integration over few elements; the second that the shape is none that the modes were
-// made for. Neither sees a force that no mode answers.
+// made for, or that a load acts that training has not seen: its response may lie outside of all modes, where nothing
+// that is reduced can see it.
+#include "base/hash.h"
 #include "base/log.h"
 #include "reduce/reduced_body.h"
 
+#include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #define FAR        0.1  // distance that is warned of: a tenth of a range
@@ -40,8 +44,67 @@ static tdStatus second_domain(tdArena *arena, tdReduced *reduced, const tdRom *r
     return TD_OK;
 }
 
-tdStatus td_reduced_check_compile(tdArena *arena, tdReduced *reduced, const tdRom *rom, bool whole, tdError *error)
+tdStatus td_soft_dead_loads(const tdModel *model, int body, tdArena *arena, tdDeadLoads *out, tdError *error)
 {
+    const tdSoft *soft = model->bodies[body].soft;
+    *out = (tdDeadLoads){.what = TD_TAKE(arena, const char *, soft->n_loads),
+                         .input = TD_TAKE(arena, int32_t, soft->n_loads)};
+    if (out->what == NULL || out->input == NULL)
+        return td_fail_memory(error, "the loads of a reduced body");
+    for (int k = 0; k < soft->n_loads; k++)
+    {
+        int32_t input = soft->loads[k].input;
+        bool known = false;
+        for (int i = 0; i < out->n; i++)
+            known = known || out->input[i] == input;
+        if (known)
+            continue;
+        uint64_t hash = 0;
+        for (int i = k; i < soft->n_loads; i++)
+            if (soft->loads[i].input == input)
+            {
+                const tdSoftLoad *load = &soft->loads[i];
+                hash = td_hash_mix(hash ^ td_hash_bytes(load->nodes, (size_t)load->n * sizeof *load->nodes));
+                hash = td_hash_mix(hash ^ td_hash_bytes(load->force, 3 * (size_t)load->n * sizeof *load->force));
+            }
+        char what[300];
+        snprintf(what, sizeof what, "%.250s %016" PRIx64, input < 0 ? "" : model->inputs[input].name, hash);
+        out->input[out->n] = input;
+        if ((out->what[out->n++] = td_arena_copy(arena, what)) == NULL)
+            return td_fail_memory(error, "the loads of a reduced body");
+    }
+    return TD_OK;
+}
+
+// A load that training has not seen was zero there.
+static tdStatus match_loads(const tdModel *model, int body, tdArena *arena, tdReduced *reduced, const tdRom *rom,
+                            tdError *error)
+{
+    tdDeadLoads loads;
+    if (rom->load_low == NULL || rom->load_high == NULL)
+        return TD_OK;
+    TD_TRY(td_soft_dead_loads(model, body, arena, &loads, error));
+    reduced->force_input = loads.input;
+    reduced->force_low = TD_TAKE(arena, double, loads.n);
+    reduced->force_high = TD_TAKE(arena, double, loads.n);
+    if (reduced->force_low == NULL || reduced->force_high == NULL)
+        return td_fail_memory(error, "the loads of a reduced body");
+    reduced->n_forces = loads.n;
+    for (int i = 0; i < loads.n; i++)
+        for (int k = 0; k < rom->n_loads; k++)
+            if (strcmp(loads.what[i], rom->loads[k]) == 0)
+            {
+                reduced->force_low[i] = rom->load_low[k];
+                reduced->force_high[i] = rom->load_high[k];
+            }
+    return TD_OK;
+}
+
+tdStatus td_reduced_check_compile(tdModel *model, int body, tdReduced *reduced, const tdRom *rom, bool whole,
+                                  tdError *error)
+{
+    tdArena *arena = &model->arena;
+    TD_TRY(match_loads(model, body, arena, reduced, rom, error));
     int r = reduced->r;
     reduced->slope = rom->indicator_slope;
     reduced->threshold = rom->indicator_threshold;
@@ -119,11 +182,26 @@ static double disagreement(const tdModel *model, const tdBody *body, tdState *st
     return isfinite(size) ? size : INFINITY;
 }
 
-static double distance(const tdReduced *reduced, const double *alpha)
+// How far a dead load lies outside of its range in training, in such ranges: at least 1 for one that never acted.
+static double load_distance(const tdReduced *reduced, const tdState *state)
 {
-    double range = 0, most = 0;
+    double most = 0;
+    for (int i = 0; i < reduced->n_forces; i++)
+    {
+        double low = reduced->force_low[i], high = reduced->force_high[i];
+        double value = reduced->force_input[i] < 0 ? 1 : state->input[reduced->force_input[i]];
+        double outside = fmax(low - value, value - high), range = fmax(high - low, fmax(fabs(low), fabs(high)));
+        if (outside > 0)
+            most = fmax(most, range > 0 ? outside / range : 1);
+    }
+    return most;
+}
+
+static double distance(const tdReduced *reduced, const double *alpha, const tdState *state)
+{
+    double range = 0, most = load_distance(reduced, state);
     if (reduced->low == NULL)
-        return 0;
+        return most;
     for (int i = reduced->free_modes; i < reduced->r; i++)
         range = fmax(range, reduced->high[i] - reduced->low[i]);
     for (int i = reduced->free_modes; i < reduced->r && range > 0; i++)
@@ -139,7 +217,7 @@ void td_reduced_judge(const tdModel *model, const tdBody *body, tdState *state)
     const tdReduced *reduced = td_reduced_of(body);
     tdReducedState *mine = td_reduced_mine(body, state);
     tdReport *report = &state->report;
-    double indicator = disagreement(model, body, state), far = distance(reduced, state->q + body->first);
+    double indicator = disagreement(model, body, state), far = distance(reduced, state->q + body->first, state);
     double error = reduced->slope > 0 ? reduced->slope * indicator : 0;
     bool warning = far > FAR || (reduced->threshold > 0 && indicator > reduced->threshold);
     report->rom_indicator = fmax(report->rom_indicator, indicator);

@@ -568,7 +568,7 @@ tdStatus td_compile_reduced(tdModel *model, int index, const tdRom *rom, bool wh
         return td_fail_memory(error, "the reduced body");
     TD_TRY(build_basis(model, reduced, rom, error));
     TD_TRY(td_reduced_build_domain(&model->arena, reduced, rom, whole, false, error));
-    TD_TRY(td_reduced_check_compile(&model->arena, reduced, rom, whole, error));
+    TD_TRY(td_reduced_check_compile(model, index, reduced, rom, whole, error));
     TD_TRY(build_mass(model, &model->scene.bodies[index], reduced, error));
     TD_TRY(build_loads(model, reduced, error));
     hash_reduced(model, reduced, rom);
