@@ -33,15 +33,15 @@ static inline void arm_text(char *text, size_t size, double range, const char *m
 #define ARM_PUSH                                                                                                       \
     "loads: [{name: push, type: point, body: arm, box: [[45, -1, -1], [55, 13, 13]], force: [0, 0.2 N, -0.2 N]}]\n"
 
-/// Trains it in `folder`; the file is arm.h5 there.
-static inline void arm_train(const char *folder)
+/// Trains it in the folder `where`; the file is arm.h5 there.
+static inline void arm_train(const char *where)
 {
     static char text[6000], scene[SCENE_PATH], out[SCENE_PATH];
     tdReduceReport report;
     tdError error = {0};
     arm_text(text, sizeof text, 6, "");
-    snprintf(scene, sizeof scene, "%s/train.yaml", folder);
-    snprintf(out, sizeof out, "%s/arm.h5", folder);
+    snprintf(scene, sizeof scene, "%s/train.yaml", where);
+    snprintf(out, sizeof out, "%s/arm.h5", where);
     assert_ok(td_file_write(scene, text, strlen(text), &error), error);
     tdReduceTask task = {.scene = scene, .out = out, .settings = td_default_settings()};
     task.settings.threads = 1;

@@ -107,7 +107,8 @@ static void json_model(tdJson *json, const cmpRun *run, const cmpModel *m)
         td_json_close(json, '}');
     }
     td_json_close(json, '}');
-    td_json_integer(json, "worst_step", m->worst);
+    if (m->kind != CMP_SCENE)
+        td_json_integer(json, "worst_step", m->worst);
     td_json_number(json, "steps_per_s", m->rate);
     td_json_number(json, "ratio", m->rate / run->models[0].rate);
     if (m->kind == CMP_HYPER)
