@@ -178,8 +178,9 @@ static tdStatus plot_rates(const cmpRun *run, const char *folder, tdError *error
     static char names[2 * MOST_PLOTTED][120];
     tdSeries series[2 * MOST_PLOTTED];
     char path[PATH_MAX];
-    int n = 0, first = run->n_errors > 1 ? 0 : run->n_errors - 1;
-    for (int k = first; k < run->n_errors && k < first + MOST_PLOTTED; k++)
+    int n = 0, probes = run->n_errors - 1; // the shape only where there are none: it is not known on other meshes
+    int first = 0, end = probes == 0 ? 1 : probes < MOST_PLOTTED ? probes : MOST_PLOTTED;
+    for (int k = first; k < end; k++)
         for (int hyper = 0; hyper < 2; hyper++)
         {
             int count = family(run, hyper, k, x[n], y[n]);
