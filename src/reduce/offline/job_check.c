@@ -3,11 +3,13 @@
 #include "reduce/offline/job_parts.h"
 
 #include "body/soft.h"
-#include "state.h"
+#include "reduce/offline/walker.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define STEPS_BETWEEN 10 // of the reduced model: they cost next to nothing, and large ones may end on another branch
 
 /// Sums over the places at which both models have an equilibrium.
 typedef struct Errors
@@ -35,39 +37,51 @@ static void compare(const tdTrainee *trainee, const double *full, const double *
     errors->n++;
 }
 
-static tdStatus visit(const tdModel *model, tdState *state, const double *values, bool *reached)
-{
-    for (int i = 0; i < model->n_inputs; i++)
-        TD_TRY(td_state_set_input(model, state, i, values[i]));
-    tdStatus status = td_step(model, state);
-    *reached = status == TD_OK;
-    return status == TD_ERROR_NUMERIC ? TD_OK : status;
-}
-
-static tdStatus compare_trajectory(tdJob *job, const tdModel *model, int trajectory, Errors *errors, tdError *error)
+static tdStatus compare_trajectory(tdJob *job, const tdWalk *walk, int trajectory, Errors *errors, tdError *error)
 {
     tdJobTrajectory data;
-    tdState *state = NULL;
+    tdWalker *walker = NULL;
     TD_TRY(td_job_take(job, &job->held_out, trajectory, true, &data, error));
     tdStatus status = td_job_load(job, "check-full", &job->held_out, trajectory, true, &data)
-                          ? td_state_create(model, &job->task->settings, &state, error)
+                          ? td_walker_create(walk, &job->task->settings, &walker, error)
                           : td_fail_at(error, TD_ERROR_IO, job->work.folder, 0, NULL,
                                        "equilibria that were there are gone; start again with --restart");
     for (int64_t k = 0; status == TD_OK && k < data.found.reached; k++)
     {
-        const tdBody *body = &model->bodies[job->trainee.body];
         bool reached = false;
-        status = visit(model, state, job->held_out.values + data.found.place[k] * job->held_out.n, &reached);
+        const double *place = job->held_out.values + data.found.place[k] * job->held_out.n;
+        status = td_walker_visit(walker, place, &reached, error);
         if (status == TD_OK && reached)
-            compare(&job->trainee, data.found.q + k * job->trainee.n, body->ops->nodes(model, body, state), errors);
+            compare(&job->trainee, data.found.q + k * job->trainee.n, td_walker_nodes(walker, job->trainee.body),
+                    errors);
         else if (status == TD_OK)
             errors->failed++;
-        else if (error != NULL)
-            *error = td_state_report(state)->error;
     }
     errors->failed += data.found.failed;
-    td_state_free(state);
+    td_walker_free(walker);
     td_job_drop(&data);
+    return status;
+}
+
+// The reduced model as it would be written now, static and moving.
+static tdStatus compare_all(tdJob *job, Errors *errors, tdError *error)
+{
+    char path[PATH_MAX];
+    tdModel *at_rest = NULL, *moving = NULL;
+    tdSettings settings = job->task->settings;
+    td_work_path(&job->work, "candidate.h5", path);
+    TD_TRY(td_rom_write(&job->rom, path, error));
+    settings.rom = path;
+    settings.rom_whole = false;
+    settings.log = NULL; // what there is to say of the scene has been said
+    tdStatus status = td_model_load_edited(job->task->scene, &settings, td_walk_edit_static, NULL, &at_rest, error);
+    if (status == TD_OK)
+        status = td_model_load_edited(job->task->scene, &settings, td_walk_edit_moving, NULL, &moving, error);
+    const tdWalk walk = {at_rest, moving, STEPS_BETWEEN};
+    for (int t = 0; t < job->held_out.n_trajectories && status == TD_OK; t++)
+        status = compare_trajectory(job, &walk, t, errors, error);
+    td_model_free(at_rest);
+    td_model_free(moving);
     return status;
 }
 
@@ -81,20 +95,8 @@ tdStatus td_job_check(tdJob *job, tdError *error)
     TD_TRY(td_job_visit(job, "check-full", &job->held_out, true, error));
     if (job->stopped)
         return TD_OK;
-    char path[PATH_MAX];
-    tdModel *model = NULL;
-    tdSettings settings = job->task->settings;
-    td_work_path(&job->work, "candidate.h5", path);
-    TD_TRY(td_rom_write(&job->rom, path, error));
-    settings.rom = path;
-    settings.rom_whole = false;
-    settings.log = NULL; // what there is to say of the scene has been said
-    TD_TRY(td_model_load_edited(job->task->scene, &settings, td_snapshot_edit, NULL, &model, error));
     Errors errors = {0};
-    tdStatus status = TD_OK;
-    for (int t = 0; t < job->held_out.n_trajectories && status == TD_OK; t++)
-        status = compare_trajectory(job, model, t, &errors, error);
-    td_model_free(model);
+    tdStatus status = compare_all(job, &errors, error);
     report->held_out_places = errors.n;
     report->held_out_failures = errors.failed;
     if (status == TD_OK && errors.n > 0 && errors.size > 0)
