@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The reduced model against full order, at equilibria that training has not seen.
+// The reduced model against full order, where training has not been: both move along the held-out path and settle at
+// its places, so that both are at stable equilibria and choose by themselves where there are several.
 #include "reduce/offline/job_parts.h"
 
 #include "body/soft.h"
@@ -8,8 +9,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define STEPS_BETWEEN 10 // of the reduced model: they cost next to nothing, and large ones may end on another branch
 
 /// Sums over the places at which both models have an equilibrium.
 typedef struct Errors
@@ -77,7 +76,7 @@ static tdStatus compare_all(tdJob *job, Errors *errors, tdError *error)
     tdStatus status = td_model_load_edited(job->task->scene, &settings, td_walk_edit_static, NULL, &at_rest, error);
     if (status == TD_OK)
         status = td_model_load_edited(job->task->scene, &settings, td_walk_edit_moving, NULL, &moving, error);
-    const tdWalk walk = {at_rest, moving, STEPS_BETWEEN};
+    const tdWalk walk = {at_rest, moving, true};
     for (int t = 0; t < job->held_out.n_trajectories && status == TD_OK; t++)
         status = compare_trajectory(job, &walk, t, errors, error);
     td_model_free(at_rest);

@@ -168,13 +168,13 @@ static void note_failure(const tdModel *model, const char *why, const double *va
 }
 
 tdStatus td_snapshot_trajectory(const tdTrainee *trainee, const tdSettings *settings, const tdSamplePath *path,
-                                int trajectory, tdVisitedFn visited, void *user, tdSnapshots *out, bool *stopped,
-                                tdError *error)
+                                int trajectory, bool settle, tdVisitedFn visited, void *user, tdSnapshots *out,
+                                bool *stopped, tdError *error)
 {
     tdWalker *walker = NULL;
     out->reached = out->failed = 0;
     out->why[0] = '\0';
-    const tdWalk walk = {trainee->model, trainee->moving, 1};
+    const tdWalk walk = {trainee->model, trainee->moving, settle};
     tdStatus status = td_walker_create(&walk, settings, &walker, error);
     for (int64_t i = path->start[trajectory]; i < path->start[trajectory + 1] && status == TD_OK && !*stopped; i++)
     {

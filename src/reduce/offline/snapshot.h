@@ -42,11 +42,11 @@ typedef struct tdSnapshots
 /// Called after each place; false: stop.
 typedef bool (*tdVisitedFn)(void *user);
 
-/// From rest through the places of a trajectory. A place without an equilibrium is counted and left out. On a stop,
-/// *stopped is set and what was reached is worth nothing.
+/// From rest through the places of a trajectory. A place without an equilibrium is counted and left out. `settle`: with
+/// the moving model from the start. On a stop, *stopped is set and what was reached is worth nothing.
 tdStatus td_snapshot_trajectory(const tdTrainee *trainee, const tdSettings *settings, const tdSamplePath *path,
-                                int trajectory, tdVisitedFn visited, void *user, tdSnapshots *out, bool *stopped,
-                                tdError *error);
+                                int trajectory, bool settle, tdVisitedFn visited, void *user, tdSnapshots *out,
+                                bool *stopped, tdError *error);
 
 /// Memory [bytes] that a state of the model takes, about.
 double td_snapshot_memory(const tdModel *model);

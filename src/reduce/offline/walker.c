@@ -76,11 +76,12 @@ tdStatus td_walker_create(const tdWalk *walk, const tdSettings *settings, tdWalk
         return td_fail_memory(error, "a walk through equilibria");
     walker->walk = *walk;
     walker->settings = *settings;
+    walker->settling = walk->settle;
     walker->at = td_take(n, sizeof(double));
     walker->values = td_take(n, sizeof(double));
     tdStatus status = walker->at == NULL || walker->values == NULL
                           ? td_fail_memory(error, "a walk through equilibria")
-                          : td_state_create(walk->at_rest, settings, &walker->state, error);
+                          : td_state_create(model_of(walker), settings, &walker->state, error);
     if (status != TD_OK)
         td_walker_free(walker);
     else
@@ -136,7 +137,7 @@ static void start_at_rest(tdWalker *walker, const double *place)
 
 static tdStatus go_static(tdWalker *walker, const double *place)
 {
-    int steps = walker->started || walker->walk.between > APPROACH ? walker->walk.between : APPROACH;
+    int steps = walker->started ? 1 : APPROACH;
     if (!walker->started)
         start_at_rest(walker, place);
     tdStatus status = TD_OK;
@@ -190,6 +191,8 @@ tdStatus td_walker_visit(tdWalker *walker, const double *values, bool *reached, 
             start_at_rest(walker, values);
         }
     }
+    else if (!walker->started)
+        start_at_rest(walker, values);
     if (walker->settling)
         status = go_settling(walker, values);
     walker->started = true;

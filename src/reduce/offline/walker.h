@@ -9,7 +9,7 @@
 typedef struct tdWalk
 {
     const tdModel *at_rest, *moving;
-    int between; ///< static steps from one place to the next
+    bool settle; ///< with the moving model from the start, so that equilibria are stable ones
 } tdWalk;
 
 /// The scenes of the two models, as tdSceneEdit: static; and moving with long, damped time steps. Targets are taken
