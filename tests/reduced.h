@@ -47,9 +47,8 @@ static inline void rom_modes(const tdSoft *soft, tdRom *rom, int r, uint64_t see
 }
 
 /// Each input that moves nodes: its displacement on them; other nodes stay.
-static inline void rom_inputs(const tdModel *model, tdRom *rom)
+static inline void rom_inputs(const tdModel *model, const tdSoft *soft, tdRom *rom)
 {
-    const tdSoft *soft = model->bodies[0].soft;
     int64_t coords = 3 * (int64_t)soft->n_nodes;
     rom->inputs = rom_take(rom, model->n_inputs + 1, sizeof(char *));
     rom->psi = rom_take(rom, coords * (model->n_inputs + 1), sizeof(double));
@@ -87,16 +86,21 @@ static inline void rom_domain(const tdSoft *soft, tdRom *rom, int every, uint64_
 }
 
 /// r <= 0: all modes.
-static inline tdRom rom_of(const tdModel *full, int r, int every)
+static inline tdRom rom_of_body(const tdModel *full, int body, int r, int every)
 {
-    const tdSoft *soft = full->bodies[0].soft;
+    const tdSoft *soft = full->bodies[body].soft;
     tdRom rom = {.file = "test.rom", .made_by = "test", .n_nodes = soft->n_nodes, .frame = TD_FRAME_FIXED};
-    rom.body = full->bodies[0].name;
-    rom.physics = td_soft_physics(full, 0);
+    rom.body = full->bodies[body].name;
+    rom.physics = td_soft_physics(full, body);
     rom_modes(soft, &rom, r, 11);
-    rom_inputs(full, &rom);
+    rom_inputs(full, soft, &rom);
     rom_domain(soft, &rom, every, 5);
     return rom;
+}
+
+static inline tdRom rom_of(const tdModel *full, int r, int every)
+{
+    return rom_of_body(full, 0, r, every);
 }
 
 static inline tdModel *rom_model(const char *text, const tdRom *rom, bool whole)

@@ -87,9 +87,9 @@ static void limits_that_nothing_keeps(void **unused)
         const char *keys, *says;
     } cases[] = {
         {"type: translation, group: xmax, direction: [0, 0, 1], drive: displacement, effort_range: [0, 1 N]",
-         "a translation that a motion drives by displacement"},
+         "a translation that is driven by displacement"},
         {"type: rotation, group: xmax, axis: [1, 0, 0], center: [0, 0, 0], drive: angle, effort_rate: 1 N*m/s",
-         "a rotation that a motion drives by angle"},
+         "a rotation that is driven by angle"},
         {"type: cavity, surface: CAVITY, drive: gas, displacement_range: [none, 1 mL]", "grows as the gas makes it"},
     };
     for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++)
@@ -100,7 +100,8 @@ static void limits_that_nothing_keeps(void **unused)
             snprintf(keys, sizeof keys, "%.*s%s%s", at != NULL ? (int)(at - cases[k].keys) : 1000, cases[k].keys,
                      at != NULL ? cavity_file() : "", at != NULL ? at + strlen("CAVITY") : "");
             snprintf(text, sizeof text, ACT_STATIC ACT_BEAM "actuators: [{name: a, body: beam, %s}]\n%s", keys,
-                     driven ? "motion: {keyframes: [{t: 0, a: 0}]}\n" : "");
+                     driven ? "motion: {keyframes: [{t: 0, a: 0}]}\n"
+                            : "effectors: [{name: tip, body: beam, point: [0.1, 0.01, 0.01]}]\n");
             tdModel *model = NULL;
             tdError error = {0};
             tdStatus status = td_model_parse(text, strlen(text), "scene.yaml", NULL, NULL, &model, &error);
@@ -310,14 +311,79 @@ static void newmark_starts_alike(void **unused)
     scene_free(actuator, by_actuator);
 }
 
+// ---------------------------------------------------------------- motors
+
+// One motor for two cables on either side: it winds one in and lets the other out, which hangs slack.
+static void antagonists(void **unused)
+{
+    (void)unused;
+    static const char *const path[] = {"[0.1, 0.02, 0.01], [0.05, 0.02, 0.01], [0, 0.02, 0.01]",
+                                       "[0.1, 0, 0.01], [0.05, 0, 0.01], [0, 0, 0.01]"};
+    tdModel *model = scene_model(
+        ACT_STATIC ACT_BEAM
+        "actuators:\n"
+        "  - {name: left, type: cable, body: beam, drive: displacement, range: [-0.02, 0.02], path: [%s]}\n"
+        "  - {name: right, type: cable, body: beam, drive: displacement, range: [-0.02, 0.02], path: [%s]}\n"
+        "effectors: [{name: tip, body: beam, point: [0.1, 0.01, 0.01], axes: y}]\n"
+        "control: {groups: [{actuators: [left, right], ratio: [1, -1]}]}\n",
+        path[0], path[1]);
+    tdState *state = scene_state(model);
+    for (int side = 0; side < 2; side++)
+    {
+        const double target[3] = {0.1, side == 0 ? 0.012 : 0.009, 0.01};
+        assert_int_equal(td_state_set_target(model, state, 0, target), TD_OK);
+        assert_int_equal(td_step(model, state), TD_OK);
+        double tip[3];
+        td_state_effector(model, state, 0, tip);
+        assert_near(tip[1], target[1], 1e-9); // a thousandth of Newton's tolerance on the body's size
+        assert_false(td_state_report(state)->out_of_reach);
+        assert_true(act_of(model, state, side == 0 ? "left" : "right").effort > 0.01);
+        assert_near(act_of(model, state, side == 0 ? "right" : "left").effort, 0, 0);
+    }
+    scene_free(model, state);
+}
+
+// A target a kilometre away is out of reach, and the robot does not fly after it.
+static void far_targets(void **unused)
+{
+    (void)unused;
+    static const char *const integrators[] = {"method: static", "method: backward_euler"};
+    for (int k = 0; k < 2; k++)
+    {
+        tdModel *model =
+            scene_model("tendril: 1\nintegrator: {%s}\ntime_step: 0.01\nsteps: 1\n" ACT_BEAM
+                        "actuators: [{name: push, " PUSH ", direction: [0, 0, 1], effort_range: [-0.2, 0.2]}]\n"
+                        "effectors: [{name: tip, body: beam, point: [0.1, 0.01, 0.01]}]\n",
+                        integrators[k]);
+        tdState *state = scene_state(model);
+        const double target[3] = {0, 0, 1000};
+        assert_int_equal(td_state_set_target(model, state, 0, target), TD_OK);
+        for (int s = 0; s < 20; s++)
+            assert_int_equal(td_step(model, state), TD_OK);
+        double tip[3];
+        td_state_effector(model, state, 0, tip);
+        assert_true(tip[2] > 0.011 && tip[2] < 0.2);
+        assert_true(td_state_report(state)->out_of_reach);
+        assert_near(act_of(model, state, "push").effort, 0.2, 1e-6);
+        scene_free(model, state);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(gas_stops_at_a_pressure),          cmocka_unit_test(gas_is_limited_in_inverse_control),
-        cmocka_unit_test(limits_that_nothing_keeps),        cmocka_unit_test(stops_are_told),
-        cmocka_unit_test(reach_does_not_depend_on_weights), cmocka_unit_test(kinds_of_effectors_together),
-        cmocka_unit_test(contradictions_are_relative),      cmocka_unit_test(directions_have_no_length),
-        cmocka_unit_test(integrators_of_inverse_control),   cmocka_unit_test(newmark_starts_alike),
+        cmocka_unit_test(gas_stops_at_a_pressure),
+        cmocka_unit_test(gas_is_limited_in_inverse_control),
+        cmocka_unit_test(limits_that_nothing_keeps),
+        cmocka_unit_test(stops_are_told),
+        cmocka_unit_test(reach_does_not_depend_on_weights),
+        cmocka_unit_test(kinds_of_effectors_together),
+        cmocka_unit_test(contradictions_are_relative),
+        cmocka_unit_test(directions_have_no_length),
+        cmocka_unit_test(integrators_of_inverse_control),
+        cmocka_unit_test(newmark_starts_alike),
+        cmocka_unit_test(antagonists),
+        cmocka_unit_test(far_targets),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -138,7 +138,7 @@ static void test_bad_options(void **state)
                                       "good.yaml --compress",
                                       "good.yaml --out ''",
                                       "good.yaml --out",
-                                      "good.yaml --rom model.h5",
+                                      "good.yaml --rom-whole",
                                       "good.yaml extra"};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
     {

@@ -63,14 +63,14 @@ static void test_against_lapack(void **state)
         for (int i = 0; i < M; i++)
             assert_near(td_pod_sigma(pod)[i], sigma[i], 1e-12 * sigma[0]); // rounding of M updates
         double left = 0, tail = 0;
-        int r = td_pod_modes(pod, 1e-3, &left), expected = M;
+        int r = td_pod_modes(pod, sqrt(1e-3), &left), expected = M;
         while (expected > 1 && tail + sigma[expected - 1] * sigma[expected - 1] <= 1e-3 * all)
         {
             expected--;
             tail += sigma[expected] * sigma[expected];
         }
         assert_int_equal(r, expected);
-        assert_near(left, tail / all, 1e-12);
+        assert_near(left * left, tail / all, 1e-12);
         // Orthonormal, and the same space as LAPACK's.
         double *phi = malloc(sizeof(double) * N * (size_t)r);
         td_pod_basis(pod, r, phi);
@@ -128,15 +128,30 @@ static void test_dropping(void **state)
         all += td_pod_sigma(whole)[i] * td_pod_sigma(whole)[i];
     for (int i = 12; i < M; i++)
         tail += td_pod_sigma(whole)[i] * td_pod_sigma(whole)[i];
-    assert_true(left_cut >= tail / all * (1 - 1e-9)); // no basis of 12 does better
-    assert_true(left_cut <= 1.5 * tail / all);        // and this one is nearly as good
+    assert_true(left_cut * left_cut >= tail / all * (1 - 1e-9)); // no basis of 12 does better
+    assert_true(left_cut * left_cut <= 1.5 * tail / all);        // and this one is nearly as good
     td_pod_free(whole);
     td_pod_free(cut);
+}
+
+static void test_refuses_nan(void **state)
+{
+    (void)state;
+    static double S[N * M];
+    make_snapshots(S);
+    S[N + 3] = (double)NAN;
+    tdPod *pod = NULL;
+    tdError error = {0};
+    assert_ok(td_pod_create(N, M, 0, &pod, &error), error);
+    assert_int_equal(td_pod_add(pod, NULL, 1, S, &error), TD_OK);
+    assert_int_equal(td_pod_add(pod, NULL, M - 1, S + N, &error), TD_ERROR_NUMERIC);
+    assert_int_equal(td_pod_rank(pod), 1);
+    td_pod_free(pod);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_against_lapack), cmocka_unit_test(test_rank),
-                                       cmocka_unit_test(test_dropping)};
+                                       cmocka_unit_test(test_dropping), cmocka_unit_test(test_refuses_nan)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

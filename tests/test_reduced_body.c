@@ -442,14 +442,14 @@ static void refusals(void **unused)
     const char *good = BOX("stvk", "");
     tdModel *full = scene_parse(good);
     tdRom rom = rom_of(full, 8, 2), bad;
-    refused(BOX("corotational", ""), &rom, "the materials differ");
+    refused(BOX("corotational", ""), &rom, "is the materials;");
     refused(
         "tendril: 1\ntime_step: 10 ms\nsteps: 1\nbodies:\n  - name: box\n    mesh: {box: [[0, 0, 0], [1, 1, 1.1]], "
         "cells: [2, 2, 2]}\n    material: {law: stvk, young: 1e5, poisson: 0.3, density: 1000}\n    fixed: [{group: "
         "zmax}]\n",
-        &rom, "the mesh, the supports or moved nodes differ");
+        &rom, "is the mesh, the supports or moved nodes;");
     refused(BOX("stvk", "    prescribed: [{name: up, group: zmax, axes: z, displacement: [0, 0, 1]}]\n"), &rom,
-            "the supports or moved nodes differ");
+            "is the supports or moved nodes;");
     refused(BOX("stvk", "loads: [{type: surface, body: box, group: zmax, pressure: 10}]\n"), &rom, "pressure load");
     bad = rom;
     bad.body = "ball";

@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 static const char help[] =
-    "usage: tendril bench [laws|elements|step|growth|inverse|reduced] [--out DIR] [--runs N] [--threads N] [--json]\n\n"
+    "usage: tendril bench [NAME] [--out DIR] [--runs N] [--threads N] [--json]\n\n"
     "Measures the speed of the engine on this machine; all six without a name.\n\n"
     "  laws       energy, stress and tangent of one point, one core, for every law in each of its forms\n"
     "  elements   forces and tangents of 72,000 tetrahedra with their scatter into the matrix, one core,\n"
@@ -26,6 +26,8 @@ static const char help[] =
     "             1.5 % of its length a step, at a relative residual of 1e-6; time by stage\n"
     "  growth     time and memory from 4,608 to 294,912 tetrahedra\n"
     "  inverse    actuation for targets of effectors, one linearization of 4 and 9 actuators, one core\n"
+    "  control    robots along their paths by inverse control, one thread: control steps a second, time by stage\n"
+    "  stvk       force and stiffness of reduced St. Venant-Kirchhoff bodies of 5 to 40 modes, one core\n"
     "  reduced    steps of a hyper-reduced arm of 34 modes and 376 elements on four cables, one core, for two\n"
     "             sizes of its mesh; time by stage\n\n"
     "  --out DIR  writes bench.json and plots (PNG) there\n"
@@ -526,9 +528,12 @@ int cmd_bench(int argc, char **argv)
     if (!cli_integer("--runs", runs_text, 1, &runs) || !cli_integer("--threads", threads_text, 0, &threads))
         return TD_ERROR_USAGE;
     if (which != NULL && strcmp(which, "laws") != 0 && strcmp(which, "elements") != 0 && strcmp(which, "step") != 0 &&
-        strcmp(which, "growth") != 0 && strcmp(which, "inverse") != 0 && strcmp(which, "reduced") != 0)
-        return cli_usage("there is no benchmark '%s'; there are laws, elements, step, growth, inverse and reduced",
-                         which);
+        strcmp(which, "growth") != 0 && strcmp(which, "inverse") != 0 && strcmp(which, "control") != 0 &&
+        strcmp(which, "stvk") != 0 && strcmp(which, "reduced") != 0)
+        return cli_usage(
+            "there is no benchmark '%s'; there are laws, elements, step, growth, inverse, control, stvk and "
+            "reduced",
+            which);
     bench b = {.settings = cli_settings(),
                .runs = runs < BENCH_MOST_RUNS ? (int)runs : BENCH_MOST_RUNS,
                .folder = folder,
@@ -559,6 +564,10 @@ int cmd_bench(int argc, char **argv)
         status = bench_growth(&b, &error);
     if (status == TD_OK && (which == NULL || strcmp(which, "inverse") == 0))
         status = bench_inverse(b.print, &b.json, &error);
+    if (status == TD_OK && (which == NULL || strcmp(which, "control") == 0))
+        status = bench_control(b.runs, b.print, &b.json, &error);
+    if (status == TD_OK && (which == NULL || strcmp(which, "stvk") == 0))
+        status = bench_stvk(b.runs, &b.settings, b.folder, b.print, &b.json, &error);
     if (status == TD_OK && (which == NULL || strcmp(which, "reduced") == 0))
         status = bench_reduced(&b.settings, dense_rate(), b.print, &b.json, &error);
     td_json_close(&b.json, '}');

@@ -20,5 +20,9 @@ tdStatus bench_laws(int runs, bool print, tdJson *json, tdError *error);
 /// The inverse problem of one linearization along a motion: each mode, warm and cold.
 tdStatus bench_inverse(bool print, tdJson *json, tdError *error);
 
+/// Robots along their paths by inverse control, one thread.
+tdStatus bench_control(int runs, bool print, tdJson *json, tdError *error);
+/// Force and stiffness of reduced St. Venant-Kirchhoff bodies from their polynomials; a plot where there is a folder.
+tdStatus bench_stvk(int runs, const tdSettings *settings, const char *folder, bool print, tdJson *json, tdError *error);
 /// Steps of a hyper-reduced arm; dense: rate of a dense product on one core [flop/s].
 tdStatus bench_reduced(const tdSettings *settings, double dense, bool print, tdJson *json, tdError *error);

@@ -195,6 +195,7 @@ static tdStatus bench_row(const tdSettings *settings, const char *law, int cells
         bench_json_spread(json, "step_us", s);
         td_json_number(json, "p99_us", p99);
         td_json_number(json, "forces_gflops", rate);
+        td_json_number(json, "dgemm_gflops", dense * 1e-9);
         for (int i = 0; i < TD_STAGES; i++)
             td_json_number(json, td_stage_name((tdStage)i), t.stage[i]);
         td_json_close(json, '}');

@@ -404,6 +404,12 @@ static void constrain_effector(const tdModel *model, tdState *state, int e)
     double value[3];
     measure_at(model, state, measure, state->q_c, cs->value_start + 3 * e, value, effector->row);
     td_measure_error(measure->kind, value, cs->target + 3 * e, cs->error + 3 * e);
+    // A linearization knows nothing of places farther away than the body is large.
+    double *error = cs->error + 3 * e,
+           far = hypot(hypot(error[0], measure->rows > 1 ? error[1] : 0), measure->rows > 1 ? error[2] : 0);
+    double most = td_effector_size(model, effector);
+    for (int r = 0; r < measure->rows && far > most; r++)
+        error[r] *= most / far;
 }
 
 void td_constrain(const tdModel *model, tdState *state, bool tangent)

@@ -64,9 +64,9 @@ typedef struct tdReducedState
 {
     tdSoftState points;            ///< F, R, history and sums of the domain
     tdSoftState whole;             ///< the same of all elements, for output
-    double *K, *K_damping, *A, *L; ///< stride^2, lower triangles (A: whole)
-    double *rows;                  ///< of the kernels: one piece of D B
-    double *at;                    ///< n: where F was taken
+    double *K, *K_damping, *A, *L; ///< stride^2; both triangles, but of L the lower one
+    double *rows;                  ///< of the kernels: TD_REDUCED_WORK(stride)
+    double *at;                    ///< stride: where F was taken, or will be
     double *sum;                   ///< stride: force
     double *stiff[2];              ///< set_rows x stride: what constraints stiffen times X, definite and other
     bool *stiffened;               ///< by set
@@ -90,7 +90,7 @@ typedef struct tdReducedWork
     const double *B, *F0; ///< of the block, from its point batch `first` on
     int64_t first;
     const double *q;    ///< stride; NULL: F is there
-    double *rows;       ///< TD_REDUCED_ROWS (stride + 1)
+    double *rows;       ///< TD_REDUCED_WORK(stride)
     double *force;      ///< stride, added to
     tdRotationUse spin; ///< of a corotational law: without the constant part of K; else TD_ROTATION_NONE
     double *K;          ///< stride^2, lower triangle added to; NULL: forces only

@@ -128,9 +128,9 @@ static tdStatus check_physics(const tdModel *model, int body, const tdRom *rom, 
     if (changed[0] == '\0')
         return TD_OK;
     return td_fail_at(error, TD_ERROR_INPUT, rom->file, 0, NULL,
-                      "the reduced model was made for another scene: of body '%s', %s differ from those of '%s'; make "
+                      "the reduced model was made for another scene than '%s': not the same, of body '%s', is %s; make "
                       "it again with 'tendril reduce'",
-                      rom->body, changed, model->scene.file);
+                      model->scene.file, rom->body, changed);
 }
 
 static bool finite_all(const double *a, int64_t n)
@@ -448,7 +448,8 @@ static tdStatus build_basis(tdModel *model, tdReduced *reduced, const tdRom *rom
     {
         double *to = reduced->basis + i * reduced->stride;
         memcpy(to, rom->phi + i * rom->r, (size_t)rom->r * sizeof *to);
-        memcpy(to + rom->r, rom->psi + i * rom->n_u, (size_t)rom->n_u * sizeof *to);
+        for (int k = 0; k < rom->n_u; k++)
+            to[rom->r + k] = rom->psi[i * rom->n_u + k];
     }
     return match_inputs(model, reduced, rom, error);
 }
@@ -534,7 +535,8 @@ static void hash_reduced(tdModel *model, const tdReduced *reduced, const tdRom *
 {
     uint64_t hash = model->scene.hash;
     hash = mix_bytes(hash, rom->phi, 3 * (size_t)rom->n_nodes * (size_t)rom->r * sizeof(double));
-    hash = mix_bytes(hash, rom->psi, 3 * (size_t)rom->n_nodes * (size_t)rom->n_u * sizeof(double));
+    if (rom->n_u > 0)
+        hash = mix_bytes(hash, rom->psi, 3 * (size_t)rom->n_nodes * (size_t)rom->n_u * sizeof(double));
     for (int k = 0; k < reduced->domain.n_blocks; k++)
     {
         const tdElements *block = &reduced->domain.blocks[k];

@@ -4,6 +4,8 @@
 #include "constraint/constraint.h"
 #include "scene/compile.h"
 
+#include "solve/condense.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -617,5 +619,9 @@ tdStatus td_compile_actuators_end(tdModel *model, tdError *error)
         model->probes[model->n_probes++].name = model->scene.probes[k].name;
         TD_TRY(finish_set(model, &model->probes[k].point, NULL, error));
     }
+    if (td_condense_antagonists(model) > TD_MOST_ANTAGONISTS)
+        return td_fail_at(error, TD_ERROR_INPUT, model->scene.file, model->scene.control.line, "control.groups",
+                          "%d groups wind some cables in while they let others out; at most %d are supported",
+                          td_condense_antagonists(model), TD_MOST_ANTAGONISTS);
     return lay_out_rows(model, error);
 }

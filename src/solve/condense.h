@@ -61,3 +61,6 @@ void td_condense_report(const tdModel *model, tdState *state);
 void td_condense_law(const tdModel *model, const tdState *state, struct tdCondensed *cd, int k);
 /// condense_inverse.c: y of inverse control; `way`: the motion at y = now, over all coordinates.
 void td_condense_inverse(const tdModel *model, tdState *state, struct tdCondensed *cd, const double *way);
+/// Groups of cables of which a motor winds some in while it lets others out; every way to turn them is tried.
+int td_condense_antagonists(const tdModel *model);
+#define TD_MOST_ANTAGONISTS 6

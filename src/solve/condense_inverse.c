@@ -108,17 +108,66 @@ static int make_limits(const tdModel *model, const tdState *state, struct tdCond
     return rows;
 }
 
-// y_i / ratio_i = y_0 / ratio_0, or the same of displacements.
-static int make_groups(const tdModel *model, const tdState *state, struct tdCondensed *cd, int rows)
+// Cables that one motor winds in and lets out: those that it lets out hang slack, whatever their length.
+static bool is_antagonistic(const tdModel *model, const tdSceneGroup *group)
+{
+    bool in = false, out = false;
+    for (int i = 0; i < group->n; i++)
+    {
+        if (group->effort || model->actuators[group->actuators[i]].given->kind != TD_ACTUATOR_CABLE)
+            return false;
+        in = in || group->ratio[i] > 0;
+        out = out || group->ratio[i] < 0;
+    }
+    return in && out;
+}
+
+int td_condense_antagonists(const tdModel *model)
+{
+    int n = 0;
+    for (int g = 0; g < model->scene.control.n_groups; g++)
+        n += is_antagonistic(model, &model->scene.control.groups[g]);
+    return n;
+}
+
+// Whether the motor of a group turns so that a member hangs slack; bit b of `turns` is that of antagonistic group b.
+static bool is_slack(const tdModel *model, int g, int member, unsigned turns)
+{
+    const tdSceneGroup *groups = model->scene.control.groups;
+    if (!is_antagonistic(model, &groups[g]))
+        return false;
+    int bit = 0;
+    for (int k = 0; k < g; k++)
+        bit += is_antagonistic(model, &groups[k]);
+    return (groups[g].ratio[member] > 0) == (turns >> bit & 1);
+}
+
+// Slack cables do not pull.
+static void slacken(const tdModel *model, struct tdCondensed *cd, unsigned turns)
+{
+    for (int g = 0; g < model->scene.control.n_groups; g++)
+        for (int i = 0; i < model->scene.control.groups[g].n; i++)
+            for (int k = 0; k < cd->n; k++)
+                if (cd->unknown[k] == model->scene.control.groups[g].actuators[i] && is_slack(model, g, i, turns))
+                    cd->xl[k] = cd->xu[k] = 0;
+}
+
+// y_i / ratio_i = y_0 / ratio_0, or the same of displacements, for the members that do not hang slack.
+static int make_groups(const tdModel *model, const tdState *state, struct tdCondensed *cd, int rows, unsigned turns)
 {
     int place[2];
     for (int g = 0; g < model->scene.control.n_groups; g++)
     {
         const tdSceneGroup *group = &model->scene.control.groups[g];
-        for (int i = 1; i < group->n; i++)
+        int leader = 0;
+        while (leader < group->n - 1 && is_slack(model, g, leader, turns))
+            leader++;
+        for (int i = leader + 1; i < group->n; i++)
         {
-            int member[2] = {group->actuators[0], group->actuators[i]};
-            double ratio[2] = {group->ratio[0], group->ratio[i]}, *C = cd->C + rows * cd->n, constant = 0;
+            if (is_slack(model, g, i, turns))
+                continue;
+            int member[2] = {group->actuators[leader], group->actuators[i]};
+            double ratio[2] = {group->ratio[leader], group->ratio[i]}, *C = cd->C + rows * cd->n, constant = 0;
             place[0] = place[1] = -1;
             for (int k = 0; k < cd->n; k++)
                 for (int side = 0; side < 2; side++)
@@ -194,17 +243,18 @@ static double energy_of(const struct tdCondensed *cd, const double *y, const dou
 // Where a target cannot be reached, the least distance may be had only by going to the limits for next to nothing (four
 // cables turn an arm about its axis by a hair), and the curvature of the effectors' paths counts as much as their
 // slope, which is all that a linearization has: passes may then go to and fro. Rows sqrt(damping W_kk) (y - now)
-// shorten them; they vanish as the passes converge. Returns the number of rows.
+// shorten them; they vanish as the passes converge. A base that carries the whole body along stores no energy, and its
+// W_kk is rounding of either sign. Returns the number of rows.
 static int damp(struct tdCondensed *cd, int rows)
 {
     double slope = 0, energy = 0;
     for (int i = 0; i < rows * cd->n; i++)
         slope += cd->E[i] * cd->E[i];
     for (int k = 0; k < cd->n; k++)
-        energy += cd->W[k * cd->n + k];
+        energy += fmax(cd->W[k * cd->n + k], 0);
     for (int k = 0; k < cd->n; k++, rows++)
     {
-        double weight = energy > 0 ? sqrt(cd->damping * slope / energy * cd->W[k * cd->n + k]) : 0;
+        double weight = energy > 0 ? sqrt(cd->damping * slope / energy * fmax(cd->W[k * cd->n + k], 0)) : 0;
         memset(cd->E + rows * cd->n, 0, (size_t)cd->n * sizeof *cd->E);
         cd->E[rows * cd->n + k] = weight;
         cd->e0[rows] = -weight * cd->now[k];
@@ -254,15 +304,50 @@ static bool misses(const tdModel *model, const tdState *state, const struct tdCo
     return false;
 }
 
+// Which way each antagonistic motor turns: all are tried, the nearest wins, and of equals the least energy.
+static unsigned best_turns(const tdModel *model, const tdState *state, struct tdCondensed *cd, tdInverse *problem,
+                           int rows, tdReport *report)
+{
+    int motors = td_condense_antagonists(model), n = cd->n;
+    double *xl = cd->scratch, *xu = xl + n, best_residual = INFINITY, best_energy = INFINITY;
+    unsigned best = 0;
+    memcpy(xl, cd->xl, (size_t)n * sizeof *xl);
+    memcpy(xu, cd->xu, (size_t)n * sizeof *xu);
+    for (unsigned turns = 0; motors > 0 && turns < 1u << motors; turns++)
+    {
+        tdInverseResult result = {.x = cd->next, .active = cd->inverse_active};
+        memcpy(cd->xl, xl, (size_t)n * sizeof *xl);
+        memcpy(cd->xu, xu, (size_t)n * sizeof *xu);
+        slacken(model, cd, turns);
+        problem->n_c = make_groups(model, state, cd, rows, turns);
+        td_inverse_solve(problem, cd->work, false, &result);
+        report->inverse_iterations += result.iterations;
+        double energy = 0;
+        for (int k = 0; k < n; k++)
+            for (int j = 0; j < n; j++)
+                energy += cd->next[k] * cd->W[k * n + j] * cd->next[j];
+        bool nearer = result.residual < best_residual - problem->tolerance;
+        if (nearer || (result.residual < best_residual + problem->tolerance && energy < best_energy))
+        {
+            best = turns;
+            best_residual = result.residual;
+            best_energy = energy;
+        }
+    }
+    memcpy(cd->xl, xl, (size_t)n * sizeof *xl);
+    memcpy(cd->xu, xu, (size_t)n * sizeof *xu);
+    if (motors > 0)
+        slacken(model, cd, best);
+    return best;
+}
+
 void td_condense_inverse(const tdModel *model, tdState *state, struct tdCondensed *cd, const double *way)
 {
     const tdSceneControl *control = &model->scene.control;
-    int n_e = make_effectors(model, state, cd, way);
-    int n_c = make_groups(model, state, cd, make_limits(model, state, cd));
+    int n_e = make_effectors(model, state, cd, way), rows = make_limits(model, state, cd);
     make_energy(model, cd);
     tdInverse problem = {.n_a = cd->n,
                          .n_e = n_e,
-                         .n_c = n_c,
                          .E = cd->E,
                          .e0 = cd->e0,
                          .W = cd->W,
@@ -276,14 +361,17 @@ void td_condense_inverse(const tdModel *model, tdState *state, struct tdCondense
                          .epsilon = control->epsilon,
                          .max_iterations = control->max_iterations,
                          .tolerance = control->tolerance > 0 ? control->tolerance : 1e-6 * model->size};
+    tdReport *report = &state->report;
+    double clock = td_seconds();
+    unsigned turns = best_turns(model, state, cd, &problem, rows, report);
+    int n_c = problem.n_c = make_groups(model, state, cd, rows, turns);
     memcpy(cd->next, cd->now, (size_t)cd->n * sizeof *cd->next);
     tdInverseResult result = {.x = cd->next, .active = cd->inverse_active};
-    double clock = td_seconds();
     td_inverse_solve(&problem, cd->work, cd->warm, &result);
-    tdReport *report = &state->report;
     predict_errors(model, state, cd);
     report->out_of_reach = misses(model, state, cd, problem.tolerance);
     report->inverse_residual = result.residual;
+    report->inverse_optimality = result.stationarity;
     report->inverse_iterations += result.iterations;
     if (report->out_of_reach)
     {
@@ -291,6 +379,7 @@ void td_condense_inverse(const tdModel *model, tdState *state, struct tdCondense
         memcpy(cd->next, cd->now, (size_t)cd->n * sizeof *cd->next);
         td_inverse_solve(&problem, cd->work, true, &result);
         report->inverse_iterations += result.iterations;
+        report->inverse_optimality = fmax(report->inverse_optimality, result.stationarity);
     }
     report->inverse_seconds += td_seconds() - clock;
     report->inverse = true;

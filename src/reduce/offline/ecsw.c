@@ -106,6 +106,10 @@ static tdStatus make_sketch(ecswWork *w, tdError *error)
             if (task->save != NULL)
                 TD_TRY(task->save(task->user, w->begin, w->end, sketched, w->sum, error));
         }
+        for (int64_t i = 0; i < task->rows; i++)
+            if (!isfinite(w->sum[i]))
+                return td_fail(error, TD_ERROR_NUMERIC, "the training forces of elements %lld to %lld are not finite",
+                               (long long)w->begin, (long long)w->end - 1);
         cblas_daxpy((int)task->rows, 1, w->sum, 1, w->y, 1);
     }
     if (w->s == task->rows)
@@ -131,7 +135,7 @@ static tdStatus fit_all_rows(const ecswWork *w, int *count, int32_t *column, dou
         status = td_nnls_create(task->rows, *count, G, w->y, NULL, *count, &nnls, error);
     if (status == TD_OK)
     {
-        td_nnls_run(nnls, 0, task->tasks, NULL);
+        td_nnls_run(nnls, task->tau, task->tasks, NULL);
         *count = td_nnls_count(nnls);
         *relative = td_nnls_residual(nnls);
         td_nnls_result(nnls, place, value);
@@ -186,6 +190,7 @@ static tdStatus choose(ecswWork *w, tdArena *arena, tdEcswResult *result, tdErro
 tdStatus td_ecsw(const tdEcswTask *task, tdArena *arena, tdEcswResult *result, tdError *error)
 {
     ecswWork w = {.task = task};
+    openblas_set_num_threads(1);
     *result = (tdEcswResult){0};
     tdStatus status = prepare(&w, error);
     if (status == TD_OK)

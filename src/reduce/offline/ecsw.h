@@ -53,5 +53,6 @@ typedef struct tdEcswResult
     int sketch_rows;
 } tdEcswResult;
 
-/// Chooses with a tighter tolerance on the sketch until the true residual is within tau.
+/// Chooses with a tighter tolerance on the sketch until the true residual is within tau, or says in `error` what was
+/// reached: no more elements can be chosen than the sketch has rows.
 tdStatus td_ecsw(const tdEcswTask *task, tdArena *arena, tdEcswResult *result, tdError *error);

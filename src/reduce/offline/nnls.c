@@ -219,6 +219,9 @@ static void settle(tdNnls *w)
             if (w->zeta[i] <= 0 && w->xi[i] <= 1e-12 * largest)
                 drop(w, i);
     }
+    for (int i = w->count - 1; i >= 0; i--)
+        if (!(w->xi[i] > 0))
+            drop(w, i);
     residual(w, w->xi);
     w->norm = cblas_dnrm2((int)w->rows, w->r, 1);
 }

@@ -32,7 +32,8 @@ tdStatus td_pod_create(int64_t n, int most, double drop, tdPod **out, tdError *e
         return td_fail_memory(error, "the decomposition of snapshots");
     pod->n = n;
     pod->most = most;
-    pod->drop = drop;
+    pod->drop = fmax(drop, 1e-13); // below, directions are rounding and not orthogonal to the others
+    openblas_set_num_threads(1);
     pod->U = td_take((size_t)(n * most), sizeof(double));
     pod->sigma = td_take((size_t)most, sizeof(double));
     if (pod->U == NULL || pod->sigma == NULL)
@@ -162,10 +163,17 @@ tdStatus td_pod_add(tdPod *pod, tdTasks *tasks, int k, const double *snapshots, 
         else
         {
             memcpy(w.Q, snapshots + first * pod->n, (size_t)(pod->n * b) * sizeof(double));
+            double square = 0;
             for (int64_t i = 0; i < pod->n * b; i++)
-                pod->square += w.Q[i] * w.Q[i];
-            project(pod, &w);
-            status = decompose(pod, &w, error);
+                square += w.Q[i] * w.Q[i];
+            if (isfinite(square))
+            {
+                pod->square += square;
+                project(pod, &w);
+                status = decompose(pod, &w, error);
+            }
+            else
+                status = td_fail(error, TD_ERROR_NUMERIC, "a snapshot has numbers that are not finite");
         }
         free_block(&w);
         TD_TRY(status);
@@ -194,13 +202,13 @@ int td_pod_modes(const tdPod *pod, double tolerance, double *error_left)
     if (left < 1e-14 * pod->square)
         left = 0;
     int r = pod->rank;
-    while (r > 1 && left + pod->sigma[r - 1] * pod->sigma[r - 1] <= tolerance * pod->square)
+    while (r > 1 && left + pod->sigma[r - 1] * pod->sigma[r - 1] <= tolerance * tolerance * pod->square)
     {
         r--;
         left += pod->sigma[r] * pod->sigma[r];
     }
     if (error_left != NULL)
-        *error_left = pod->square > 0 ? left / pod->square : 0;
+        *error_left = pod->square > 0 ? sqrt(left / pod->square) : 0;
     return r;
 }
 

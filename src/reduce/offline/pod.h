@@ -2,7 +2,7 @@
 // Proper orthogonal decomposition of snapshots that come in blocks: S = U Sigma V', of which a truncated form is kept,
 // so that memory is bounded by the number of modes kept and the block, never by the number of snapshots.
 //
-//     nu = sum_{i > p} sigma_i^2 / sum_i sigma_i^2     p modes leave nu behind (S1 eq. 15)
+//     nu^2 = sum_{i > p} sigma_i^2 / sum_i sigma_i^2     p modes leave nu behind (S1 eq. 15)
 #pragma once
 #include "base/memory.h"
 #include "base/status.h"
@@ -10,10 +10,11 @@
 
 typedef struct tdPod tdPod;
 
-/// n rows; at most `most` modes are kept between blocks, and what falls below `drop` relative to the largest.
+/// n rows; at most `most` modes are kept between blocks, and what falls below `drop` (or rounding, 1e-13) relative to
+/// the largest.
 tdStatus td_pod_create(int64_t n, int most, double drop, tdPod **out, tdError *error);
 void td_pod_free(tdPod *pod);
-/// Adds k snapshots (columns, n apart). The order of blocks matters to rounding only.
+/// Adds k snapshots (columns, n apart); refused when they are not finite. The order of blocks matters to rounding only.
 tdStatus td_pod_add(tdPod *pod, tdTasks *tasks, int k, const double *snapshots, tdError *error);
 /// Modes needed for the tolerance nu (at least 1 when there is anything), with the error they leave.
 int td_pod_modes(const tdPod *pod, double tolerance, double *error_left);
