@@ -2,7 +2,8 @@
 // When is a reduced model wrong, and does it know? Motions inside of the trained ranges, beyond them, and with a force
 // that training has not seen, each at full order too.
 //
-// TENDRIL_INDICATOR_MOTIONS=50 makes the experiment of docs/reduction-errors.md: as many motions of each kind.
+// TENDRIL_INDICATOR_MOTIONS=50 makes the experiment of docs/reduction-errors.md: as many motions inside and outside.
+// TENDRIL_INDICATOR_STEP [ms] makes them faster or slower than what the test asserts.
 #include "indicator.h"
 #include "verify_plot.h"
 
@@ -264,8 +265,9 @@ static void motions(void **unused)
     }
     plot(&rom, n, all);
     print_rows(&rom, n, all, warned);
+    bool told_only = getenv("TENDRIL_INDICATOR_STEP") != NULL;
     // One in twenty may be mistaken: random motions come as near to the limits as one likes.
-    assert_true(warned[INSIDE] <= each / 20);
+    assert_true(told_only || warned[INSIDE] <= each / 20);
     assert_true(warned[BEYOND] + warned[PUSHED] >= each - each / 20);
     td_rom_free(&rom);
     td_model_free(arm.full);

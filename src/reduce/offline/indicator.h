@@ -15,7 +15,7 @@ typedef struct tdIndicatorFit
 } tdIndicatorFit;
 
 /// Held-out motions are few: what is a little above all of them need not be wrong.
-#define TD_INDICATOR_MARGIN 1.5
+#define TD_INDICATOR_MARGIN 2
 
 /// Pairs of indicator and true relative error, both as in tdReport. Pairs that are not finite or of no indicator do not
 /// count; without any the fit is NAN, which calibrates nothing.
