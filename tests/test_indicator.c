@@ -5,6 +5,7 @@
 // TENDRIL_INDICATOR_MOTIONS=50 makes the experiment of docs/reduction-errors.md: as many motions inside and outside.
 // TENDRIL_INDICATOR_STEP [ms] makes them faster or slower than what the test asserts.
 #include "indicator.h"
+#include "reduced.h"
 #include "verify_plot.h"
 
 #include "reduce/offline/indicator.h"
@@ -328,6 +329,51 @@ static void limits(void **unused)
     td_rom_free(&rom);
 }
 
+// What the second choice remembers of a viscoelastic body is in a checkpoint: a run that goes on says the same.
+static void checkpoint(void **unused)
+{
+    (void)unused;
+    static const char *const laws[] = {"law: neo_hookean", "law: corotational_lagged"};
+    char text[3000], path[SCENE_PATH];
+    tdError error = {0};
+    snprintf(path, sizeof path, "%s/state.h5", folder);
+    for (int k = 0; k < 4; k++)
+    {
+        snprintf(text, sizeof text,
+                 "tendril: 1\ntime_step: 10 ms\nsteps: 1\nintegrator: {newton: %s}\nbodies:\n  - name: bar\n"
+                 "    mesh: {box: [[0, 0, 0], [0.1, 0.02, 0.02]], cells: [5, 2, 2]}\n    fixed: [{group: xmin}]\n"
+                 "    material: {%s, young: 100 kPa, poisson: 0.3, density: 1000%s}\n"
+                 "loads: [{type: surface, body: bar, group: xmax, traction: [200, 0, -300]}]\n",
+                 k % 2 == 0 ? "true" : "false", laws[k / 2],
+                 k < 2 ? ", viscoelastic: [{modulus: 0.4, time: 50 ms}]" : "");
+        tdModel *full = scene_parse(text);
+        tdRom rom = rom_of(full, 12, 4);
+        rom_check(full, &rom, 4, 1e-3);
+        tdModel *model = rom_model(text, &rom, false);
+        td_arena_free(&rom.arena);
+        tdState *a = scene_state(model), *b = scene_state(model);
+        for (int s = 0; s < 12; s++)
+        {
+            assert_int_equal(td_step(model, a), TD_OK);
+            if (s == 5)
+                assert_ok(td_state_save(model, a, path, &error), error);
+            if (s == 5)
+                assert_ok(td_state_load(model, b, path, &error), error);
+            if (s <= 5)
+                continue;
+            assert_int_equal(td_step(model, b), TD_OK);
+            const tdReport *x = td_state_report(a), *y = td_state_report(b);
+            assert_true(x->rom_indicator > 0 && x->rom_error == x->rom_indicator && x->rom_warning);
+            assert_true(x->rom_indicator == y->rom_indicator && x->rom_distance == y->rom_distance);
+        }
+        td_state_free(a);
+        td_state_free(b);
+        td_model_free(full);
+        td_model_free(model);
+    }
+    unlink(path);
+}
+
 static int setup(void **unused)
 {
     (void)unused;
@@ -355,6 +401,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(calibration),
         cmocka_unit_test(limits),
+        cmocka_unit_test(checkpoint),
         cmocka_unit_test(motions),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
