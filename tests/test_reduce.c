@@ -16,18 +16,19 @@
 #define OUT   "test_reduce.h5"
 
 // Two trajectories of 23 snapshots.
-#define USUAL "samples: grid, levels: 4, steps_between: 3, pod_tolerance: 1e-8, ecsw_tolerance: 1e-3"
+#define USUAL "samples: grid, levels: 4, steps_between: 3, pod_tolerance: 1e-4, ecsw_tolerance: 1e-3"
 
 // S: something to change, R: keys of the reduction.
 #define TEXT(S, R)                                                                                                     \
     "tendril: 1\n"                                                                                                     \
     "gravity: [0, 0, -9.81]\n"                                                                                         \
-    "time_step: 10 ms\n"                                                                                               \
-    "duration: 0.4 s\n"                                                                                                \
+    "time_step: 20 ms\n"                                                                                               \
+    "duration: 2 s\n"                                                                                                  \
     "bodies:\n"                                                                                                        \
     "  - name: arm\n"                                                                                                  \
     "    mesh: {box: [[0, 0, 0], [0.1, 0.02, 0.02]], cells: [10, 2, 2]}\n"                                             \
     "    material: {law: corotational, young: " S ", poisson: 0.4, density: 1000}\n"                                   \
+    "    damping: {mass: 10 1/s}\n"                                                                                    \
     "    fixed: [{group: xmin}]\n"                                                                                     \
     "actuators:\n"                                                                                                     \
     "  - {name: top, type: cable, body: arm, path: [[0.09, 0.01, 0.02], [0.05, 0.01, 0.02], [0, 0.01, 0.02]],\n"       \
@@ -35,7 +36,7 @@
     "  - {name: side, type: cable, body: arm, path: [[0.09, 0.02, 0.01], [0.05, 0.02, 0.01], [0, 0.02, 0.01]],\n"      \
     "     drive: displacement, range: [0, 10 mm]}\n"                                                                   \
     "probes: [{name: tip, body: arm, point: [0.1, 0.01, 0.01]}]\n"                                                     \
-    "motion: {keyframes: [{t: 0, top: 0, side: 0}, {t: 0.2, top: 6 mm, side: 3 mm}, {t: 0.4, top: 2 mm, side: 5 "      \
+    "motion: {keyframes: [{t: 0, top: 0, side: 0}, {t: 1, top: 6 mm, side: 3 mm}, {t: 2, top: 2 mm, side: 8 "          \
     "mm}]}\n"                                                                                                          \
     "reduction: {" R "}\n"                                                                                             \
     "validation: {random: {steps: 12, moves: 4, seed: 2}}\n"
@@ -108,8 +109,8 @@ static tdModel *load(const char *rom)
     return model;
 }
 
-// A beam needs few modes and elements. The modes leave 1e-8 of the squares behind, 1e-4 of lengths, and the domain 0.1
-// % of the training forces; elsewhere errors are a few times those.
+// A beam needs few modes and elements. The modes leave 1e-4 of the snapshots behind and the domain 0.1 % of the
+// training forces; at equilibria elsewhere errors are a few times those.
 static void test_accuracy(void **unused)
 {
     (void)unused;
@@ -120,7 +121,7 @@ static void test_accuracy(void **unused)
     assert_int_equal(report.snapshots, 46);
     assert_int_equal(report.failures, 0);
     assert_in_range(report.modes, 4, 14);
-    assert_true(report.pod_error <= 1e-8);
+    assert_true(report.pod_error <= 1e-4);
     assert_int_equal(report.elements, 240);
     assert_true(report.rid_elements < report.elements / 2);
     assert_true(report.ecsw_error <= 1e-3);
@@ -145,8 +146,8 @@ static void test_accuracy(void **unused)
         most = fmax(most, hypot(hypot(x[0] - rest[0], x[1] - rest[1]), x[2] - rest[2]));
         off = fmax(off, hypot(hypot(x[0] - y[0], x[1] - y[1]), x[2] - y[2]));
     }
-    assert_true(most > 0.01); // it bends
-    assert_true(off < 0.02 * most);
+    assert_true(most > 0.01);       // it bends
+    assert_true(off < 0.04 * most); // the drop at the start excites waves that no equilibrium has
     td_state_free(a);
     td_state_free(b);
     td_model_free(full);
@@ -244,7 +245,7 @@ static void test_other_job(void **unused)
     expect(reduce(0, false, &report, &error), &error, "it has 'max_modes 200' where this one has 'max_modes 3'");
     assert_ok(reduce(0, true, &report, &error), error); // --restart
     assert_int_equal(report.modes, 3);
-    assert_true(report.pod_error > 1e-8);
+    assert_true(report.pod_error > 1e-4);
     // The user's own folder is not taken for one of ours.
     assert_int_equal(mkdir(OUT ".work", 0777), 0);
     assert_ok(td_file_write(OUT ".work/notes.md", "mine", 4, &error), error);

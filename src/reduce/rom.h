@@ -53,7 +53,7 @@ typedef struct tdRom
     int64_t n_snapshots;
     int n_sigma;
     double *sigma;                   ///< singular values, all that were kept
-    double pod_tolerance, pod_error; ///< S1 eq. 15: squared, relative
+    double pod_tolerance, pod_error; ///< relative: the root of S1 eq. 15
     double held_out_error;           ///< relative, on motions that training did not see; NAN: not measured
     double *low, *high;              ///< r: range of each amplitude in training
     double *spread;                  ///< r: its standard deviation

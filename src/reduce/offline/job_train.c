@@ -166,7 +166,7 @@ static tdStatus decompose(tdJob *job, tdError *error)
             left += i >= given->max_modes ? sigma[i] * sigma[i] : 0;
         }
         head.r = given->max_modes;
-        head.pod_error = left / all;
+        head.pod_error = sqrt(left / all);
     }
     if (status == TD_OK)
         status = take_basis(job, &head, error);
