@@ -27,6 +27,8 @@ static int setup(void **state)
     write_scene("tipless.yaml", 6, "", "name: tip", "name: end");
     write_scene("other.yaml", 6, "", "name: side", "name: left");
     write_scene("stiffer.yaml", 6, "", "young: 300 kPa", "young: 310 kPa");
+    write_scene("moved.yaml", 6, "motion: {keyframes: [{t: 0, side: 0, top: 0}, {t: 3 s, side: 5, top: 2}]}\n",
+                "validation: {random: {steps: 60, moves: 4}}", "");
     write_scene("pushed.yaml", 6, ARM_PUSH, "tendril: 1", "tendril: 1");
     arm_train(folder);
     return 0;
@@ -93,6 +95,18 @@ static void test_print(void **state)
     free(text);
 }
 
+// Without a validation it is the motion of the scene, which other scenes follow though they have none.
+static void test_own_motion(void **state)
+{
+    (void)state;
+    assert_int_equal(run_command("compare", "moved.yaml coarse.yaml --rom arm.h5 --no-whole --json --quiet"), 0);
+    assert_says("stdout.txt", "\"motion\": \"the scene's motion\"");
+    assert_near(number_of("steps", 0), 60, 0);
+    assert_true(number_of("tip", 0) > 0.01); // amplitude [m]
+    assert_true(number_of("mean", 3) > 0 && number_of("mean", 3) < 0.01);
+    assert_true(number_of("mean", 6) > 0.02 && number_of("mean", 6) < 0.5);
+}
+
 static void test_refusals(void **state)
 {
     (void)state;
@@ -123,10 +137,8 @@ static void test_run_warns(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_table),
-        cmocka_unit_test(test_print),
-        cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_run_warns),
+        cmocka_unit_test(test_table),    cmocka_unit_test(test_print),     cmocka_unit_test(test_own_motion),
+        cmocka_unit_test(test_refusals), cmocka_unit_test(test_run_warns),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

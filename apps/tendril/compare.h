@@ -45,7 +45,7 @@ typedef struct cmpRun
     double *amplitude; ///< n_errors [m]: largest displacement of the reference
     int64_t steps;
     const char *motion_name;
-    const tdSceneMotion *motion; ///< NULL: each scene's own
+    const tdSceneMotion *motion; ///< NULL: nothing moves but what loads do
     double *places;              ///< inputs of the motion, at one step
     int shown;                   ///< model that pictures show, -1: none
     double *shape[2];            ///< all nodes of the reference and of that model, at its worst step

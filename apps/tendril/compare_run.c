@@ -95,6 +95,7 @@ static tdStatus choose_motion(cmpRun *run, int64_t steps, tdError *error)
     double duration = 0;
     run->steps = model->scene.settings.steps;
     run->motion_name = model->scene.motion.n_names > 0 ? "the scene's motion" : "the scene's loads";
+    run->motion = model->scene.motion.n_names > 0 ? &model->scene.motion : NULL; // for other scenes too
     if (given->line > 0 || (model->scene.motion.n_names == 0 && model->n_actuators > 0))
     {
         TD_TRY(td_sample_validation(model, &run->arena, &run->motion, &duration, error));
