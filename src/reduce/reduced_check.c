@@ -226,10 +226,9 @@ void td_reduced_judge(const tdModel *model, const tdBody *body, tdState *state)
     report->rom_warning = report->rom_warning || warning;
     if (warning && !mine->warned)
         td_log(&state->settings, TD_LOG_WARNING,
-               "t = %g s (step %lld): the reduced model of body '%s' leaves what it was trained for (indicator %.3g, "
-               "limit "
-               "%.3g; distance %.3g, limit %.3g)",
-               state->time + model->scheme.h, (long long)state->steps + 1, body->name, indicator, reduced->threshold,
-               far, FAR);
+               "t = %g s (step %lld): the reduced model of body '%s' leaves what it was trained for (indicator %.3g of "
+               "%.3g, distance %.3g of %.3g)",
+               state->time + model->scheme.h, (long long)state->steps + 1, body->name, indicator,
+               reduced->threshold > 0 ? reduced->threshold : INFINITY, far, FAR);
     mine->warned = mine->warned || warning; // the report tells of each step, the log of the first
 }

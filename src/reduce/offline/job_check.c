@@ -44,9 +44,11 @@ static tdStatus compare_trajectory(tdJob *job, const tdWalk *walk, int trajector
 {
     tdJobTrajectory data;
     tdWalker *walker = NULL;
+    tdSettings quiet = job->task->settings;
+    quiet.log = NULL; // that the model errs is what is measured here
     TD_TRY(td_job_take(job, &job->held_out, trajectory, true, &data, error));
     tdStatus status = td_job_load(job, "check-full", &job->held_out, trajectory, true, &data)
-                          ? td_walker_create(walk, &job->task->settings, &walker, error)
+                          ? td_walker_create(walk, &quiet, &walker, error)
                           : td_fail_at(error, TD_ERROR_IO, job->work.folder, 0, NULL,
                                        "equilibria that were there are gone; start again with --restart");
     for (int64_t k = 0; status == TD_OK && k < data.found.reached; k++)
