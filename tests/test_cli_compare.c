@@ -77,6 +77,12 @@ static void test_table(void **state)
     for (size_t i = 0; i < sizeof files / sizeof files[0]; i++)
         assert_true(exists(files[i]));
     assert_says("out/errors.csv", "\n60,3,");
+    char *text = read_text("out/errors.csv"); // as many titles as values: step, time, three models of three errors
+    int commas = 0;
+    for (char *c = text; *c != '\n'; c++)
+        commas += *c == ',';
+    assert_int_equal(commas, 10);
+    free(text);
 }
 
 // What is printed for people; more than one reduced model; steps.

@@ -24,6 +24,16 @@ static tdStatus join(char path[PATH_MAX], const char *folder, const char *name, 
 
 // ---------------------------------------------------------------- errors.csv
 
+// A name without what would cut a row of the table: "hyper-reduced 34 376".
+static void plain_name(const char *name, char *out, size_t size)
+{
+    size_t n = 0;
+    for (; *name != '\0' && n + 1 < size; name++)
+        if (strchr("(),\"", *name) == NULL)
+            out[n++] = *name;
+    out[n] = '\0';
+}
+
 static tdStatus write_errors(const cmpRun *run, const char *folder, tdError *error)
 {
     tdText header = {0};
@@ -33,9 +43,10 @@ static tdStatus write_errors(const cmpRun *run, const char *folder, tdError *err
     for (int i = 1; i < run->n; i++)
         for (int k = 0; k < run->n_errors; k++)
         {
-            char suffix[200];
+            char name[sizeof run->models[i].name], suffix[200];
+            plain_name(run->models[i].name, name, sizeof name);
             snprintf(suffix, sizeof suffix, " %.150s", cmp_error_name(run, k));
-            td_csv_title(&header, run->models[i].name, suffix, "");
+            td_csv_title(&header, name, suffix, "");
         }
     tdStatus status = row == NULL || header.failed ? td_fail_memory(error, "errors.csv")
                                                    : td_csv_open(folder, "errors.csv", &header, -1, &csv, error);
