@@ -3,10 +3,9 @@
 // displacements) brings a forward run back there. Out of reach it says so, and its answer is optimal.
 #include "robots.h"
 
-#define ROBOT_TARGETS 10
-#define WAY           5    // equilibria on the way to a target
-#define NEAR          1e-6 // of the robot's size
-#define SHARE         0.6  // of the ranges that is used: beyond, forward runs do not always find an equilibrium
+#define WAY   5    // equilibria on the way to a target
+#define NEAR  1e-6 // of the robot's size
+#define SHARE 0.6  // of the ranges that is used: beyond, forward runs do not always find an equilibrium
 
 typedef struct Found
 {

@@ -27,7 +27,7 @@ static tdModel *make_model(const char *actuators, const char *more)
 
 #define FORCE(name, range)                                                                                             \
     "  - {name: " name ", type: force, body: arm, group: xmax, direction: [1, 0, 0], drive: force, range: " range "}"  \
-                                                                                                                  "\n"
+    "\n"
 #define FOUR FORCE("a", "[0, 4]") FORCE("b", "[0, 4]") FORCE("c", "[-1, 1]") FORCE("d", "[-8, 0]")
 
 static double value(const tdModel *model, const tdSamplePath *path, int64_t place, const char *name)

@@ -251,8 +251,12 @@ static void stage_free(Stage *stage)
 static void add_key(Stage *stage, const char *name, const double colour[3], double opacity)
 {
     for (int i = 0; i < stage->n_keys; i++)
-        if (strcmp(stage->keys[i].name, name) == 0 && memcmp(stage->keys[i].colour, colour, 3 * sizeof *colour) == 0)
+    {
+        const double *other = stage->keys[i].colour;
+        bool alike = other[0] == colour[0] && other[1] == colour[1] && other[2] == colour[2];
+        if (strcmp(stage->keys[i].name, name) == 0 && alike)
             return;
+    }
     tdKeyLine *key = &stage->keys[stage->n_keys++];
     *key = (tdKeyLine){.name = name, .opacity = opacity};
     memcpy(key->colour, colour, sizeof key->colour);
@@ -326,7 +330,7 @@ static tdStatus set_stage(Stage *stage, const Options *o, double opacity, tdErro
 {
     for (int i = 0; i < stage->n_files; i++)
         stage->capacity += 2 * stage->subjects[i].n_pictures + 5;
-    stage->meshes = calloc((size_t)stage->capacity, sizeof *stage->meshes);
+    stage->meshes = calloc((size_t)stage->capacity + 1, sizeof *stage->meshes);
     if (stage->meshes == NULL)
         return td_fail_memory(error, "the picture");
     for (int i = 0; i < stage->n_files; i++)
