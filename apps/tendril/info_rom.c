@@ -48,7 +48,7 @@ static void print_words(const char *path, const tdRom *rom)
         printf("modes        of %d vibration modes, from %.4g Hz on, and their derivatives\n", rom->n_lambda,
                sqrt(rom->lambda[0]) / (2 * 3.14159265358979323846));
     else
-        printf("training     %" PRId64 " snapshots; the modes leave %.2e of their squares behind (%.2e allowed)\n",
+        printf("training     %" PRId64 " snapshots; the modes leave %.2e of them behind (%.2e allowed)\n",
                rom->n_snapshots, rom->pod_error, rom->pod_tolerance);
     print_inputs(rom);
     for (int d = 0; d < rom->n_domains; d++)
@@ -138,14 +138,14 @@ static tdStatus draw(const tdRom *rom, const char *picture, tdError *error)
     {
         x[i] = i + 1;
         sigma[i] = rom->sigma[i] / rom->sigma[0];
-        left[i] = i == n - 1 ? NAN : rest / all; // with i + 1 modes
+        left[i] = i == n - 1 ? NAN : sqrt(rest / all); // with i + 1 modes
         rest += rom->sigma[i] * rom->sigma[i];
     }
     double limit_x[2] = {1, fmax(n, 2)}, limit_y[2] = {rom->pod_tolerance, rom->pod_tolerance};
     double chosen_x[1] = {rom->r}, chosen_y[1] = {rom->pod_error > 0 ? rom->pod_error : NAN};
     const tdSeries series[] = {
         {.name = "singular value, relative", .n = n, .x = x, .y = sigma, .marker = TD_MARKER_CIRCLE},
-        {.name = "left behind (S1 eq. 15)", .n = n, .x = x, .y = left, .marker = TD_MARKER_SQUARE},
+        {.name = "left behind by so many modes", .n = n, .x = x, .y = left, .marker = TD_MARKER_SQUARE},
         {.name = "tolerance", .n = 2, .x = limit_x, .y = limit_y, .colour = -1, .line = TD_LINE_DASHED},
         {.name = "chosen", .n = 1, .x = chosen_x, .y = chosen_y, .marker = TD_MARKER_DIAMOND, .line = TD_LINE_NONE},
     };

@@ -5,6 +5,7 @@
 #include "base/isa.h"
 #include "base/timer.h"
 #include "reduce/offline/job_parts.h"
+#include "reduce/offline/walker.h"
 #include "reduce/reduced.h"
 
 #include <inttypes.h>
@@ -60,7 +61,9 @@ static tdStatus load_model(tdJob *job, tdError *error)
 {
     tdSettings settings = job->task->settings;
     settings.rom = NULL;
-    TD_TRY(td_model_load_edited(job->task->scene, &settings, td_snapshot_edit, NULL, &job->model, error));
+    TD_TRY(td_model_load_edited(job->task->scene, &settings, td_walk_edit_static, NULL, &job->model, error));
+    settings.log = NULL; // all has been said
+    TD_TRY(td_model_load_edited(job->task->scene, &settings, td_walk_edit_moving, NULL, &job->moving, error));
     const tdScene *scene = &job->model->scene;
     const tdSceneReduction *given = &scene->reduction;
     if (given->body < 0)
@@ -133,6 +136,29 @@ static tdStatus open_work(tdJob *job, tdError *error)
     return status;
 }
 
+// Loads that acted in training, and between which values.
+static tdStatus note_loads(tdJob *job, tdError *error)
+{
+    tdRom *rom = &job->rom;
+    const tdSamplePath *path = &job->path;
+    tdDeadLoads loads;
+    TD_TRY(td_soft_dead_loads(job->model, job->trainee.body, &job->arena, &loads, error));
+    rom->load_low = TD_TAKE(&job->arena, double, loads.n);
+    rom->load_high = TD_TAKE(&job->arena, double, loads.n);
+    if (rom->load_low == NULL || rom->load_high == NULL)
+        return td_fail_memory(error, "the loads");
+    rom->n_loads = loads.n;
+    rom->loads = loads.what;
+    for (int i = 0; i < loads.n; i++)
+        for (int64_t k = 0; k < path->count; k++)
+        {
+            double value = loads.input[i] < 0 ? 1 : path->values[k * path->n + loads.input[i]];
+            rom->load_low[i] = k == 0 ? value : fmin(rom->load_low[i], value);
+            rom->load_high[i] = k == 0 ? value : fmax(rom->load_high[i], value);
+        }
+    return TD_OK;
+}
+
 static tdStatus begin(tdJob *job, tdError *error)
 {
     TD_TRY(load_model(job, error));
@@ -145,7 +171,7 @@ static tdStatus begin(tdJob *job, tdError *error)
         TD_TRY(td_sample_path(model, &job->arena, &job->path, error));
     TD_TRY(plan_held_out(job, error));
     TD_TRY(td_tasks_create(job->task->settings.threads, &job->tasks, error));
-    TD_TRY(td_trainee_create(model, body, &job->task->settings, &job->arena, &job->trainee, error));
+    TD_TRY(td_trainee_create(model, job->moving, body, &job->task->settings, &job->arena, &job->trainee, error));
     job->rom = (tdRom){.file = job->task->out,
                        .body = model->bodies[body].name,
                        .made_by = td_version(),
@@ -160,6 +186,8 @@ static tdStatus begin(tdJob *job, tdError *error)
                        .held_out_error = NAN,
                        .indicator_slope = NAN,
                        .indicator_threshold = NAN};
+    if (model->scene.reduction.basis == TD_BASIS_SNAPSHOTS)
+        TD_TRY(note_loads(job, error));
     return open_work(job, error);
 }
 
@@ -233,6 +261,7 @@ tdStatus td_reduce(const tdReduceTask *task, tdReduceReport *report, tdError *er
     td_work_close(&job.work, status == TD_OK && !job.stopped && !task->keep);
     td_tasks_free(job.tasks);
     td_model_free(job.model);
+    td_model_free(job.moving);
     td_arena_free(&job.arena);
     pthread_mutex_destroy(&job.mutex);
     return status;

@@ -15,7 +15,7 @@ typedef struct tdJob
     const tdReduceTask *task;
     tdReduceReport *report;
     tdArena arena;
-    tdModel *model; ///< static, of full order
+    tdModel *model, *moving; ///< of full order, for td_walker
     tdTasks *tasks;
     tdWork work;
     tdTrainee trainee;

@@ -91,8 +91,8 @@ typedef struct Visit
     tdJob *job;
     const char *name;
     const tdSamplePath *path;
-    bool positions;
-    int *pending; // trajectories
+    bool positions; // of the held-out path, whose equilibria are to be stable ones
+    int *pending;   // trajectories
     tdSettings settings;
     tdStatus status;
     tdError error; // of the first that failed
@@ -117,8 +117,8 @@ static void visit_one(void *context, int i)
     int trajectory = visit->pending[i];
     tdStatus status = td_job_take(job, visit->path, trajectory, visit->positions, &data, &error);
     if (status == TD_OK)
-        status = td_snapshot_trajectory(&job->trainee, &visit->settings, visit->path, trajectory, visited, job,
-                                        &data.found, &stopped, &error);
+        status = td_snapshot_trajectory(&job->trainee, &visit->settings, visit->path, trajectory, visit->positions,
+                                        visited, job, &data.found, &stopped, &error);
     if (status == TD_OK && !stopped)
         status = save(job, visit->name, visit->path, trajectory, visit->positions, &data, &error);
     td_job_drop(&data);

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #define KEPT_SIGMA    1e-10 // relative to the largest: what falls below is rounding
-#define SKETCH_ROWS   4096  // of the training matrix, at most: several for each element that is chosen
+#define SKETCH_ROWS   1024  // of the training matrix, at most: some for each element that is chosen
 #define FEWEST_SKETCH 256
 
 // ---------------------------------------------------------------- modes
@@ -166,7 +166,7 @@ static tdStatus decompose(tdJob *job, tdError *error)
             left += i >= given->max_modes ? sigma[i] * sigma[i] : 0;
         }
         head.r = given->max_modes;
-        head.pod_error = left / all;
+        head.pod_error = sqrt(left / all);
     }
     if (status == TD_OK)
         status = take_basis(job, &head, error);

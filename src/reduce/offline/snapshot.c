@@ -1,29 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reduce/offline/snapshot.h"
 
+#include "reduce/offline/walker.h"
+
 #include "body/soft.h"
-#include "control/workspace.h"
 #include "state.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define APPROACH   3  // equilibria from rest to the first place of a trajectory,
-#define CAREFUL    10 // and to one that could not be reached from the place before
-#define LOAD_STEPS 8  // a step between places is cut into as many at most,
-#define ITERATIONS 20 // each of as many linearizations: what takes more is beyond a limit point
-
-tdStatus td_snapshot_edit(void *context, tdScene *scene, tdError *error)
-{
-    tdSceneSettings *settings = &scene->settings;
-    if (settings->method != TD_METHOD_STATIC) // else the scene has its own
-        settings->max_iterations = ITERATIONS;
-    if (settings->min_load_step_inverse > LOAD_STEPS || settings->method != TD_METHOD_STATIC)
-        settings->min_load_step_inverse = LOAD_STEPS;
-    return td_workspace_edit(context, scene, error);
-}
 
 // ---------------------------------------------------------------- the body
 
@@ -119,11 +105,11 @@ static tdStatus respond(const tdTrainee *trainee, tdState *state, double *work, 
     return status;
 }
 
-tdStatus td_trainee_create(const tdModel *model, int body, const tdSettings *settings, tdArena *arena, tdTrainee *out,
-                           tdError *error)
+tdStatus td_trainee_create(const tdModel *model, const tdModel *moving, int body, const tdSettings *settings,
+                           tdArena *arena, tdTrainee *out, tdError *error)
 {
     const tdSoft *soft = model->bodies[body].soft;
-    *out = (tdTrainee){.model = model, .body = body, .n = model->bodies[body].count};
+    *out = (tdTrainee){.model = model, .moving = moving, .body = body, .n = model->bodies[body].count};
     TD_TRY(check_body(model, body, error));
     TD_TRY(find_inputs(out, arena, error));
     out->psi = TD_TAKE(arena, double, out->n * out->n_u);
@@ -161,40 +147,8 @@ void td_trainee_split(const tdTrainee *trainee, const double *q, double *u, doub
 
 // ---------------------------------------------------------------- trajectories
 
-static tdStatus visit(const tdModel *model, tdState *state, const double *values, tdStatus *step)
+static void keep(const tdTrainee *trainee, const double *q, int64_t place, tdSnapshots *out)
 {
-    for (int i = 0; i < model->n_inputs; i++)
-        TD_TRY(td_state_set_input(model, state, i, values[i]));
-    *step = td_step(model, state);
-    return TD_OK;
-}
-
-// From rest to a place: actuators come on in a few steps, the last of which is left to the caller; all else acts from
-// the first.
-static tdStatus approach(const tdModel *model, tdState *state, const double *place, int steps, double *values)
-{
-    for (int k = 1; k < steps; k++)
-    {
-        memcpy(values, place, (size_t)model->n_inputs * sizeof *values);
-        bool away = false;
-        for (int a = 0; a < model->n_actuators; a++)
-        {
-            double *value = &values[model->actuators[a].input];
-            away = away || *value != 0;
-            *value *= (double)k / steps;
-        }
-        if (!away)
-            return TD_OK;
-        tdStatus step; // one that fails leaves a longer way for the next
-        TD_TRY(visit(model, state, values, &step));
-    }
-    return TD_OK;
-}
-
-static void keep(const tdTrainee *trainee, const tdState *state, int64_t place, tdSnapshots *out)
-{
-    const tdBody *body = &trainee->model->bodies[trainee->body];
-    const double *q = body->ops->nodes(trainee->model, body, state);
     int64_t k = out->reached++;
     out->place[k] = place;
     td_trainee_split(trainee, q, out->u + k * trainee->n_u, out->d + k * trainee->n);
@@ -202,7 +156,7 @@ static void keep(const tdTrainee *trainee, const tdState *state, int64_t place, 
         memcpy(out->q + k * trainee->n, q, (size_t)trainee->n * sizeof *q);
 }
 
-static void note_failure(const tdModel *model, const tdState *state, const double *values, tdSnapshots *out)
+static void note_failure(const tdModel *model, const char *why, const double *values, tdSnapshots *out)
 {
     if (out->failed++ > 0)
         return;
@@ -210,72 +164,32 @@ static void note_failure(const tdModel *model, const tdState *state, const doubl
     for (int i = 0; i < model->n_inputs && n < 160; i++)
         n += snprintf(out->why + n, sizeof out->why - (size_t)n, "%s%.32s = %g", i > 0 ? ", " : "",
                       model->inputs[i].name, values[i]);
-    snprintf(out->why + n, sizeof out->why - (size_t)n, ": %.120s", td_state_report(state)->error.message);
-}
-
-/// A trajectory on its way.
-typedef struct Walk
-{
-    const tdTrainee *trainee;
-    const tdSettings *settings;
-    tdState *state;
-    double *values; // scratch
-    tdError *error;
-} Walk;
-
-// From rest to a place in so many steps, with a new state.
-static tdStatus start_over(Walk *walk, const double *place, int steps)
-{
-    td_state_free(walk->state);
-    walk->state = NULL;
-    TD_TRY(td_state_create(walk->trainee->model, walk->settings, &walk->state, walk->error));
-    return approach(walk->trainee->model, walk->state, place, steps, walk->values);
-}
-
-// The equilibrium at a place, from the one before. Where the way ends at a limit point, beyond which a body snaps, it
-// is looked for from rest: there may be another one. *step says whether it was found.
-static tdStatus find(Walk *walk, const double *place, tdStatus *step)
-{
-    const tdModel *model = walk->trainee->model;
-    TD_TRY(visit(model, walk->state, place, step));
-    if (*step != TD_ERROR_NUMERIC)
-        return TD_OK;
-    TD_TRY(start_over(walk, place, CAREFUL));
-    return visit(model, walk->state, place, step);
+    snprintf(out->why + n, sizeof out->why - (size_t)n, ": %.120s", why);
 }
 
 tdStatus td_snapshot_trajectory(const tdTrainee *trainee, const tdSettings *settings, const tdSamplePath *path,
-                                int trajectory, tdVisitedFn visited, void *user, tdSnapshots *out, bool *stopped,
-                                tdError *error)
+                                int trajectory, bool settle, tdVisitedFn visited, void *user, tdSnapshots *out,
+                                bool *stopped, tdError *error)
 {
-    const tdModel *model = trainee->model;
-    int64_t begin = path->start[trajectory], end = path->start[trajectory + 1];
-    Walk walk = {trainee, settings, NULL, td_take((size_t)model->n_inputs + 1, sizeof(double)), error};
+    tdWalker *walker = NULL;
     out->reached = out->failed = 0;
     out->why[0] = '\0';
-    tdStatus status = walk.values == NULL ? td_fail_memory(error, "a trajectory")
-                                          : start_over(&walk, path->values + begin * path->n, APPROACH);
-    for (int64_t i = begin; i < end && status == TD_OK && !*stopped; i++)
+    const tdWalk walk = {trainee->model, trainee->moving, settle};
+    tdStatus status = td_walker_create(&walk, settings, &walker, error);
+    for (int64_t i = path->start[trajectory]; i < path->start[trajectory + 1] && status == TD_OK && !*stopped; i++)
     {
         const double *place = path->values + i * path->n;
-        tdStatus step = TD_OK;
-        status = find(&walk, place, &step);
+        bool reached = false;
+        status = td_walker_visit(walker, place, &reached, error);
         if (status != TD_OK)
             break;
-        if (step == TD_OK)
-            keep(trainee, walk.state, i, out);
-        else if (step == TD_ERROR_NUMERIC)
-            note_failure(model, walk.state, place, out);
+        if (reached)
+            keep(trainee, td_walker_nodes(walker, trainee->body), i, out);
         else
-        {
-            status = step;
-            if (error != NULL)
-                *error = td_state_report(walk.state)->error;
-        }
+            note_failure(trainee->model, td_walker_why(walker), place, out);
         *stopped = !visited(user);
     }
-    td_state_free(walk.state);
-    free(walk.values);
+    td_walker_free(walker);
     return status;
 }
 

@@ -11,7 +11,7 @@
 /// The body that is reduced, as training sees it. Lives in an arena.
 typedef struct tdTrainee
 {
-    const tdModel *model; ///< static, of full order
+    const tdModel *model, *moving; ///< of full order: static, and to settle with (walker.h)
     int body;
     int64_t n; ///< coordinates
     int n_u;
@@ -22,12 +22,9 @@ typedef struct tdTrainee
     double *loose;       ///< n: 1 for unknowns, 0 for held coordinates
 } tdTrainee;
 
-/// A tdSceneEdit that makes any scene static, so that snapshots are equilibria, and takes targets away.
-tdStatus td_snapshot_edit(void *context, tdScene *scene, tdError *error);
-
 /// Finds the moved inputs and their responses. Bodies that cannot be reduced are refused with the reason.
-tdStatus td_trainee_create(const tdModel *model, int body, const tdSettings *settings, tdArena *arena, tdTrainee *out,
-                           tdError *error);
+tdStatus td_trainee_create(const tdModel *model, const tdModel *moving, int body, const tdSettings *settings,
+                           tdArena *arena, tdTrainee *out, tdError *error);
 /// u and d of positions q of the body's nodes.
 void td_trainee_split(const tdTrainee *trainee, const double *q, double *u, double *d);
 
@@ -45,11 +42,11 @@ typedef struct tdSnapshots
 /// Called after each place; false: stop.
 typedef bool (*tdVisitedFn)(void *user);
 
-/// From rest through the places of a trajectory. A place without an equilibrium is counted and left out. On a stop,
-/// *stopped is set and what was reached is worth nothing.
+/// From rest through the places of a trajectory. A place without an equilibrium is counted and left out. `settle`: with
+/// the moving model from the start. On a stop, *stopped is set and what was reached is worth nothing.
 tdStatus td_snapshot_trajectory(const tdTrainee *trainee, const tdSettings *settings, const tdSamplePath *path,
-                                int trajectory, tdVisitedFn visited, void *user, tdSnapshots *out, bool *stopped,
-                                tdError *error);
+                                int trajectory, bool settle, tdVisitedFn visited, void *user, tdSnapshots *out,
+                                bool *stopped, tdError *error);
 
 /// Memory [bytes] that a state of the model takes, about.
 double td_snapshot_memory(const tdModel *model);

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// From equilibrium to equilibrium. A static model finds each from the one before; where that way ends, because the body
+// snaps, or because Newton's method gets stuck, a moving model of the same scene is let go from rest to the place and
+// settles there, and so on to the places behind.
+#pragma once
+#include "state.h"
+
+/// The two models, of full order or reduced.
+typedef struct tdWalk
+{
+    const tdModel *at_rest, *moving;
+    bool settle; ///< with the moving model from the start, so that equilibria are stable ones
+} tdWalk;
+
+/// The scenes of the two models, as tdSceneEdit: static; and moving with long, damped time steps. Targets are taken
+/// away, so that actuators stay where they are set.
+tdStatus td_walk_edit_static(void *context, tdScene *scene, tdError *error);
+tdStatus td_walk_edit_moving(void *context, tdScene *scene, tdError *error);
+
+typedef struct tdWalker tdWalker;
+
+/// Starts from rest.
+tdStatus td_walker_create(const tdWalk *walk, const tdSettings *settings, tdWalker **out, tdError *error);
+void td_walker_free(tdWalker *walker);
+/// Goes to the place with these values of all inputs. Not `reached`: there is no equilibrium, or none was found, and
+/// td_walker_why() tells the reason.
+tdStatus td_walker_visit(tdWalker *walker, const double *values, bool *reached, tdError *error);
+const char *td_walker_why(const tdWalker *walker);
+/// Positions of a body's nodes.
+const double *td_walker_nodes(const tdWalker *walker, int body);
+/// Of the last step.
+const tdReport *td_walker_report(const tdWalker *walker);

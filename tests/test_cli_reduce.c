@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// 'tendril reduce', '--rom' and 'tendril info' of a reduced model as a user meets them.
+#include "program.h"
+
+#define SCENE(young)                                                                                                   \
+    "tendril: 1\n"                                                                                                     \
+    "gravity: [0, 0, -9.81]\n"                                                                                         \
+    "time_step: 20 ms\n"                                                                                               \
+    "steps: 10\n"                                                                                                      \
+    "bodies:\n"                                                                                                        \
+    "  - name: arm\n"                                                                                                  \
+    "    mesh: {box: [[0, 0, 0], [0.1, 0.02, 0.02]], cells: [6, 1, 1]}\n"                                              \
+    "    material: {law: corotational, young: " young ", poisson: 0.4, density: 1000}\n"                               \
+    "    fixed: [{group: xmin}]\n"                                                                                     \
+    "actuators:\n"                                                                                                     \
+    "  - {name: top, type: cable, body: arm, path: [[0.09, 0.01, 0.02], [0, 0.01, 0.02]], drive: displacement, "       \
+    "range: "                                                                                                          \
+    "[0, 8 mm]}\n"                                                                                                     \
+    "effectors: [{name: tip, body: arm, point: [0.1, 0.01, 0.01]}]\n"                                                  \
+    "probes: [{name: tip, body: arm, point: [0.1, 0.01, 0.01]}]\n"                                                     \
+    "motion: {keyframes: [{t: 0, top: 0}, {t: 0.2, top: 4 mm}]}\n"                                                     \
+    "validation: {random: {steps: 4, moves: 2}}\n"
+
+static int setup(void **state)
+{
+    (void)state;
+    if (make_folder() != 0)
+        return -1;
+    write_text("arm.yaml", SCENE("100 kPa"));
+    write_text("other.yaml", SCENE("90 kPa"));
+    return 0;
+}
+
+static void test_reduces(void **state)
+{
+    (void)state;
+    assert_int_equal(run_command("reduce", "arm.yaml -o arm.h5 --json --quiet"), 0);
+    assert_near(json_number("snapshots"), 10, 0);
+    assert_true(json_number("modes") >= 1);
+    assert_near(json_number("elements"), 36, 0);
+    assert_true(json_number("rid_elements") >= 1 && json_number("rid_elements") < 36);
+    assert_true(json_number("pod_error") <= 1e-3);
+    assert_true(json_number("ecsw_error") <= 0.05);
+    assert_true(json_number("held_out_error") < 0.1);
+    assert_true(json_number("peak_rss") > 0);
+    assert_true(exists("arm.h5"));
+    assert_false(exists("arm.h5.work"));
+    assert_int_equal(run_command("reduce", "arm.yaml -o arm.h5 --keep"), 0);
+    assert_true(exists("arm.h5.work"));
+    assert_refuses("reduce", "other.yaml -o arm.h5 --quiet", 3, "was left by another job");
+    assert_int_equal(run_command("reduce", "arm.yaml -o arm.h5 --quiet"), 0);
+    assert_false(exists("arm.h5.work"));
+}
+
+static void test_runs(void **state)
+{
+    (void)state;
+    assert_int_equal(run_command("reduce", "arm.yaml -o arm.h5 --quiet"), 0);
+    assert_int_equal(run_command("run", "arm.yaml --json --quiet"), 0);
+    double dofs = json_number("dofs");
+    assert_int_equal(run_command("run", "arm.yaml --rom arm.h5 --json --quiet"), 0);
+    assert_true(json_number("dofs") < dofs / 4);
+    assert_int_equal(run_command("run", "arm.yaml --rom arm.h5 --rom-whole --out out --json --quiet"), 0);
+    assert_int_equal(run_command("check", "arm.yaml --rom arm.h5 --quiet"), 0);
+    assert_int_equal(run_command("workspace", "arm.yaml --rom arm.h5 --samples 3 --json --quiet"), 0);
+    assert_near(json_number("reached"), 3, 0);
+    // Of another scene, of no file, and without any.
+    assert_refuses("run", "other.yaml --rom arm.h5 --quiet", 3, "made for another scene");
+    assert_refuses("run", "arm.yaml --rom none.h5 --quiet", 3, "none.h5: cannot be opened");
+    assert_refuses("run", "arm.yaml --rom arm.yaml --quiet", 3, "is not a reduced model");
+    assert_refuses("run", "arm.yaml --rom-whole --quiet", 2, "give --rom FILE too");
+}
+
+static void test_info(void **state)
+{
+    (void)state;
+    assert_int_equal(run_command("reduce", "arm.yaml -o arm.h5 --quiet"), 0);
+    assert_int_equal(run_command("info", "arm.h5 --plot modes.png"), 0);
+    assert_says("stdout.txt", "reduced model of body 'arm'");
+    assert_true(exists("modes.png"));
+    assert_int_equal(run_command("info", "arm.h5 --json"), 0);
+    assert_near(json_number("snapshots"), 10, 0);
+    write_text("bad.h5", "not HDF5");
+    assert_refuses("info", "bad.h5", 3, "is not a reduced model");
+}
+
+static void test_usage(void **state)
+{
+    (void)state;
+    assert_int_equal(run_command("reduce", "--help"), 0);
+    assert_refuses("reduce", "arm.yaml", 2, "give -o FILE.h5");
+    assert_int_equal(run_command("reduce", "-o arm.h5"), 2);
+    assert_int_equal(run_command("reduce", "none.yaml -o none.h5"), 3);
+    assert_int_equal(run_command("reduce", "arm.yaml -o no/such/folder/arm.h5 --threads 0"), 2);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_reduces),
+        cmocka_unit_test(test_runs),
+        cmocka_unit_test(test_info),
+        cmocka_unit_test(test_usage),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}
