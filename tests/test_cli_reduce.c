@@ -2,7 +2,8 @@
 // 'tendril reduce', '--rom' and 'tendril info' of a reduced model as a user meets them.
 #include "program.h"
 
-#define SCENE(young)                                                                                                   \
+#define SCENE(young) LAW_SCENE("corotational", young)
+#define LAW_SCENE(law, young)                                                                                          \
     "tendril: 1\n"                                                                                                     \
     "gravity: [0, 0, -9.81]\n"                                                                                         \
     "time_step: 20 ms\n"                                                                                               \
@@ -10,7 +11,7 @@
     "bodies:\n"                                                                                                        \
     "  - name: arm\n"                                                                                                  \
     "    mesh: {box: [[0, 0, 0], [0.1, 0.02, 0.02]], cells: [6, 1, 1]}\n"                                              \
-    "    material: {law: corotational, young: " young ", poisson: 0.4, density: 1000}\n"                               \
+    "    material: {law: " law ", young: " young ", poisson: 0.4, density: 1000}\n"                                    \
     "    fixed: [{group: xmin}]\n"                                                                                     \
     "actuators:\n"                                                                                                     \
     "  - {name: top, type: cable, body: arm, path: [[0.09, 0.01, 0.02], [0, 0.01, 0.02]], drive: displacement, "       \
@@ -28,6 +29,10 @@ static int setup(void **state)
         return -1;
     write_text("arm.yaml", SCENE("100 kPa"));
     write_text("other.yaml", SCENE("90 kPa"));
+    write_text("stvk.yaml", LAW_SCENE("stvk", "100 kPa") "reduction: {kind: stvk, modes: 4, columns: 9}\n");
+    write_text("law.yaml", SCENE("100 kPa") "reduction: {kind: stvk}\n");
+    write_text("large.yaml",
+               LAW_SCENE("stvk", "100 kPa") "reduction: {kind: stvk, modes: 20, columns: 100, memory: 16 MB}\n");
     return 0;
 }
 
@@ -84,6 +89,24 @@ static void test_info(void **state)
     assert_refuses("info", "bad.h5", 3, "is not a reduced model");
 }
 
+static void test_polynomials(void **state)
+{
+    (void)state;
+    assert_int_equal(run_command("reduce", "stvk.yaml -o stvk.h5 --json"), 0);
+    assert_says("stderr.txt", "polynomials of 9 columns from 36 elements");
+    assert_near(json_number("modes"), 9, 0);
+    assert_near(json_number("vibration_modes"), 4, 0);
+    assert_near(json_number("snapshots"), 0, 0);
+    assert_int_equal(run_command("info", "stvk.h5 --plot modes.png"), 0);
+    assert_says("stdout.txt", "polynomials of 9 coordinates");
+    assert_int_equal(run_command("run", "stvk.yaml --rom stvk.h5 --json --quiet"), 0);
+    assert_near(json_number("dofs"), 9, 0);
+    assert_int_equal(run_command("run", "stvk.yaml --rom stvk.h5 --rom-whole --json --quiet"), 0);
+    assert_refuses("reduce", "law.yaml -o law.h5 --quiet", 3, "law.yaml:8: material.law: found 'corotational'");
+    assert_refuses("reduce", "large.yaml -o large.h5 --quiet", 3, "polynomials of 100 modes need");
+    assert_false(exists("large.h5.work"));
+}
+
 static void test_usage(void **state)
 {
     (void)state;
@@ -97,10 +120,8 @@ static void test_usage(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_reduces),
-        cmocka_unit_test(test_runs),
-        cmocka_unit_test(test_info),
-        cmocka_unit_test(test_usage),
+        cmocka_unit_test(test_reduces),     cmocka_unit_test(test_runs),  cmocka_unit_test(test_info),
+        cmocka_unit_test(test_polynomials), cmocka_unit_test(test_usage),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

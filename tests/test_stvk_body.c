@@ -15,7 +15,7 @@
     "    material: {law: stvk, young: 60 kPa, poisson: 0.3, density: 1000}\n"                                          \
     "actuators: [{name: push, type: force, body: block, point: [0.06, 0.01, 0.01], direction: [0, 0.6, 0.8], drive: "  \
     "force, range: [-1, 1]}]\n"                                                                                        \
-    "motion: {keyframes: [{t: 0, lift: 0, push: 0}, {t: 0.1, lift: 1, push: 0.7}, {t: 0.3, lift: 1, push: -0.5}, "   \
+    "motion: {keyframes: [{t: 0, lift: 0, push: 0}, {t: 0.1, lift: 1, push: 0.7}, {t: 0.3, lift: 1, push: -0.5}, "     \
     "{t: 1, lift: 0, push: 0.3}, {t: 2, lift: 0.5, push: 0}]}\n"
 
 static void block_text(char text[4000], const char *integrator, const char *damping)

@@ -106,7 +106,8 @@ static const tdKey reduction_keys[] = {
      .lo = 0,
      .hi = 1,
      .standard = "1e-3",
-     .doc = "share of the snapshots that the modes may leave behind: the root of S1 eq. 15, with which its numbers of modes agree"},
+     .doc = "share of the snapshots that the modes may leave behind: the root of S1 eq. 15, with which its numbers of "
+            "modes agree"},
     {.name = "ecsw_tolerance",
      .kind = TD_KEY_QUANTITY,
      .range = TD_RANGE_OPEN,
