@@ -99,6 +99,7 @@ static void print_json(const tdReduceTask *task, const tdReduceReport *report)
     td_json_string(&json, "rom", task->out);
     td_json_bool(&json, "resumed", report->resumed);
     td_json_integer(&json, "snapshots", report->snapshots);
+    td_json_integer(&json, "weight_snapshots", report->weight_snapshots);
     td_json_integer(&json, "failures", report->failures);
     if (report->failures > 0)
         td_json_string(&json, "first_failure", report->why);
@@ -141,7 +142,8 @@ static void print_table(const tdReduceTask *task, const tdReduceReport *report)
 {
     printf("scene       %s\n", task->scene);
     printf("rom         %s\n", task->out);
-    printf("snapshots   %" PRId64 "%s\n", report->snapshots, report->resumed ? " (some of an earlier run)" : "");
+    printf("snapshots   %" PRId64 ", and %" PRId64 " while gravity comes on%s\n", report->snapshots,
+           report->weight_snapshots, report->resumed ? " (some of an earlier run)" : "");
     if (report->failures > 0)
         printf("failures    %" PRId64 " places without an equilibrium, the first: %s\n", report->failures, report->why);
     printf("modes       %d, which leave %.2e of the snapshots behind\n", report->modes, report->pod_error);

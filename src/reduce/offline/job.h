@@ -40,11 +40,12 @@ typedef struct tdReduceTask
 
 typedef struct tdReduceReport
 {
-    bool stopped; ///< by `progress`: no file was written, the work is kept
-    bool resumed; ///< work of an earlier run was found
-    int64_t snapshots;
-    int64_t failures; ///< places without an equilibrium
-    char why[320];    ///< the first of those
+    bool stopped;             ///< by `progress`: no file was written, the work is kept
+    bool resumed;             ///< work of an earlier run was found
+    int64_t snapshots;        ///< at places of the samples,
+    int64_t weight_snapshots; ///< and before them, while gravity comes on
+    int64_t failures;         ///< places without an equilibrium
+    char why[320];            ///< the first of those
     int modes;
     double pod_error;
     int64_t elements, rid_elements; ///< of the body, of all domains
