@@ -44,8 +44,8 @@ static void print_words(const char *path, const tdRom *rom)
     printf("%s: reduced model of body '%s', made by Tendril %s\n", path, rom->body, rom->made_by);
     printf("nodes        %" PRId64 ", moved by %d modes instead of %" PRId64 " coordinates; %s\n", rom->n_nodes, rom->r,
            3 * rom->n_nodes, frames[rom->frame]);
-    printf("training     %" PRId64 " snapshots; the modes leave %.2e of them behind (%.2e allowed)\n",
-           rom->n_snapshots, rom->pod_error, rom->pod_tolerance);
+    printf("training     %" PRId64 " snapshots; the modes leave %.2e of them behind (%.2e allowed)\n", rom->n_snapshots,
+           rom->pod_error, rom->pod_tolerance);
     print_inputs(rom);
     for (int d = 0; d < rom->n_domains; d++)
         print_domain(&rom->domains[d]);

@@ -11,7 +11,7 @@ static const tdKey modes_keys[] = {
 };
 const tdSchema td_schema_modes = {
     .title = "modes",
-    .doc = "Modes beside those of the snapshots. This version has no eigenvalue solver and refuses them.",
+    .doc = "Modes beside those of the snapshots. This version does not train with them and refuses them.",
     .keys = modes_keys,
 };
 
@@ -71,7 +71,8 @@ static const tdKey reduction_keys[] = {
      .lo = 0,
      .hi = 1,
      .standard = "1e-3",
-     .doc = "share of the snapshots that the modes may leave behind: the root of S1 eq. 15, with which its numbers of modes agree"},
+     .doc = "share of the snapshots that the modes may leave behind: the root of S1 eq. 15, with which its numbers of "
+            "modes agree"},
     {.name = "ecsw_tolerance",
      .kind = TD_KEY_QUANTITY,
      .range = TD_RANGE_OPEN,

@@ -127,8 +127,8 @@ tdStatus td_parse_reduction(tdSceneParser *parser, const tdYaml *node)
     TD_TRY(parse_samples(parser, &record, reduction));
     if (given(&record, "modes"))
         return td_record_fail(&parser->reader, &record, "modes",
-                              "vibration modes need an eigenvalue solver, which this version does not have; remove "
-                              "'modes', the snapshots give the modes");
+                              "training does not excite vibration modes, so that no domain could be chosen for them; "
+                              "remove 'modes', the snapshots give the modes");
     reduction->pod_tolerance = td_record_get(&record, "pod_tolerance")->number[0];
     reduction->ecsw_tolerance = td_record_get(&record, "ecsw_tolerance")->number[0];
     reduction->max_modes = (int)td_record_get(&record, "max_modes")->integer[0];
