@@ -404,6 +404,8 @@ static void publish(const tdModel *model, tdState *state)
             int64_t i = body->first + body->held[k];
             state->reaction[i] = state->m[i] / model->scheme.s;
         }
+        if (body->ops->judge != NULL)
+            body->ops->judge(model, body, state);
         body->ops->commit(model, body, state);
     }
     td_constraint_commit(model, state);

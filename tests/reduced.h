@@ -103,6 +103,26 @@ static inline tdRom rom_of(const tdModel *full, int r, int every)
     return rom_of_body(full, 0, r, every);
 }
 
+/// A second choice of elements, which shares none with the first (every > 1), and ranges of training.
+static inline void rom_check(const tdModel *full, tdRom *rom, int every, double range)
+{
+    const tdSoft *soft = full->bodies[0].soft;
+    tdRomDomain *d = rom->domains;
+    d->check = rom_take(rom, soft->elements, sizeof(int32_t));
+    d->check_weight = rom_take(rom, soft->elements, sizeof(double));
+    for (int32_t e = 1; e < soft->elements; e += every)
+    {
+        d->check[d->n_check] = e;
+        d->check_weight[d->n_check++] = every;
+    }
+    rom->low = rom_take(rom, rom->r, sizeof(double));
+    rom->high = rom_take(rom, rom->r, sizeof(double));
+    for (int i = 0; i < rom->r; i++)
+        rom->high[i] = -(rom->low[i] = -range);
+    rom->indicator_slope = 1;
+    rom->indicator_threshold = 1e-12;
+}
+
 static inline tdModel *rom_model(const char *text, const tdRom *rom, bool whole)
 {
     tdModel *model = NULL;

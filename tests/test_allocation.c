@@ -324,6 +324,7 @@ static void reduced_allocates_nothing(void **unused)
                  ARM_BODY("250 kPa"), ARM_CABLES("[0, 1]"), integrators[k]);
         tdModel *full = scene_parse(text);
         tdRom rom = rom_of(full, 20, 5);
+        rom_check(full, &rom, 5, 1e-3);
         tdModel *model = rom_model(text, &rom, false);
         td_arena_free(&rom.arena);
         td_model_free(full);

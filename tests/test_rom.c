@@ -67,6 +67,14 @@ static void make_rom(tdRom *rom)
     rom->held_out_error = NAN;
     rom->indicator_slope = 2;
     rom->indicator_threshold = 0.25;
+    rom->n_loads = 2;
+    rom->loads = TD_TAKE(&rom->arena, const char *, 2);
+    rom->loads[0] = " 0123456789abcdef";
+    rom->loads[1] = "push 0000000000000001";
+    rom->load_low = TD_TAKE(&rom->arena, double, 2);
+    rom->load_high = TD_TAKE(&rom->arena, double, 2);
+    rom->load_low[1] = -1;
+    rom->load_high[1] = 3;
     rom->n_phases = 2;
     rom->phases = TD_TAKE(&rom->arena, const char *, 2);
     rom->phases[0] = "snapshots";
@@ -108,6 +116,9 @@ static void test_round_trip(void **unused)
     assert_memory_equal(back.sigma, rom.sigma, MODES * sizeof(double));
     assert_true(isnan(back.held_out_error));
     assert_true(back.indicator_threshold == 0.25);
+    assert_int_equal(back.n_loads, 2);
+    assert_string_equal(back.loads[1], rom.loads[1]);
+    assert_true(back.load_low[1] == -1 && back.load_high[1] == 3);
     assert_int_equal(back.n_phases, 2);
     assert_string_equal(back.phases[1], "pod");
     assert_true(back.seconds[0] == 12.5);

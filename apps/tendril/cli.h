@@ -65,6 +65,7 @@ void cli_progress(const char *what, int64_t done, int64_t total);
 
 int cmd_run(int argc, char **argv);
 int cmd_reduce(int argc, char **argv);
+int cmd_compare(int argc, char **argv);
 int cmd_control(int argc, char **argv);
 int cmd_workspace(int argc, char **argv);
 int cmd_estimate(int argc, char **argv);

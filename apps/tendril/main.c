@@ -14,6 +14,7 @@ static const struct
 } commands[] = {
     {"run", cmd_run, "simulate a scene"},
     {"reduce", cmd_reduce, "make a reduced model of a body, for real time"},
+    {"compare", cmd_compare, "compare reduced models with full order: errors, speed"},
     {"control", cmd_control, "find what actuators do so that effectors follow goals"},
     {"workspace", cmd_workspace, "find what a robot can reach"},
     {"estimate", cmd_estimate, "find unknown loads from measured points"},

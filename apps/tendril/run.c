@@ -94,6 +94,10 @@ static void json_counts(tdJson *json, const tdTotals *totals)
     td_json_integer(json, "projected_elements", totals->projected_elements);
     td_json_integer(json, "inverted_elements", totals->inverted_elements);
     td_json_integer(json, "extended_elements", totals->extended_elements);
+    td_json_integer(json, "rom_warnings", totals->rom_warnings);
+    td_json_number(json, "rom_indicator", totals->rom_indicator);
+    td_json_number(json, "rom_error", totals->rom_error);
+    td_json_number(json, "rom_distance", totals->rom_distance);
     td_json_number(json, "elastic_energy", totals->elastic_energy);
     td_json_number(json, "kinetic_energy", totals->kinetic_energy);
     td_json_open(json, "stage_seconds", '{');
@@ -186,6 +190,10 @@ static void print_table(const runArguments *arguments, const tdModel *model, con
            totals->factorizations);
     printf("residual    %.2e at most\n", totals->residual);
     act_print_totals(result);
+    if (totals->rom_indicator > 0 || totals->rom_distance > 0)
+        printf("reduced     not to be trusted in %" PRId64 " steps; error about %.2g at most (indicator %.3g, distance "
+               "%.3g)\n",
+               totals->rom_warnings, totals->rom_error, totals->rom_indicator, totals->rom_distance);
     if (totals->projected_elements > 0 || totals->inverted_elements > 0 || totals->extended_elements > 0)
         printf("elements    %" PRId64
                " tangents made positive, %d inverted and %d crushed beyond their law's range at the "

@@ -277,6 +277,13 @@ int sim_end(const tdState *state, const simResult *result)
             "warning: %d elements are turned inside out at the end, so the result is not to be trusted; use a smaller "
             "time_step, smaller loads or a finer mesh\n",
             result->totals.inverted_elements);
+    if (result->totals.rom_warnings > 0)
+        fprintf(stderr,
+                "warning: in %" PRId64 " of %" PRId64
+                " steps the reduced model left what it was trained for (indicator up to %.3g, distance up to %.3g); "
+                "check with 'tendril compare', or train it for this motion\n",
+                result->totals.rom_warnings, result->totals.steps, result->totals.rom_indicator,
+                result->totals.rom_distance);
     if (result->end == SIM_INTERRUPTED)
         fprintf(stderr, "tendril: interrupted after step %" PRId64 "%s%s\n", td_state_steps(state),
                 result->checkpoint[0] == '\0' ? "" : "; to go on, add --resume ", result->checkpoint);

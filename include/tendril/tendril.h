@@ -220,6 +220,14 @@ extern "C"
         int active_bounds;         ///< limits of actuators that hold
         double inverse_seconds;    ///< spent in its solver
         double inverse_optimality; ///< largest violation of its optimality conditions, each scaled to 1
+        // Reduced bodies; zero where there is none. What calibration found is in the file of the reduced model.
+        double rom_indicator; ///< disagreement of two independent sets of elements: the displacement that their forces
+                              ///< would answer for, relative to the largest in training
+        double rom_error;    ///< what calibration makes of it: relative error of displacements, about; as long as there
+                             ///< is no warning
+        double rom_distance; ///< how far amplitudes and dead loads lie outside of their ranges in training, in such
+                             ///< ranges; 1 for a load that training has not seen
+        bool rom_warning;    ///< either is beyond its limit: the reduced model is not to be trusted here
         double stage_seconds[TD_STAGES];
     } tdReport;
 

@@ -94,6 +94,9 @@ struct tdBodyOps
     /// Before integration: state->m of the solved system on all coordinates, m + A dv + s K held (one
     /// linearization a step; Newton has m itself). What is left on held coordinates is s times the reaction.
     void (*balance)(const tdModel *model, const tdBody *body, tdState *state);
+    /// Optional: after a step was accepted and before commit, whether the body's own approximation is to be trusted:
+    /// the rom_ fields of the report, the worst of all bodies. Reads state->force where it was last taken.
+    void (*judge)(const tdModel *model, const tdBody *body, tdState *state);
     /// After a step was accepted: what the material remembers of it. Reads state->q.
     void (*commit)(const tdModel *model, const tdBody *body, tdState *state);
     /// Names an element for a message: "element 12 of body 'arm' (a tetrahedron)".

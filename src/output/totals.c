@@ -9,7 +9,8 @@ static const char *const names[COUNTS] = {
     "steps",         "newton_iterations", "line_search_steps",  "load_steps",         "load_cuts",
     "cg_iterations", "factorizations",    "projected_elements", "inverted_elements",  "extended_elements",
     "residual",      "constraint_error",  "inverse_steps",      "inverse_iterations", "inverse_limits",
-    "out_of_reach",  "inverse_residual",  "bound_violation",    "elastic_energy",     "kinetic_energy",
+    "out_of_reach",  "inverse_residual",  "bound_violation",    "rom_warnings",       "rom_indicator",
+    "rom_distance",  "rom_error",         "elastic_energy",     "kinetic_energy",
 };
 
 void td_totals_add(tdTotals *totals, const tdReport *report)
@@ -35,6 +36,10 @@ void td_totals_add(tdTotals *totals, const tdReport *report)
         totals->inverse_residual = fmax(totals->inverse_residual, report->inverse_residual);
         totals->bound_violation = fmax(totals->bound_violation, report->bound_violation);
     }
+    totals->rom_warnings += report->rom_warning;
+    totals->rom_indicator = fmax(totals->rom_indicator, report->rom_indicator);
+    totals->rom_distance = fmax(totals->rom_distance, report->rom_distance);
+    totals->rom_error = fmax(totals->rom_error, report->rom_error);
     for (int i = 0; i < TD_STAGES; i++)
         totals->stage_seconds[i] += report->stage_seconds[i];
 }
@@ -60,6 +65,10 @@ void td_totals_row(const tdTotals *totals, double row[TD_TOTALS_COLUMNS])
         (double)totals->out_of_reach,
         totals->inverse_residual,
         totals->bound_violation,
+        (double)totals->rom_warnings,
+        totals->rom_indicator,
+        totals->rom_distance,
+        totals->rom_error,
         totals->elastic_energy,
         totals->kinetic_energy,
     };

@@ -20,13 +20,16 @@ typedef struct tdTotals
     int64_t out_of_reach;                  ///< steps in which targets could not be reached
     double inverse_residual;               ///< largest weighted distance from the targets
     double bound_violation;                ///< largest, relative, of limits that contradict each other
+    int64_t rom_warnings;                  ///< steps in which a reduced model was not to be trusted
+    double rom_indicator, rom_distance;    ///< largest
+    double rom_error;                      ///< largest, as the indicator tells it
     double elastic_energy, kinetic_energy; ///< [J] at the end; filled by who wants them (td_state_energy)
     double stage_seconds[TD_STAGES];
 } tdTotals;
 
 void td_totals_add(tdTotals *totals, const tdReport *report);
 
-#define TD_TOTALS_COLUMNS (20 + TD_STAGES)
+#define TD_TOTALS_COLUMNS (24 + TD_STAGES)
 
 /// The same as a row of numbers.
 void td_totals_row(const tdTotals *totals, double row[TD_TOTALS_COLUMNS]);

@@ -73,7 +73,7 @@ static int64_t step_history(const tdSoft *domain)
     return (domain->n_blocks + 7) / 8 * 8 + domain->H;
 }
 
-static bool take_points(tdArena *arena, const tdSoft *domain, tdSoftState *points)
+bool td_reduced_take_points(tdArena *arena, const tdSoft *domain, tdSoftState *points)
 {
     points->F = TD_TAKE(arena, double, 36 * domain->point_batches);
     points->R = domain->turning ? TD_TAKE(arena, double, 36 * domain->point_batches) : NULL;
@@ -122,8 +122,10 @@ static tdStatus state_create(const tdModel *model, const tdBody *body, tdState *
     bool damped_newton = reduced->soft->beta > 0 && model->scene.settings.newton;
     mine->K_damping = damped_newton ? TD_TAKE(arena, double, square) : mine->K;
     mine->stiffened = TD_TAKE(arena, bool, 2 * reduced->n_sets + 1);
-    if (mine->K_damping == NULL || mine->stiffened == NULL || !take_points(arena, &reduced->domain, &mine->points) ||
-        !take_points(arena, body->soft, &mine->whole))
+    if (mine->K_damping == NULL || mine->stiffened == NULL ||
+        !td_reduced_take_points(arena, &reduced->domain, &mine->points) ||
+        !td_reduced_take_points(arena, body->soft, &mine->whole) ||
+        !td_reduced_check_take(model, arena, reduced, mine, state))
         return td_fail_memory(error, "the state of a reduced body");
     memcpy(state->v + body->first, reduced->start, (size_t)reduced->n * sizeof(double));
     return TD_OK;
@@ -148,8 +150,7 @@ static tdPolarKernel polar_of(const tdState *state, const tdElements *block, boo
     return use == TD_ROTATION_CURRENT || (use == TD_ROTATION_LAGGED && lagged) ? td_polar(state->isa) : NULL;
 }
 
-// Where F will be taken. False: it is there already.
-static bool move_to(const tdReduced *reduced, tdReducedState *mine, const double *q)
+bool td_reduced_move(const tdReduced *reduced, tdReducedState *mine, const double *q)
 {
     size_t bytes = (size_t)reduced->n * sizeof *q;
     if (mine->current && memcmp(mine->at, q, bytes) == 0)
@@ -159,8 +160,7 @@ static bool move_to(const tdReduced *reduced, tdReducedState *mine, const double
     return true;
 }
 
-// F at `at`, and the rotations that are kept during a step when `lagged`.
-static void gradients(const tdReduced *reduced, tdReducedState *mine, const tdState *state, bool lagged)
+void td_reduced_gradients(const tdReduced *reduced, tdReducedState *mine, const tdState *state, bool lagged)
 {
     for (int b = 0; b < reduced->domain.n_blocks; b++)
     {
@@ -179,9 +179,8 @@ static void mirror(int n, int stride, double *K)
             K[j * (int64_t)stride + i] = K[i * (int64_t)stride + j];
 }
 
-// Forces of the domain, and the tangent where K is given; F on the way where it is not there yet.
-static void domain_forces(const tdModel *model, const tdReduced *reduced, tdReducedState *mine, const tdState *state,
-                          double *force, double *K)
+void td_reduced_domain_forces(const tdModel *model, const tdReduced *reduced, tdReducedState *mine,
+                              const tdState *state, double *force, double *K)
 {
     int stride = reduced->stride;
     memset(mine->sum, 0, (size_t)stride * sizeof *force);
@@ -261,11 +260,22 @@ static void drive(const tdModel *model, const tdBody *body, const tdState *state
         psi[i] = i >= reduced->r && reduced->input[i - reduced->r] == input;
 }
 
-static void history_begin(const tdReduced *reduced, tdReducedState *mine, double h)
+void td_reduced_history_begin(const tdReduced *reduced, tdReducedState *mine, double h)
 {
     td_soft_history_begin(&reduced->domain, &mine->points, h);
     if (reduced->domain.history > 0)
         mine->current = false; // the thickness of a membrane depends on it
+}
+
+static void begin_domain(const tdModel *model, const tdReduced *reduced, tdReducedState *mine, const tdState *state,
+                         const double *q)
+{
+    td_reduced_history_begin(reduced, mine, force_time(&model->scheme));
+    if (reduced->domain.lagged && !rotation_follows(model))
+    {
+        td_reduced_move(reduced, mine, q);
+        td_reduced_gradients(reduced, mine, state, true);
+    }
 }
 
 static void begin(const tdModel *model, const tdBody *body, tdState *state)
@@ -274,24 +284,29 @@ static void begin(const tdModel *model, const tdBody *body, tdState *state)
     tdReducedState *mine = td_reduced_mine(body, state);
     mine->projecting = false;
     mine->damping_kept = false;
-    history_begin(reduced, mine, force_time(&model->scheme));
-    if (reduced->domain.lagged && !rotation_follows(model))
-    {
-        move_to(reduced, mine, state->q + body->first);
-        gradients(reduced, mine, state, true);
-    }
+    begin_domain(model, reduced, mine, state, state->q + body->first);
+    if (reduced->check != NULL)
+        begin_domain(model, reduced->check, mine->check, state, state->q + body->first);
+}
+
+static void commit_domain(const tdModel *model, const tdReduced *reduced, tdReducedState *mine, tdState *state,
+                          const double *q)
+{
+    if (model->scheme.method == TD_METHOD_STATIC || reduced->domain.history == 0)
+        return;
+    td_reduced_history_begin(reduced, mine, model->scheme.h);
+    td_reduced_move(reduced, mine, q);
+    td_reduced_gradients(reduced, mine, state, false);
+    td_soft_history_update(&reduced->domain, &mine->points, state, model->scheme.h);
 }
 
 static void commit(const tdModel *model, const tdBody *body, tdState *state)
 {
     const tdReduced *reduced = td_reduced_of(body);
     tdReducedState *mine = td_reduced_mine(body, state);
-    if (model->scheme.method == TD_METHOD_STATIC || reduced->domain.history == 0)
-        return;
-    history_begin(reduced, mine, model->scheme.h);
-    move_to(reduced, mine, state->q + body->first);
-    gradients(reduced, mine, state, false);
-    td_soft_history_update(&reduced->domain, &mine->points, state, model->scheme.h);
+    commit_domain(model, reduced, mine, state, state->q + body->first);
+    if (reduced->check != NULL)
+        commit_domain(model, reduced->check, mine->check, state, state->q + body->first);
 }
 
 // Gradients are taken together with the forces, so that B is read once.
@@ -301,7 +316,7 @@ static void kinematics(const tdModel *model, const tdBody *body, tdState *state)
     tdReducedState *mine = td_reduced_mine(body, state);
     (void)model;
     td_reduced_clear_coupling(reduced, mine);
-    move_to(reduced, mine, state->q_e + body->first);
+    td_reduced_move(reduced, mine, state->q_e + body->first);
 }
 
 static void add_loads(const tdReduced *reduced, const tdState *state, double *load)
@@ -350,7 +365,7 @@ static tdStatus forces(const tdModel *model, const tdBody *body, tdState *state,
     double *m = state->m + body->first, *force = state->force + body->first, *load = state->load + body->first;
     const double *v_e = state->v_e + body->first;
     bool assemble = tangent && !mine->K_valid && (scheme->ce > 0 || soft->beta > 0);
-    domain_forces(model, reduced, mine, state, force, assemble ? mine->K : NULL);
+    td_reduced_domain_forces(model, reduced, mine, state, force, assemble ? mine->K : NULL);
     sum_blocks(reduced, body, mine, state);
     if (assemble)
     {
@@ -491,12 +506,17 @@ static tdStatus start_acceleration(const tdModel *model, const tdBody *body, tdS
 
 static int arrays(const tdModel *model, const tdBody *body, tdState *state, tdStateArray *out, int most)
 {
+    const tdReduced *reduced = td_reduced_of(body);
+    const tdReducedState *mine = td_reduced_mine(body, state);
     (void)model;
-    if (most < 1)
+    if (most < 2)
         return 0;
-    out[0] = (tdStateArray){"history", body->index, false, td_reduced_of(body)->domain.history,
-                            td_reduced_mine(body, state)->points.history};
-    return 1;
+    out[0] = (tdStateArray){"history", body->index, false, reduced->domain.history, mine->points.history};
+    if (reduced->check == NULL)
+        return 1;
+    out[1] = (tdStateArray){"check_history", body->index, false, reduced->check->domain.history,
+                            mine->check->points.history};
+    return 2;
 }
 
 // Nothing is kept from step to step but q, v and what the material remembers.
@@ -505,7 +525,9 @@ static tdStatus restore(const tdModel *model, const tdBody *body, tdState *state
     tdReducedState *mine = td_reduced_mine(body, state);
     (void)model;
     (void)error;
-    mine->current = mine->K_valid = mine->damping_kept = mine->projecting = false;
+    mine->current = mine->K_valid = mine->damping_kept = mine->projecting = mine->warned = false;
+    if (mine->check != NULL)
+        mine->check->current = false;
     return TD_OK;
 }
 
@@ -518,10 +540,10 @@ static void energy(const tdModel *model, const tdBody *body, tdState *state, dou
     multiply_add(reduced->n, reduced->n, reduced->stride, 1, reduced->M, state->v + body->first, momentum);
     *kinetic = 0.5 * dot(reduced->n, momentum, state->v + body->first);
     // As for a body of full order: the energy a new step would start from, after relaxation.
-    history_begin(reduced, mine, INFINITY);
-    move_to(reduced, mine, state->q + body->first);
-    gradients(reduced, mine, state, true);
-    domain_forces(model, reduced, mine, state, state->scratch + body->first, NULL);
+    td_reduced_history_begin(reduced, mine, INFINITY);
+    td_reduced_move(reduced, mine, state->q + body->first);
+    td_reduced_gradients(reduced, mine, state, true);
+    td_reduced_domain_forces(model, reduced, mine, state, state->scratch + body->first, NULL);
     *elastic = 0;
     for (int b = 0; b < reduced->domain.n_blocks; b++)
         *elastic += mine->points.sums[b].energy;
@@ -585,6 +607,7 @@ const tdBodyOps td_reduced_ops = {
     .node_velocities = node_velocities,
     .fields = fields,
     .energy = energy,
+    .judge = td_reduced_judge,
     .commit = commit,
     .describe = td_soft_describe,
 };

@@ -24,6 +24,16 @@ tdStatus td_compile_reduced(tdModel *model, int body, const tdRom *rom, bool who
 /// loads, actuators with rows, time step or output.
 uint64_t td_soft_physics(const tdModel *model, int body);
 
+/// Dead loads that may act on the body, those of one input together: what they are (name of the input and a hash of the
+/// forces), and the input (-1: constant 1). Memory of the arena.
+typedef struct tdDeadLoads
+{
+    int n;
+    const char **what;
+    int32_t *input;
+} tdDeadLoads;
+tdStatus td_soft_dead_loads(const tdModel *model, int body, tdArena *arena, tdDeadLoads *out, tdError *error);
+
 /// For training: projected internal forces of single elements, column e - begin: out[(e - begin) * rows + k * r + i] =
 /// (Phi_e' f_e(q0 + Phi alpha_k + Psi u_k))_i for snapshots k and elements [begin, end) of the body; rows = n_k * r.
 /// Runs on the tasks of `tasks`; allocates.

@@ -46,7 +46,16 @@ typedef struct tdReduced
     double *B;         ///< 36 x stride a point batch of the domain
     double *F0;        ///< 36 a point batch
     double **constant; ///< by block: stride^2, the part 2 mu sum w B'B of a corotational law's K; NULL: no such law
-    int64_t set_rows;  ///< of all point sets
+    // Whether it is to be trusted (reduced_check.c)
+    struct tdReduced *check; ///< domain of a second, independent choice of elements; NULL: none
+    double *low, *high;      ///< r: range of each amplitude in training; NULL: not known
+    int n_forces;            ///< dead loads by input: their ranges in training, none: low = high = 0
+    int32_t *force_input;
+    double *force_low, *force_high;
+    int free_modes;          ///< the first, in which a body translates as a whole: no matter how far
+    double amplitude;        ///< largest displacement in training, as a norm of amplitudes
+    double slope, threshold; ///< of the indicator; NAN: not calibrated
+    int64_t set_rows;        ///< of all point sets
     int n_sets;
     tdReducedSet *sets[TD_REDUCED_SETS];
 } tdReduced;
@@ -65,6 +74,10 @@ typedef struct tdReducedState
     const tdReducedSet *volume;    ///< that S was made for,
     double *y, *S;                 ///< with y: S_ij = sum T_ijk y_k; rows of `stride` + 4
     double *node_x, *node_v;       ///< 3 n_nodes: expanded
+    struct tdReducedState *check;  ///< points of the second choice
+    double *check_force, *check_L; ///< stride, stride^2
+    bool checking;                 ///< it can be judged: there is a second choice, and the body is held
+    bool warned;                   ///< some step was not to be trusted
     bool current;                  ///< F is that of `at`
     bool projecting, damping_kept, K_valid;
 } tdReducedState;
@@ -118,6 +131,24 @@ static inline tdReducedState *td_reduced_mine(const tdBody *body, const tdState 
 /// What the kernels of block b of the domain read and write.
 tdReducedWork td_reduced_work(const tdReduced *reduced, int b, tdReducedState *mine, const tdState *state);
 
+/// reduced.c: points of the domain. Where F will be taken; false: it is there already.
+bool td_reduced_move(const tdReduced *reduced, tdReducedState *mine, const double *q);
+/// F at `at`, and the rotations that are kept during a step when `lagged`.
+void td_reduced_gradients(const tdReduced *reduced, tdReducedState *mine, const tdState *state, bool lagged);
+/// Forces of the domain, and the tangent where K is given; F on the way where it is not there yet.
+void td_reduced_domain_forces(const tdModel *model, const tdReduced *reduced, tdReducedState *mine,
+                              const tdState *state, double *force, double *K);
+/// Room for what is known of the points: F, R, history, sums.
+bool td_reduced_take_points(tdArena *arena, const tdSoft *domain, tdSoftState *points);
+void td_reduced_history_begin(const tdReduced *reduced, tdReducedState *mine, double h);
+
+/// reduced_check.c
+tdStatus td_reduced_check_compile(tdModel *model, int body, tdReduced *reduced, const tdRom *rom, bool whole,
+                                  tdError *error);
+bool td_reduced_check_take(const tdModel *model, tdArena *arena, const tdReduced *reduced, tdReducedState *mine,
+                           const tdState *state);
+void td_reduced_judge(const tdModel *model, const tdBody *body, tdState *state);
+
 /// reduced_points.c
 tdStatus td_reduced_point_set(tdModel *model, const tdBody *body, tdPointSet *set, tdError *error);
 void td_reduced_positions(const tdBody *body, const tdPointSet *set, const double *q, double *x);
@@ -138,6 +169,9 @@ void td_reduced_clear_coupling(const tdReduced *reduced, tdReducedState *mine);
 /// lane: room for all elements and 4 a block; by lane of the domain, 4 batch + lane in the block of `soft`.
 tdStatus td_reduced_domain(tdArena *arena, const tdSoft *soft, const double *weight, tdSoft *domain, int32_t *lane,
                            tdError *error);
+/// The domain of the file's first or second choice of elements, or of all, with its rows.
+tdStatus td_reduced_build_domain(tdArena *arena, tdReduced *reduced, const tdRom *rom, bool whole, bool second,
+                                 tdError *error);
 /// Rows of B (36 x stride) and F0 (36) of one point batch.
 void td_reduced_rows(const tdSoft *soft, const double *basis, int stride, const tdElements *block,
                      const int32_t lane[4], int point, double *B, double *F0);

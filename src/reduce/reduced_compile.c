@@ -184,23 +184,25 @@ static tdStatus check_body(const tdSoft *soft, const tdRom *rom, tdError *error)
 
 // ---------------------------------------------------------------- the domain
 
-static tdStatus pick_elements(const tdSoft *soft, const tdRom *rom, bool whole, double *weight, tdError *error)
+static tdStatus pick_elements(const tdSoft *soft, const tdRom *rom, bool whole, bool second, double *weight,
+                              tdError *error)
 {
     for (int64_t e = 0; e < soft->elements && whole; e++)
         weight[e] = 1;
     for (int d = 0; d < rom->n_domains && !whole; d++)
     {
         const tdRomDomain *domain = &rom->domains[d];
-        for (int64_t k = 0; k < domain->n; k++)
+        const int32_t *element = second ? domain->check : domain->element;
+        const double *factor = second ? domain->check_weight : domain->weight;
+        for (int64_t k = 0; k < (second ? domain->n_check : domain->n); k++)
         {
-            int32_t e = domain->element[k];
-            if (e < 0 || e >= soft->elements || weight[e] != 0 || !(domain->weight[k] > 0) ||
-                !isfinite(domain->weight[k]))
+            int32_t e = element[k];
+            if (e < 0 || e >= soft->elements || weight[e] != 0 || !(factor[k] > 0) || !isfinite(factor[k]))
                 return td_fail_at(error, TD_ERROR_INPUT, rom->file, 0, domain->name,
                                   "entry %lld of the domain (element %d, weight %g) is not one of the %lld elements of "
                                   "body '%s', is there twice or has no positive weight; make the file again",
-                                  (long long)k, e, domain->weight[k], (long long)soft->elements, rom->body);
-            weight[e] = domain->weight[k];
+                                  (long long)k, e, factor[k], (long long)soft->elements, rom->body);
+            weight[e] = factor[k];
         }
     }
     return TD_OK;
@@ -364,14 +366,15 @@ static tdStatus build_constant(tdArena *arena, tdReduced *reduced, tdError *erro
     return good ? TD_OK : td_fail_memory(error, "the domain of a reduced body");
 }
 
-static tdStatus build_domain(tdArena *arena, tdReduced *reduced, const tdRom *rom, bool whole, tdError *error)
+tdStatus td_reduced_build_domain(tdArena *arena, tdReduced *reduced, const tdRom *rom, bool whole, bool second,
+                                 tdError *error)
 {
     const tdSoft *soft = reduced->soft;
     double *weight = td_take((size_t)soft->elements, sizeof *weight);
     int32_t *lane = td_take((size_t)soft->elements + 4 * (size_t)soft->n_blocks, sizeof *lane);
     tdStatus status = weight == NULL || lane == NULL ? td_fail_memory(error, "the domain of a reduced body") : TD_OK;
     if (status == TD_OK)
-        status = pick_elements(soft, rom, whole, weight, error);
+        status = pick_elements(soft, rom, whole, second, weight, error);
     if (status == TD_OK)
         status = td_reduced_domain(arena, soft, weight, &reduced->domain, lane, error);
     if (status == TD_OK && reduced->domain.point_batches == 0)
@@ -566,7 +569,8 @@ tdStatus td_compile_reduced(tdModel *model, int index, const tdRom *rom, bool wh
     if (reduced->M == NULL || reduced->start == NULL || reduced->gravity == NULL)
         return td_fail_memory(error, "the reduced body");
     TD_TRY(build_basis(model, reduced, rom, error));
-    TD_TRY(build_domain(&model->arena, reduced, rom, whole, error));
+    TD_TRY(td_reduced_build_domain(&model->arena, reduced, rom, whole, false, error));
+    TD_TRY(td_reduced_check_compile(model, index, reduced, rom, whole, error));
     TD_TRY(build_mass(model, &model->scene.bodies[index], reduced, error));
     TD_TRY(build_loads(model, reduced, error));
     hash_reduced(model, reduced, rom);

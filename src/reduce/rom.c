@@ -5,7 +5,7 @@
 //   /basis         phi (3 nodes x r), psi (3 nodes x u; attribute inputs), low, high, spread (r)
 //   /domains/I     attributes name, tolerance, error; element, weight, check, check_weight
 //   /training      attributes snapshots, pod_tolerance, pod_error, held_out_error, indicator_slope,
-//                  indicator_threshold; sigma
+//                  indicator_threshold, loads; sigma, load_low, load_high
 //   /timing        attribute phases; seconds
 #include "reduce/rom.h"
 
@@ -25,6 +25,7 @@
 #define MOST_INPUTS  1000
 #define MOST_DOMAINS 16
 #define MOST_PHASES  64
+#define MOST_LOADS   1000
 
 static const tdSeal rom_seal = {
     .magic = {'T', 'D', 'R', 'O', 'M', '\r', '\n', '\n'},
@@ -111,6 +112,10 @@ uint64_t td_rom_hash(const tdRom *rom)
     mix_numbers(&hash, rom->low, rom->r);
     mix_numbers(&hash, rom->high, rom->r);
     mix_numbers(&hash, rom->spread, rom->r);
+    for (int i = 0; i < rom->n_loads; i++)
+        mix_text(&hash, rom->loads[i]);
+    mix_numbers(&hash, rom->load_low, rom->n_loads);
+    mix_numbers(&hash, rom->load_high, rom->n_loads);
     const double numbers[] = {rom->pod_tolerance, rom->pod_error, rom->held_out_error, rom->indicator_slope,
                               rom->indicator_threshold};
     mix_numbers(&hash, numbers, (int64_t)(sizeof numbers / sizeof numbers[0]));
@@ -165,6 +170,16 @@ static herr_t write_domains(const tdRom *rom, hid_t group)
     return status;
 }
 
+static herr_t write_loads(const tdRom *rom, hid_t group)
+{
+    if (rom->load_low == NULL)
+        return 0;
+    if ((rom->n_loads > 0 && td_h5_texts(group, "loads", rom->n_loads, rom->loads) < 0) ||
+        write_vector(group, "load_low", H5T_NATIVE_DOUBLE, rom->n_loads, rom->load_low) < 0)
+        return -1;
+    return write_vector(group, "load_high", H5T_NATIVE_DOUBLE, rom->n_loads, rom->load_high);
+}
+
 static herr_t write_training(const tdRom *rom, hid_t group)
 {
     if (td_h5_integer(group, "snapshots", rom->n_snapshots) < 0 ||
@@ -172,7 +187,7 @@ static herr_t write_training(const tdRom *rom, hid_t group)
         td_h5_number(group, "pod_error", rom->pod_error) < 0 ||
         td_h5_number(group, "held_out_error", rom->held_out_error) < 0 ||
         td_h5_number(group, "indicator_slope", rom->indicator_slope) < 0 ||
-        td_h5_number(group, "indicator_threshold", rom->indicator_threshold) < 0)
+        td_h5_number(group, "indicator_threshold", rom->indicator_threshold) < 0 || write_loads(rom, group) < 0)
         return -1;
     return write_vector(group, "sigma", H5T_NATIVE_DOUBLE, rom->n_sigma, rom->sigma);
 }
@@ -366,6 +381,26 @@ static tdStatus read_domains(const Reader *reader)
     return TD_OK;
 }
 
+// Files may not tell of them.
+static tdStatus read_loads(const Reader *reader)
+{
+    tdRom *rom = reader->rom;
+    int64_t n = 0;
+    if (H5Lexists(reader->file, "training/load_low", H5P_DEFAULT) <= 0)
+        return TD_OK;
+    TD_TRY(td_h5_read_shape(reader->file, "training/load_low", reader->path, 1, MOST_LOADS, &n, reader->error));
+    TD_TRY(read_numbers(reader, "training/load_low", 1, &n, &rom->load_low));
+    TD_TRY(read_numbers(reader, "training/load_high", 1, &n, &rom->load_high));
+    if (n > 0)
+        TD_TRY(td_h5_read_texts(reader->file, "training", "loads", (int)n, MOST_LOADS, &rom->arena, reader->path, NULL,
+                                &rom->loads, reader->error));
+    rom->n_loads = (int)n;
+    for (int i = 0; i < rom->n_loads; i++)
+        if (rom->load_low[i] > rom->load_high[i])
+            return ROM_FAIL(reader, "training/load_low", "the range of load %d is empty; make the file anew", i);
+    return TD_OK;
+}
+
 static tdStatus read_training(const Reader *reader)
 {
     tdRom *rom = reader->rom;
@@ -383,6 +418,7 @@ static tdStatus read_training(const Reader *reader)
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
         TD_TRY(
             td_h5_read_number(reader->file, "training", numbers[i].name, reader->path, numbers[i].out, reader->error));
+    TD_TRY(read_loads(reader));
     int64_t n = 0;
     TD_TRY(td_h5_read_shape(reader->file, "training/sigma", reader->path, 1, MOST_MODES, &n, reader->error));
     rom->n_sigma = (int)n;

@@ -195,6 +195,18 @@ static int find_body(const tdScene *scene, const char *name)
     return -1;
 }
 
+#define MUCH 0.1 // relative error of a reduced model that is hardly meant
+
+static void warn_of_errors(const tdRom *rom, const tdSettings *settings)
+{
+    if (rom->held_out_error > MUCH)
+        td_log(
+            settings, TD_LOG_WARNING,
+            "%s: the reduced model of body '%s' was off by %.0f %% of the displacements where it was checked; train it "
+            "at more places (reduction.samples), with smaller tolerances",
+            rom->file, rom->body, 100 * rom->held_out_error);
+}
+
 // rom: of one of the bodies; NULL: none.
 static tdStatus compile(tdModel *model, const tdSettings *settings, const tdRom *rom, tdError *error)
 {
@@ -218,7 +230,10 @@ static tdStatus compile(tdModel *model, const tdSettings *settings, const tdRom 
         model->n_bodies++; // before it is complete, so that a failure frees it
         TD_TRY(td_compile_soft(model, b, settings, error));
         if (rom != NULL && find_body(scene, rom->body) == b)
+        {
             TD_TRY(td_compile_reduced(model, b, rom, settings->rom_whole, error));
+            warn_of_errors(rom, settings);
+        }
         model->coords += body->count;
         model->unknowns += body->unknowns;
     }

@@ -132,6 +132,29 @@ static tdStatus open_work(tdJob *job, tdError *error)
     return status;
 }
 
+// Loads that acted in training, and between which values.
+static tdStatus note_loads(tdJob *job, tdError *error)
+{
+    tdRom *rom = &job->rom;
+    const tdSamplePath *path = &job->path;
+    tdDeadLoads loads;
+    TD_TRY(td_soft_dead_loads(job->model, job->trainee.body, &job->arena, &loads, error));
+    rom->load_low = TD_TAKE(&job->arena, double, loads.n);
+    rom->load_high = TD_TAKE(&job->arena, double, loads.n);
+    if (rom->load_low == NULL || rom->load_high == NULL)
+        return td_fail_memory(error, "the loads");
+    rom->n_loads = loads.n;
+    rom->loads = loads.what;
+    for (int i = 0; i < loads.n; i++)
+        for (int64_t k = 0; k < path->count; k++)
+        {
+            double value = loads.input[i] < 0 ? 1 : path->values[k * path->n + loads.input[i]];
+            rom->load_low[i] = k == 0 ? value : fmin(rom->load_low[i], value);
+            rom->load_high[i] = k == 0 ? value : fmax(rom->load_high[i], value);
+        }
+    return TD_OK;
+}
+
 static tdStatus begin(tdJob *job, tdError *error)
 {
     TD_TRY(load_model(job, error));
@@ -154,6 +177,7 @@ static tdStatus begin(tdJob *job, tdError *error)
                        .held_out_error = NAN,
                        .indicator_slope = NAN,
                        .indicator_threshold = NAN};
+    TD_TRY(note_loads(job, error));
     return open_work(job, error);
 }
 

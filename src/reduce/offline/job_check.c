@@ -4,6 +4,7 @@
 #include "reduce/offline/job_parts.h"
 
 #include "body/soft.h"
+#include "reduce/offline/indicator.h"
 #include "reduce/offline/walker.h"
 
 #include <math.h>
@@ -17,9 +18,11 @@ typedef struct Errors
     double worst;     // of a place, relative to the largest displacement of all
     double largest;
     int64_t n, failed;
+    double *indicator, *found; // by place: of the reduced model, and how far off it is
 } Errors;
 
-static void compare(const tdTrainee *trainee, const double *full, const double *reduced, Errors *errors)
+static void compare(const tdTrainee *trainee, const double *full, const double *reduced, double indicator,
+                    Errors *errors)
 {
     const double *rest = trainee->model->bodies[trainee->body].soft->rest;
     double off = 0, size = 0;
@@ -33,16 +36,19 @@ static void compare(const tdTrainee *trainee, const double *full, const double *
     errors->size += size;
     errors->largest = fmax(errors->largest, sqrt(size));
     errors->worst = fmax(errors->worst, sqrt(off));
-    errors->n++;
+    errors->indicator[errors->n] = indicator;
+    errors->found[errors->n++] = sqrt(off);
 }
 
 static tdStatus compare_trajectory(tdJob *job, const tdWalk *walk, int trajectory, Errors *errors, tdError *error)
 {
     tdJobTrajectory data;
     tdWalker *walker = NULL;
+    tdSettings quiet = job->task->settings;
+    quiet.log = NULL; // that the model errs is what is measured here
     TD_TRY(td_job_take(job, &job->held_out, trajectory, true, &data, error));
     tdStatus status = td_job_load(job, "check-full", &job->held_out, trajectory, true, &data)
-                          ? td_walker_create(walk, &job->task->settings, &walker, error)
+                          ? td_walker_create(walk, &quiet, &walker, error)
                           : td_fail_at(error, TD_ERROR_IO, job->work.folder, 0, NULL,
                                        "equilibria that were there are gone; start again with --restart");
     for (int64_t k = 0; status == TD_OK && k < data.found.reached; k++)
@@ -52,7 +58,7 @@ static tdStatus compare_trajectory(tdJob *job, const tdWalk *walk, int trajector
         status = td_walker_visit(walker, place, 1, &reached, error);
         if (status == TD_OK && reached)
             compare(&job->trainee, data.found.q + k * job->trainee.n, td_walker_nodes(walker, job->trainee.body),
-                    errors);
+                    td_walker_report(walker)->rom_indicator, errors);
         else if (status == TD_OK)
             errors->failed++;
     }
@@ -84,6 +90,18 @@ static tdStatus compare_all(tdJob *job, Errors *errors, tdError *error)
     return status;
 }
 
+// What the indicator of errors means, from the places that were visited.
+static tdStatus calibrate(tdJob *job, Errors *errors, tdError *error)
+{
+    tdIndicatorFit fit;
+    for (int64_t i = 0; i < errors->n; i++)
+        errors->found[i] /= errors->largest;
+    TD_TRY(td_indicator_calibrate(errors->n, errors->indicator, errors->found, &fit, error));
+    job->rom.indicator_slope = fit.slope;
+    job->rom.indicator_threshold = fit.threshold;
+    return TD_OK;
+}
+
 tdStatus td_job_check(tdJob *job, tdError *error)
 {
     tdReduceReport *report = job->report;
@@ -94,7 +112,10 @@ tdStatus td_job_check(tdJob *job, tdError *error)
     TD_TRY(td_job_visit(job, "check-full", &job->held_out, true, error));
     if (job->stopped)
         return TD_OK;
-    Errors errors = {0};
+    Errors errors = {.indicator = TD_TAKE(&job->arena, double, job->held_out.count),
+                     .found = TD_TAKE(&job->arena, double, job->held_out.count)};
+    if (errors.indicator == NULL || errors.found == NULL)
+        return td_fail_memory(error, "the check");
     tdStatus status = compare_all(job, &errors, error);
     report->held_out_places = errors.n;
     report->held_out_failures = errors.failed;
@@ -102,6 +123,7 @@ tdStatus td_job_check(tdJob *job, tdError *error)
     {
         job->rom.held_out_error = report->held_out_error = sqrt(errors.off / errors.size);
         report->held_out_worst = errors.worst / errors.largest;
+        status = calibrate(job, &errors, error);
     }
     return status;
 }

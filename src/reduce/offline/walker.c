@@ -109,6 +109,11 @@ const double *td_walker_nodes(const tdWalker *walker, int body)
     return td_state_positions(model_of(walker), walker->state, body);
 }
 
+const tdReport *td_walker_report(const tdWalker *walker)
+{
+    return td_state_report(walker->state);
+}
+
 // One step at a share of the way from where it is to a place.
 static tdStatus step(tdWalker *walker, const double *to, double share)
 {

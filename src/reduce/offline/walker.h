@@ -28,3 +28,5 @@ tdStatus td_walker_visit(tdWalker *walker, const double *values, double weight, 
 const char *td_walker_why(const tdWalker *walker);
 /// Positions of a body's nodes.
 const double *td_walker_nodes(const tdWalker *walker, int body);
+/// Of the last step.
+const tdReport *td_walker_report(const tdWalker *walker);

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether a reduced body is to be trusted, after each step and at the cost of one evaluation of forces:
+//
+//     indicator  |K0^-1 (g_check - g)| / amplitude    g, g_check: forces of two independent choices of elements
+//     distance   max_i (alpha_i outside [low_i, high_i]) / max(high_i - low_i, range / 20)
+//
+// Forces are compared by the displacements that they would cause at rest, K0: those of stiff modes differ most and
+// matter least. (The stiffness of the moment is no better: what cables and cavities hold up is singular on its own.)
+// The first tells of the error of integration over few elements; the second that the shape is none that the modes were
+// made for, or that a load acts that training has not seen: its response may lie outside of all modes, where nothing
+// that is reduced can see it.
+#include "base/hash.h"
+#include "base/log.h"
+#include "reduce/reduced_body.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define FAR        0.1  // distance that is warned of: a tenth of a range
+#define LEAST_PART 0.05 // of the largest range: modes that move less are measured by this
+
+// ---------------------------------------------------------------- model
+
+static tdStatus second_domain(tdArena *arena, tdReduced *reduced, const tdRom *rom, tdError *error)
+{
+    int64_t n = 0;
+    for (int d = 0; d < rom->n_domains; d++)
+        n += rom->domains[d].n_check;
+    if (n == 0)
+        return TD_OK;
+    tdReduced *check = TD_TAKE(arena, tdReduced, 1);
+    if (check == NULL)
+        return td_fail_memory(error, "the second domain of a reduced body");
+    *check = (tdReduced){.soft = reduced->soft,
+                         .r = reduced->r,
+                         .n_u = reduced->n_u,
+                         .n = reduced->n,
+                         .stride = reduced->stride,
+                         .basis = reduced->basis};
+    TD_TRY(td_reduced_build_domain(arena, check, rom, false, true, error));
+    reduced->check = check;
+    return TD_OK;
+}
+
+tdStatus td_soft_dead_loads(const tdModel *model, int body, tdArena *arena, tdDeadLoads *out, tdError *error)
+{
+    const tdSoft *soft = model->bodies[body].soft;
+    *out = (tdDeadLoads){.what = TD_TAKE(arena, const char *, soft->n_loads),
+                         .input = TD_TAKE(arena, int32_t, soft->n_loads)};
+    if (out->what == NULL || out->input == NULL)
+        return td_fail_memory(error, "the loads of a reduced body");
+    for (int k = 0; k < soft->n_loads; k++)
+    {
+        int32_t input = soft->loads[k].input;
+        bool known = false;
+        for (int i = 0; i < out->n; i++)
+            known = known || out->input[i] == input;
+        if (known)
+            continue;
+        uint64_t hash = 0;
+        for (int i = k; i < soft->n_loads; i++)
+            if (soft->loads[i].input == input)
+            {
+                const tdSoftLoad *load = &soft->loads[i];
+                hash = td_hash_mix(hash ^ td_hash_bytes(load->nodes, (size_t)load->n * sizeof *load->nodes));
+                hash = td_hash_mix(hash ^ td_hash_bytes(load->force, 3 * (size_t)load->n * sizeof *load->force));
+            }
+        char what[300];
+        snprintf(what, sizeof what, "%.250s %016" PRIx64, input < 0 ? "" : model->inputs[input].name, hash);
+        out->input[out->n] = input;
+        if ((out->what[out->n++] = td_arena_copy(arena, what)) == NULL)
+            return td_fail_memory(error, "the loads of a reduced body");
+    }
+    return TD_OK;
+}
+
+// A load that training has not seen was zero there.
+static tdStatus match_loads(const tdModel *model, int body, tdArena *arena, tdReduced *reduced, const tdRom *rom,
+                            tdError *error)
+{
+    tdDeadLoads loads;
+    if (rom->load_low == NULL || rom->load_high == NULL)
+        return TD_OK;
+    TD_TRY(td_soft_dead_loads(model, body, arena, &loads, error));
+    reduced->force_input = loads.input;
+    reduced->force_low = TD_TAKE(arena, double, loads.n);
+    reduced->force_high = TD_TAKE(arena, double, loads.n);
+    if (reduced->force_low == NULL || reduced->force_high == NULL)
+        return td_fail_memory(error, "the loads of a reduced body");
+    reduced->n_forces = loads.n;
+    for (int i = 0; i < loads.n; i++)
+        for (int k = 0; k < rom->n_loads; k++)
+            if (strcmp(loads.what[i], rom->loads[k]) == 0)
+            {
+                reduced->force_low[i] = rom->load_low[k];
+                reduced->force_high[i] = rom->load_high[k];
+            }
+    return TD_OK;
+}
+
+tdStatus td_reduced_check_compile(tdModel *model, int body, tdReduced *reduced, const tdRom *rom, bool whole,
+                                  tdError *error)
+{
+    tdArena *arena = &model->arena;
+    TD_TRY(match_loads(model, body, arena, reduced, rom, error));
+    int r = reduced->r;
+    reduced->slope = rom->indicator_slope;
+    reduced->threshold = rom->indicator_threshold;
+    reduced->free_modes = rom->frame == TD_FRAME_TRANSLATION ? 3 : 0;
+    if (rom->low == NULL || rom->high == NULL || reduced->free_modes >= r)
+        return TD_OK;
+    reduced->low = TD_TAKE(arena, double, r);
+    reduced->high = TD_TAKE(arena, double, r);
+    if (reduced->low == NULL || reduced->high == NULL)
+        return td_fail_memory(error, "the ranges of training");
+    memcpy(reduced->low, rom->low, (size_t)r * sizeof(double));
+    memcpy(reduced->high, rom->high, (size_t)r * sizeof(double));
+    double sum = 0;
+    for (int i = reduced->free_modes; i < r; i++)
+    {
+        double most = fmax(fabs(rom->low[i]), fabs(rom->high[i]));
+        sum += most * most;
+    }
+    reduced->amplitude = sqrt(sum);
+    // Over all elements there is no error of integration.
+    return whole || !(sum > 0) ? TD_OK : second_domain(arena, reduced, rom, error);
+}
+
+// ---------------------------------------------------------------- state
+
+// L L' = K0 over the first choice of elements. The shape at rest is no part of the state: nothing is left of it.
+static bool factor_rest(const tdModel *model, const tdReduced *reduced, tdReducedState *mine, const tdState *state)
+{
+    memset(mine->at, 0, (size_t)reduced->n * sizeof *mine->at);
+    td_reduced_gradients(reduced, mine, state, true);
+    td_reduced_domain_forces(model, reduced, mine, state, mine->check_force, mine->K);
+    mine->current = false;
+    return td_reduced_kernels(state->isa)->cholesky(reduced->r, reduced->stride, mine->K, mine->check_L);
+}
+
+bool td_reduced_check_take(const tdModel *model, tdArena *arena, const tdReduced *reduced, tdReducedState *mine,
+                           const tdState *state)
+{
+    if (reduced->check == NULL)
+        return true;
+    int64_t stride = reduced->stride;
+    tdReducedState *check = mine->check = TD_TAKE(arena, tdReducedState, 1);
+    mine->check_force = TD_TAKE(arena, double, stride);
+    mine->check_L = TD_TAKE(arena, double, stride *stride);
+    if (check == NULL || mine->check_force == NULL || mine->check_L == NULL)
+        return false;
+    check->rows = mine->rows; // of the kernels, for the moment only
+    check->at = TD_TAKE(arena, double, stride);
+    check->sum = TD_TAKE(arena, double, stride);
+    if (check->at == NULL || check->sum == NULL ||
+        !td_reduced_take_points(arena, &reduced->check->domain, &check->points))
+        return false;
+    mine->checking = factor_rest(model, reduced, mine, state);
+    return true;
+}
+
+// ---------------------------------------------------------------- after a step
+
+static double disagreement(const tdModel *model, const tdBody *body, tdState *state)
+{
+    const tdReduced *reduced = td_reduced_of(body);
+    tdReducedState *mine = td_reduced_mine(body, state);
+    const double *force = state->force + body->first;
+    double *x = mine->check_force, sum = 0;
+    if (!mine->checking)
+        return 0;
+    td_reduced_move(reduced->check, mine->check, mine->at);
+    td_reduced_domain_forces(model, reduced->check, mine->check, state, x, NULL);
+    for (int i = 0; i < reduced->r; i++)
+        x[i] -= force[i];
+    td_reduced_kernels(state->isa)->solve(reduced->r, reduced->stride, mine->check_L, x);
+    for (int i = reduced->free_modes; i < reduced->r; i++)
+        sum += x[i] * x[i];
+    double size = sqrt(sum) / reduced->amplitude;
+    return isfinite(size) ? size : INFINITY;
+}
+
+// How far a dead load lies outside of its range in training, in such ranges: at least 1 for one that never acted.
+static double load_distance(const tdReduced *reduced, const tdState *state)
+{
+    double most = 0;
+    for (int i = 0; i < reduced->n_forces; i++)
+    {
+        double low = reduced->force_low[i], high = reduced->force_high[i];
+        double value = reduced->force_input[i] < 0 ? 1 : state->input[reduced->force_input[i]];
+        double outside = fmax(low - value, value - high), range = fmax(high - low, fmax(fabs(low), fabs(high)));
+        if (outside > 0)
+            most = fmax(most, range > 0 ? outside / range : 1);
+    }
+    return most;
+}
+
+static double distance(const tdReduced *reduced, const double *alpha, const tdState *state)
+{
+    double range = 0, most = load_distance(reduced, state);
+    if (reduced->low == NULL)
+        return most;
+    for (int i = reduced->free_modes; i < reduced->r; i++)
+        range = fmax(range, reduced->high[i] - reduced->low[i]);
+    for (int i = reduced->free_modes; i < reduced->r && range > 0; i++)
+    {
+        double outside = fmax(reduced->low[i] - alpha[i], alpha[i] - reduced->high[i]);
+        most = fmax(most, outside / fmax(reduced->high[i] - reduced->low[i], LEAST_PART * range));
+    }
+    return most;
+}
+
+void td_reduced_judge(const tdModel *model, const tdBody *body, tdState *state)
+{
+    const tdReduced *reduced = td_reduced_of(body);
+    tdReducedState *mine = td_reduced_mine(body, state);
+    tdReport *report = &state->report;
+    double indicator = disagreement(model, body, state), far = distance(reduced, state->q + body->first, state);
+    double error = reduced->slope > 0 ? reduced->slope * indicator : 0;
+    bool warning = far > FAR || (reduced->threshold > 0 && indicator > reduced->threshold);
+    report->rom_indicator = fmax(report->rom_indicator, indicator);
+    report->rom_error = fmax(report->rom_error, error);
+    report->rom_distance = fmax(report->rom_distance, far);
+    report->rom_warning = report->rom_warning || warning;
+    if (warning && !mine->warned)
+        td_log(&state->settings, TD_LOG_WARNING,
+               "t = %g s (step %lld): the reduced model of body '%s' leaves what it was trained for (indicator %.3g of "
+               "%.3g, distance %.3g of %.3g)",
+               state->time + model->scheme.h, (long long)state->steps + 1, body->name, indicator,
+               reduced->threshold > 0 ? reduced->threshold : INFINITY, far, FAR);
+    mine->warned = mine->warned || warning; // the report tells of each step, the log of the first
+}
