@@ -17,9 +17,8 @@ build: ## build the library and the program, build/tendril
 	@cmake --build build --target product
 	@scripts/robots
 
-robots: ## make the meshes of the robots that are missing (part of build)
-	@scripts/setup build
-	@scripts/robots
+robots: build ## make the meshes and the reduced models of the robots that are missing (FINE=1: of the fine meshes)
+	@scripts/robots --reduce $(if $(FINE),--fine)
 
 test: ## every check: tests, sanitizers, layout, static analysis, fuzzing, ARM64
 	@scripts/setup test
@@ -47,4 +46,4 @@ install: build ## install library, header and program below PREFIX=/usr/local
 
 clean: ## remove everything that was built
 	rm -rf build build-dev build-asan build-tsan build-fuzz build-arm64
-	rm -f robots/*/fine.msh
+	rm -f robots/*/fine.msh robots/*/*.h5

@@ -42,6 +42,7 @@ tdStatus td_state_create(const tdModel *model, const tdSettings *settings, tdSta
     state->settings = settings != NULL ? *settings : td_default_settings();
     state->isa = td_isa_pick(state->settings.portable);
     state->model = model;
+    state->weight = 1;
     tdStatus status = td_tasks_create(state->settings.threads, &state->tasks, error);
     if (status == TD_OK)
         status = take_vectors(model, state, error);

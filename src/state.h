@@ -22,6 +22,7 @@ struct tdState
     double *q, *v, *a; ///< positions [m], velocities [m/s], accelerations (Newmark)
     double *reaction;  ///< [N] on held coordinates, zero elsewhere
     double *override;  ///< by input: value set by the caller, NAN = scene's motion
+    double weight;     ///< share of gravity that acts in the end: 1; less while training brings it on
     double *load_last; ///< static: inputs at the last equilibrium, and the share of gravity behind them
     double *load_next; ///< static: the same at the equilibrium looked for
 

@@ -44,8 +44,8 @@ static void latch(const tdModel *model, tdState *state)
         state->input_end[i] = set ? state->override[i] : td_input_value(model, i, end);
         state->load_next[i] = state->input_end[i];
     }
-    state->gravity = 1;
-    state->load_next[model->n_inputs] = 1;
+    state->gravity = state->weight;
+    state->load_next[model->n_inputs] = state->weight;
     td_constraint_start(model, state);
     td_constraint_latch(model, state, 1);
 }

@@ -20,6 +20,7 @@
     "effectors: [{name: tip, body: arm, point: [0.1, 0.01, 0.01]}]\n"                                                  \
     "probes: [{name: tip, body: arm, point: [0.1, 0.01, 0.01]}]\n"                                                     \
     "motion: {keyframes: [{t: 0, top: 0}, {t: 0.2, top: 4 mm}]}\n"                                                     \
+    "reduction: {ecsw_tolerance: 0.005}\n"                                                                             \
     "validation: {random: {steps: 4, moves: 2}}\n"
 
 static int setup(void **state)
@@ -45,7 +46,7 @@ static void test_reduces(void **state)
     assert_near(json_number("elements"), 36, 0);
     assert_true(json_number("rid_elements") >= 1 && json_number("rid_elements") < 36);
     assert_true(json_number("pod_error") <= 1e-3);
-    assert_true(json_number("ecsw_error") <= 0.05);
+    assert_true(json_number("ecsw_error") <= 0.005);
     assert_true(json_number("held_out_error") < 0.1);
     assert_true(json_number("peak_rss") > 0);
     assert_true(exists("arm.h5"));

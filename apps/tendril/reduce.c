@@ -106,6 +106,7 @@ static void print_json(const tdReduceTask *task, const tdReduceReport *report)
     if (report->polynomial_bytes > 0)
         td_json_number(&json, "polynomial_bytes", report->polynomial_bytes);
     td_json_integer(&json, "snapshots", report->snapshots);
+    td_json_integer(&json, "weight_snapshots", report->weight_snapshots);
     td_json_integer(&json, "failures", report->failures);
     if (report->failures > 0)
         td_json_string(&json, "first_failure", report->why);
@@ -152,7 +153,8 @@ static void print_table(const tdReduceTask *task, const tdReduceReport *report)
         printf("modes       %d, of %d vibration modes from %.4g Hz on and their derivatives\n", report->modes,
                report->vibration_modes, report->frequency);
     else
-        printf("snapshots   %" PRId64 "%s\n", report->snapshots, report->resumed ? " (some of an earlier run)" : "");
+        printf("snapshots   %" PRId64 ", and %" PRId64 " while gravity comes on%s\n", report->snapshots,
+               report->weight_snapshots, report->resumed ? " (some of an earlier run)" : "");
     if (report->failures > 0)
         printf("failures    %" PRId64 " places without an equilibrium, the first: %s\n", report->failures, report->why);
     if (report->vibration_modes == 0)

@@ -92,7 +92,8 @@ static tdStatus plan_held_out(tdJob *job, tdError *error)
 
 static uint64_t hash_path(const tdSamplePath *path)
 {
-    return td_hash_bytes(path->values, (size_t)(path->count * path->n) * sizeof(double)) ^ (uint64_t)path->count;
+    return td_hash_bytes(path->values, (size_t)(path->count * path->n) * sizeof(double)) ^
+           td_hash_mix(td_hash_bytes(path->weight, (size_t)path->count * sizeof(double)));
 }
 
 // What the job is, line by line: work of another one is not continued.

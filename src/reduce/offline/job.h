@@ -47,12 +47,13 @@ typedef struct tdReduceTask
 
 typedef struct tdReduceReport
 {
-    const char *kind; ///< "domains", "stvk"
-    bool stopped;     ///< by `progress`: no file was written, the work is kept
-    bool resumed;     ///< work of an earlier run was found
-    int64_t snapshots;
-    int64_t failures; ///< places without an equilibrium
-    char why[320];    ///< the first of those
+    const char *kind;         ///< "domains", "stvk"
+    bool stopped;             ///< by `progress`: no file was written, the work is kept
+    bool resumed;             ///< work of an earlier run was found
+    int64_t snapshots;        ///< at places of the samples,
+    int64_t weight_snapshots; ///< and before them, while gravity comes on
+    int64_t failures;         ///< places without an equilibrium
+    char why[320];            ///< the first of those
     int modes;
     double pod_error;
     int64_t elements, rid_elements; ///< of the body, of all domains

@@ -55,7 +55,7 @@ static tdStatus compare_trajectory(tdJob *job, const tdWalk *walk, int trajector
     {
         bool reached = false;
         const double *place = job->held_out.values + data.found.place[k] * job->held_out.n;
-        status = td_walker_visit(walker, place, &reached, error);
+        status = td_walker_visit(walker, place, 1, &reached, error);
         if (status == TD_OK && reached)
             compare(&job->trainee, data.found.q + k * job->trainee.n, td_walker_nodes(walker, job->trainee.body),
                     td_walker_report(walker)->rom_indicator, errors);

@@ -42,6 +42,8 @@ static tdStatus count_snapshots(tdJob *job, const tdSnapshots *found, void *user
     (void)user;
     (void)error;
     tdReduceReport *report = job->report;
+    for (int64_t k = 0; k < found->reached; k++)
+        report->weight_snapshots += job->path.weight[found->place[k]] < 1;
     if (found->failed > 0 && report->failures == 0)
         snprintf(report->why, sizeof report->why, "%s", found->why);
     report->failures += found->failed;
@@ -199,7 +201,7 @@ tdStatus td_job_pod(tdJob *job, tdError *error)
                           "%lld of %lld places have no equilibrium, the first at %s; take smaller ranges, or more "
                           "steps_between",
                           (long long)report->failures, (long long)job->path.count, report->why);
-    report->snapshots = job->rom.n_snapshots = job->n_k;
+    report->snapshots = job->rom.n_snapshots = job->n_k - report->weight_snapshots;
     td_job_begin(job, TD_REDUCE_POD, job->path.n_trajectories);
     BasisHead head;
     tdWorkPart about = {&head, sizeof head}, pieces[4];

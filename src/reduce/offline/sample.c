@@ -9,7 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TRAJECTORY 36 // snapshots of one, about
+#define TRAJECTORY   36 // snapshots of one, about
+#define WEIGHT_STEPS 4  // at least, in which gravity comes on
 
 // ---------------------------------------------------------------- random numbers
 
@@ -44,8 +45,11 @@ static tdStatus take(const tdModel *model, tdArena *arena, int64_t count, tdSamp
     out->n = model->n_inputs;
     out->count = count;
     out->values = TD_TAKE(arena, double, count *(out->n + 1));
-    if (out->values == NULL)
+    out->weight = TD_TAKE(arena, double, count);
+    if (out->values == NULL || out->weight == NULL)
         return td_fail_memory(error, "the places of the samples");
+    for (int64_t i = 0; i < count; i++)
+        out->weight[i] = 1;
     for (int64_t i = 0; i < count; i++)
         for (int k = 0; k < out->n; k++)
             out->values[i * out->n + k] = td_input_value(model, k, end_time(model));
@@ -60,17 +64,34 @@ static tdStatus too_many(const tdModel *model, int64_t between, tdError *error)
                       TD_SAMPLE_MOST, (long long)between);
 }
 
-// Goes from each of `n` rows of values to the next in `between` steps: out has 1 + (n - 1) between places.
+// Steps in which gravity comes on.
+static int weight_steps(const tdModel *model, int64_t between)
+{
+    const double *g = model->scene.settings.gravity;
+    if (g[0] == 0 && g[1] == 0 && g[2] == 0)
+        return 0;
+    return between > WEIGHT_STEPS ? (int)between : WEIGHT_STEPS;
+}
+
+// Gravity comes on with actuators at rest; then from each row of values to the next in `between` steps, which makes
+// 1 + (n - 1) between places.
 static tdStatus refine(const tdModel *model, tdArena *arena, const tdSamplePath *rows, int64_t between,
                        tdSamplePath *out, tdError *error)
 {
     if (rows->count - 1 > TD_SAMPLE_MOST / between)
         return too_many(model, between, error);
-    TD_TRY(take(model, arena, 1 + (rows->count - 1) * between, out, error));
-    int n = out->n;
-    for (int64_t i = 0; i < out->count; i++)
+    int before = weight_steps(model, between), n = rows->n;
+    TD_TRY(take(model, arena, before + 1 + (rows->count - 1) * between, out, error));
+    for (int64_t i = 0; i < before; i++)
     {
-        int64_t row = i / between, part = i % between;
+        out->weight[i] = (double)(i + 1) / (before + 1);
+        memcpy(out->values + i * n, rows->values, (size_t)n * sizeof(double));
+        for (int a = 0; a < model->n_actuators; a++)
+            out->values[i * n + model->actuators[a].input] = 0;
+    }
+    for (int64_t i = before; i < out->count; i++)
+    {
+        int64_t row = (i - before) / between, part = (i - before) % between;
         const double *a = rows->values + row * n, *b = part > 0 ? a + n : a;
         for (int k = 0; k < n; k++)
             out->values[i * n + k] = part == 0 ? a[k] : a[k] + (double)part / (double)between * (b[k] - a[k]);

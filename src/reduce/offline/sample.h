@@ -10,12 +10,14 @@ typedef struct tdSamplePath
     int n;          ///< inputs of the model
     int64_t count;  ///< places
     double *values; ///< count x n
+    double *weight; ///< count: share of gravity
     int n_trajectories;
     int64_t *start; ///< n_trajectories + 1: their first places
 } tdSamplePath;
 
-/// The path of the scene's `reduction`. Inputs that are not sampled stay as at the scene's end. Memory of the arena.
-/// Samples greedy: the corners with which it begins.
+/// The path of the scene's `reduction`, after some places at which gravity comes on: a reduced model starts at rest,
+/// and finds no way to shapes that its modes have but what lies between. Inputs that are not sampled stay as at the
+/// scene's end. Memory of the arena. Samples greedy: the corners with which it begins.
 tdStatus td_sample_path(const tdModel *model, tdArena *arena, tdSamplePath *out, tdError *error);
 /// Places of a Latin hypercube, for samples greedy, in no trajectories.
 tdStatus td_sample_candidates(const tdModel *model, tdArena *arena, int64_t count, tdSamplePath *out, tdError *error);

@@ -180,7 +180,7 @@ tdStatus td_snapshot_trajectory(const tdTrainee *trainee, const tdSettings *sett
     {
         const double *place = path->values + i * path->n;
         bool reached = false;
-        status = td_walker_visit(walker, place, &reached, error);
+        status = td_walker_visit(walker, place, path->weight[i], &reached, error);
         if (status != TD_OK)
             break;
         if (reached)

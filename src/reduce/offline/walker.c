@@ -181,9 +181,10 @@ static tdStatus go_settling(tdWalker *walker, const double *place)
     return status;
 }
 
-tdStatus td_walker_visit(tdWalker *walker, const double *values, bool *reached, tdError *error)
+tdStatus td_walker_visit(tdWalker *walker, const double *values, double weight, bool *reached, tdError *error)
 {
     tdStatus status = TD_ERROR_NUMERIC;
+    walker->state->weight = weight;
     if (!walker->settling)
     {
         status = go_static(walker, values);
@@ -193,6 +194,7 @@ tdStatus td_walker_visit(tdWalker *walker, const double *values, bool *reached, 
             walker->state = NULL;
             walker->settling = true;
             TD_TRY(td_state_create(walker->walk.moving, &walker->settings, &walker->state, error));
+            walker->state->weight = weight;
             start_at_rest(walker, values);
         }
     }

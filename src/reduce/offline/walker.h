@@ -22,9 +22,9 @@ typedef struct tdWalker tdWalker;
 /// Starts from rest.
 tdStatus td_walker_create(const tdWalk *walk, const tdSettings *settings, tdWalker **out, tdError *error);
 void td_walker_free(tdWalker *walker);
-/// Goes to the place with these values of all inputs. Not `reached`: there is no equilibrium, or none was found, and
-/// td_walker_why() tells the reason.
-tdStatus td_walker_visit(tdWalker *walker, const double *values, bool *reached, tdError *error);
+/// Goes to the place with these values of all inputs and a share of gravity. Not `reached`: there is no equilibrium, or
+/// none was found, and td_walker_why() tells the reason.
+tdStatus td_walker_visit(tdWalker *walker, const double *values, double weight, bool *reached, tdError *error);
 const char *td_walker_why(const tdWalker *walker);
 /// Positions of a body's nodes.
 const double *td_walker_nodes(const tdWalker *walker, int body);
