@@ -2,7 +2,7 @@
 // 'tendril reduce', '--rom' and 'tendril info' of a reduced model as a user meets them.
 #include "program.h"
 
-#define SCENE(young) LAW_SCENE("corotational", young)
+#define SCENE(young) LAW_SCENE("corotational", young) "reduction: {ecsw_tolerance: 0.005}\n"
 #define LAW_SCENE(law, young)                                                                                          \
     "tendril: 1\n"                                                                                                     \
     "gravity: [0, 0, -9.81]\n"                                                                                         \
@@ -20,7 +20,6 @@
     "effectors: [{name: tip, body: arm, point: [0.1, 0.01, 0.01]}]\n"                                                  \
     "probes: [{name: tip, body: arm, point: [0.1, 0.01, 0.01]}]\n"                                                     \
     "motion: {keyframes: [{t: 0, top: 0}, {t: 0.2, top: 4 mm}]}\n"                                                     \
-    "reduction: {ecsw_tolerance: 0.005}\n"                                                                             \
     "validation: {random: {steps: 4, moves: 2}}\n"
 
 static int setup(void **state)
@@ -31,7 +30,7 @@ static int setup(void **state)
     write_text("arm.yaml", SCENE("100 kPa"));
     write_text("other.yaml", SCENE("90 kPa"));
     write_text("stvk.yaml", LAW_SCENE("stvk", "100 kPa") "reduction: {kind: stvk, modes: 4, columns: 9}\n");
-    write_text("law.yaml", SCENE("100 kPa") "reduction: {kind: stvk}\n");
+    write_text("law.yaml", LAW_SCENE("corotational", "100 kPa") "reduction: {kind: stvk}\n");
     write_text("large.yaml",
                LAW_SCENE("stvk", "100 kPa") "reduction: {kind: stvk, modes: 20, columns: 100, memory: 16 MB}\n");
     return 0;
