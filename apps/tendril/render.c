@@ -512,6 +512,7 @@ static int render(const Options *o, tdRenderSettings *s, int component, const Nu
         report(stage, o, s, td_seconds() - start);
     stage_free(stage);
     free(stage);
+    s->legend_label = NULL; // it was on this function's stack
     return status != TD_OK ? cli_fail(&error) : named ? 0 : TD_ERROR_USAGE;
 }
 
