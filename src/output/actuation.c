@@ -168,11 +168,15 @@ static void choose_name(const tdModel *model, const char *name, tdPartSeries *se
 {
     snprintf(series->name, sizeof series->name, "%s", name);
     for (int b = 0; b < model->n_bodies; b++)
-        if (strcmp(model->bodies[b].name, series->name) == 0 && strlen(series->name) + 2 < sizeof series->name)
+    {
+        size_t length = strlen(series->name);
+        if (strcmp(model->bodies[b].name, series->name) == 0 && length + 2 < sizeof series->name)
         {
-            strcat(series->name, "_");
+            series->name[length] = '_';
+            series->name[length + 1] = '\0';
             b = -1;
         }
+    }
 }
 
 static int64_t cells_of(const tdPartSeries *series, const tdMeasure *measure)

@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
 // ---------------------------------------------------------------- what a reduced model depends on
@@ -119,12 +120,11 @@ static tdStatus check_physics(const tdModel *model, int body, const tdRom *rom, 
     static const char *const parts[PARTS] = {"the mesh", "the materials", "the mass", "the supports or moved nodes"};
     uint64_t now = td_soft_physics(model, body);
     char changed[120] = "";
+    size_t length = 0;
     for (int k = 0; k < PARTS; k++)
         if ((now >> (16 * k) & 0xffff) != (rom->physics >> (16 * k) & 0xffff))
-        {
-            strcat(changed, changed[0] != '\0' ? ", " : "");
-            strcat(changed, parts[k]);
-        }
+            length += (size_t)snprintf(changed + length, sizeof changed - length, "%s%s", length > 0 ? ", " : "",
+                                       parts[k]); // all of them fit
     if (changed[0] == '\0')
         return TD_OK;
     return td_fail_at(error, TD_ERROR_INPUT, rom->file, 0, NULL,
