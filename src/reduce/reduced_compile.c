@@ -4,8 +4,8 @@
 #include "reduce/reduced_body.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 // ---------------------------------------------------------------- what a reduced model depends on
