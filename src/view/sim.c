@@ -209,11 +209,11 @@ static void copy_control(const tdViewSim *sim, tdViewSnapshot *s)
         tdViewEffect *to = &s->effectors[e];
         const double *wanted = sim->state->constraint->wanted + 3 * e;
         td_state_effector(model, sim->state, e, to->value);
-        // A target that no step has seen yet is shown all the same.
-        bool has = td_state_target(model, sim->state, e, to->target);
+        // A client's counts from the moment it is set or taken away, whether a step has seen it or not.
+        bool scene = model->effectors[e].given->has_target && td_state_target(model, sim->state, e, to->target);
         if (!isnan(wanted[0]))
             memcpy(to->target, wanted, sizeof to->target);
-        else if (!has || sim->state->steps == 0)
+        else if (!scene || sim->state->steps == 0)
             to->target[0] = to->target[1] = to->target[2] = NAN;
         double error[3] = {0};
         int rows = model->effectors[e].measure.rows;
