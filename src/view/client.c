@@ -280,7 +280,9 @@ static tdViewBuffer *choose(tdView *view, tdViewClient *client)
     if (client->n_texts > 0)
     {
         tdViewBuffer *text = client->texts[0];
-        memmove(client->texts, client->texts + 1, (size_t)--client->n_texts * sizeof client->texts[0]);
+        client->n_texts--;
+        for (int i = 0; i < client->n_texts; i++)
+            client->texts[i] = client->texts[i + 1];
         return text;
     }
     if (client->status)
