@@ -307,6 +307,15 @@ int64_t td_view_sim_steps(const tdViewSim *sim)
     return atomic_load(&sim->steps);
 }
 
+double td_view_sim_seconds(const tdViewSim *sim)
+{
+    clockid_t clock;
+    struct timespec time = {0};
+    if (pthread_getcpuclockid(sim->thread, &clock) != 0 || clock_gettime(clock, &time) != 0)
+        return 0;
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
 // ---------------------------------------------------------------- log
 
 // Actuators as they were, whoever found their values: given these, full order does the same.
