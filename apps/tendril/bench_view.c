@@ -339,10 +339,10 @@ tdStatus bench_view(int runs, const tdSettings *settings, bool print, tdJson *js
     if (print)
         printf(
             "View: steps a second as fast as it can, one thread; with one client at 60 frames a second; with %d more "
-            "that\nread nothing (medians of %d rounds; ratios to the same round without a server)\n\n"
-            "  %-34s %7s %8s %17s %6s %17s %6s %9s %10s\n",
-            STALLED, runs, "scene", "nodes", "headless", "one client", "fps", "and 100 stalled", "fps", "bytes/frm",
-            "topology");
+            "that\nread nothing (medians of %d rounds; ratios to the same round without a server; CPU: microseconds of "
+            "a core for a\nstep)\n\n  %-31s %6s %8s %6s %16s %6s %5s %16s %6s %5s %6s %9s\n",
+            STALLED, runs, "scene", "nodes", "headless", "CPU", "one client", "CPU", "fps", "100 stalled too", "CPU",
+            "fps", "frame", "topology");
     td_json_open(json, "view", '[');
     row = (viewRow){.name = "arm of 34 modes"};
     snprintf(row.entry.name, sizeof row.entry.name, "arm");
