@@ -3,6 +3,7 @@
 #pragma once
 #include "cli.h"
 #include "model.h"
+#include "report/page.h"
 
 #define CMP_MODELS 24
 
@@ -63,3 +64,17 @@ void cmp_free(cmpRun *run);
 const char *cmp_error_name(const cmpRun *run, int i);
 /// errors.csv and pictures: shapes.png, error.png, rates.png.
 tdStatus cmp_write(const cmpRun *run, const char *folder, tdError *error);
+
+/// Pictures of the reference and of the model that is shown, at the step where they are farthest apart.
+typedef enum cmpPicture
+{
+    CMP_SHAPES, // on top of each other
+    CMP_ERROR   // how far each node is off, as colours
+} cmpPicture;
+bool cmp_has_shapes(const cmpRun *run);
+tdStatus cmp_draw(const cmpRun *run, cmpPicture which, const tdRenderSettings *given, tdImage *image, tdError *error);
+
+/// What a report shows: the table, errors over time, speed, both pictures. compare_page.c
+tdStatus cmp_page(tdPage *page, const cmpRun *run, tdError *error);
+/// The same as a whole report.
+tdStatus cmp_write_page(const cmpRun *run, const char *scene, const char *path, tdError *error);
