@@ -48,6 +48,7 @@ typedef struct cmpRun
     const char *motion_name;
     const tdSceneMotion *motion; ///< NULL: nothing moves but what loads do
     double *places;              ///< inputs of the motion, at one step
+    bool silent;                 ///< warnings are counted and not told
     int shown;                   ///< model that pictures show, -1: none
     double *shape[2];            ///< all nodes of the reference and of that model, at its worst step
 } cmpRun;

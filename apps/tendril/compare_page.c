@@ -156,6 +156,7 @@ static tdStatus put_picture(tdPage *page, const cmpRun *run, cmpPicture which, c
     tdRenderSettings settings = td_default_render();
     settings.width = 760; // so that letters stay legible in a column of the page
     settings.height = 560;
+    settings.supersample = 2;
     tdStatus status = cmp_draw(run, which, &settings, &light, error);
     settings.background = TD_BACKGROUND_DARK;
     if (status == TD_OK)

@@ -15,7 +15,7 @@ typedef struct Look
 static const Look cable_look = {"cables", {0.84, 0.30, 0.14}}, taut_look = {"cables, taut", {0.84, 0.30, 0.14}},
                   slack_look = {"cables, slack", {0.55, 0.47, 0.43}}, cavity_look = {"cavities", {0.93, 0.66, 0.36}},
                   effector_look = {"effectors", {0.97, 0.76, 0.12}}, target_look = {"targets", {0.10, 0.60, 0.30}},
-                  path_look = {"path", {0.10, 0.60, 0.30}}, probe_look = {"probes", {0.55, 0.25, 0.72}},
+                  path_look = {"path", {0.12, 0.62, 0.62}}, probe_look = {"probes", {0.55, 0.25, 0.72}},
                   support_look = {"held nodes", {0.35, 0.37, 0.42}},
                   domain_look = {"chosen elements", {0.90, 0.42, 0.16}};
 

@@ -141,7 +141,8 @@ static tdStatus plot_error(Section *s, int k, tdEffectorInfo info, tdError *erro
         size = fmax(size, s->other->error[i]);
     if (s->table->measured)
         size = fmax(size, largest(s->table, m));
-    const char *unit = unit_of(s, info.unit, size, &scale);
+    bool exact = strcmp(info.unit, "m") == 0 && size < 1e-6; // rounding: not worth a scale of its own
+    const char *unit = unit_of(s, info.unit, exact ? 1e-6 : size, &scale);
     tdSeries series[3] = {{.name = "model under control", .y = column(s, c, scale), .colour = 1}};
     if (other)
         series[n++] =
@@ -159,6 +160,8 @@ static tdStatus plot_error(Section *s, int k, tdEffectorInfo info, tdError *erro
     tdPlotSettings settings = td_default_page_plot();
     settings.x_label = "time [s]";
     settings.y_label = label(s, "distance from the goal", unit);
+    if (exact)
+        memcpy(settings.y_range, (double[]){0, 1e-6 / scale}, sizeof settings.y_range);
     char caption[200];
     snprintf(caption, sizeof caption, "How far %.80s is from its goal.", info.name);
     return td_page_plot(s->page, &settings, n, series, caption, error);
