@@ -368,6 +368,11 @@ static tdStatus control(Demo *demo, tdError *error)
 
 // ---------------------------------------------------------------- result
 
+bool demo_was_busy(const Demo *demo)
+{
+    return demo->load > 0.5 * demo->cores;
+}
+
 static void print_table(const Demo *demo)
 {
     const cmpRun *run = &demo->compared;
@@ -386,6 +391,9 @@ static void print_table(const Demo *demo)
     if (demo->error != NULL)
         printf("Path: the robot of full order stays within %.2f mm of the goal, %.2f mm in the mean.\n",
                1e3 * demo->largest_error, 1e3 * demo->mean_error);
+    if (demo_was_busy(demo))
+        printf("The machine was busy with other work (load %.1f on %d cores): speeds are too low, ratios uncertain.\n",
+               demo->load, demo->cores);
     printf("\nThe report with pictures: %s\nThe reduced model: %s\n", demo->page, demo->rom);
 }
 
@@ -402,6 +410,8 @@ static void print_json(const Demo *demo)
     td_json_string(&json, "report", demo->page);
     td_json_string(&json, "rom", demo->rom);
     td_json_string(&json, "machine", demo->machine);
+    td_json_integer(&json, "cores", demo->cores);
+    td_json_number(&json, "load", demo->load);
     td_json_integer(&json, "modes", demo->reduced.modes);
     td_json_integer(&json, "elements", demo->reduced.elements);
     td_json_integer(&json, "rid_elements", demo->reduced.rid_elements);
@@ -467,7 +477,7 @@ static tdStatus run_stages(Demo *demo, tdError *error)
     return TD_OK;
 }
 
-// The robot live, until it is interrupted.
+// The robot live in a browser, until it is interrupted.
 static int show_live(const Demo *demo)
 {
     printf("\nNow see it move: tendril run %s --rom %s --out out/run\n", demo->scene, demo->rom);
@@ -493,6 +503,8 @@ int cmd_demo(int argc, char **argv)
         return td_fail_memory(&error, "the demonstration"), cli_fail(&error);
     cli_machine(demo->machine, sizeof demo->machine);
     demo->cores = (int)sysconf(_SC_NPROCESSORS_ONLN);
+    if (getloadavg(&demo->load, 1) != 1)
+        demo->load = 0;
     if (!cli_quiet())
         fprintf(stderr, "Tendril %s on %s, %d cores: about a minute.\n\n", td_version(), demo->machine, demo->cores);
     tdStatus status = set_paths(demo, out, scene, path, &error);

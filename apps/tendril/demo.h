@@ -26,6 +26,7 @@ typedef struct Demo
     char scene[PATH_MAX], path[PATH_MAX], rom[PATH_MAX], page[PATH_MAX];
     char machine[128];
     int cores;
+    double load; ///< of the machine by others when it began, in cores; 0: not known
     double seconds[DEMO_STAGES];
     // the robot
     Subject rest;        ///< as it is made, with cables and held nodes
@@ -50,5 +51,7 @@ typedef struct Demo
     double step_ms; ///< of control, median
 } Demo;
 
+/// Other work may have distorted what was measured.
+bool demo_was_busy(const Demo *demo);
 /// Writes demo->page. demo_page.c
 tdStatus demo_write_page(Demo *demo, tdError *error);

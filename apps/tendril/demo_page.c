@@ -267,6 +267,11 @@ static tdStatus put_comparison(tdPage *page, const Demo *demo, tdError *error)
                      "This motion is faster than the equilibria that training knows. The model noticed by itself: in "
                      "%" PRId64 " of %" PRId64 " steps it warned that it had left what it was trained for.",
                      m->warnings, demo->compared.steps);
+    if (demo_was_busy(demo))
+        td_page_text(page,
+                     "**The machine was busy with other work** (load %.1f on %d cores) while this was measured: speeds "
+                     "are too low, and their ratios uncertain.",
+                     demo->load, demo->cores);
     return cmp_page(page, &demo->compared, error);
 }
 
