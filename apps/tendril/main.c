@@ -26,7 +26,7 @@ static const struct
     {"render", cmd_render, "draw a scene or a VTU file as a PNG picture"},
     {"modes", cmd_modes, "find vibration modes of a body"},
     {"bench", cmd_bench, "measure the speed of this machine"},
-    {"demo", cmd_demo, "simulate the shipped examples and write pictures"},
+    {"demo", cmd_demo, "see it work: a robot reduced, compared and controlled, with a report"},
 };
 enum
 {
