@@ -125,6 +125,19 @@ static void test_failures(void **state)
     assert_false(exists("f/report.html"));
 }
 
+// Ctrl-C in the middle of the longest stage.
+static void test_interrupted(void **state)
+{
+    (void)state;
+    pid_t pid = start_command("demo", "--scene arm.yaml --path path.csv --out g --quiet </dev/null");
+    for (int i = 0; i < 3000 && !exists("g/robot.h5.work"); i++)
+        usleep(10000);
+    kill(pid, SIGINT);
+    assert_int_equal(finish(pid), 130);
+    assert_says("stderr.txt", "interrupted");
+    assert_false(exists("g/report.html"));
+}
+
 static void test_other_reports(void **state)
 {
     (void)state;
@@ -156,8 +169,8 @@ static void test_shipped(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_demo),          cmocka_unit_test(test_json),    cmocka_unit_test(test_failures),
-        cmocka_unit_test(test_other_reports), cmocka_unit_test(test_shipped),
+        cmocka_unit_test(test_demo),          cmocka_unit_test(test_json),        cmocka_unit_test(test_failures),
+        cmocka_unit_test(test_other_reports), cmocka_unit_test(test_interrupted), cmocka_unit_test(test_shipped),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -73,7 +73,8 @@ typedef enum cmpPicture
     CMP_ERROR   // how far each node is off, as colours
 } cmpPicture;
 bool cmp_has_shapes(const cmpRun *run);
-tdStatus cmp_draw(const cmpRun *run, cmpPicture which, const tdRenderSettings *given, tdImage *image, tdError *error);
+tdStatus cmp_draw(const cmpRun *run, cmpPicture which, const tdRenderSettings *settings, tdImage *image,
+                  tdError *error);
 
 /// What a report shows: the table, errors over time, speed, both pictures. compare_page.c
 tdStatus cmp_page(tdPage *page, const cmpRun *run, tdError *error);

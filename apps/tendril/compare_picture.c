@@ -87,7 +87,7 @@ static tdDrawMesh draw(const Picture *p)
     return mesh;
 }
 
-static tdStatus draw_both(const cmpRun *run, const Picture *full, const Picture *other, tdRenderSettings *settings,
+static tdStatus draw_both(const cmpRun *run, const Picture *full, const Picture *other, tdRenderSettings settings,
                           tdImage *image, tdError *error)
 {
     const cmpModel *m = &run->models[run->shown];
@@ -100,14 +100,14 @@ static tdStatus draw_both(const cmpRun *run, const Picture *full, const Picture 
         memcpy(meshes[k].colour, keys[k].colour, sizeof keys[k].colour);
         meshes[k].opacity = keys[k].opacity;
     }
-    settings->title = title;
-    settings->keys = keys;
-    settings->n_keys = 2;
-    settings->scale_unit = "m";
-    return td_render(settings, 2, meshes, image, error);
+    settings.title = title;
+    settings.keys = keys;
+    settings.n_keys = 2;
+    settings.scale_unit = "m";
+    return td_render(&settings, 2, meshes, image, error);
 }
 
-static tdStatus draw_error(const cmpRun *run, const Picture *full, Picture *other, tdRenderSettings *settings,
+static tdStatus draw_error(const cmpRun *run, const Picture *full, Picture *other, tdRenderSettings settings,
                            tdImage *image, tdError *error)
 {
     const cmpModel *m = &run->models[run->shown];
@@ -123,11 +123,11 @@ static tdStatus draw_error(const cmpRun *run, const Picture *full, Picture *othe
     char title[200];
     mesh.field = other->values;
     snprintf(title, sizeof title, "%s at step %lld", m->name, (long long)m->worst);
-    settings->title = title;
-    settings->colours = TD_COLOURS_EMBER;
-    settings->legend_label = "distance from full order";
-    settings->legend_unit = "m";
-    return td_render(settings, 1, &mesh, image, error);
+    settings.title = title;
+    settings.colours = TD_COLOURS_EMBER;
+    settings.legend_label = "distance from full order";
+    settings.legend_unit = "m";
+    return td_render(&settings, 1, &mesh, image, error);
 }
 
 bool cmp_has_shapes(const cmpRun *run)
@@ -135,17 +135,16 @@ bool cmp_has_shapes(const cmpRun *run)
     return run->shown >= 0 && run->models[run->shown].done > 0;
 }
 
-tdStatus cmp_draw(const cmpRun *run, cmpPicture which, const tdRenderSettings *given, tdImage *image, tdError *error)
+tdStatus cmp_draw(const cmpRun *run, cmpPicture which, const tdRenderSettings *settings, tdImage *image, tdError *error)
 {
     Picture full = {0}, other = {0};
-    tdRenderSettings settings = *given;
     *image = (tdImage){0};
     tdStatus status = make_picture(run, 0, &full, error);
     if (status == TD_OK)
         status = make_picture(run, 1, &other, error);
     if (status == TD_OK)
-        status = which == CMP_SHAPES ? draw_both(run, &full, &other, &settings, image, error)
-                                     : draw_error(run, &full, &other, &settings, image, error);
+        status = which == CMP_SHAPES ? draw_both(run, &full, &other, *settings, image, error)
+                                     : draw_error(run, &full, &other, *settings, image, error);
     picture_free(&full);
     picture_free(&other);
     return status;

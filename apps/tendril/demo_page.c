@@ -20,7 +20,6 @@ typedef struct Shot
 {
     Subject *subject;
     int width, height;
-    double zoom;
     bool ghost, edges;
     bool keys; // names of colours: in a small picture they would be too small
 } Shot;
@@ -43,7 +42,6 @@ static tdStatus take_shot(const Shot *shot, tdImage image[2], tdError *error)
     settings.supersample = 2; // the page shows pictures smaller than they are
     settings.width = shot->width;
     settings.height = shot->height;
-    settings.view.zoom = shot->zoom > 0 ? shot->zoom : 1;
     settings.n_keys = shot->keys ? stage->n_keys : 0;
     settings.keys = stage->keys;
     for (int k = 0; k < 2 && status == TD_OK; k++)
@@ -137,7 +135,7 @@ static tdStatus put_head(tdPage *page, Demo *demo, tdError *error)
     TD_TRY(with_rest(pose, error));
     if (is_position(demo))
         TD_TRY(add_course(demo, pose, error));
-    const Shot shot = {pose, 1240, 720, 1.08, true, false, true};
+    const Shot shot = {pose, 1240, 720, true, false, true};
     return put_shot(page, &shot, file, "The robot, bent by its cables, with the path that its tip follows",
                     "The robot on its way along the path (teal), its shape at rest behind it. The tip "
                     "has its goal at the cross.",
@@ -162,7 +160,7 @@ static tdStatus put_robot(tdPage *page, Demo *demo, tdError *error)
                  "model. It is the most accurate one here, and the slowest.",
                  elements, unknowns);
     td_page_columns(page);
-    const Shot shot = {&demo->rest, 760, 560, 1, false, true, false};
+    const Shot shot = {&demo->rest, 760, 560, false, true, false};
     snprintf(caption, sizeof caption,
              "At rest, with its mesh, its %.80s and the nodes that are held (dark). The ball marks the effector.",
              demo->actuators);
@@ -246,7 +244,7 @@ static tdStatus put_reduction(tdPage *page, Demo *demo, tdError *error)
         status = plot_modes(page, &rom, error);
     td_rom_free(&rom);
     TD_TRY(status);
-    const Shot shot = {&demo->domain, 760, 560, 1, false, false, false};
+    const Shot shot = {&demo->domain, 760, 560, false, false, false};
     TD_TRY(put_shot(page, &shot, NULL, "The robot, translucent, with the chosen elements in orange",
                     "The elements that stand for all others (orange).", error));
     td_page_columns_end(page);
@@ -286,7 +284,7 @@ static tdStatus put_poses(tdPage *page, Demo *demo, tdError *error)
         if (is_position(demo))
             TD_TRY(add_course(demo, pose, error));
         snprintf(caption, sizeof caption, "On its way, at %.2f s.", pose->time);
-        const Shot shot = {pose, 760, 560, 1, true, false, false};
+        const Shot shot = {pose, 760, 560, true, false, false};
         TD_TRY(put_shot(page, &shot, NULL, "The robot at one moment of the path", caption, error));
     }
     td_page_columns_end(page);
