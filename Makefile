@@ -17,9 +17,9 @@ build: ## build the library and the program, build/tendril
 	@cmake --build build --target product
 	@scripts/robots
 
-docs: build ## the documentation as a site, with its pictures drawn anew: out/site/index.html
-	@scripts/setup docs
-	@scripts/docs
+docs: build ## the documentation as a site, pictures drawn anew: out/site (MEASURE=1: what was measured, too; minutes)
+	@scripts/setup $(if $(MEASURE),test,docs)
+	@$(if $(MEASURE),scripts/verification && scripts/reduction-errors &&) scripts/docs
 
 robots: build ## make the meshes and the reduced models of the robots that are missing (FINE=1: of the fine meshes)
 	@scripts/robots --reduce $(if $(FINE),--fine)
