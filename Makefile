@@ -3,12 +3,12 @@
 PREFIX ?= /usr/local
 SECONDS_EACH ?= 60
 
-.PHONY: help demo build robots test test-long bench fuzz format install clean
+.PHONY: help demo build docs robots test test-long bench fuzz format install clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## /  make \1\t/p' Makefile | expand -t 20
 
-demo: build ## build, then simulate the shipped examples and write pictures
+demo: build ## build, then a soft robot from its mesh to real-time control, with a report: out/demo/report.html
 	build/tendril demo
 
 build: ## build the library and the program, build/tendril
@@ -16,6 +16,10 @@ build: ## build the library and the program, build/tendril
 	@cmake --preset release >/dev/null
 	@cmake --build build --target product
 	@scripts/robots
+
+docs: build ## the documentation as a site, pictures drawn anew: out/site (MEASURE=1: what was measured, too; minutes)
+	@scripts/setup $(if $(MEASURE),test,docs)
+	@$(if $(MEASURE),scripts/verification && scripts/reduction-errors &&) scripts/docs
 
 robots: build ## make the meshes and the reduced models of the robots that are missing (FINE=1: of the fine meshes)
 	@scripts/robots --reduce $(if $(FINE),--fine)

@@ -281,29 +281,6 @@ static void test_killed_run_can_be_read(void **state)
     free(csv);
 }
 
-static void test_demo(void **state)
-{
-    (void)state;
-    char path[256];
-    snprintf(path, sizeof path, "%s/scenes", folder);
-    assert_int_equal(mkdir(path, 0777), 0);
-    assert_int_equal(finish(start_command("demo", "--scenes scenes")), 3);
-    assert_says("stderr.txt", "beam.yaml");
-    write_text("scenes/beam.yaml", good_scene);
-    write_text("scenes/block.yaml", good_scene);
-    assert_int_equal(finish(start_command("demo", "--scenes scenes --quiet")), 0);
-    assert_says("stdout.txt", "out/demo/beam.png");
-    assert_true(exists("out/demo/beam.png") && exists("out/demo/block.png"));
-    assert_true(exists("out/demo/beam/run.pvd") && exists("out/demo/block/beam_000012.vtu"));
-    assert_int_equal(finish(start_command("demo", "--scenes scenes --json --out other")), 0);
-    assert_true(json_number("largest_displacement") > 1e-3);
-    assert_true(exists("other/block.png"));
-    assert_int_equal(finish(start_command("demo", "extra")), 2);
-    // The shipped scenes are found and sound; running them takes longer than a test may.
-    assert_int_equal(finish(start_command("check", TD_SOURCE_DIR "/scenes/beam.yaml")), 0);
-    assert_int_equal(finish(start_command("check", TD_SOURCE_DIR "/scenes/block.yaml")), 0);
-}
-
 // Trouble that must not come out late, or not at all.
 static void test_trouble_is_told(void **state)
 {
@@ -412,7 +389,6 @@ int main(void)
         cmocka_unit_test(test_failure),
         cmocka_unit_test(test_interrupted),
         cmocka_unit_test(test_killed_run_can_be_read),
-        cmocka_unit_test(test_demo),
         cmocka_unit_test(test_trouble_is_told),
         cmocka_unit_test(test_tells_of_actuators),
         cmocka_unit_test(test_tells_what_is_out_of_reach),

@@ -170,7 +170,7 @@ static void test_draws_what_acts(void **state)
            (const char *const[]){"\"cable_segments\": 0", "\"targets\": 0", NULL});
 
     // The green cross of the target is there when marks are, the red cable too.
-    expect(p, "render out -o marked.png --no-legend --no-axes --width 400 --height 300", 0,
+    expect(p, "render arm.yaml -o marked.png --no-legend --no-axes --width 400 --height 300", 0,
            (const char *const[]){"", NULL});
     assert_true(share_of(p, "marked.png", 0) > 3e-4 && share_of(p, "marked.png", 1) > 3e-4);
     assert_near(share_of(p, "bare.png", 0) + share_of(p, "bare.png", 1), 0, 0);
@@ -182,6 +182,67 @@ static void test_draws_what_acts(void **state)
     assert_int_equal(program(p, "render out arm.yaml -o both.png --names bent,rest,more", &said), 2);
     free(said);
     snprintf(path, sizeof path, "rm -r %s/out %s/arm.yaml %s/*.png", p->folder, p->folder, p->folder);
+    assert_int_equal(system(path), 0);
+}
+
+// Two cables, of which one pulls and one lets go; probes; a shape by its time; a reduced model and its elements.
+static void test_draws_a_time(void **state)
+{
+    const Place *p = *state;
+    static const char scene[] =
+        "tendril: 1\ntime_step: 10 ms\nsteps: 8\nbodies:\n"
+        "  - name: arm\n    mesh: {box: [[0, 0, 0], [0.1, 0.02, 0.02]], cells: [8, 2, 2]}\n"
+        "    material: {law: corotational, young: 200 kPa, poisson: 0.4, density: 1000}\n"
+        "    fixed: [{group: xmin}]\n"
+        "actuators:\n"
+        "  - {name: top, type: cable, body: arm, path: [[0.09, 0.01, 0.018], [0.05, 0.01, 0.018]],\n"
+        "     pull_point: [-0.04, 0.01, 0.018], drive: displacement, range: [0, 4 mm]}\n"
+        "  - {name: low, type: cable, body: arm, path: [[0.09, 0.01, 0.002]],\n"
+        "     pull_point: [-0.04, 0.01, 0.002], drive: force, range: [0, 1 N]}\n"
+        "probes: [{name: tip, body: arm, point: [0.1, 0.01, 0.01]}, {name: mid, body: arm, point: [0.05, 0.01, "
+        "0.01]}]\n"
+        "motion: {keyframes: [{t: 0, top: 0, low: 0}, {t: 50 ms, top: 3 mm, low: 0}]}\n"
+        "reduction: {samples: corners, steps_between: 2}\nvalidation: {random: {steps: 4}}\n"
+        "output: {every: 4, formats: [vtu, csv]}\n";
+    char path[400];
+    snprintf(path, sizeof path, "%s/two.yaml", p->folder);
+    assert_int_equal(td_file_write(path, scene, strlen(scene), NULL), TD_OK);
+#define SMALL " -o t.png --width 160 --height 120 --json --quiet"
+    // At rest nobody knows which will pull.
+    expect(p, "render two.yaml --probes" SMALL, 0,
+           (const char *const[]){"\"cable_segments\": 3, \"slack_segments\": 0", "\"probes\": 2", "\"step\": 0", NULL});
+    expect(p, "render two.yaml --time 0.052 --supports" SMALL, 0,
+           (const char *const[]){"\"slack_segments\": 1", "\"held_nodes\": 9", "\"step\": 5, \"time\": 0.05", NULL});
+    expect(p, "run two.yaml --out two --quiet", 0, (const char *const[]){"", NULL});
+    expect(p, "render two --time 0.045 --probes" SMALL, 0,
+           (const char *const[]){"\"slack_segments\": 1", "\"probes\": 2", "\"step\": 4, \"time\": 0.04", NULL});
+    expect(p, "render two --field tension" SMALL, 0,
+           (const char *const[]){"\"step\": 8", "\"field_range\": [0, ", NULL});
+    expect(p, "reduce two.yaml -o two.h5 --quiet", 0, (const char *const[]){"modes", NULL});
+    expect(p, "render two.yaml --rom two.h5 --domain --time 0.05" SMALL, 0,
+           (const char *const[]){"\"slack_segments\": 1", "\"chosen_elements\": ", "\"step\": 5", NULL});
+    char *said;
+    assert_int_equal(program(p, "render two.yaml --rom two.h5 --domain" SMALL, &said), 0);
+    assert_null(strstr(said, "\"chosen_elements\": 0"));
+    free(said);
+    static const struct
+    {
+        const char *words, *says;
+        int code;
+    } refused[] = {
+        {"render two --time 0.2" SMALL, "the last one is of 0.08 s", 3},
+        {"render two.yaml --time -1" SMALL, "--time takes", 2},
+        {"render two.yaml --time 1 --step 2" SMALL, "exclude each other", 2},
+        {"render two.yaml --time 1e12" SMALL, "1e9 steps", 2},
+        {"render two --rom two.h5" SMALL, "--rom is for scenes", 2},
+        {"render two.yaml --domain" SMALL, "--rom FILE", 2},
+        {"render two --supports" SMALL, "give the scene", 2},
+        {"render cube.vtu --probes" SMALL, "is for scenes", 2},
+        {"render cube.vtu --time 1" SMALL, "is for scenes and folders", 2},
+    };
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
+        expect(p, refused[i].words, refused[i].code, (const char *const[]){refused[i].says, NULL});
+    snprintf(path, sizeof path, "rm -r %s/two %s/two.* %s/t.png", p->folder, p->folder, p->folder);
     assert_int_equal(system(path), 0);
 }
 
@@ -251,6 +312,7 @@ static void test_refuses(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_draws), cmocka_unit_test(test_draws_what_acts),
-                                       cmocka_unit_test(test_draws_plane_bodies), cmocka_unit_test(test_refuses)};
+                                       cmocka_unit_test(test_draws_a_time), cmocka_unit_test(test_draws_plane_bodies),
+                                       cmocka_unit_test(test_refuses)};
     return cmocka_run_group_tests(tests, setup, teardown);
 }

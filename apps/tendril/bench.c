@@ -72,22 +72,6 @@ typedef struct bench
     bool print;
 } bench;
 
-static void machine_name(char *out, size_t size)
-{
-    snprintf(out, size, "unknown processor");
-    FILE *file = fopen("/proc/cpuinfo", "r");
-    char line[256];
-    while (file != NULL && fgets(line, sizeof line, file) != NULL)
-        if (strncmp(line, "model name", 10) == 0)
-        {
-            const char *colon = strchr(line, ':');
-            snprintf(out, size, "%.*s", (int)strcspn(colon + 2, "\n"), colon + 2);
-            break;
-        }
-    if (file != NULL)
-        fclose(file);
-}
-
 // Rate of a dense product on one core [flop/s]: the arithmetic this machine has to offer just now.
 static double dense_rate(void)
 {
@@ -544,7 +528,7 @@ int cmd_bench(int argc, char **argv)
     if (folder != NULL && td_path_make(folder, &error) != TD_OK)
         return cli_fail(&error);
     char machine[128];
-    machine_name(machine, sizeof machine);
+    cli_machine(machine, sizeof machine);
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     td_json_open(&b.json, NULL, '{');
     td_json_string(&b.json, "version", td_version());

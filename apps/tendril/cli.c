@@ -154,6 +154,17 @@ bool cli_integer(const char *option, const char *text, long least, long *out)
     return true;
 }
 
+bool cli_check_report(const char *path)
+{
+    char extension[16] = "";
+    if (path != NULL)
+        td_path_extension(extension, sizeof extension, path);
+    if (path == NULL || strcmp(extension, ".html") == 0)
+        return true;
+    cli_usage("--report %s: a report is an HTML page; give a name that ends in .html", path);
+    return false;
+}
+
 bool cli_number(const char *option, const char *text, double *out)
 {
     char *end = NULL;
@@ -229,4 +240,21 @@ void cli_progress(const char *what, int64_t done, int64_t total)
     if (done >= total)
         fputs("\n", stderr);
     fflush(stderr);
+}
+
+void cli_machine(char *out, size_t size)
+{
+    snprintf(out, size, "unknown processor");
+    FILE *file = fopen("/proc/cpuinfo", "r");
+    char line[256];
+    while (file != NULL && fgets(line, sizeof line, file) != NULL)
+    {
+        const char *colon = strncmp(line, "model name", 10) == 0 ? strchr(line, ':') : NULL;
+        if (colon == NULL || colon[1] == '\0')
+            continue;
+        snprintf(out, size, "%.*s", (int)strcspn(colon + 2, "\n"), colon + 2);
+        break;
+    }
+    if (file != NULL)
+        fclose(file);
 }

@@ -38,6 +38,9 @@ bool *cli_rom_whole(void);
 bool cli_integer(const char *option, const char *text, long least, long *out);
 bool cli_number(const char *option, const char *text, double *out);
 
+/// Whether --report names a page; says so where it does not. NULL is fine.
+bool cli_check_report(const char *path);
+
 /// Prints "tendril: file:line: field: message" on stderr and returns the exit code for the error. With --json
 /// the error is the one object on stdout, unless one was printed before.
 int cli_fail(const tdError *error);
@@ -62,6 +65,9 @@ tdSettings cli_settings(void);
 
 /// Progress: a bar on a terminal, a line each tenth otherwise; nothing with --quiet.
 void cli_progress(const char *what, int64_t done, int64_t total);
+
+/// Name of the processor, as its maker gives it.
+void cli_machine(char *out, size_t size);
 
 int cmd_run(int argc, char **argv);
 int cmd_reduce(int argc, char **argv);

@@ -27,6 +27,7 @@ static const char help[] =
     "  --no-whole     leave out the reduced model over all elements, which is slow\n"
     "  --out DIR      write errors.csv, shapes.png (full and reduced on top of each other at the worst step),\n"
     "                 error.png (by node, as colours), rates.png (errors against steps a second)\n"
+    "  --report FILE  write a page (.html) with the table, plots and pictures\n"
     "  --json         print one JSON object: all of the table\n"
     "  --quiet        no progress\n\n"
     "Exit codes: 0 done, 2 usage, 3 bad input, 4 numerical failure.\n\n"
@@ -37,7 +38,7 @@ static const char help[] =
 typedef struct compareArguments
 {
     const char *files[CMP_MODELS]; // the scene, then others
-    const char *rom, *coarse, *steps, *out;
+    const char *rom, *coarse, *steps, *out, *report;
     bool no_whole;
 } compareArguments;
 
@@ -193,6 +194,8 @@ static int compare(const compareArguments *arguments, long steps)
         status = cmp_measure(&run, &error);
     if (status == TD_OK && arguments->out != NULL)
         status = cmp_write(&run, arguments->out, &error);
+    if (status == TD_OK && arguments->report != NULL)
+        status = cmp_write_page(&run, arguments->files[0], arguments->report, &error);
     if (status != TD_OK)
         code = cli_fail(&error);
     else
@@ -211,8 +214,9 @@ int cmd_compare(int argc, char **argv)
 {
     compareArguments arguments = {0};
     const cliOption options[] = {
-        {"--rom", &arguments.rom, NULL}, {"--coarse", &arguments.coarse, NULL},     {"--steps", &arguments.steps, NULL},
-        {"--out", &arguments.out, NULL}, {"--no-whole", NULL, &arguments.no_whole},
+        {"--rom", &arguments.rom, NULL},           {"--coarse", &arguments.coarse, NULL},
+        {"--steps", &arguments.steps, NULL},       {"--out", &arguments.out, NULL},
+        {"--no-whole", NULL, &arguments.no_whole}, {"--report", &arguments.report, NULL},
     };
     int code =
         cli_parse(argc, argv, help, options, (int)(sizeof options / sizeof options[0]), arguments.files, 1, CMP_MODELS);
@@ -223,6 +227,8 @@ int cmd_compare(int argc, char **argv)
         return TD_ERROR_USAGE;
     if (arguments.out != NULL && arguments.out[0] == '\0')
         return cli_usage("--out takes a folder, not an empty text");
+    if (!cli_check_report(arguments.report))
+        return TD_ERROR_USAGE;
     if (arguments.rom == NULL && arguments.coarse == NULL && arguments.files[1] == NULL)
         return cli_usage("compare with what? give --rom FILE.h5, or another scene");
     return compare(&arguments, steps);

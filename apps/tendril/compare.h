@@ -3,6 +3,7 @@
 #pragma once
 #include "cli.h"
 #include "model.h"
+#include "report/page.h"
 
 #define CMP_MODELS 24
 
@@ -47,6 +48,7 @@ typedef struct cmpRun
     const char *motion_name;
     const tdSceneMotion *motion; ///< NULL: nothing moves but what loads do
     double *places;              ///< inputs of the motion, at one step
+    bool silent;                 ///< warnings are counted and not told
     int shown;                   ///< model that pictures show, -1: none
     double *shape[2];            ///< all nodes of the reference and of that model, at its worst step
 } cmpRun;
@@ -63,3 +65,18 @@ void cmp_free(cmpRun *run);
 const char *cmp_error_name(const cmpRun *run, int i);
 /// errors.csv and pictures: shapes.png, error.png, rates.png.
 tdStatus cmp_write(const cmpRun *run, const char *folder, tdError *error);
+
+/// Pictures of the reference and of the model that is shown, at the step where they are farthest apart.
+typedef enum cmpPicture
+{
+    CMP_SHAPES, // on top of each other
+    CMP_ERROR   // how far each node is off, as colours
+} cmpPicture;
+bool cmp_has_shapes(const cmpRun *run);
+tdStatus cmp_draw(const cmpRun *run, cmpPicture which, const tdRenderSettings *settings, tdImage *image,
+                  tdError *error);
+
+/// What a report shows: the table, errors over time, speed, both pictures. compare_page.c
+tdStatus cmp_page(tdPage *page, const cmpRun *run, tdError *error);
+/// The same as a whole report.
+tdStatus cmp_write_page(const cmpRun *run, const char *scene, const char *path, tdError *error);

@@ -87,23 +87,10 @@ static tdDrawMesh draw(const Picture *p)
     return mesh;
 }
 
-static tdStatus save(const tdRenderSettings *settings, int n, const tdDrawMesh *meshes, const char *folder,
-                     const char *name, tdError *error)
-{
-    char path[PATH_MAX];
-    tdImage image = {0};
-    TD_TRY(join(path, folder, name, error));
-    TD_TRY(td_render(settings, n, meshes, &image, error));
-    tdStatus status = td_image_write_png(&image, path, error);
-    td_image_free(&image);
-    return status;
-}
-
-static tdStatus draw_both(const cmpRun *run, const Picture *full, const Picture *other, const char *folder,
-                          tdError *error)
+static tdStatus draw_both(const cmpRun *run, const Picture *full, const Picture *other, tdRenderSettings settings,
+                          tdImage *image, tdError *error)
 {
     const cmpModel *m = &run->models[run->shown];
-    tdRenderSettings settings = td_default_render();
     tdDrawMesh meshes[2] = {draw(full), draw(other)};
     tdKeyLine keys[2] = {{run->models[0].name, {0.72, 0.77, 0.84}, 1}, {m->name, {0.93, 0.42, 0.12}, 0.45}};
     char title[200];
@@ -117,10 +104,11 @@ static tdStatus draw_both(const cmpRun *run, const Picture *full, const Picture 
     settings.keys = keys;
     settings.n_keys = 2;
     settings.scale_unit = "m";
-    return save(&settings, 2, meshes, folder, "shapes.png", error);
+    return td_render(&settings, 2, meshes, image, error);
 }
 
-static tdStatus draw_error(const cmpRun *run, const Picture *full, Picture *other, const char *folder, tdError *error)
+static tdStatus draw_error(const cmpRun *run, const Picture *full, Picture *other, tdRenderSettings settings,
+                           tdImage *image, tdError *error)
 {
     const cmpModel *m = &run->models[run->shown];
     int64_t n = other->mesh.n_nodes;
@@ -131,7 +119,6 @@ static tdStatus draw_error(const cmpRun *run, const Picture *full, Picture *othe
         other->values[i] =
             hypot(hypot(other->mesh.x[3 * i] - full->mesh.x[3 * i], other->mesh.x[3 * i + 1] - full->mesh.x[3 * i + 1]),
                   other->mesh.x[3 * i + 2] - full->mesh.x[3 * i + 2]);
-    tdRenderSettings settings = td_default_render();
     tdDrawMesh mesh = draw(other);
     char title[200];
     mesh.field = other->values;
@@ -140,22 +127,44 @@ static tdStatus draw_error(const cmpRun *run, const Picture *full, Picture *othe
     settings.colours = TD_COLOURS_EMBER;
     settings.legend_label = "distance from full order";
     settings.legend_unit = "m";
-    return save(&settings, 1, &mesh, folder, "error.png", error);
+    return td_render(&settings, 1, &mesh, image, error);
 }
 
-static tdStatus draw_shapes(const cmpRun *run, const char *folder, tdError *error)
+bool cmp_has_shapes(const cmpRun *run)
+{
+    return run->shown >= 0 && run->models[run->shown].done > 0;
+}
+
+tdStatus cmp_draw(const cmpRun *run, cmpPicture which, const tdRenderSettings *settings, tdImage *image, tdError *error)
 {
     Picture full = {0}, other = {0};
+    *image = (tdImage){0};
     tdStatus status = make_picture(run, 0, &full, error);
     if (status == TD_OK)
         status = make_picture(run, 1, &other, error);
     if (status == TD_OK)
-        status = draw_both(run, &full, &other, folder, error);
-    if (status == TD_OK)
-        status = draw_error(run, &full, &other, folder, error);
+        status = which == CMP_SHAPES ? draw_both(run, &full, &other, *settings, image, error)
+                                     : draw_error(run, &full, &other, *settings, image, error);
     picture_free(&full);
     picture_free(&other);
     return status;
+}
+
+static tdStatus draw_shapes(const cmpRun *run, const char *folder, tdError *error)
+{
+    static const char *const names[] = {"shapes.png", "error.png"};
+    const tdRenderSettings settings = td_default_render();
+    for (int i = 0; i < 2; i++)
+    {
+        char path[PATH_MAX];
+        tdImage image = {0};
+        TD_TRY(join(path, folder, names[i], error));
+        TD_TRY(cmp_draw(run, (cmpPicture)i, &settings, &image, error));
+        tdStatus status = td_image_write_png(&image, path, error);
+        td_image_free(&image);
+        TD_TRY(status);
+    }
+    return TD_OK;
 }
 
 // ---------------------------------------------------------------- errors against speed
@@ -223,7 +232,7 @@ tdStatus cmp_write(const cmpRun *run, const char *folder, tdError *error)
 {
     TD_TRY(td_path_make(folder, error));
     TD_TRY(write_errors(run, folder, error));
-    if (run->shown >= 0 && run->models[run->shown].done > 0)
+    if (cmp_has_shapes(run))
         TD_TRY(draw_shapes(run, folder, error));
     return plot_rates(run, folder, error);
 }

@@ -63,6 +63,8 @@ tdStatus cmp_add(cmpRun *run, cmpKind kind, const char *scene, const char *rom, 
     settings.rom_whole = kind == CMP_REDUCED;
     if (kind != CMP_FULL)
         settings.level = TD_LOG_WARNING;
+    if (run->silent)
+        settings.log = NULL;
     TD_TRY(td_model_load(scene, &settings, &m->model, error));
     TD_TRY(td_state_create(m->model, &settings, &m->state, error));
     name_model(m);

@@ -24,6 +24,7 @@ static const char help[] =
     "  --time T        end at time T in seconds, likewise\n"
     "  --out DIR       write actuation.csv, tracking.csv, pictures of both, and frames as 'tendril run' does\n"
     "  --every N       a frame each N steps, instead of the scene's; 0 = only the last\n" CLI_ROM_HELP("     ") //
+    "  --report FILE   write a page (.html) with the path, errors and what the actuators do\n"
     "  --threads N     worker threads (default: all cores); the result does not depend on it\n"
     "  --json          print one JSON object: errors by effector (mean, max, rms), percentiles of times, files\n"
     "  --quiet         no progress\n\n"
@@ -33,7 +34,7 @@ static const char help[] =
 
 typedef struct controlArguments
 {
-    const char *scene, *target, *measured, *free, *gain, *delay, *steps, *time, *out, *every, *threads;
+    const char *scene, *target, *measured, *free, *gain, *delay, *steps, *time, *out, *every, *threads, *report;
 } controlArguments;
 
 /// What the loop's callbacks share.
@@ -100,6 +101,37 @@ static void report(const controlArguments *arguments, const tdModel *model, cons
                result->frames);
 }
 
+static tdStatus write_page(const controlArguments *arguments, const tdModel *model, const simResult *result,
+                           const trackTable *table, tdError *error)
+{
+    tdPage page = {0};
+    char lead[800], machine[128];
+    double step[4];
+    snprintf(lead, sizeof lead, "`%.200s` follows `%.200s` by inverse control.", arguments->scene, arguments->target);
+    td_page_begin(&page, "Inverse control along a path", lead);
+    td_page_section(&page, "Tracking");
+    track_percentiles(table, TRACK_STEP, step);
+    for (int k = 0; k < table->n_effectors; k++)
+    {
+        trackStatistics s = track_statistics(table, track_error_column(k), false);
+        tdEffectorInfo info = td_model_effector(model, table->effector[k]);
+        td_page_text(&page, "**%s** is %.3g %s from its goal in the mean, %.3g %s at most, over %" PRId64 " steps.",
+                     info.name, s.mean, info.unit, s.max, info.unit, table->n);
+    }
+    td_page_text(&page,
+                 "A step of %.3g ms takes %.3g ms in the median and %.3g ms in 99 of 100. Goals were out of reach in "
+                 "%" PRId64 " steps; a limit of an actuator held in %" PRId64 ".%s",
+                 1e3 * td_model_time_step(model), 1e3 * step[0], 1e3 * step[2], table->out_of_reach, table->limited,
+                 result->end != SIM_DONE ? " **The run ended early.**" : "");
+    tdStatus status = track_page(&page, table, model, NULL, error);
+    cli_machine(machine, sizeof machine);
+    td_page_note(&page, "Made by tendril %s. Machine: %s.", td_version(), machine);
+    if (status == TD_OK)
+        status = td_page_write(&page, arguments->report, error);
+    td_page_free(&page);
+    return status;
+}
+
 static int follow_path(const controlArguments *arguments, simOptions *options, const tdModel *model, tdState *state)
 {
     tdError error = {0};
@@ -129,6 +161,8 @@ static int follow_path(const controlArguments *arguments, simOptions *options, c
         tdStatus status = sim_run(model, state, options, &result, &error);
         if (status == TD_OK)
             status = track_finish(follow.table, model, &error);
+        if (status == TD_OK && arguments->report != NULL && follow.table->n > 0)
+            status = write_page(arguments, model, &result, follow.table, &error);
         if (status != TD_OK)
             code = cli_fail(&error);
         else
@@ -146,17 +180,12 @@ int cmd_control(int argc, char **argv)
 {
     controlArguments arguments = {0};
     const cliOption options[] = {
-        {"--target", &arguments.target, NULL},
-        {"--measured", &arguments.measured, NULL},
-        {"--free", &arguments.free, NULL},
-        {"--gain", &arguments.gain, NULL},
-        {"--delay", &arguments.delay, NULL},
-        {"--steps", &arguments.steps, NULL},
-        {"--time", &arguments.time, NULL},
-        {"--out", &arguments.out, NULL},
-        {"--every", &arguments.every, NULL},
-        {"--threads", &arguments.threads, NULL},
-        CLI_ROM_OPTIONS,
+        {"--target", &arguments.target, NULL}, {"--measured", &arguments.measured, NULL},
+        {"--free", &arguments.free, NULL},     {"--gain", &arguments.gain, NULL},
+        {"--delay", &arguments.delay, NULL},   {"--steps", &arguments.steps, NULL},
+        {"--time", &arguments.time, NULL},     {"--out", &arguments.out, NULL},
+        {"--every", &arguments.every, NULL},   {"--threads", &arguments.threads, NULL},
+        {"--report", &arguments.report, NULL}, CLI_ROM_OPTIONS,
     };
     int code = cli_parse(argc, argv, help, options, (int)(sizeof options / sizeof options[0]), &arguments.scene, 1, 1);
     if (code >= 0)
@@ -176,6 +205,8 @@ int cmd_control(int argc, char **argv)
     if (arguments.every != NULL && !cli_integer("--every", arguments.every, 0, &every))
         return TD_ERROR_USAGE;
     simulation.every = arguments.every != NULL ? (int)every : -1;
+    if (!cli_check_report(arguments.report))
+        return TD_ERROR_USAGE;
     code = sim_check_common(arguments.threads, arguments.out, &settings);
     if (code >= 0)
         return code;

@@ -27,7 +27,7 @@ static const struct
     {"view", cmd_view, "show a running scene in the browser"},
     {"modes", cmd_modes, "find vibration modes of a body"},
     {"bench", cmd_bench, "measure the speed of this machine"},
-    {"demo", cmd_demo, "simulate the shipped examples and write pictures"},
+    {"demo", cmd_demo, "see it work: a robot reduced, compared and controlled, with a report"},
 };
 enum
 {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // tendril reduce: the offline stage, from a scene to the file of a reduced model.
+#include "reduce.h"
+
 #include "base/timer.h"
-#include "reduce/offline/job.h"
 #include "simulate.h"
 
 #include <inttypes.h>
@@ -34,15 +35,6 @@ static const char help[] =
 
 // ---------------------------------------------------------------- progress
 
-typedef struct Progress
-{
-    tdReducePhase phase;
-    double begin;  // of the phase
-    int64_t first; // done when it began: of an earlier run
-    double shown;  // when
-    int tenth;     // last that was shown without a terminal
-} Progress;
-
 static void put_time(char out[32], double seconds)
 {
     if (seconds < 90)
@@ -53,16 +45,16 @@ static void put_time(char out[32], double seconds)
         snprintf(out, 32, "%.1f h", seconds / 3600);
 }
 
-static bool show(void *user, tdReducePhase phase, int64_t done, int64_t total)
+bool reduce_show(void *user, tdReducePhase phase, int64_t done, int64_t total)
 {
-    Progress *p = user;
+    reduceProgress *p = user;
     double now = td_seconds();
     bool terminal = isatty(STDERR_FILENO), first = phase != p->phase || p->shown == 0;
     if (first)
     {
         if (terminal && p->shown != 0 && !cli_quiet())
             fputs("\n", stderr);
-        *p = (Progress){phase, now, done, now, -1};
+        *p = (reduceProgress){phase, now, done, now, -1};
     }
     bool go_on = !sim_interrupted();
     if (cli_quiet() || (terminal && !first && done < total && now - p->shown < 0.1))
@@ -85,6 +77,12 @@ static bool show(void *user, tdReducePhase phase, int64_t done, int64_t total)
     p->shown = now;
     fflush(stderr);
     return go_on;
+}
+
+void reduce_shown(const reduceProgress *p)
+{
+    if (isatty(STDERR_FILENO) && p->shown != 0 && !cli_quiet())
+        fputs("\n", stderr);
 }
 
 // ---------------------------------------------------------------- result
@@ -198,16 +196,15 @@ int cmd_reduce(int argc, char **argv)
     code = sim_check_common(threads, NULL, &task.settings);
     if (code >= 0)
         return code;
-    Progress progress = {0};
-    task.progress = show;
+    reduceProgress progress = {0};
+    task.progress = reduce_show;
     task.user = &progress;
     tdReduceReport report;
     tdError error = {0};
     simSignals before = sim_catch_signals();
     tdStatus status = td_reduce(&task, &report, &error);
     sim_release_signals(&before);
-    if (isatty(STDERR_FILENO) && progress.shown != 0 && !cli_quiet())
-        fputs("\n", stderr);
+    reduce_shown(&progress);
     if (status != TD_OK)
         return cli_fail(&error);
     if (cli_json())

@@ -5,22 +5,21 @@
 #include "base/memory.h"
 #include "base/timer.h"
 #include "render/render.h"
-#include "subject.h"
+#include "stage.h"
 
-#include <assert.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_FILES 8
-
 static const char help[] =
     "usage: tendril render FILE... -o picture.png [options]\n"
     "\n"
     "Draws a scene (.yaml), the folder of a run, a result (.vtu) or any mesh file as a PNG picture. Of scenes and\n"
-    "runs, cables, cavities, effectors (balls) and their targets (crosses) are drawn too. Several files are\n"
-    "superposed: the first as usual, the others translucent in colours of their own, named in a key.\n"
+    "runs, cables (dashed where slack), cavities, effectors (balls) and their targets (crosses) are drawn too. "
+    "Several\n"
+    "files are superposed: the first as usual, the others translucent in colours of their own, named in a key.\n"
     "\n"
     "  -o FILE              the picture to write\n"
     "  --width N --height N size in pixels (1200 x 800)\n"
@@ -31,9 +30,14 @@ static const char help[] =
     "what is drawn\n"
     "  --step N             the shape after step N: a scene is simulated (default: at rest), of a folder that\n"
     "                       frame is read (default: the last)\n"
+    "  --time T             the same by time in seconds: the nearest step or frame\n"
+    "  --rom FILE           simulate scenes with the reduced model of a body, made by 'tendril reduce'\n"
+    "  --rom-whole          with it: integrate over all elements, not over the reduced domain\n"
     "  --names A,B,...      names of superposed files in the key\n"
     "  --opacity F          of the bodies, 0 to 1; default: 1, less where it would hide cables or cavities\n"
     "  --supports           mark the held nodes of a scene\n"
+    "  --probes             mark the probes of a scene or a run\n"
+    "  --domain             show the elements that stand for all in a reduced model (--rom)\n"
     "  --no-marks           no cables, cavities, effectors and targets\n"
     "  --field NAME         colour by a point or cell array of a .vtu file, or by the tension of cables\n"
     "  --component C        x, y, z or magnitude (default) of a vector\n"
@@ -58,21 +62,24 @@ static const char help[] =
     "  --json               what was drawn, as one JSON object\n"
     "\n"
     "example: tendril render out/beam/beam_000100.vtu -o beam.png --field von_mises --ghost --edges\n"
+    "         tendril render robot.yaml --rom robot.h5 --time 2.5 -o robot.png --ghost --probes\n"
     "         tendril render out/fine out/coarse -o both.png --names fine,coarse\n";
 
 typedef struct Options
 {
-    const char *inputs[MAX_FILES], *names, *step, *opacity, *output, *width, *height, *supersample, *title, *background;
+    const char *inputs[STAGE_FILES], *names, *step, *time, *opacity, *output, *width, *height, *supersample, *title,
+        *background;
     const char *field, *component, *range, *colormap, *unit, *deform;
     const char *azimuth, *elevation, *zoom, *up;
-    bool supports, no_marks, flat, edges, features, ghost, parallel, scale_bar, no_axes, no_legend, no_shadow;
+    bool supports, probes, domain, no_marks, flat, edges, features, ghost, parallel, scale_bar, no_axes, no_legend,
+        no_shadow;
 } Options;
 
 // Options that are numbers.
 typedef struct Numbers
 {
     long step;
-    double deform, opacity;
+    double time, deform, opacity;
 } Numbers;
 
 // Tendril's own arrays: how they read in a legend, and their SI units.
@@ -209,150 +216,12 @@ static void name_field(const Options *o, char *text, size_t size, tdRenderSettin
 
 // ---------------------------------------------------------------- drawing
 
-#define MAX_KEYS (MAX_FILES + 5)
-
-typedef struct Look
+/// A stage for several files, and the field that colours it.
+typedef struct Drawing
 {
-    const char *name;
-    double colour[3];
-} Look;
-
-static const Look cable_look = {"cables", {0.84, 0.30, 0.14}}, cavity_look = {"cavities", {0.93, 0.66, 0.36}},
-                  effector_look = {"effectors", {0.97, 0.76, 0.12}}, target_look = {"targets", {0.10, 0.60, 0.30}},
-                  support_look = {"held nodes", {0.35, 0.37, 0.42}};
-
-// Colours of superposed files; the first is that of a file alone.
-static const double file_colours[MAX_FILES][3] = {
-    {0.36, 0.56, 0.78}, {0.93, 0.49, 0.19}, {0.34, 0.67, 0.38}, {0.62, 0.42, 0.74},
-    {0.80, 0.34, 0.42}, {0.45, 0.62, 0.66}, {0.72, 0.62, 0.26}, {0.50, 0.50, 0.52},
-};
-
-/// All that is drawn, in order.
-typedef struct Stage
-{
-    int n_files;
-    Subject subjects[MAX_FILES];
-    char names[MAX_FILES][64];
-    int n, capacity;
-    tdDrawMesh *meshes;
-    int n_keys;
-    tdKeyLine keys[MAX_KEYS];
+    Stage stage;
     double range[2]; ///< of the field that was found, NAN: none
-    bool by_tension; ///< cables are coloured
-} Stage;
-
-static void stage_free(Stage *stage)
-{
-    for (int i = 0; i < stage->n_files; i++)
-        subject_free(&stage->subjects[i]);
-    free(stage->meshes);
-}
-
-static void add_key(Stage *stage, const char *name, const double colour[3], double opacity)
-{
-    for (int i = 0; i < stage->n_keys; i++)
-    {
-        const double *other = stage->keys[i].colour;
-        bool alike = other[0] == colour[0] && other[1] == colour[1] && other[2] == colour[2];
-        if (strcmp(stage->keys[i].name, name) == 0 && alike)
-            return;
-    }
-    tdKeyLine *key = &stage->keys[stage->n_keys++];
-    *key = (tdKeyLine){.name = name, .opacity = opacity};
-    memcpy(key->colour, colour, sizeof key->colour);
-}
-
-static tdDrawMesh *add_mesh(Stage *stage)
-{
-    assert(stage->n < stage->capacity);
-    tdDrawMesh *mesh = &stage->meshes[stage->n++];
-    *mesh = td_default_draw();
-    return mesh;
-}
-
-static void add_marks(Stage *stage, const Marks *marks, const Look *look, bool by_value)
-{
-    if (marks->n_tris == 0)
-        return;
-    tdDrawMesh *mesh = add_mesh(stage);
-    mesh->x = marks->x;
-    mesh->n_nodes = marks->n_nodes;
-    mesh->tris = marks->tris;
-    mesh->n_tris = marks->n_tris;
-    mesh->field = by_value ? marks->value : NULL;
-    memcpy(mesh->colour, look->colour, sizeof mesh->colour);
-    if (!by_value)
-        add_key(stage, look->name, look->colour, 1);
-}
-
-static void add_body(Stage *stage, const Picture *p, const Options *o, int file, double opacity)
-{
-    tdDrawMesh *body = add_mesh(stage);
-    body->x = p->mesh.x;
-    body->n_nodes = p->mesh.n_nodes;
-    body->tris = p->tris;
-    body->n_tris = p->n_tris;
-    body->field = p->by_tri ? NULL : p->values;
-    body->tri_field = p->by_tri ? p->values : NULL;
-    body->edge_mask = p->edge_mask;
-    body->edges = o->edges;
-    body->features = o->features || opacity < 1; // or its edges would vanish
-    body->opacity = opacity;
-    memcpy(body->colour, file_colours[file], sizeof body->colour);
-    if (!o->ghost || p->rest == NULL)
-        return;
-    tdDrawMesh *ghost = add_mesh(stage);
-    *ghost = *body;
-    ghost->x = p->rest;
-    ghost->field = ghost->tri_field = NULL;
-    ghost->edges = false;
-    ghost->features = true;
-    ghost->opacity = 0.13;
-    memcpy(ghost->colour, (double[]){0.45, 0.50, 0.58}, sizeof ghost->colour);
-}
-
-// Bodies let what is in them shine through, unless their own colours are to be read. Of superposed ones, which often
-// nearly coincide, the first keeps its colour under the others.
-static double body_opacity(const Stage *stage, const Options *o, int file, double given)
-{
-    const Subject *subject = &stage->subjects[file];
-    if (o->opacity != NULL)
-        return given;
-    if (file > 0)
-        return 0.32;
-    bool inside = subject->cables.n_tris + subject->cavities.n_tris + subject->effectors.n_tris > 0;
-    if (!inside || subject->pictures[0].values != NULL)
-        return 1;
-    return stage->n_files > 1 ? 0.8 : 0.58;
-}
-
-static tdStatus set_stage(Stage *stage, const Options *o, double opacity, tdError *error)
-{
-    for (int i = 0; i < stage->n_files; i++)
-        stage->capacity += 2 * stage->subjects[i].n_pictures + 5;
-    stage->meshes = calloc((size_t)stage->capacity + 1, sizeof *stage->meshes);
-    if (stage->meshes == NULL)
-        return td_fail_memory(error, "the picture");
-    for (int i = 0; i < stage->n_files; i++)
-    {
-        const Subject *subject = &stage->subjects[i];
-        double own = body_opacity(stage, o, i, opacity);
-        for (int p = 0; p < subject->n_pictures; p++)
-            add_body(stage, &subject->pictures[p], o, i, own);
-        if (stage->n_files > 1)
-            add_key(stage, stage->names[i], file_colours[i], own);
-    }
-    for (int i = 0; i < stage->n_files; i++)
-    {
-        const Subject *subject = &stage->subjects[i];
-        add_marks(stage, &subject->cables, &cable_look, stage->by_tension);
-        add_marks(stage, &subject->cavities, &cavity_look, false);
-        add_marks(stage, &subject->effectors, &effector_look, false);
-        add_marks(stage, &subject->targets, &target_look, false);
-        add_marks(stage, &subject->supports, &support_look, false);
-    }
-    return TD_OK;
-}
+} Drawing;
 
 static tdStatus draw(const Stage *stage, const Options *o, tdRenderSettings *s, tdError *error)
 {
@@ -369,25 +238,42 @@ static tdStatus draw(const Stage *stage, const Options *o, tdRenderSettings *s, 
     return status;
 }
 
-static void report(const Stage *stage, const Options *o, const tdRenderSettings *s, double seconds)
+static void json_counts(tdJson *json, const Stage *stage)
 {
-    int64_t nodes = 0, triangles = 0, segments = 0, effectors = 0, targets = 0;
+    int64_t nodes = 0, triangles = 0, count[7] = {0};
+    static const char *const names[7] = {"cable_segments", "slack_segments", "effectors",      "targets",
+                                         "probes",         "held_nodes",     "chosen_elements"};
     for (int i = 0; i < stage->n_files; i++)
     {
-        const Subject *subject = &stage->subjects[i];
-        for (int p = 0; p < subject->n_pictures; p++)
+        const Subject *s = &stage->subjects[i];
+        const int64_t more[7] = {s->n_segments, s->n_slack,    s->n_effectors, s->n_targets,
+                                 s->n_probes,   s->n_supports, s->n_chosen};
+        for (int p = 0; p < s->n_pictures; p++)
         {
-            nodes += subject->pictures[p].mesh.n_nodes;
-            triangles += subject->pictures[p].n_tris;
+            nodes += s->pictures[p].mesh.n_nodes;
+            triangles += s->pictures[p].n_tris;
         }
-        segments += subject->n_segments;
-        effectors += subject->n_effectors;
-        targets += subject->n_targets;
+        for (int k = 0; k < 7; k++)
+            count[k] += more[k];
     }
+    td_json_integer(json, "files", stage->n_files);
+    td_json_integer(json, "nodes", nodes);
+    td_json_integer(json, "triangles", triangles);
+    for (int k = 0; k < 7; k++)
+        td_json_integer(json, names[k], count[k]);
+}
+
+static void report(const Drawing *drawing, const Options *o, const tdRenderSettings *s, double seconds)
+{
+    const Stage *stage = &drawing->stage;
+    const Subject *first = &stage->subjects[0];
     if (!cli_json())
     {
-        if (!cli_quiet())
-            printf("%s: %d x %d pixels, %lld triangles\n", o->output, s->width, s->height, (long long)triangles);
+        if (!cli_quiet() && first->step >= 0)
+            printf("%s: %d x %d pixels, step %" PRId64 ", %g s\n", o->output, s->width, s->height, first->step,
+                   first->time);
+        else if (!cli_quiet())
+            printf("%s: %d x %d pixels\n", o->output, s->width, s->height);
         return;
     }
     tdJson json = {0};
@@ -395,16 +281,16 @@ static void report(const Stage *stage, const Options *o, const tdRenderSettings 
     td_json_string(&json, "picture", o->output);
     td_json_integer(&json, "width", s->width);
     td_json_integer(&json, "height", s->height);
-    td_json_integer(&json, "files", stage->n_files);
-    td_json_integer(&json, "nodes", nodes);
-    td_json_integer(&json, "triangles", triangles);
-    td_json_integer(&json, "cable_segments", segments);
-    td_json_integer(&json, "effectors", effectors);
-    td_json_integer(&json, "targets", targets);
+    json_counts(&json, stage);
+    if (first->step >= 0)
+    {
+        td_json_integer(&json, "step", first->step);
+        td_json_number(&json, "time", first->time);
+    }
     if (o->field != NULL)
     {
         td_json_string(&json, "field", o->field);
-        td_json_numbers(&json, "field_range", 2, stage->range);
+        td_json_numbers(&json, "field_range", 2, drawing->range);
         td_json_string(&json, "colormap", td_colour_map_name(s->colours));
     }
     td_json_number(&json, "wall_s", seconds);
@@ -447,41 +333,55 @@ static void widen(double range[2], const double more[2])
     range[1] = isnan(range[1]) || more[1] > range[1] ? more[1] : range[1];
 }
 
-// The field colours the first file alone, tension the cables of all.
-static tdStatus take_field(Stage *stage, const Options *o, int component, tdError *error)
+static void widen_by(const Marks *cables, double range[2])
 {
-    const Subject *first = &stage->subjects[0];
     double r[2];
+    if (cables->n_nodes > 0 && td_field_range(cables->n_nodes, cables->value, r))
+        widen(range, r);
+}
+
+// The field colours the first file alone, tension the cables of all.
+static tdStatus take_field(Drawing *drawing, const Options *o, int component, tdError *error)
+{
+    Stage *stage = &drawing->stage;
+    const Subject *first = &stage->subjects[0];
     for (int i = 0; i < stage->n_files; i++)
     {
-        const Marks *cables = &stage->subjects[i].cables;
-        if (cables->n_tris == 0 || strcmp(o->field, "tension") != 0)
+        const Subject *subject = &stage->subjects[i];
+        if (subject->n_segments == 0 || strcmp(o->field, "tension") != 0)
             continue;
         stage->by_tension = true;
-        if (td_field_range(cables->n_nodes, cables->value, r))
-            widen(stage->range, r);
+        widen_by(&subject->cables, drawing->range);
+        widen_by(&subject->slack, drawing->range);
     }
     for (int p = 0; p < first->n_pictures && !stage->by_tension; p++)
     {
         Picture *picture = &first->pictures[p];
+        double r[2];
         TD_TRY(picture_field(picture, first->path, o->field, component, o->component != NULL, o->flat, error));
         if (td_field_range(picture->by_tri ? picture->n_tris : picture->mesh.n_nodes, picture->values, r))
-            widen(stage->range, r);
+            widen(drawing->range, r);
     }
     return TD_OK;
 }
 
-static tdStatus load(Stage *stage, const Options *o, int component, const Numbers *numbers, tdError *error)
+static tdStatus load(Drawing *drawing, const Options *o, int component, const Numbers *numbers, tdError *error)
 {
+    Stage *stage = &drawing->stage;
     // Marks stand where things are, not where a larger displacement would draw them.
-    const SubjectSettings settings = {numbers->step, !o->no_marks && numbers->deform == 1, o->supports};
-    for (int i = 0; i < MAX_FILES && o->inputs[i] != NULL; i++)
+    const SubjectSettings settings = {.step = numbers->step,
+                                      .time = numbers->time,
+                                      .marks = !o->no_marks && numbers->deform == 1,
+                                      .supports = o->supports,
+                                      .probes = o->probes,
+                                      .domain = o->domain};
+    for (int i = 0; i < STAGE_FILES && o->inputs[i] != NULL; i++)
     {
         stage->n_files++;
         TD_TRY(subject_load(&stage->subjects[i], o->inputs[i], &settings, error));
     }
     if (o->field != NULL)
-        TD_TRY(take_field(stage, o, component, error));
+        TD_TRY(take_field(drawing, o, component, error));
     for (int i = 0; i < stage->n_files && (o->deform != NULL || o->ghost); i++)
         for (int p = 0; p < stage->subjects[i].n_pictures; p++)
             TD_TRY(picture_deform(&stage->subjects[i].pictures[p], o->inputs[i], numbers->deform, error));
@@ -493,35 +393,53 @@ static int render(const Options *o, tdRenderSettings *s, int component, const Nu
     char label[160];
     double start = td_seconds();
     tdError error = {0};
-    Stage *stage = calloc(1, sizeof *stage);
-    if (stage == NULL)
+    Drawing *drawing = calloc(1, sizeof *drawing);
+    if (drawing == NULL)
         return td_fail_memory(&error, "the picture"), cli_fail(&error);
-    stage->range[0] = stage->range[1] = NAN;
-    tdStatus status = load(stage, o, component, numbers, &error);
+    Stage *stage = &drawing->stage;
+    const StageLook look = {o->opacity != NULL ? numbers->opacity : NAN, o->edges, o->features, o->ghost};
+    drawing->range[0] = drawing->range[1] = NAN;
+    tdStatus status = load(drawing, o, component, numbers, &error);
     bool named = status != TD_OK || name_files(stage, o);
     if (status == TD_OK && o->field != NULL)
     {
-        choose_colours(stage->range, o, s);
+        choose_colours(drawing->range, o, s);
         name_field(o, label, sizeof label, s);
     }
     if (status == TD_OK && named)
-        status = set_stage(stage, o, numbers->opacity, &error);
+        status = stage_set(stage, &look, &error);
     if (status == TD_OK && named)
         status = draw(stage, o, s, &error);
     if (status == TD_OK && named)
-        report(stage, o, s, td_seconds() - start);
+        report(drawing, o, s, td_seconds() - start);
     stage_free(stage);
-    free(stage);
+    free(drawing);
     s->legend_label = NULL; // it was on this function's stack
     return status != TD_OK ? cli_fail(&error) : named ? 0 : TD_ERROR_USAGE;
+}
+
+// A reduced model stands for a body of a scene.
+static bool some_scene(const Options *o)
+{
+    for (int i = 0; i < STAGE_FILES && o->inputs[i] != NULL; i++)
+    {
+        char extension[16];
+        td_path_extension(extension, sizeof extension, o->inputs[i]);
+        if (strcmp(extension, ".yaml") == 0 || strcmp(extension, ".yml") == 0)
+            return true;
+    }
+    return false;
 }
 
 static bool parse_numbers(const Options *o, Numbers *n)
 {
     if ((o->deform != NULL && !cli_number("--deform", o->deform, &n->deform)) ||
         (o->step != NULL && !cli_integer("--step", o->step, 0, &n->step)) ||
+        (o->time != NULL && !cli_number("--time", o->time, &n->time)) ||
         (o->opacity != NULL && !cli_number("--opacity", o->opacity, &n->opacity)))
         return false;
+    if (n->time < 0)
+        return cli_usage("--time takes a time in seconds from 0 on, not '%s'", o->time), false;
     if (!(n->opacity > 0 && n->opacity <= 1))
         cli_usage("--opacity takes a number above 0 and up to 1, not '%s'", o->opacity);
     return n->opacity > 0 && n->opacity <= 1;
@@ -548,8 +466,12 @@ int cmd_render(int argc, char **argv)
         {"--zoom", &o.zoom, NULL},
         {"--names", &o.names, NULL},
         {"--step", &o.step, NULL},
+        {"--time", &o.time, NULL},
+        CLI_ROM_OPTIONS,
         {"--opacity", &o.opacity, NULL},
         {"--supports", NULL, &o.supports},
+        {"--probes", NULL, &o.probes},
+        {"--domain", NULL, &o.domain},
         {"--no-marks", NULL, &o.no_marks},
         {"--up", &o.up, NULL},
         {"--flat", NULL, &o.flat},
@@ -562,7 +484,7 @@ int cmd_render(int argc, char **argv)
         {"--no-legend", NULL, &o.no_legend},
         {"--no-shadow", NULL, &o.no_shadow},
     };
-    int code = cli_parse(argc, argv, help, options, (int)(sizeof options / sizeof *options), o.inputs, 1, MAX_FILES);
+    int code = cli_parse(argc, argv, help, options, (int)(sizeof options / sizeof *options), o.inputs, 1, STAGE_FILES);
     if (code >= 0)
         return code;
     if (o.output == NULL)
@@ -573,9 +495,13 @@ int cmd_render(int argc, char **argv)
         return cli_usage("-o %s: pictures are written as PNG; give a name that ends in .png", o.output);
     if (o.field == NULL && (o.component != NULL || o.range != NULL || o.colormap != NULL || o.unit != NULL || o.flat))
         return cli_usage("--component, --range, --colormap, --unit and --flat say how to colour a field; give --field");
+    if (o.step != NULL && o.time != NULL)
+        return cli_usage("--step and --time exclude each other; give one");
+    if (*cli_rom() != NULL && !some_scene(&o))
+        return cli_usage("--rom is for scenes; give the scene (.yaml) that the reduced model belongs to");
     tdRenderSettings s = td_default_render();
     int component = -1;
-    Numbers numbers = {.step = -1, .deform = 1, .opacity = 1};
+    Numbers numbers = {.step = -1, .time = NAN, .deform = 1, .opacity = 1};
     if (!parse_size(&o, &s) || !parse_view(&o, &s.view) || !parse_look(&o, &s, &component) ||
         !parse_numbers(&o, &numbers))
         return TD_ERROR_USAGE;

@@ -5,7 +5,9 @@
 #include "body/soft.h"
 #include "cli.h"
 #include "constraint/constraint.h"
+#include "mesh/topology.h"
 #include "output/pvd.h"
+#include "reduce/reduced_body.h"
 #include "state.h"
 
 #include <inttypes.h>
@@ -23,6 +25,10 @@ void subject_free(Subject *s)
         picture_free(&s->pictures[i]);
     free(s->pictures);
     marks_free(&s->cables);
+    marks_free(&s->slack);
+    marks_free(&s->course);
+    marks_free(&s->probes);
+    marks_free(&s->domain);
     marks_free(&s->cavities);
     marks_free(&s->effectors);
     marks_free(&s->targets);
@@ -54,9 +60,35 @@ static void set_radius(Subject *s)
     s->radius = isfinite(size) ? 0.0045 * sqrt(size) : 0;
 }
 
+static void between(const double a[3], const double b[3], double t, double x[3])
+{
+    for (int k = 0; k < 3; k++)
+        x[k] = a[k] + t * (b[k] - a[k]);
+}
+
+// Thinner than one that pulls, and dashed.
+static bool add_slack(Subject *s, const double a[3], const double b[3])
+{
+    double length = sqrt((b[0] - a[0]) * (b[0] - a[0]) + (b[1] - a[1]) * (b[1] - a[1]) + (b[2] - a[2]) * (b[2] - a[2]));
+    double period = 9 * s->radius;
+    int n = period > 0 && length / period < 1000 ? (int)(length / period) + 1 : 1;
+    bool good = true;
+    for (int i = 0; i < n && good; i++)
+    {
+        double from[3], to[3];
+        between(a, b, (i + 0.2) / n, from);
+        between(a, b, (i + 0.8) / n, to);
+        good = marks_rod(&s->slack, from, to, 0.75 * s->radius, 0);
+    }
+    s->n_slack++;
+    return good && marks_ball(&s->slack, a, 1.5 * s->radius, 0) && marks_ball(&s->slack, b, 1.5 * s->radius, 0);
+}
+
 static bool add_segment(Subject *s, const double a[3], const double b[3], double tension)
 {
     s->n_segments++;
+    if (s->tension_known && !(tension > 0))
+        return add_slack(s, a, b);
     return marks_rod(&s->cables, a, b, s->radius, tension) && marks_ball(&s->cables, a, 1.5 * s->radius, tension) &&
            marks_ball(&s->cables, b, 1.5 * s->radius, tension);
 }
@@ -73,6 +105,21 @@ static bool add_target(Subject *s, const double x[3])
     return marks_cross(&s->targets, x, 9 * s->radius, s->radius);
 }
 
+static bool add_probe(Subject *s, const double x[3])
+{
+    s->n_probes++;
+    return marks_ball(&s->probes, x, 2 * s->radius, 0);
+}
+
+tdStatus subject_add_path(Subject *s, int64_t n, const double *x, tdError *error)
+{
+    bool good = true;
+    for (int64_t i = 0; i + 1 < n && good; i++)
+        good = marks_rod(&s->course, x + 3 * i, x + 3 * (i + 1), 0.7 * s->radius, 0) &&
+               marks_ball(&s->course, x + 3 * (i + 1), 0.7 * s->radius, 0);
+    return good ? TD_OK : td_fail_memory(error, "a path");
+}
+
 // ---------------------------------------------------------------- scenes
 
 // Where a cable leaves for its motor, a larger ball.
@@ -86,7 +133,8 @@ static bool mark_cable(Subject *s, const tdActuator *actuator, const double *x, 
     for (int32_t k = 0; good && k + 1 < measure->n; k++)
         good = add_segment(s, x + 3 * (int64_t)k, x + 3 * (int64_t)(k + 1), share[k] * tension);
     if (good && actuator->given->has_pull)
-        good = marks_ball(&s->cables, x + 3 * (int64_t)(measure->n - 1), 2.6 * s->radius, tension);
+        good = marks_ball(s->tension_known && !(tension > 0) ? &s->slack : &s->cables,
+                          x + 3 * (int64_t)(measure->n - 1), 2.6 * s->radius, tension);
     free(share);
     return good;
 }
@@ -156,30 +204,74 @@ static bool mark_supports(Subject *s, const tdModel *model, const tdState *state
             if (i > 0 && soft->held_list[i - 1] / 3 == node)
                 continue;
             good = marks_ball(&s->supports, x + 3 * node, 1.3 * s->radius, 0);
+            s->n_supports++;
         }
     }
     return good;
 }
 
-static tdStatus simulate(const tdModel *model, tdState *state, long step, tdError *error)
+static bool mark_probes(Subject *s, const tdModel *model, const tdState *state)
 {
-    while (td_state_steps(state) < step)
+    bool good = true;
+    for (int p = 0; p < model->n_probes && good; p++)
     {
-        tdStatus status = td_step(model, state);
-        if (status != TD_OK)
-        {
-            *error = td_state_report(state)->error;
-            return status;
-        }
-        cli_progress("simulating", td_state_steps(state), step);
+        double x[3];
+        td_state_probe(model, state, p, x);
+        good = add_probe(s, x);
     }
+    return good;
+}
+
+// The boundary of the elements of a reduced body's domain, as it is now.
+static tdStatus mark_domain(Subject *s, const tdModel *model, const tdState *state, const tdBody *body, tdError *error)
+{
+    const tdReduced *reduced = td_reduced_of(body);
+    const tdSoft *soft = body->soft;
+    tdMesh few = {0};
+    tdSurface surface = {0};
+    const double *x = td_state_positions(model, state, body->index);
+    bool room = true;
+    for (int32_t i = 0; i < soft->n_nodes && room; i++)
+        room = td_mesh_add_node(&few, x[3 * i], x[3 * i + 1], x[3 * i + 2]);
+    for (int k = 0; k < reduced->domain.n_blocks; k++)
+        for (int64_t i = 0; i < 4 * (int64_t)reduced->domain.blocks[k].batches && room; i++)
+        {
+            int32_t element = reduced->domain.blocks[k].element[i];
+            int t = 0;
+            while (element >= 0 && t + 1 < TD_CELL_TYPES && element >= soft->element_start[t + 1])
+                t++;
+            if (element < 0)
+                continue;
+            int64_t at = (int64_t)soft->element_cell[element] * td_cell_nodes((tdCellType)t);
+            room = td_mesh_add_cell(&few, (tdCellType)t, soft->mesh.cells[t].nodes + at);
+            s->n_chosen++;
+        }
+    tdStatus status = room ? td_mesh_boundary_faces(&few, &surface, error) : td_fail_memory(error, "the elements");
+    const tdCells *tris = &few.cells[TD_CELL_TRI];
+    if (status == TD_OK && !(marks_triangles(&s->domain, few.n_nodes, few.x, surface.n_tris, surface.tris, 0) &&
+                             marks_triangles(&s->domain, few.n_nodes, few.x, tris->count, tris->nodes, 0)))
+        status = td_fail_memory(error, "the elements");
+    td_surface_free(&surface);
+    td_mesh_free(&few);
+    return status;
+}
+
+static tdStatus mark_domains(Subject *s, const tdModel *model, const tdState *state, tdError *error)
+{
+    for (int b = 0; b < model->n_bodies; b++)
+        if (model->bodies[b].ops == &td_reduced_ops)
+            TD_TRY(mark_domain(s, model, state, &model->bodies[b], error));
+    if (s->n_chosen == 0)
+        return td_fail_at(error, TD_ERROR_USAGE, s->path, 0, "--domain",
+                          "no body here is reduced to some of its elements; give such a model with --rom FILE");
     return TD_OK;
 }
 
-static tdStatus take_model(Subject *s, const tdModel *model, tdState *state, const SubjectSettings *settings,
-                           tdError *error)
+tdStatus subject_take(Subject *s, const char *path, const tdModel *model, const tdState *state,
+                      const SubjectSettings *settings, tdError *error)
 {
-    TD_TRY(simulate(model, state, settings->step, error));
+    *s = (Subject){.path = path, .step = td_state_steps(state), .time = td_state_time(state)};
+    s->tension_known = s->step > 0;
     Picture *p = add_picture(s);
     if (p == NULL)
         return td_fail_memory(error, s->path);
@@ -191,7 +283,32 @@ static tdStatus take_model(Subject *s, const tdModel *model, tdState *state, con
         good = mark_actuators(s, model, state) && mark_effectors(s, model, state);
     if (good && settings->supports)
         good = mark_supports(s, model, state);
-    return good ? TD_OK : td_fail_memory(error, "the marks of a scene");
+    if (good && settings->probes)
+        good = mark_probes(s, model, state);
+    if (!good)
+        return td_fail_memory(error, "the marks of a scene");
+    if (settings->probes && s->n_probes == 0)
+        return td_fail_at(error, TD_ERROR_USAGE, s->path, 0, "--probes", "the scene has no probes");
+    return settings->domain ? mark_domains(s, model, state, error) : TD_OK;
+}
+
+static tdStatus simulate(const tdModel *model, tdState *state, const SubjectSettings *settings, tdError *error)
+{
+    double steps = isnan(settings->time) ? (double)settings->step : nearbyint(settings->time / model->scheme.h);
+    if (!(steps <= 1e9))
+        return td_fail_at(error, TD_ERROR_USAGE, model->scene.file, 0, "--time",
+                          "%g s are more than 1e9 steps of the scene", settings->time);
+    while ((double)td_state_steps(state) < steps)
+    {
+        tdStatus status = td_step(model, state);
+        if (status != TD_OK)
+        {
+            *error = td_state_report(state)->error;
+            return status;
+        }
+        cli_progress("simulating", td_state_steps(state), (int64_t)steps);
+    }
+    return TD_OK;
 }
 
 static tdStatus load_scene(Subject *s, const SubjectSettings *settings, tdError *error)
@@ -202,13 +319,26 @@ static tdStatus load_scene(Subject *s, const SubjectSettings *settings, tdError 
     TD_TRY(td_model_load(s->path, &model_settings, &model, error));
     tdStatus status = td_state_create(model, &model_settings, &state, error);
     if (status == TD_OK)
-        status = take_model(s, model, state, settings, error);
+        status = simulate(model, state, settings, error);
+    if (status == TD_OK)
+        status = subject_take(s, s->path, model, state, settings, error);
     td_state_free(state);
     td_model_free(model);
     return status;
 }
 
 // ---------------------------------------------------------------- folders
+
+// Time of the entry whose line holds `at`; NAN: not written.
+static double entry_time(const char *list, const char *at)
+{
+    static const char start[] = "timestep=\"";
+    while (at > list && at[-1] != '\n')
+        at--;
+    size_t length = strcspn(at, "\n");
+    const char *found = memmem(at, length, start, sizeof start - 1);
+    return found == NULL ? NAN : strtod(found + sizeof start - 1, NULL);
+}
 
 // The file of the next entry of a list as td_pvd_add() writes it, and its step; false at the end.
 static bool next_entry(const char **at, char *name, size_t size, int64_t *step)
@@ -335,13 +465,15 @@ static const char *row_of_step(const char *table, int64_t step)
     return NULL;
 }
 
-// Positions among the effectors are those of which there is a column "NAME.x [m]"; y and z stand behind it.
-static tdStatus read_effectors(Subject *s, int64_t step, tdError *error)
+// Calls `add` for the positions in a table of the folder: columns "NAME.x [m]" or "NAME_x [m]", with y and z behind
+// them. There may be no table, and no row of the step.
+static tdStatus read_positions(Subject *s, const char *file, int64_t step, const char *ending,
+                               bool (*add)(Subject *s, const double x[3], bool target), tdError *error)
 {
-    static const char ending[] = ".x [m]", goal[] = ".target.x [m]";
+    static const char goal[] = ".target.x [m]";
     char path[PATH_MAX], *table = NULL;
     size_t size = 0;
-    if (!td_path_join(path, sizeof path, s->path, "effectors.csv") || access(path, F_OK) != 0)
+    if (!td_path_join(path, sizeof path, s->path, file) || access(path, F_OK) != 0)
         return TD_OK;
     TD_TRY(td_file_read(path, &table, &size, error));
     const char *row = row_of_step(table, step);
@@ -354,58 +486,123 @@ static tdStatus read_effectors(Subject *s, int64_t step, tdError *error)
         bool target = n > strlen(goal) && memcmp(title + n - strlen(goal), goal, strlen(goal)) == 0;
         double x[3] = {field_of(row, column), field_of(row, column + 1), field_of(row, column + 2)};
         if (place && isfinite(x[0]) && isfinite(x[1]) && isfinite(x[2]))
-            good = target ? add_target(s, x) : add_effector(s, x);
+            good = add(s, x, target);
         title += n;
         if (*title != ',')
             break;
     }
     free(table);
-    return good ? TD_OK : td_fail_memory(error, "the effectors");
+    return good ? TD_OK : td_fail_memory(error, file);
+}
+
+static bool add_effector_or_target(Subject *s, const double x[3], bool target)
+{
+    return target ? add_target(s, x) : add_effector(s, x);
+}
+
+static bool add_probe_of_table(Subject *s, const double x[3], bool target)
+{
+    (void)target;
+    return add_probe(s, x);
+}
+
+static tdStatus read_effectors(Subject *s, int64_t step, tdError *error)
+{
+    return read_positions(s, "effectors.csv", step, ".x [m]", add_effector_or_target, error);
+}
+
+static tdStatus read_probes(Subject *s, int64_t step, tdError *error)
+{
+    TD_TRY(read_positions(s, "probes.csv", step, "_x [m]", add_probe_of_table, error));
+    if (s->n_probes == 0)
+        return td_fail_at(error, TD_ERROR_INPUT, s->path, 0, "--probes",
+                          "there are no probes of step %" PRId64
+                          " in a probes.csv; let the scene have probes and csv among its formats",
+                          step);
+    return TD_OK;
+}
+
+// The frame that is meant: its step, with its time. Nothing that was asked for is replaced by something far from it.
+static tdStatus choose_frame(Subject *s, const char *path, const char *list, const SubjectSettings *settings,
+                             tdError *error)
+{
+    char name[NAME_MAX + 1];
+    int64_t last = -1, found = 0;
+    double last_time = NAN;
+    s->step = -1;
+    s->time = NAN;
+    for (const char *at = list; next_entry(&at, name, sizeof name, &found);)
+    {
+        double time = entry_time(list, at);
+        if (found >= last)
+            last_time = time;
+        last = found > last ? found : last;
+        bool nearer = isnan(s->time) || fabs(time - settings->time) < fabs(s->time - settings->time);
+        if (isnan(settings->time) ? found == settings->step || (settings->step < 0 && found == last) : nearer)
+        {
+            s->step = found;
+            s->time = time;
+        }
+    }
+    if (last < 0)
+        return td_fail_at(error, TD_ERROR_INPUT, path, 0, NULL, "lists no frame; let the run write one");
+    if (settings->time > last_time * (1 + 1e-9))
+        return td_fail_at(error, TD_ERROR_INPUT, path, 0, "--time",
+                          "there is no frame of %g s; the last one is of %g s", settings->time, last_time);
+    if (s->step < 0)
+        return td_fail_at(error, TD_ERROR_INPUT, path, 0, "--step",
+                          "there is no frame of step %ld; the last one is %" PRId64, settings->step, last);
+    return TD_OK;
 }
 
 static tdStatus load_folder(Subject *s, const SubjectSettings *settings, tdError *error)
 {
-    char path[PATH_MAX], name[NAME_MAX + 1], *list = NULL;
+    char path[PATH_MAX], *list = NULL;
     size_t size = 0;
+    if (settings->supports || settings->domain)
+        return td_fail_at(error, TD_ERROR_USAGE, s->path, 0, settings->supports ? "--supports" : "--domain",
+                          "the files of a run do not hold this; give the scene, with --step or --time");
     if (!td_path_join(path, sizeof path, s->path, "run.pvd"))
         return td_fail_at(error, TD_ERROR_IO, s->path, 0, NULL, "the path is too long");
     if (access(path, F_OK) != 0)
         return td_fail_at(error, TD_ERROR_INPUT, s->path, 0, NULL,
                           "there is no run.pvd in this folder; give one that 'tendril run --out' wrote with VTU files");
     TD_TRY(td_file_read(path, &list, &size, error));
-    int64_t step = settings->step, last = -1, found = 0;
-    for (const char *at = list; next_entry(&at, name, sizeof name, &found);)
-        last = found > last ? found : last;
-    if (step < 0)
-        step = last;
-    tdStatus status = read_bodies(s, list, step, error);
+    tdStatus status = choose_frame(s, path, list, settings, error);
+    if (status == TD_OK)
+        status = read_bodies(s, list, s->step, error);
     free(list);
     TD_TRY(status);
-    if (last < 0)
-        return td_fail_at(error, TD_ERROR_INPUT, path, 0, NULL, "lists no frame; let the run write one");
-    if (s->n_pictures == 0)
-        return td_fail_at(error, TD_ERROR_INPUT, path, 0, "--step",
-                          "there is no frame of step %" PRId64 "; the last one is %" PRId64, step, last);
     set_radius(s);
+    s->tension_known = s->step > 0;
+    if (settings->probes)
+        TD_TRY(read_probes(s, s->step, error));
     if (!settings->marks)
         return TD_OK;
-    TD_TRY(read_cables(s, step, error));
-    TD_TRY(read_cavities(s, step, error));
-    return read_effectors(s, step, error);
+    TD_TRY(read_cables(s, s->step, error));
+    TD_TRY(read_cavities(s, s->step, error));
+    return read_effectors(s, s->step, error);
 }
 
 tdStatus subject_load(Subject *s, const char *path, const SubjectSettings *settings, tdError *error)
 {
     char extension[16];
     struct stat info;
-    *s = (Subject){.path = path};
+    *s = (Subject){.path = path, .step = -1, .time = NAN};
     td_path_extension(extension, sizeof extension, path);
     if (strcmp(extension, ".yaml") == 0 || strcmp(extension, ".yml") == 0)
         return load_scene(s, settings, error);
     if (stat(path, &info) == 0 && S_ISDIR(info.st_mode))
         return load_folder(s, settings, error);
-    if (settings->step >= 0)
-        return td_fail_at(error, TD_ERROR_USAGE, path, 0, "--step", "is for scenes and folders of runs");
+    if (settings->step >= 0 || !isnan(settings->time))
+        return td_fail_at(error, TD_ERROR_USAGE, path, 0, settings->step >= 0 ? "--step" : "--time",
+                          "is for scenes and folders of runs");
+    if (settings->supports || settings->probes || settings->domain)
+        return td_fail_at(error, TD_ERROR_USAGE, path, 0,
+                          settings->supports ? "--supports"
+                          : settings->probes ? "--probes"
+                                             : "--domain",
+                          "is for scenes; a mesh alone does not hold this");
     Picture *p = add_picture(s);
     if (p == NULL)
         return td_fail_memory(error, path);

@@ -15,59 +15,6 @@
 
 #define MOST_POINTS 4000 // of a curve in a picture
 
-// A row of the memory: time, seconds of the solver and of the step, then as many numbers as there are effectors with a
-// goal: their errors; those of the measurements; then efforts and displacements of the actuators.
-enum
-{
-    COLUMN_TIME,
-    COLUMN_SOLVE,
-    COLUMN_STEP,
-    COLUMNS_BEFORE
-};
-
-struct trackTable
-{
-    tdControl *control;
-    int n_effectors, *effector; // that have a goal
-    int n_actuators;
-    bool measured;
-    int64_t n, capacity;
-    int width;
-    double *rows; // n x width
-    double *line; // of a CSV table
-    tdCsv *actuation, *tracking;
-    char folder[PATH_MAX];
-    int64_t out_of_reach, limited, stopped; // steps
-    double violation;                       // largest
-};
-
-// ---------------------------------------------------------------- columns
-
-static int error_column(int k)
-{
-    return COLUMNS_BEFORE + k;
-}
-
-static int measured_column(const trackTable *table, int k)
-{
-    return COLUMNS_BEFORE + table->n_effectors + k;
-}
-
-static int effort_column(const trackTable *table, int a)
-{
-    return COLUMNS_BEFORE + 2 * table->n_effectors + a;
-}
-
-static int displacement_column(const trackTable *table, int a)
-{
-    return COLUMNS_BEFORE + 2 * table->n_effectors + table->n_actuators + a;
-}
-
-static double at(const trackTable *table, int64_t row, int column)
-{
-    return table->rows[row * table->width + column];
-}
-
 // ---------------------------------------------------------------- tables
 
 // Goal of an effector: of the control, or the scene's own.
@@ -131,7 +78,7 @@ static tdStatus find_effectors(trackTable *table, const tdModel *model)
             table->effector[table->n_effectors++] = e;
     }
     table->n_actuators = td_model_actuators(model);
-    table->width = COLUMNS_BEFORE + 2 * table->n_effectors + 2 * table->n_actuators;
+    table->width = track_value_column(table, table->n_effectors);
     table->line = td_take((size_t)(11 * table->n_effectors + 2 * table->n_actuators + 3), sizeof *table->line);
     return table->line == NULL ? TD_ERROR_MEMORY : TD_OK;
 }
@@ -194,17 +141,19 @@ static int add_effectors(trackTable *table, const tdModel *model, const tdState 
         double goal[3] = {NAN, NAN, NAN}, value[3] = {0}, measured[3] = {NAN, NAN, NAN};
         bool has = goal_of(table, model, state, e, goal);
         td_state_effector(model, state, e, value);
-        row[error_column(k)] = has ? td_control_error(model, e, value, goal) : NAN;
+        put(row, track_goal_column(table, k), 3, goal);
+        put(row, track_value_column(table, k), 3, value);
+        row[track_error_column(k)] = has ? td_control_error(model, e, value, goal) : NAN;
         n = put(table->line, n, rows, goal);
         n = put(table->line, n, rows, value);
-        table->line[n++] = row[error_column(k)];
-        row[measured_column(table, k)] = NAN;
+        table->line[n++] = row[track_error_column(k)];
+        row[track_measured_column(table, k)] = NAN;
         if (!table->measured)
             continue;
         if (td_control_measured(table->control, e, td_state_time(state), measured) && has)
-            row[measured_column(table, k)] = td_control_error(model, e, measured, goal);
+            row[track_measured_column(table, k)] = td_control_error(model, e, measured, goal);
         n = put(table->line, n, rows, measured);
-        table->line[n++] = row[measured_column(table, k)];
+        table->line[n++] = row[track_measured_column(table, k)];
     }
     return n;
 }
@@ -216,9 +165,9 @@ tdStatus track_add(trackTable *table, const tdModel *model, const tdState *state
         return td_fail_memory(error, "the table of the control");
     double *row = table->rows + table->n * table->width, time = td_state_time(state);
     int64_t step = td_state_steps(state);
-    row[COLUMN_TIME] = time;
-    row[COLUMN_SOLVE] = report->inverse_seconds;
-    row[COLUMN_STEP] = seconds;
+    row[TRACK_TIME] = time;
+    row[TRACK_SOLVE] = report->inverse_seconds;
+    row[TRACK_STEP] = seconds;
     int n = add_effectors(table, model, state, row);
     n = put(table->line, n, 3,
             (double[]){report->inverse_residual, report->out_of_reach ? 1 : 0, report->active_bounds});
@@ -227,8 +176,8 @@ tdStatus track_add(trackTable *table, const tdModel *model, const tdState *state
     for (int a = 0; a < table->n_actuators; a++)
     {
         tdActuation does = td_state_actuation(model, state, a);
-        row[effort_column(table, a)] = table->line[2 * a] = does.effort;
-        row[displacement_column(table, a)] = table->line[2 * a + 1] = does.displacement;
+        row[track_effort_column(table, a)] = table->line[2 * a] = does.effort;
+        row[track_displacement_column(table, a)] = table->line[2 * a + 1] = does.displacement;
     }
     if (table->actuation != NULL)
         TD_TRY(td_csv_row(table->actuation, step, time, 2 * table->n_actuators, table->line, error));
@@ -286,7 +235,7 @@ static int fill_panel(Picture *picture, int first, int from)
     int n = 0;
     for (int c = first; c < picture->n; c++)
         for (int64_t i = 0; same_panel(&picture->curves[c], &picture->curves[first]) && i < table->n; i++)
-            largest = fmax(largest, fabs(at(table, i, picture->curves[c].column)));
+            largest = fmax(largest, fabs(track_at(table, i, picture->curves[c].column)));
     char *label = picture->labels[picture->n_panels];
     label_of(&picture->curves[first], largest, label, sizeof picture->labels[0], &scale);
     for (int c = first; c < picture->n; c++)
@@ -297,8 +246,8 @@ static int fill_panel(Picture *picture, int first, int from)
         for (int64_t i = 0; i < picture->points; i++)
         {
             int64_t row = i == picture->points - 1 ? table->n - 1 : i * picture->stride;
-            x[i] = at(table, row, COLUMN_TIME);
-            y[i] = at(table, row, picture->curves[c].column) / scale;
+            x[i] = track_at(table, row, TRACK_TIME);
+            y[i] = track_at(table, row, picture->curves[c].column) / scale;
         }
         picture->series[from + n++] = (tdSeries){.name = picture->curves[c].name, .n = picture->points, .x = x, .y = y};
     }
@@ -353,17 +302,17 @@ static tdStatus draw_all(const trackTable *table, const tdModel *model, tdError 
     for (int k = 0; k < table->n_effectors; k++)
     {
         tdEffectorInfo info = td_model_effector(model, table->effector[k]);
-        curves[n++] = (Curve){info.name, "error of the model", info.unit, error_column(k)};
+        curves[n++] = (Curve){info.name, "error of the model", info.unit, track_error_column(k)};
         if (table->measured)
-            curves[n++] = (Curve){info.name, "error of the robot", info.unit, measured_column(table, k)};
+            curves[n++] = (Curve){info.name, "error of the robot", info.unit, track_measured_column(table, k)};
     }
     tdStatus status = draw(table, "tracking.png", n, curves, error);
     n = 0;
     for (int a = 0; a < table->n_actuators; a++)
     {
         tdActuatorInfo info = td_model_actuator(model, a);
-        curves[n++] = (Curve){info.name, "effort", info.effort_unit, effort_column(table, a)};
-        curves[n++] = (Curve){info.name, "displacement", info.displacement_unit, displacement_column(table, a)};
+        curves[n++] = (Curve){info.name, "effort", info.effort_unit, track_effort_column(table, a)};
+        curves[n++] = (Curve){info.name, "displacement", info.displacement_unit, track_displacement_column(table, a)};
     }
     if (status == TD_OK)
         status = draw(table, "actuation.png", n, curves, error);
@@ -395,8 +344,8 @@ static double *sorted(const trackTable *table, int column, int64_t *n)
     double *values = malloc((size_t)table->n * sizeof *values + 1);
     *n = 0;
     for (int64_t i = 0; values != NULL && i < table->n; i++)
-        if (!isnan(at(table, i, column)))
-            values[(*n)++] = at(table, i, column);
+        if (!isnan(track_at(table, i, column)))
+            values[(*n)++] = track_at(table, i, column);
     if (*n > 0)
         qsort(values, (size_t)*n, sizeof *values, compare);
     return values;
@@ -404,7 +353,7 @@ static double *sorted(const trackTable *table, int column, int64_t *n)
 
 static const double shares[] = {0.5, 0.9, 0.99, 1};
 
-static void percentiles(const trackTable *table, int column, double out[4])
+void track_percentiles(const trackTable *table, int column, double out[4])
 {
     int64_t n = 0;
     double *values = sorted(table, column, &n);
@@ -413,23 +362,17 @@ static void percentiles(const trackTable *table, int column, double out[4])
     free(values);
 }
 
-typedef struct Statistics
-{
-    int64_t from; // row
-    double mean, max, rms;
-} Statistics;
-
-static Statistics statistics(const trackTable *table, int column, bool settled)
+trackStatistics track_statistics(const trackTable *table, int column, bool settled)
 {
     int64_t n = 0, count = 0;
-    Statistics s = {0};
+    trackStatistics s = {0};
     double *values = sorted(table, column, &n), median = n > 0 ? values[(n - 1) / 2] : NAN;
     free(values);
-    while (settled && s.from < table->n && !(at(table, s.from, column) <= median))
+    while (settled && s.from < table->n && !(track_at(table, s.from, column) <= median))
         s.from++;
     for (int64_t i = s.from; i < table->n; i++)
     {
-        double value = at(table, i, column);
+        double value = track_at(table, i, column);
         if (isnan(value))
             continue;
         s.mean += value;
@@ -448,7 +391,7 @@ static void json_statistics(tdJson *json, const char *key, const trackTable *tab
     td_json_open(json, key, '{');
     for (int settled = 0; settled < 2; settled++)
     {
-        Statistics s = statistics(table, column, settled);
+        trackStatistics s = track_statistics(table, column, settled);
         if (settled)
         {
             td_json_open(json, "settled", '{');
@@ -466,7 +409,7 @@ static void json_percentiles(tdJson *json, const char *key, const trackTable *ta
 {
     static const char *const names[] = {"p50", "p90", "p99", "max"};
     double p[4];
-    percentiles(table, column, p);
+    track_percentiles(table, column, p);
     td_json_open(json, key, '{');
     for (int k = 0; k < 4; k++)
         td_json_number(json, names[k], p[k]);
@@ -491,15 +434,15 @@ void track_json(const trackTable *table, const tdModel *model, tdJson *json)
         td_json_open(json, NULL, '{');
         td_json_string(json, "name", info.name);
         td_json_string(json, "unit", info.unit);
-        json_statistics(json, "error", table, error_column(k));
+        json_statistics(json, "error", table, track_error_column(k));
         if (table->measured)
-            json_statistics(json, "measured_error", table, measured_column(table, k));
+            json_statistics(json, "measured_error", table, track_measured_column(table, k));
         td_json_numbers(json, "correction", info.rows, correction);
         td_json_close(json, '}');
     }
     td_json_close(json, ']');
-    json_percentiles(json, "solve_s", table, COLUMN_SOLVE);
-    json_percentiles(json, "step_s", table, COLUMN_STEP);
+    json_percentiles(json, "solve_s", table, TRACK_SOLVE);
+    json_percentiles(json, "step_s", table, TRACK_STEP);
     td_json_integer(json, "out_of_reach_steps", table->out_of_reach);
     td_json_integer(json, "limited_steps", table->limited);
     td_json_integer(json, "iteration_limit_steps", table->stopped);
@@ -510,7 +453,7 @@ void track_json(const trackTable *table, const tdModel *model, tdJson *json)
 
 static void print_statistics(const char *name, const char *unit, const trackTable *table, int column)
 {
-    Statistics all = statistics(table, column, false), settled = statistics(table, column, true);
+    trackStatistics all = track_statistics(table, column, false), settled = track_statistics(table, column, true);
     printf("%-16s %-5s %11.4g %11.4g %11.4g %8" PRId64 " %11.4g %11.4g\n", name, unit, all.mean, all.max, all.rms,
            settled.from + 1, settled.mean, settled.max);
 }
@@ -518,8 +461,8 @@ static void print_statistics(const char *name, const char *unit, const trackTabl
 void track_print(const trackTable *table, const tdModel *model)
 {
     double solve[4], step[4];
-    percentiles(table, COLUMN_SOLVE, solve);
-    percentiles(table, COLUMN_STEP, step);
+    track_percentiles(table, TRACK_SOLVE, solve);
+    track_percentiles(table, TRACK_STEP, step);
     printf("solver      %.3g ms median, %.3g ms in 99 of 100 steps, %.3g ms at most\n", 1e3 * solve[0], 1e3 * solve[2],
            1e3 * solve[3]);
     printf("step        %.3g ms median, %.3g ms in 99 of 100 steps, %.3g ms at most\n", 1e3 * step[0], 1e3 * step[2],
@@ -533,9 +476,9 @@ void track_print(const trackTable *table, const tdModel *model)
     for (int k = 0; k < table->n_effectors; k++)
     {
         tdEffectorInfo info = td_model_effector(model, table->effector[k]);
-        print_statistics(info.name, info.unit, table, error_column(k));
+        print_statistics(info.name, info.unit, table, track_error_column(k));
         if (table->measured)
-            print_statistics("  measured", info.unit, table, measured_column(table, k));
+            print_statistics("  measured", info.unit, table, track_measured_column(table, k));
     }
     printf("\n%-16s %-5s %14s %14s   %-5s %14s %14s\n", "actuator", "", "least effort", "most", "", "least way",
            "most");
@@ -545,7 +488,8 @@ void track_print(const trackTable *table, const tdModel *model)
         double e[2] = {INFINITY, -INFINITY}, d[2] = {INFINITY, -INFINITY};
         for (int64_t i = 0; i < table->n; i++)
         {
-            double effort = at(table, i, effort_column(table, a)), way = at(table, i, displacement_column(table, a));
+            double effort = track_at(table, i, track_effort_column(table, a)),
+                   way = track_at(table, i, track_displacement_column(table, a));
             e[0] = fmin(e[0], effort);
             e[1] = fmax(e[1], effort);
             d[0] = fmin(d[0], way);

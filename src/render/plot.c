@@ -48,12 +48,13 @@ static tdInk paper_ink(const Plot *p)
     return p->settings->dark ? (tdInk){{0.11, 0.12, 0.14}, 1} : (tdInk){{1, 1, 1}, 1};
 }
 
+// Distinct also for colour-blind readers and in print: they differ in lightness as well as in hue.
+static const double palette[TD_PALETTE][3] = {{0.10, 0.40, 0.72}, {0.88, 0.42, 0.10}, {0.09, 0.60, 0.49},
+                                              {0.74, 0.17, 0.30}, {0.48, 0.33, 0.70}, {0.90, 0.67, 0.08},
+                                              {0.29, 0.69, 0.89}, {0.46, 0.31, 0.20}};
+
 static tdInk series_ink(const Plot *p, int i)
 {
-    // Distinct also for colour-blind readers and in print: they differ in lightness as well as in hue.
-    static const double palette[TD_PALETTE][3] = {{0.10, 0.40, 0.72}, {0.88, 0.42, 0.10}, {0.09, 0.60, 0.49},
-                                                  {0.74, 0.17, 0.30}, {0.48, 0.33, 0.70}, {0.90, 0.67, 0.08},
-                                                  {0.29, 0.69, 0.89}, {0.46, 0.31, 0.20}};
     int colour = p->series[i].colour;
     if (colour < 0)
         return ink_of(p, 0.45, 0.62);
@@ -62,62 +63,6 @@ static tdInk series_ink(const Plot *p, int i)
     for (int k = 0; p->settings->dark && k < 3; k++)
         ink.rgb[k] += 0.25 * (1 - ink.rgb[k]);
     return ink;
-}
-
-// ---------------------------------------------------------------- ranges
-
-static void widen(double range[2], double v)
-{
-    range[0] = isnan(range[0]) || v < range[0] ? v : range[0];
-    range[1] = isnan(range[1]) || v > range[1] ? v : range[1];
-}
-
-static tdStatus gather(int s, const char *axis, bool log_axis, int64_t n, const double *v, double range[2],
-                       tdError *error)
-{
-    for (int64_t i = 0; v != NULL && i < n; i++)
-    {
-        if (isnan(v[i]))
-            continue;
-        if (isinf(v[i]) || (log_axis && v[i] <= 0))
-            return td_fail(error, TD_ERROR_INPUT, "value %lld of series %d is %g, which the %s%s axis cannot show",
-                           (long long)i, s, v[i], log_axis ? "logarithmic " : "", axis);
-        widen(range, v[i]);
-    }
-    return TD_OK;
-}
-
-static tdStatus set_ranges(Plot *p, tdError *error)
-{
-    const tdPlotSettings *s = p->settings;
-    double x[2] = {NAN, NAN}, y[2] = {NAN, NAN};
-    p->x.log = s->x_log && !is_bars(p);
-    p->y.log = s->y_log;
-    for (int i = 0; i < p->n; i++)
-    {
-        const tdSeries *one = &p->series[i];
-        if (one->n < 0 || (one->n > 0 && (one->y == NULL || (one->x == NULL && !is_bars(p)))))
-            return td_fail(error, TD_ERROR_USAGE, "series %d has %lld values but no data", i, (long long)one->n);
-        if (is_bars(p) && one->n != s->n_categories)
-            return td_fail(error, TD_ERROR_USAGE, "series %d has %lld bars for %d categories", i, (long long)one->n,
-                           s->n_categories);
-        if (!is_bars(p))
-            TD_TRY(gather(i, "x", p->x.log, one->n, one->x, x, error));
-        TD_TRY(gather(i, "y", p->y.log, one->n, one->y, y, error));
-        TD_TRY(gather(i, "y", p->y.log, one->n, one->low, y, error));
-        TD_TRY(gather(i, "y", p->y.log, one->n, one->high, y, error));
-    }
-    if (is_bars(p))
-    {
-        p->x.lo = -0.5;
-        p->x.hi = s->n_categories - 0.5;
-    }
-    else
-        TD_TRY(td_axis_set(&p->x, "x", s->x_range, x, false, true, error));
-    // Bars on a log axis start a little below the least, not at it.
-    if (is_bars(p) && p->y.log && !isnan(y[0]))
-        y[0] *= 0.5;
-    return td_axis_set(&p->y, "y", s->y_range, y, is_bars(p), false, error);
 }
 
 // ---------------------------------------------------------------- ticks
@@ -190,18 +135,6 @@ static void lay_out(Plot *p)
     p->x.p1 = floor(s->width - 2.2 * p->size) + 0.5;
     p->y.p0 = floor(s->height - 3.2 * p->size - (s->x_label != NULL ? 2.4 * p->size : 0)) + 0.5;
     p->y.p1 = floor((s->title != NULL ? 4.6 : 2.0) * p->size + (is_bars(p) ? 2.2 * p->size : 0)) + 0.5;
-}
-
-// Widens the range of the axis whose unit is longer.
-static void equal_units(Plot *p)
-{
-    if (!p->settings->equal || is_bars(p) || p->x.log || p->y.log)
-        return;
-    double x = fabs(p->x.p1 - p->x.p0) / (p->x.hi - p->x.lo), y = fabs(p->y.p1 - p->y.p0) / (p->y.hi - p->y.lo);
-    tdAxis *axis = x > y ? &p->x : &p->y;
-    double more = 0.5 * (axis->hi - axis->lo) * (fmax(x, y) / fmin(x, y) - 1);
-    axis->lo -= more;
-    axis->hi += more;
 }
 
 static void draw_labels(Plot *p)
@@ -465,7 +398,7 @@ static tdStatus draw_all(Plot *p, tdError *error)
         return td_fail_memory(error, "the plot's points");
     td_canvas_rectangle(&p->canvas, 0, 0, p->settings->width, p->settings->height, paper_ink(p));
     lay_out(p);
-    equal_units(p);
+    td_plot_equal_units(p->settings, &p->x, &p->y);
     if (!is_bars(p))
         draw_axis_ticks(p, false);
     draw_axis_ticks(p, true);
@@ -498,7 +431,7 @@ tdStatus td_plot(const tdPlotSettings *settings, int n, const tdSeries *series, 
         return td_fail(error, TD_ERROR_USAGE, "a plot needs at least one series");
     if (settings->n_categories > 4096)
         return td_fail(error, TD_ERROR_USAGE, "%d categories are too many to draw", settings->n_categories);
-    TD_TRY(set_ranges(&p, error));
+    TD_TRY(td_plot_ranges(settings, n, series, &p.x, &p.y, error));
     TD_TRY(td_image_create(settings->width, settings->height, image, error));
     p.size = fmax(fmin(settings->height / 46.0, settings->width / 72.0), 6);
     tdStatus status = td_canvas_open(image, &p.canvas, error);

@@ -112,3 +112,71 @@ void td_axis_label(const tdAxis *a, const char *label, char *out, size_t size)
     else
         snprintf(out, size, "%s (\xC3\x97 1e%d)", label != NULL ? label : "", (int)lrint(log10(factor)));
 }
+
+// ---------------------------------------------------------------- ranges
+
+static void widen(double range[2], double v)
+{
+    range[0] = isnan(range[0]) || v < range[0] ? v : range[0];
+    range[1] = isnan(range[1]) || v > range[1] ? v : range[1];
+}
+
+static tdStatus gather(int s, const char *axis, bool log_axis, int64_t n, const double *v, double range[2],
+                       tdError *error)
+{
+    for (int64_t i = 0; v != NULL && i < n; i++)
+    {
+        if (isnan(v[i]))
+            continue;
+        if (isinf(v[i]) || (log_axis && v[i] <= 0))
+            return td_fail(error, TD_ERROR_INPUT, "value %lld of series %d is %g, which the %s%s axis cannot show",
+                           (long long)i, s, v[i], log_axis ? "logarithmic " : "", axis);
+        widen(range, v[i]);
+    }
+    return TD_OK;
+}
+
+tdStatus td_plot_ranges(const tdPlotSettings *s, int n, const tdSeries *series, tdAxis *ax, tdAxis *ay, tdError *error)
+{
+    bool bars = s->n_categories > 0;
+    double x[2] = {NAN, NAN}, y[2] = {NAN, NAN};
+    ax->log = s->x_log && !bars;
+    ay->log = s->y_log;
+    for (int i = 0; i < n; i++)
+    {
+        const tdSeries *one = &series[i];
+        if (one->n < 0 || (one->n > 0 && (one->y == NULL || (one->x == NULL && !bars))))
+            return td_fail(error, TD_ERROR_USAGE, "series %d has %lld values but no data", i, (long long)one->n);
+        if (bars && one->n != s->n_categories)
+            return td_fail(error, TD_ERROR_USAGE, "series %d has %lld bars for %d categories", i, (long long)one->n,
+                           s->n_categories);
+        if (!bars)
+            TD_TRY(gather(i, "x", ax->log, one->n, one->x, x, error));
+        TD_TRY(gather(i, "y", ay->log, one->n, one->y, y, error));
+        TD_TRY(gather(i, "y", ay->log, one->n, one->low, y, error));
+        TD_TRY(gather(i, "y", ay->log, one->n, one->high, y, error));
+    }
+    if (bars)
+    {
+        ax->lo = -0.5;
+        ax->hi = s->n_categories - 0.5;
+    }
+    else
+        TD_TRY(td_axis_set(ax, "x", s->x_range, x, false, true, error));
+    // Bars on a log axis start a little below the least, not at it.
+    if (bars && ay->log && !isnan(y[0]))
+        y[0] *= 0.5;
+    return td_axis_set(ay, "y", s->y_range, y, bars, false, error);
+}
+
+// Widens the range of the axis whose unit is longer.
+void td_plot_equal_units(const tdPlotSettings *settings, tdAxis *ax, tdAxis *ay)
+{
+    if (!settings->equal || settings->n_categories > 0 || ax->log || ay->log)
+        return;
+    double x = fabs(ax->p1 - ax->p0) / (ax->hi - ax->lo), y = fabs(ay->p1 - ay->p0) / (ay->hi - ay->lo);
+    tdAxis *axis = x > y ? ax : ay;
+    double more = 0.5 * (axis->hi - axis->lo) * (fmax(x, y) / fmin(x, y) - 1);
+    axis->lo -= more;
+    axis->hi += more;
+}

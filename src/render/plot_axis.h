@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Inside of the plots: an axis, its range and its ticks.
 #pragma once
-#include "base/status.h"
+#include "render/plot.h"
 
 /// Values lo to hi (their logarithms on a log axis) to pixels p0 to p1.
 typedef struct tdAxis
@@ -30,3 +30,9 @@ double td_axis_factor(const tdAxis *axis);
 bool td_axis_tick_text(const tdAxis *axis, tdTick tick, double step, double factor, char *text, size_t size);
 /// The axis' label with the factor behind it.
 void td_axis_label(const tdAxis *axis, const char *label, char *out, size_t size);
+
+/// Ranges of both axes from the settings and the data. Checks the series.
+tdStatus td_plot_ranges(const tdPlotSettings *settings, int n, const tdSeries *series, tdAxis *x, tdAxis *y,
+                        tdError *error);
+/// Where the settings ask for it, widens the range of the axis whose unit is longer; p0 and p1 are set.
+void td_plot_equal_units(const tdPlotSettings *settings, tdAxis *x, tdAxis *y);
