@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0
+// The room that bodies stand in: renderer, camera, light, ground. z is up.
+import * as THREE from "three";
+import { OrbitControls } from "three/examples/jsm/controls/OrbitControls.js";
+import { nice } from "../units";
+
+export interface Look {
+    top: string;
+    bottom: string;
+    grid: string;
+    shadow: number;
+    sky: number;
+    key: number;
+}
+
+export const LOOKS: Record<"light" | "dark", Look> = {
+    light: { top: "#fbfcfd", bottom: "#d9e1e9", grid: "#66788a", shadow: 0.26, sky: 1.25, key: 2.3 },
+    dark: { top: "#222931", bottom: "#12161b", grid: "#8fa3b8", shadow: 0.5, sky: 0.8, key: 2.3 },
+};
+
+export class Stage {
+    readonly renderer: THREE.WebGLRenderer;
+    readonly scene = new THREE.Scene();
+    readonly camera = new THREE.PerspectiveCamera(32, 1, 0.01, 100);
+    readonly orbit: OrbitControls;
+    readonly pixels = { value: 1 };
+    readonly fps = { value: 0 };
+    before: (() => void)[] = [];
+    after: (() => void)[] = [];
+    gridCell = 0.01;
+
+    private readonly canvas: HTMLCanvasElement;
+    private readonly key = new THREE.DirectionalLight(0xffffff, 2.2);
+    private readonly sky = new THREE.HemisphereLight(0xffffff, 0x8a94a0, 1.2);
+    private readonly ground: THREE.Mesh;
+    private readonly shadow: THREE.Mesh;
+    private readonly background: THREE.ShaderMaterial;
+    private dirty = true;
+    private drawn = 0;
+    private since = performance.now();
+    private slow = 0;
+    private detail = 1; // lowered where the browser cannot keep up
+    private bounds = new THREE.Box3(new THREE.Vector3(-0.1, -0.1, 0), new THREE.Vector3(0.1, 0.1, 0.1));
+
+    constructor(canvas: HTMLCanvasElement) {
+        this.canvas = canvas;
+        this.renderer = new THREE.WebGLRenderer({ canvas, antialias: true, preserveDrawingBuffer: false, powerPreference: "high-performance" });
+        this.renderer.shadowMap.enabled = true;
+        this.renderer.shadowMap.type = THREE.PCFShadowMap;
+        this.renderer.toneMapping = THREE.NoToneMapping;
+        this.camera.up.set(0, 0, 1);
+        this.orbit = new OrbitControls(this.camera, canvas);
+        this.orbit.enableDamping = true;
+        this.orbit.dampingFactor = 0.15;
+        this.orbit.zoomToCursor = true;
+        this.orbit.addEventListener("change", () => this.invalidate());
+
+        const fill = new THREE.DirectionalLight(0xdfeaff, 0.55);
+        fill.position.set(-1.2, -0.4, 0.5);
+        this.key.castShadow = true;
+        this.key.shadow.mapSize.set(1024, 1024);
+        this.key.shadow.radius = 5;
+        this.key.shadow.bias = -0.0008;
+        this.scene.add(this.sky, fill, this.key, this.key.target);
+
+        this.background = backgroundMaterial();
+        const backdrop = new THREE.Mesh(new THREE.PlaneGeometry(2, 2), this.background);
+        backdrop.frustumCulled = false;
+        backdrop.renderOrder = -10;
+        this.ground = new THREE.Mesh(new THREE.PlaneGeometry(1, 1), gridMaterial());
+        this.ground.renderOrder = -2;
+        this.shadow = new THREE.Mesh(new THREE.PlaneGeometry(1, 1), new THREE.ShadowMaterial({ opacity: 0.2, depthWrite: false }));
+        this.shadow.receiveShadow = true;
+        this.shadow.renderOrder = -1;
+        this.scene.add(backdrop, this.ground, this.shadow);
+
+        new ResizeObserver(() => this.resize()).observe(canvas.parentElement!);
+        this.resize();
+        this.renderer.setAnimationLoop(() => this.tick());
+    }
+
+    invalidate(): void {
+        this.dirty = true;
+    }
+
+    setLook(look: Look): void {
+        this.background.uniforms.top.value.set(look.top);
+        this.background.uniforms.bottom.value.set(look.bottom);
+        ((this.ground.material as THREE.ShaderMaterial).uniforms.colour.value as THREE.Color).set(look.grid);
+        (this.shadow.material as THREE.ShadowMaterial).opacity = look.shadow;
+        this.sky.intensity = look.sky;
+        this.key.intensity = look.key;
+        this.invalidate();
+    }
+
+    setGrid(on: boolean): void {
+        this.ground.visible = on;
+        this.invalidate();
+    }
+
+    /// Sets ground, light and camera for bodies within the bounds.
+    setBounds(bounds: THREE.Box3, floor: number | null): void {
+        this.bounds.copy(bounds);
+        const size = bounds.getSize(new THREE.Vector3()).length();
+        const centre = bounds.getCenter(new THREE.Vector3());
+        const z = floor ?? bounds.min.z - 0.015 * size;
+        this.gridCell = nice(size / 40);
+        for (const plane of [this.ground, this.shadow]) {
+            plane.position.set(centre.x, centre.y, z);
+            plane.scale.setScalar(12 * size);
+        }
+        const grid = (this.ground.material as THREE.ShaderMaterial).uniforms;
+        grid.cell.value = this.gridCell;
+        grid.reach.value = 2.6 * size;
+        grid.centre.value.copy(centre);
+        this.key.position.set(centre.x + 0.7 * size, centre.y - 0.9 * size, centre.z + 1.7 * size);
+        this.key.target.position.copy(centre);
+        const light = this.key.shadow.camera;
+        light.left = light.bottom = -1.1 * size;
+        light.right = light.top = 1.1 * size;
+        light.near = 0.1 * size;
+        light.far = 5 * size;
+        light.updateProjectionMatrix();
+        this.key.shadow.normalBias = 0.004 * size;
+        this.camera.near = 0.01 * size;
+        this.camera.far = 40 * size;
+        this.orbit.minDistance = 0.05 * size;
+        this.orbit.maxDistance = 12 * size;
+        this.fit();
+    }
+
+    /// Looks at the bodies as a whole, from the direction given or from the front right above.
+    fit(direction = new THREE.Vector3(0.62, -1, 0.5)): void {
+        const centre = this.bounds.getCenter(new THREE.Vector3());
+        const away = direction.clone().normalize();
+        this.camera.position.copy(centre).add(away);
+        this.camera.lookAt(centre);
+        this.camera.updateMatrixWorld();
+        const turn = this.camera.quaternion.clone().invert();
+        const high = Math.tan(THREE.MathUtils.degToRad(this.camera.fov / 2)), wide = high * this.camera.aspect;
+        let distance = 0;
+        for (let i = 0; i < 8; i++) {
+            const corner = new THREE.Vector3(
+                i & 1 ? this.bounds.max.x : this.bounds.min.x,
+                i & 2 ? this.bounds.max.y : this.bounds.min.y,
+                i & 4 ? this.bounds.max.z : this.bounds.min.z,
+            ).sub(centre).applyQuaternion(turn);
+            distance = Math.max(distance, Math.abs(corner.x) / wide + corner.z, Math.abs(corner.y) / high + corner.z);
+        }
+        this.camera.position.copy(centre).addScaledVector(away, 1.12 * distance);
+        this.orbit.target.copy(centre);
+        this.camera.updateProjectionMatrix();
+        this.orbit.update();
+        this.invalidate();
+    }
+
+    /// A picture of what is shown, at the resolution of the screen.
+    picture(): Promise<Blob> {
+        this.draw();
+        return new Promise((resolve, reject) =>
+            this.canvas.toBlob((blob) => (blob ? resolve(blob) : reject(new Error("the browser made no picture"))), "image/png"),
+        );
+    }
+
+    /// Where a point of the world is on the page [px], and whether it is before the camera.
+    project(point: THREE.Vector3): { x: number; y: number; ahead: boolean } {
+        const p = point.clone().project(this.camera);
+        const box = this.canvas.getBoundingClientRect();
+        return { x: box.left + ((p.x + 1) / 2) * box.width, y: box.top + ((1 - p.y) / 2) * box.height, ahead: p.z < 1 };
+    }
+
+    private resize(): void {
+        const { clientWidth: width, clientHeight: height } = this.canvas.parentElement!;
+        if (width === 0 || height === 0) return;
+        const ratio = Math.min(devicePixelRatio, 2) * this.detail;
+        this.pixels.value = ratio;
+        this.renderer.setPixelRatio(ratio);
+        this.renderer.setSize(width, height, false);
+        const before = this.camera.aspect;
+        this.camera.aspect = width / height;
+        this.camera.updateProjectionMatrix();
+        if (before === 1) this.fit();
+        this.draw(); // at once: the canvas was emptied
+    }
+
+    private draw(): void {
+        for (const call of this.before) call();
+        this.renderer.render(this.scene, this.camera);
+        for (const call of this.after) call();
+    }
+
+    private tick(): void {
+        this.orbit.update();
+        const now = performance.now();
+        if (this.dirty) {
+            this.dirty = false;
+            this.draw();
+            this.drawn++;
+        }
+        if (now - this.since >= 1000) {
+            this.fps.value = (1000 * this.drawn) / (now - this.since);
+            this.adapt();
+            this.drawn = 0;
+            this.since = now;
+        }
+    }
+
+    // Three slow seconds in a row: fewer pixels first, then no shadows. A slow picture is worse than a plain one.
+    private adapt(): void {
+        this.slow = this.drawn >= 2 && this.fps.value < 18 ? this.slow + 1 : 0;
+        if (this.slow < 3) return;
+        this.slow = 0;
+        if (this.detail > 0.6) {
+            this.detail -= 0.25;
+            this.resize();
+        } else if (this.renderer.shadowMap.enabled && this.key.castShadow) this.key.castShadow = false;
+    }
+}
+
+function backgroundMaterial(): THREE.ShaderMaterial {
+    return new THREE.ShaderMaterial({
+        uniforms: { top: { value: new THREE.Color() }, bottom: { value: new THREE.Color() } },
+        vertexShader: "varying float h; void main() { h = 0.5 * position.y + 0.5; gl_Position = vec4(position.xy, 1.0, 1.0); }",
+        fragmentShader: `uniform vec3 top, bottom; varying float h;
+            void main() { gl_FragColor = vec4(mix(bottom, top, smoothstep(0.0, 1.0, h)), 1.0);
+            #include <colorspace_fragment>
+            }`,
+        depthTest: false,
+        depthWrite: false,
+    });
+}
+
+// Lines one pixel wide at every distance, every tenth stronger, fading out.
+function gridMaterial(): THREE.ShaderMaterial {
+    return new THREE.ShaderMaterial({
+        uniforms: {
+            cell: { value: 0.01 },
+            reach: { value: 1 },
+            centre: { value: new THREE.Vector3() },
+            colour: { value: new THREE.Color(0x667788) },
+        },
+        vertexShader: `varying vec3 world;
+            void main() { vec4 w = modelMatrix * vec4(position, 1.0); world = w.xyz; gl_Position = projectionMatrix * viewMatrix * w; }`,
+        fragmentShader: `uniform float cell, reach; uniform vec3 colour, centre; varying vec3 world;
+            float lines(vec2 p) {
+                vec2 w = fwidth(p);
+                vec2 a = abs(fract(p - 0.5) - 0.5) / w;
+                return (1.0 - min(min(a.x, a.y), 1.0)) * clamp(0.5 / max(w.x, w.y) - 0.6, 0.0, 1.0);
+            }
+            void main() {
+                float fade = 1.0 - smoothstep(0.25, 1.0, distance(world.xy, centre.xy) / reach);
+                float a = max(0.22 * lines(world.xy / cell), 0.5 * lines(world.xy / (5.0 * cell))) * fade;
+                if (a < 0.003) discard;
+                gl_FragColor = vec4(colour, a);
+                #include <colorspace_fragment>
+            }`,
+        transparent: true,
+        depthWrite: false,
+        side: THREE.DoubleSide,
+    });
+}
