@@ -202,6 +202,7 @@ function publish(session: Session, stage: Stage, world: World, transport: Transp
                 playing: transport.playing,
                 frames: session.frames,
                 fps: stage.fps.value,
+                firstPicture: stage.firstPicture,
                 probes: points(SECTION.probes, 3),
                 effectors: points(SECTION.effectors, 7),
                 targets,

@@ -11,7 +11,7 @@ import { h, setText } from "./dom";
 const PALETTE = ["#2f7fc1", "#e07b39", "#1f9e77", "#c2589a", "#c79a00", "#6b6ecf", "#52a7d8", "#b5493a", "#7a9a2e", "#8d6b5a"];
 
 const TITLES: [Table, string][] = [
-    ["probes", "Probes, displacement"],
+    ["probes", "Probes"],
     ["actuators", "Actuators"],
     ["contacts", "Contact forces"],
     ["steps", "Step time"],
@@ -41,6 +41,7 @@ class Plot {
         this.plot = null;
         const series = history.series[this.table];
         const width = this.area.clientWidth, height = this.area.clientHeight;
+        this.legend.title = series.map((s) => s.name).join(", ");
         this.legend.replaceChildren(...series.slice(0, 10).map((s, i) =>
             h("span", { class: "key" }, h("i", { style: `background:${PALETTE[i % PALETTE.length]}` }), s.name)));
         this.units = [...new Set(series.map((s) => s.unit))].slice(0, 2);

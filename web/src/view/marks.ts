@@ -14,7 +14,7 @@ export class Copies {
     private used = 0;
 
     constructor(geometry: THREE.BufferGeometry, colour: THREE.ColorRepresentation, capacity: number, through = 0.28) {
-        const material = new THREE.MeshStandardMaterial({ color: colour, roughness: 0.5 });
+        const material = new THREE.MeshPhongMaterial({ color: colour, specular: 0x222222 });
         this.mesh = new THREE.InstancedMesh(geometry, material, capacity);
         this.mesh.castShadow = true;
         const faint = new THREE.MeshBasicMaterial({

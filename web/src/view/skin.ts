@@ -54,7 +54,7 @@ function deform(material: THREE.Material, shape: Shape, paint: Paint, field: { v
 export class Skin {
     readonly group = new THREE.Group();
     readonly shape: Shape;
-    readonly material: THREE.MeshStandardMaterial;
+    readonly material: THREE.MeshPhongMaterial;
     readonly edges: THREE.LineSegments;
     readonly fixed: THREE.Points | null = null;
     private readonly surface: THREE.Mesh;
@@ -73,7 +73,7 @@ export class Skin {
         geometry.setAttribute("corner", new THREE.BufferAttribute(Float32Array.from(vertex), 1));
         geometry.setIndex(new THREE.BufferAttribute(index, 1));
 
-        this.material = new THREE.MeshStandardMaterial({ color: colour, roughness: 0.62, metalness: 0 });
+        this.material = new THREE.MeshPhongMaterial({ color: colour, specular: 0x1c2126, shininess: 28 });
         deform(this.material, shape, paint, this.field);
         this.surface = new THREE.Mesh(geometry, this.material);
         this.surface.castShadow = this.surface.receiveShadow = true;
@@ -88,9 +88,10 @@ export class Skin {
         this.depth.renderOrder = 1;
         this.depth.visible = false;
 
-        this.edges = edgesOf(shape);
+        this.edges = linesOf(shape, everyEdge(shape), 0.3);
         this.edges.visible = false;
-        this.group.add(this.surface, this.depth, this.edges);
+        const creases = linesOf(shape, creaseEdges(shape), 0.42);
+        this.group.add(this.surface, this.depth, this.edges, creases);
         if (fixed.length > 0) {
             this.fixed = pointsOf(shape, fixed, pixels);
             this.group.add(this.fixed);
@@ -132,23 +133,45 @@ const PLACE = /* glsl */ `
     ${FETCH}
 `;
 
-function edgesOf(shape: Shape): THREE.LineSegments {
-    const seen = new Set<number>();
-    const ends: number[] = [];
-    const { triangles, vertices } = shape;
+/// Each edge once: its two vertices, and the corners that its first triangle has there.
+function walkEdges(shape: Shape, visit: (a: number, b: number, corners: [number, number], other: [number, number] | null) => void): void {
+    const seen = new Map<number, [number, number, number, number]>();
+    const { triangles, vertices, corners } = shape;
     for (let t = 0; t < triangles.length; t += 3)
         for (let k = 0; k < 3; k++) {
-            const a = triangles[t + k], b = triangles[t + ((k + 1) % 3)];
-            const key = a < b ? a * vertices + b : b * vertices + a;
-            if (seen.has(key)) continue;
-            seen.add(key);
-            ends.push(a, b);
+            const next = (k + 1) % 3;
+            let [a, b, ca, cb] = [triangles[t + k], triangles[t + next], corners.index[t + k], corners.index[t + next]];
+            if (a > b) [a, b, ca, cb] = [b, a, cb, ca];
+            const key = a * vertices + b, first = seen.get(key);
+            if (!first) seen.set(key, [a, b, ca, cb]);
+            else {
+                visit(a, b, [first[2], first[3]], [ca, cb]);
+                seen.delete(key);
+            }
         }
+    for (const [a, b, ca, cb] of seen.values()) visit(a, b, [ca, cb], null);
+}
+
+function everyEdge(shape: Shape): number[] {
+    const ends: number[] = [];
+    walkEdges(shape, (a, b) => ends.push(a, b));
+    return ends;
+}
+
+function creaseEdges(shape: Shape): number[] {
+    const ends: number[] = [];
+    walkEdges(shape, (a, b, one, other) => {
+        if (!other || one[0] !== other[0] || one[1] !== other[1]) ends.push(a, b);
+    });
+    return ends;
+}
+
+function linesOf(shape: Shape, ends: number[], opacity: number): THREE.LineSegments {
     const geometry = new THREE.BufferGeometry();
     geometry.setAttribute("corner", new THREE.BufferAttribute(new Float32Array(ends), 1));
     geometry.setAttribute("position", new THREE.BufferAttribute(new Float32Array(3 * ends.length), 3));
     const material = new THREE.ShaderMaterial({
-        uniforms: { tdPositions: shape.positions, colour: { value: new THREE.Color(0x0d1b2a) }, opacity: { value: 0.35 } },
+        uniforms: { tdPositions: shape.positions, colour: { value: new THREE.Color(0x0d1b2a) }, opacity: { value: opacity } },
         vertexShader: `${PLACE}
             void main() {
                 gl_Position = projectionMatrix * modelViewMatrix * vec4(fetchAt(tdPositions, int(corner)).xyz, 1.0);

@@ -5,7 +5,7 @@ import { OrbitControls } from "three/examples/jsm/controls/OrbitControls.js";
 import { nice } from "../units";
 
 export interface Look {
-    top: string;
+    top: string; ///< of the background, behind the canvas
     bottom: string;
     grid: string;
     shadow: number;
@@ -18,6 +18,8 @@ export const LOOKS: Record<"light" | "dark", Look> = {
     dark: { top: "#222931", bottom: "#12161b", grid: "#8fa3b8", shadow: 0.5, sky: 0.8, key: 2.3 },
 };
 
+const FILL = 1.38; // room round the bodies for what they do
+
 export class Stage {
     readonly renderer: THREE.WebGLRenderer;
     readonly scene = new THREE.Scene();
@@ -28,23 +30,27 @@ export class Stage {
     before: (() => void)[] = [];
     after: (() => void)[] = [];
     gridCell = 0.01;
+    firstPicture = 0; ///< [ms] since the page was asked for
 
     private readonly canvas: HTMLCanvasElement;
     private readonly key = new THREE.DirectionalLight(0xffffff, 2.2);
     private readonly sky = new THREE.HemisphereLight(0xffffff, 0x8a94a0, 1.2);
     private readonly ground: THREE.Mesh;
     private readonly shadow: THREE.Mesh;
-    private readonly background: THREE.ShaderMaterial;
+    private look: Look = LOOKS.light;
     private dirty = true;
     private drawn = 0;
     private since = performance.now();
     private slow = 0;
     private detail = 1; // lowered where the browser cannot keep up
+    private points: Float32Array = new Float32Array(0);
     private bounds = new THREE.Box3(new THREE.Vector3(-0.1, -0.1, 0), new THREE.Vector3(0.1, 0.1, 0.1));
 
     constructor(canvas: HTMLCanvasElement) {
         this.canvas = canvas;
-        this.renderer = new THREE.WebGLRenderer({ canvas, antialias: true, preserveDrawingBuffer: false, powerPreference: "high-performance" });
+        // The background is the page's: pixels without anything cost nothing.
+        this.renderer = new THREE.WebGLRenderer({ canvas, antialias: true, alpha: true, powerPreference: "high-performance" });
+        this.renderer.setClearColor(0, 0);
         this.renderer.shadowMap.enabled = true;
         this.renderer.shadowMap.type = THREE.PCFShadowMap;
         this.renderer.toneMapping = THREE.NoToneMapping;
@@ -63,16 +69,12 @@ export class Stage {
         this.key.shadow.bias = -0.0008;
         this.scene.add(this.sky, fill, this.key, this.key.target);
 
-        this.background = backgroundMaterial();
-        const backdrop = new THREE.Mesh(new THREE.PlaneGeometry(2, 2), this.background);
-        backdrop.frustumCulled = false;
-        backdrop.renderOrder = -10;
-        this.ground = new THREE.Mesh(new THREE.PlaneGeometry(1, 1), gridMaterial());
+        this.ground = new THREE.Mesh(new THREE.CircleGeometry(1, 48), gridMaterial());
         this.ground.renderOrder = -2;
-        this.shadow = new THREE.Mesh(new THREE.PlaneGeometry(1, 1), new THREE.ShadowMaterial({ opacity: 0.2, depthWrite: false }));
+        this.shadow = new THREE.Mesh(new THREE.CircleGeometry(1, 24), new THREE.ShadowMaterial({ opacity: 0.2, depthWrite: false }));
         this.shadow.receiveShadow = true;
         this.shadow.renderOrder = -1;
-        this.scene.add(backdrop, this.ground, this.shadow);
+        this.scene.add(this.ground, this.shadow);
 
         new ResizeObserver(() => this.resize()).observe(canvas.parentElement!);
         this.resize();
@@ -84,8 +86,8 @@ export class Stage {
     }
 
     setLook(look: Look): void {
-        this.background.uniforms.top.value.set(look.top);
-        this.background.uniforms.bottom.value.set(look.bottom);
+        this.look = look;
+        this.canvas.style.background = `linear-gradient(${look.top}, ${look.bottom})`;
         ((this.ground.material as THREE.ShaderMaterial).uniforms.colour.value as THREE.Color).set(look.grid);
         (this.shadow.material as THREE.ShadowMaterial).opacity = look.shadow;
         this.sky.intensity = look.sky;
@@ -98,16 +100,17 @@ export class Stage {
         this.invalidate();
     }
 
-    /// Sets ground, light and camera for bodies within the bounds.
-    setBounds(bounds: THREE.Box3, floor: number | null): void {
+    /// Sets ground, light and camera for bodies with these points at rest.
+    setBounds(bounds: THREE.Box3, points: Float32Array, floor: number | null): void {
         this.bounds.copy(bounds);
+        this.points = points;
         const size = bounds.getSize(new THREE.Vector3()).length();
         const centre = bounds.getCenter(new THREE.Vector3());
         const z = floor ?? bounds.min.z - 0.015 * size;
-        this.gridCell = nice(size / 40);
+        this.gridCell = nice(size / 25);
         for (const plane of [this.ground, this.shadow]) {
             plane.position.set(centre.x, centre.y, z);
-            plane.scale.setScalar(12 * size);
+            plane.scale.setScalar(plane === this.ground ? 2.6 * size : 1.1 * size);
         }
         const grid = (this.ground.material as THREE.ShaderMaterial).uniforms;
         grid.cell.value = this.gridCell;
@@ -121,7 +124,7 @@ export class Stage {
         light.near = 0.1 * size;
         light.far = 5 * size;
         light.updateProjectionMatrix();
-        this.key.shadow.normalBias = 0.004 * size;
+        this.key.shadow.normalBias = 0.009 * size; // the width of its soft edge: grazing light must not shade its own face
         this.camera.near = 0.01 * size;
         this.camera.far = 40 * size;
         this.orbit.minDistance = 0.05 * size;
@@ -133,23 +136,32 @@ export class Stage {
     fit(direction = new THREE.Vector3(0.62, -1, 0.5)): void {
         const centre = this.bounds.getCenter(new THREE.Vector3());
         const away = direction.clone().normalize();
-        this.camera.position.copy(centre).add(away);
-        this.camera.lookAt(centre);
-        this.camera.updateMatrixWorld();
-        const turn = this.camera.quaternion.clone().invert();
-        const high = Math.tan(THREE.MathUtils.degToRad(this.camera.fov / 2)), wide = high * this.camera.aspect;
-        let distance = 0;
-        for (let i = 0; i < 8; i++) {
-            const corner = new THREE.Vector3(
-                i & 1 ? this.bounds.max.x : this.bounds.min.x,
-                i & 2 ? this.bounds.max.y : this.bounds.min.y,
-                i & 4 ? this.bounds.max.z : this.bounds.min.z,
-            ).sub(centre).applyQuaternion(turn);
-            distance = Math.max(distance, Math.abs(corner.x) / wide + corner.z, Math.abs(corner.y) / high + corner.z);
+        const { camera } = this;
+        const high = Math.tan(THREE.MathUtils.degToRad(camera.fov / 2)), wide = high * camera.aspect;
+        let distance = this.bounds.getSize(new THREE.Vector3()).length();
+        const p = new THREE.Vector3();
+        for (let pass = 0; pass < 3; pass++) {
+            camera.position.copy(centre).addScaledVector(away, distance);
+            camera.lookAt(centre);
+            camera.updateMatrixWorld();
+            // The sides of the picture that the points reach, on the plane through the centre.
+            let left = 0, right = 0, down = 0, up = 0;
+            for (let i = 0; i < this.points.length; i += 3) {
+                p.fromArray(this.points, i).applyMatrix4(camera.matrixWorldInverse);
+                const near = distance / -p.z;
+                left = Math.min(left, p.x * near);
+                right = Math.max(right, p.x * near);
+                down = Math.min(down, p.y * near);
+                up = Math.max(up, p.y * near);
+            }
+            if (right - left === 0 && up - down === 0) break;
+            p.set((left + right) / 2, (down + up) / 2, 0).applyQuaternion(camera.quaternion);
+            centre.add(p);
+            distance = FILL * Math.max((right - left) / (2 * wide), (up - down) / (2 * high));
         }
-        this.camera.position.copy(centre).addScaledVector(away, 1.12 * distance);
+        camera.position.copy(centre).addScaledVector(away, distance);
         this.orbit.target.copy(centre);
-        this.camera.updateProjectionMatrix();
+        camera.updateProjectionMatrix();
         this.orbit.update();
         this.invalidate();
     }
@@ -157,8 +169,17 @@ export class Stage {
     /// A picture of what is shown, at the resolution of the screen.
     picture(): Promise<Blob> {
         this.draw();
+        const { width, height } = this.canvas;
+        const whole = Object.assign(document.createElement("canvas"), { width, height });
+        const context = whole.getContext("2d")!;
+        const fill = context.createLinearGradient(0, 0, 0, height);
+        fill.addColorStop(0, this.look.top);
+        fill.addColorStop(1, this.look.bottom);
+        context.fillStyle = fill;
+        context.fillRect(0, 0, width, height);
+        context.drawImage(this.canvas, 0, 0);
         return new Promise((resolve, reject) =>
-            this.canvas.toBlob((blob) => (blob ? resolve(blob) : reject(new Error("the browser made no picture"))), "image/png"),
+            whole.toBlob((blob) => (blob ? resolve(blob) : reject(new Error("the browser made no picture"))), "image/png"),
         );
     }
 
@@ -184,6 +205,7 @@ export class Stage {
     }
 
     private draw(): void {
+        if (this.firstPicture === 0 && this.points.length > 0) this.firstPicture = performance.now();
         for (const call of this.before) call();
         this.renderer.render(this.scene, this.camera);
         for (const call of this.after) call();
@@ -217,20 +239,7 @@ export class Stage {
     }
 }
 
-function backgroundMaterial(): THREE.ShaderMaterial {
-    return new THREE.ShaderMaterial({
-        uniforms: { top: { value: new THREE.Color() }, bottom: { value: new THREE.Color() } },
-        vertexShader: "varying float h; void main() { h = 0.5 * position.y + 0.5; gl_Position = vec4(position.xy, 1.0, 1.0); }",
-        fragmentShader: `uniform vec3 top, bottom; varying float h;
-            void main() { gl_FragColor = vec4(mix(bottom, top, smoothstep(0.0, 1.0, h)), 1.0);
-            #include <colorspace_fragment>
-            }`,
-        depthTest: false,
-        depthWrite: false,
-    });
-}
-
-// Lines one pixel wide at every distance, every tenth stronger, fading out.
+// Lines one pixel wide at every distance, every fifth stronger, fading out.
 function gridMaterial(): THREE.ShaderMaterial {
     return new THREE.ShaderMaterial({
         uniforms: {
@@ -249,7 +258,7 @@ function gridMaterial(): THREE.ShaderMaterial {
             }
             void main() {
                 float fade = 1.0 - smoothstep(0.25, 1.0, distance(world.xy, centre.xy) / reach);
-                float a = max(0.22 * lines(world.xy / cell), 0.5 * lines(world.xy / (5.0 * cell))) * fade;
+                float a = max(0.16 * lines(world.xy / cell), 0.34 * lines(world.xy / (5.0 * cell))) * fade;
                 if (a < 0.003) discard;
                 gl_FragColor = vec4(colour, a);
                 #include <colorspace_fragment>

@@ -130,10 +130,10 @@ export class World {
             return skin;
         });
         const links = hello.actuators.reduce((n, a) => n + Math.max(0, a.points - 1), 0);
-        const points = hello.actuators.reduce((n, a) => n + a.points, 0);
+        const knots = hello.actuators.reduce((n, a) => n + a.points, 0);
         const add = <T extends Copies | Arrows>(what: T): T => (this.root.add(what.group), what);
         this.cables = add(new Copies(rodShape(), COLOURS.cable, Math.max(1, links)));
-        this.knots = add(new Copies(ballShape(), COLOURS.cable, Math.max(1, points)));
+        this.knots = add(new Copies(ballShape(), COLOURS.cable, Math.max(1, knots)));
         this.probes = add(new Copies(ballShape(), COLOURS.probe, Math.max(1, hello.probes.length), 0.5));
         this.tips = add(new Copies(ballShape(), COLOURS.effector, Math.max(1, hello.effectors.length), 0.5));
         this.goals = add(new Copies(ballShape(), COLOURS.target, Math.max(1, hello.effectors.length), 0.6));
@@ -142,7 +142,8 @@ export class World {
         this.contacts = add(new Arrows(COLOURS.contact, 1024));
         this.strongest = 0;
         const bounds = new THREE.Box3(new THREE.Vector3().fromArray(hello.bounds[0]), new THREE.Vector3().fromArray(hello.bounds[1]));
-        if (!sameScene) this.stage.setBounds(bounds, hello.floor ?? null);
+        const points = topology.filter((_, i) => hello.meshes[i].kind === "surface").flatMap((t) => Array.from(t.rest));
+        if (!sameScene) this.stage.setBounds(bounds, Float32Array.from(points), hello.floor ?? null);
         this.applyLayers();
         this.stage.invalidate();
     }
