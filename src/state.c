@@ -2,6 +2,7 @@
 // Making, reading and restoring a state.
 #include "state.h"
 
+#include "body/spring.h"
 #include "solve/condense.h"
 
 #include <assert.h>
@@ -26,7 +27,8 @@ static tdStatus take_vectors(const tdModel *model, tdState *state, tdError *erro
     if (state->q_c == NULL)
         return td_fail_memory(error, "the state");
     state->bodies = TD_TAKE(&state->arena, tdBodyState *, model->n_bodies);
-    if (state->bodies == NULL)
+    state->springs = TD_TAKE(&state->arena, double, TD_SPRINGS *TD_SPRING_NUMBERS);
+    if (state->bodies == NULL || state->springs == NULL)
         return td_fail_memory(error, "the state");
     for (int i = 0; i < model->n_inputs; i++)
         state->override[i] = NAN;
@@ -84,6 +86,7 @@ int td_state_arrays(const tdModel *model, tdState *state, tdStateArray *out, int
         {"a", -1, false, model->coords, state->a},
         {"reaction", -1, false, model->coords, state->reaction},
         {"override", -1, false, model->n_inputs, state->override},
+        {"springs", -1, false, TD_SPRINGS * TD_SPRING_NUMBERS, state->springs},
         {"load_last", -1, false, model->n_inputs + 1, state->load_last},
         {"effort", -1, false, model->n_actuators, cs->effort},
         {"displacement", -1, false, model->n_actuators, cs->displacement},
@@ -104,6 +107,7 @@ tdStatus td_state_restore(const tdModel *model, tdState *state, tdError *error)
 {
     state->report = (tdReport){0};
     state->gravity = 1;
+    TD_TRY(td_springs_check(model, state->springs, error));
     for (int b = 0; b < model->n_bodies; b++)
         TD_TRY(model->bodies[b].ops->restore(model, &model->bodies[b], state, error));
     return TD_OK;

@@ -19,12 +19,14 @@ struct tdState
     // kept from step to step
     double time;
     int64_t steps;
-    double *q, *v, *a; ///< positions [m], velocities [m/s], accelerations (Newmark)
-    double *reaction;  ///< [N] on held coordinates, zero elsewhere
-    double *override;  ///< by input: value set by the caller, NAN = scene's motion
-    double weight;     ///< share of gravity that acts in the end: 1; less while training brings it on
-    double *load_last; ///< static: inputs at the last equilibrium, and the share of gravity behind them
-    double *load_next; ///< static: the same at the equilibrium looked for
+    double *q, *v, *a;      ///< positions [m], velocities [m/s], accelerations (Newmark)
+    double *reaction;       ///< [N] on held coordinates, zero elsewhere
+    double *override;       ///< by input: value set by the caller, NAN = scene's motion
+    double *springs;        ///< TD_SPRING_NUMBERS each (body/spring.h)
+    int64_t spring_changes; ///< of what the matrix depends on: point, stiffness
+    double weight;          ///< share of gravity that acts in the end: 1; less while training brings it on
+    double *load_last;      ///< static: inputs at the last equilibrium, and the share of gravity behind them
+    double *load_next;      ///< static: the same at the equilibrium looked for
 
     // latch
     double *input;     ///< by input: for loads, at the time where forces are taken

@@ -78,4 +78,5 @@ int cmd_material(int argc, char **argv);
 int cmd_render(int argc, char **argv);
 int cmd_modes(int argc, char **argv);
 int cmd_bench(int argc, char **argv);
+int cmd_view(int argc, char **argv);
 int cmd_demo(int argc, char **argv);

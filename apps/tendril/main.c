@@ -24,6 +24,7 @@ static const struct
     {"mesh", cmd_mesh, "turn geometry (geo, step, stl, obj) into a tetrahedral mesh"},
     {"material", cmd_material, "fit material laws to measurements, draw those of a scene"},
     {"render", cmd_render, "draw a scene or a VTU file as a PNG picture"},
+    {"view", cmd_view, "show a running scene in the browser"},
     {"modes", cmd_modes, "find vibration modes of a body"},
     {"bench", cmd_bench, "measure the speed of this machine"},
     {"demo", cmd_demo, "simulate the shipped examples and write pictures"},

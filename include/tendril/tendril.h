@@ -179,6 +179,26 @@ extern "C"
     /// newmark as it is, symplectic), with which efforts would alternate from step to step.
     tdStatus td_state_set_target(const tdModel *model, tdState *state, int effector, const double *target);
 
+    /// A spring from a material point of a body to a place in space, as a hand would pull: its force on the body is
+    /// stiffness (anchor - point), implicit where the integrator is. The point is a weighted mean of nodes that belong
+    /// to one element, such as the corners of a triangle of the surface.
+    typedef struct tdSpring
+    {
+        int body;
+        int32_t nodes[3];
+        double weights[3]; ///< not negative, sum 1
+        double anchor[3];  ///< [m]
+        double stiffness;  ///< [N/m], above zero
+    } tdSpring;
+
+#define TD_SPRINGS 8 ///< of a state
+
+    /// Ties spring number `spring` from now on; NULL unties it. Part of checkpoints. TD_ERROR_USAGE: a number that
+    /// makes no sense, or nodes that share no element.
+    tdStatus td_state_set_spring(const tdModel *model, tdState *state, int spring, const tdSpring *given);
+    /// Where its point is now and the force on the body; false when it is not tied.
+    bool td_state_spring(const tdModel *model, const tdState *state, int spring, double point[3], double force[3]);
+
     /// Stages of a step, in order.
     typedef enum tdStage
     {

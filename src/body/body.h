@@ -74,7 +74,7 @@ struct tdBodyOps
 
     /// Compiles a point set whose points are given: size, coord, data.
     tdStatus (*point_set)(tdModel *model, const tdBody *body, tdPointSet *set, tdError *error);
-    /// Positions x[3 n] of a set's points for the coordinates q of the body.
+    /// Positions x[3 n] of a set's points for the coordinates q of the body. The set need not be compiled.
     void (*positions)(const tdBody *body, const tdPointSet *set, const double *q, double *x);
     /// row[size] = (dx/dq)' f for forces f[3 n] at a set's points.
     void (*pull)(const tdBody *body, const tdPointSet *set, const double *f, double *row);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A soft body in the step: what each stage of src/step.c asks of it.
 #include "body/soft.h"
+#include "body/spring.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -64,11 +65,13 @@ static tdStatus state_create(const tdModel *model, const tdBody *body, tdState *
     mine->factor_input = TD_TAKE(arena, double, model->n_inputs + 1);
     mine->coupling = TD_TAKE(arena, double, coupling_size(soft));
     mine->factor_coupling = TD_TAKE(arena, double, coupling_size(soft));
+    mine->factor_springs = TD_TAKE(arena, double, TD_SPRINGS *TD_SPRING_NUMBERS);
     if (mine->F == NULL || (soft->turning && mine->R == NULL) || mine->K == NULL || mine->A == NULL ||
         mine->K_damping == NULL || mine->turn == NULL || mine->turn_factor == NULL || mine->sums == NULL ||
         mine->factor_q == NULL || mine->factor_start == NULL || mine->damping_q == NULL ||
         mine->factor_damping == NULL || mine->factor_input == NULL || mine->history == NULL || mine->gamma == NULL ||
-        mine->factor_history == NULL || mine->coupling == NULL || mine->factor_coupling == NULL)
+        mine->factor_history == NULL || mine->coupling == NULL || mine->factor_coupling == NULL ||
+        mine->factor_springs == NULL)
         return td_fail_memory(error, "the state of a soft body");
     mine->H = mine->gamma + step_history(soft) - soft->H;
     td_soft_history_begin(soft, mine, 0);
@@ -110,6 +113,8 @@ static void begin(const tdModel *model, const tdBody *body, tdState *state)
     tdSoftState *mine = mine_of(body, state);
     mine->projecting = false;
     mine->damping_kept = false;
+    mine->same = mine->same && mine->spring_changes == state->spring_changes;
+    mine->spring_changes = state->spring_changes;
     td_soft_history_begin(soft, mine, force_time(&model->scheme));
     if (soft->lagged && !rotation_follows(model))
         td_soft_gradients(soft, mine, state, state->q + body->first, true);
@@ -244,7 +249,7 @@ static void matrix_piece(void *context, int piece)
     }
 }
 
-// A = (mass + s de alpha) M + s ce K + s de beta K_damping (+ stiffness of pressures)
+// A = (mass + s de alpha) M + s ce K + s de beta K_damping (+ stiffness of pressures, constraints and springs)
 static void build_matrix(const tdModel *model, const tdBody *body, tdState *state)
 {
     const tdSoft *soft = soft_of(body);
@@ -260,6 +265,7 @@ static void build_matrix(const tdModel *model, const tdBody *body, tdState *stat
     if (!mine->projecting)
         td_soft_pressure_stiffness(model, body, state, work.of_K, mine->A);
     td_soft_add_coupling(soft, mine, work.of_K, mine->A);
+    td_soft_spring_stiffness(body, state->springs, work.of_K, mine->A);
     mine->exact = false;
 }
 
@@ -309,6 +315,7 @@ static void remember_factor(const tdModel *model, const tdBody *body, tdState *s
     memcpy(mine->factor_damping, mine->damping_q, (size_t)body->count * sizeof(double));
     memcpy(mine->factor_input, state->input, (size_t)model->n_inputs * sizeof(double));
     memcpy(mine->factor_coupling, mine->coupling, coupling_size(soft_of(body)) * sizeof(double));
+    memcpy(mine->factor_springs, state->springs, TD_SPRINGS * TD_SPRING_NUMBERS * sizeof(double));
     memcpy(mine->factor_history, mine->gamma, (size_t)step_history(soft_of(body)) * sizeof(double));
     mine->factor_flags = 2 | (mine->projecting ? 1 : 0);
 }
@@ -536,6 +543,7 @@ static int arrays(const tdModel *model, const tdBody *body, tdState *state, tdSt
         {"factor_damping", body->index, false, body->count, mine->factor_damping},
         {"factor_input", body->index, false, model->n_inputs + 1, mine->factor_input},
         {"factor_coupling", body->index, false, (int64_t)coupling_size(soft), mine->factor_coupling},
+        {"factor_springs", body->index, false, TD_SPRINGS * TD_SPRING_NUMBERS, mine->factor_springs},
         {"factor_flags", body->index, true, 1, &mine->factor_flags},
         {"history", body->index, false, soft->history, mine->history},
         {"factor_history", body->index, false, soft->history > 0 ? step_history(soft) : 0, mine->factor_history},
@@ -553,7 +561,9 @@ static tdStatus restore(const tdModel *model, const tdBody *body, tdState *state
     const tdSoft *soft = soft_of(body);
     tdSoftState *mine = mine_of(body, state);
     tdLinearCounts *counts = td_linear_counts(mine->linear), kept = *counts;
+    double *springs = state->springs;
     mine->K_valid = mine->same = mine->damping_kept = false;
+    TD_TRY(td_springs_check(model, mine->factor_springs, error));
     if (!(mine->factor_flags & 2) || !kept.has_factor)
         return TD_OK;
     memcpy(state->input, mine->factor_input, (size_t)model->n_inputs * sizeof(double));
@@ -574,11 +584,14 @@ static tdStatus restore(const tdModel *model, const tdBody *body, tdState *state
     kinematics(model, body, state);
     TD_TRY(forces(model, body, state, true));
     memcpy(mine->coupling, mine->factor_coupling, coupling_size(soft) * sizeof(double));
+    state->springs = mine->factor_springs;
     build_matrix(model, body, state);
+    state->springs = springs;
     TD_TRY(td_linear_refresh(mine->linear, mine->A, error));
     td_soft_turns(soft, mine, state, mine->turn_factor);
     *counts = kept;
-    mine->same = mine->K_valid && !follows(soft);
+    mine->same = mine->K_valid && !follows(soft) && td_springs_same_matrix(mine->factor_springs, springs);
+    mine->spring_changes = state->spring_changes;
     mine->projecting = false;
     return TD_OK;
 }

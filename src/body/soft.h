@@ -197,6 +197,8 @@ typedef struct tdSoftState
     double *factor_history;             ///< gamma and H, which are one array
     double *damping_q, *factor_damping; ///< where K_damping was taken, now and in the factor
     int64_t factor_flags;               ///< bit 0: projected, bit 1: there is one
+    double *factor_springs;             ///< of the state, when the factor was made
+    int64_t spring_changes;             ///< of the state, when `same` was last known
 } tdSoftState;
 
 extern const tdBodyOps td_soft_ops;

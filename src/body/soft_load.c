@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // External forces on a soft body: gravity, dead loads on nodes (faces were turned into nodal forces when
-// the scene was compiled) and pressure, which follows the deformed surface.
+// the scene was compiled), pressure, which follows the deformed surface, and springs (body/spring.h).
 //
 // A face with shape functions N_a under the pressure p, outward x_,1 x x_,2, pushes its nodes by
 //
@@ -8,6 +8,7 @@
 //
 // which for a triangle is -p/6 (b - a) x (c - a) at each node.
 #include "body/soft.h"
+#include "body/spring.h"
 #include "mesh/shape.h"
 
 #include <string.h>
@@ -91,6 +92,7 @@ void td_soft_loads(const tdModel *model, const tdBody *body, tdState *state)
             }
         }
     }
+    td_soft_spring_loads(body, state);
 }
 
 // The symmetric part of -d(force)/dx, which is all of it on a closed surface: with

@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CHECKPOINT_FORMAT 1
+#define CHECKPOINT_FORMAT 2
 #define STATE_ARRAYS      64 // more than a state has
 #define BODY_ARRAYS       64 // more than a body has
 

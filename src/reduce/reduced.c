@@ -388,6 +388,7 @@ static tdStatus forces(const tdModel *model, const tdBody *body, tdState *state,
         mine->damping_kept = true;
     }
     add_loads(reduced, state, load);
+    td_reduced_spring_loads(body, state);
     memset(m, 0, (size_t)n * sizeof *m);
     bool moving = scheme->mass > 0;
     if (moving)
@@ -404,9 +405,11 @@ static tdStatus forces(const tdModel *model, const tdBody *body, tdState *state,
     return TD_OK;
 }
 
-// A = (mass + s de alpha) M + s ce K + s de beta K_damping + s ce (stiffness of constraints)
-static void build_matrix(const tdModel *model, const tdReduced *reduced, tdReducedState *mine, const tdState *state)
+// A = (mass + s de alpha) M + s ce K + s de beta K_damping + s ce (stiffness of constraints and springs)
+static void build_matrix(const tdModel *model, const tdBody *body, const tdState *state)
 {
+    const tdReduced *reduced = td_reduced_of(body);
+    tdReducedState *mine = td_reduced_mine(body, state);
     const tdScheme *scheme = &model->scheme;
     const tdSoft *soft = reduced->soft;
     bool moving = scheme->mass > 0;
@@ -416,6 +419,7 @@ static void build_matrix(const tdModel *model, const tdReduced *reduced, tdReduc
     for (int64_t k = 0; k < square; k++)
         mine->A[k] = of_mass * reduced->M[k] + of_K * mine->K[k] + of_damping * mine->K_damping[k];
     td_reduced_add_coupling(reduced, mine, state, of_K, mine->A);
+    td_reduced_spring_stiffness(body, state, of_K, mine->A);
     mirror(reduced->n, reduced->stride, mine->A);
 }
 
@@ -439,7 +443,7 @@ static tdStatus free_motion(const tdModel *model, const tdBody *body, tdState *s
     int r = reduced->r, n = reduced->n, stride = reduced->stride;
     for (int attempt = 0; attempt < 2; attempt++)
     {
-        build_matrix(model, reduced, mine, state);
+        build_matrix(model, body, state);
         if (kernels->cholesky(r, stride, mine->A, mine->L))
         {
             memset(rhs, 0, (size_t)n * sizeof *rhs);

@@ -180,6 +180,9 @@ void td_reduced_volume_stiffen(const tdBody *body, tdState *state, const tdPoint
 /// A += factor times the stiffness of constraints.
 void td_reduced_add_coupling(const tdReduced *reduced, tdReducedState *mine, const tdState *state, double factor,
                              double *A);
+/// Springs of the state on the body: at q_e into state->load, and A += factor times their stiffness (lower triangle).
+void td_reduced_spring_loads(const tdBody *body, tdState *state);
+void td_reduced_spring_stiffness(const tdBody *body, const tdState *state, double factor, double *A);
 void td_reduced_clear_coupling(const tdReduced *reduced, tdReducedState *mine);
 
 /// reduced_compile.c: the blocks of some elements: weight[e] > 0 for those that are in. From td_soft_build's tables.

@@ -8,6 +8,7 @@
 //     V = T_ijk y_i y_j y_k      S_ij = T_ijk y_k      dV/dy = 3 S y      d2V/dy2 = 6 S
 //
 // and T comes from the second derivatives of the volume of the triangles at each column of X in place of positions.
+#include "body/spring.h"
 #include "reduce/reduced_body.h"
 
 #include <stdlib.h>
@@ -94,10 +95,11 @@ void td_reduced_positions(const tdBody *body, const tdPointSet *set, const doubl
 {
     const tdReduced *reduced = td_reduced_of(body);
     const tdReducedSet *own = set_of(set);
-    for (int64_t i = 0; i < 3 * (int64_t)set->n && own->X != NULL; i++)
+    bool compiled = own != NULL && own->X != NULL;
+    for (int64_t i = 0; i < 3 * (int64_t)set->n && compiled; i++)
         x[i] = own->rest[i] + dot(reduced->n, own->X + i * reduced->stride, q);
-    // The points of a volume, which no step looks at.
-    for (int32_t p = 0; p < set->n && own->X == NULL; p++)
+    // The points of a volume and of a spring, which have no rows of their own.
+    for (int32_t p = 0; p < set->n && !compiled; p++)
         for (int c = 0; c < 3; c++)
         {
             double sum = rest_of(reduced, set, p, c);
@@ -182,6 +184,65 @@ void td_reduced_add_coupling(const tdReduced *reduced, tdReducedState *mine, con
         A[k] += factor * sum[k];
     for (int64_t k = 0; k < square && !mine->projecting; k++)
         A[k] += factor * mine->coupling[k];
+}
+
+// ---------------------------------------------------------------- springs
+
+// X (3 x stride) of a spring's point into the scratch of the kernels.
+static const double *spring_rows(const tdReduced *reduced, tdReducedState *mine, const tdSpring *spring)
+{
+    double *X = mine->rows;
+    memset(X, 0, 3 * (size_t)reduced->stride * sizeof *X);
+    for (int a = 0; a < 3; a++)
+        for (int c = 0; c < 3; c++)
+        {
+            const double *from = reduced->basis + (3 * (int64_t)spring->nodes[a] + c) * reduced->stride;
+            for (int j = 0; j < reduced->n; j++)
+                X[c * (int64_t)reduced->stride + j] += spring->weights[a] * from[j];
+        }
+    return X;
+}
+
+void td_reduced_spring_loads(const tdBody *body, tdState *state)
+{
+    const tdReduced *reduced = td_reduced_of(body);
+    tdReducedState *mine = td_reduced_mine(body, state);
+    const double *q = state->q_e + body->first;
+    double *load = state->load + body->first;
+    tdSpring spring;
+    for (int k = 0; k < TD_SPRINGS; k++)
+    {
+        if (!td_spring_get(state->springs, k, &spring) || spring.body != body->index)
+            continue;
+        const double *X = spring_rows(reduced, mine, &spring);
+        for (int c = 0; c < 3; c++)
+        {
+            const double *row = X + c * (int64_t)reduced->stride;
+            double x = dot(reduced->n, row, q);
+            for (int a = 0; a < 3; a++)
+                x += spring.weights[a] * reduced->soft->rest[3 * (int64_t)spring.nodes[a] + c];
+            for (int j = 0; j < reduced->n; j++)
+                load[j] += spring.stiffness * (spring.anchor[c] - x) * row[j];
+        }
+    }
+}
+
+void td_reduced_spring_stiffness(const tdBody *body, const tdState *state, double factor, double *A)
+{
+    const tdReduced *reduced = td_reduced_of(body);
+    tdSpring spring;
+    for (int k = 0; k < TD_SPRINGS; k++)
+    {
+        if (!td_spring_get(state->springs, k, &spring) || spring.body != body->index)
+            continue;
+        const double *X = spring_rows(reduced, td_reduced_mine(body, state), &spring);
+        for (int c = 0; c < 3; c++)
+            for (int i = 0; i < reduced->n; i++)
+                for (int j = 0; j <= i; j++)
+                    A[i * (int64_t)reduced->stride + j] += factor * spring.stiffness *
+                                                           X[c * (int64_t)reduced->stride + i] *
+                                                           X[c * (int64_t)reduced->stride + j];
+    }
 }
 
 // ---------------------------------------------------------------- volumes

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// Inside the viewer's simulation.
+#pragma once
+#include "body/spring.h"
+#include "output/frames.h"
+#include "state.h"
+#include "view/exchange.h"
+#include "view/sim.h"
+
+#include <pthread.h>
+
+#define TD_VIEW_COMMANDS 256
+#define TD_VIEW_REPLIES  64
+#define TD_VIEW_STEPS    1024 // of which times are kept
+
+typedef struct tdViewPace
+{
+    double due;    ///< when the next step may be taken
+    double played; ///< since when steps follow each other
+    double last;   ///< end of the last step
+    int64_t n;     ///< steps timed
+    double took[TD_VIEW_STEPS], ended[TD_VIEW_STEPS];
+    bool late[TD_VIEW_STEPS];
+    int64_t missed;
+    double judged; ///< when `timing` was made
+    tdViewTiming timing;
+} tdViewPace;
+
+struct tdViewSim
+{
+    tdViewSimSettings settings;
+    pthread_t thread;
+    bool running;
+    atomic_bool stop;
+    atomic_llong steps;
+
+    // between the threads
+    pthread_mutex_t lock;
+    pthread_cond_t wake;
+    int first_command, n_commands, first_reply, n_replies;
+    struct
+    {
+        int client;
+        tdViewMessage message;
+    } commands[TD_VIEW_COMMANDS];
+    tdViewReply replies[TD_VIEW_REPLIES];
+    tdExchange exchange;
+    tdViewSnapshot slots[3];
+
+    // of the simulation's thread
+    tdViewStage *stage;
+    tdState *state;
+    uint32_t generation;
+    bool playing, failed;
+    int64_t pending; ///< single steps to take
+    double speed;
+    int64_t resets;
+    double *manual; ///< by actuator: value by hand; NAN: none
+    bool *given;    ///< by effector: a client gave a target
+    int targets;    ///< how many
+    struct
+    {
+        int client;
+        double stiffness;
+    } springs[TD_SPRINGS];
+    tdError error;
+    tdOutput *output;
+    int64_t every, recorded;
+    char folder[1024];
+    char loading[TD_VIEW_NAME];
+    tdViewPace pace;
+    uint64_t publications;
+    double published;
+    bool changed; ///< something is to be told
+    struct
+    {
+        int steps;
+        double sum, longest;
+    } since;
+};
+
+/// sim_act.c: what clients ask for.
+void td_view_sim_act(tdViewSim *sim, int client, const tdViewMessage *message);
+/// Puts a scene in the place of the present one, if any.
+tdStatus td_view_sim_load(tdViewSim *sim, const tdViewEntry *entry, tdError *error);
+void td_view_sim_stop_recording(tdViewSim *sim);
+/// Inputs of the next step.
+void td_view_sim_drive(tdViewSim *sim);
+tdViewMode td_view_sim_mode(const tdViewSim *sim, int actuator);
+/// sim.c
+void td_view_sim_say(tdViewSim *sim, int client, bool refused, bool warning, tdViewAction action, const char *format,
+                     ...) TD_PRINTF(6, 7);
+void td_view_sim_publish(tdViewSim *sim);
+double td_view_sim_time_step(const tdViewSim *sim);

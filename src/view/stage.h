@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// A scene on show: its model, what of it is drawn, and the messages that describe it. Made by the simulation, read by
+// the server and by whoever works out fields; it never changes, and the last one who lets go frees it.
+#pragma once
+#include "model.h"
+
+#include <stdatomic.h>
+
+typedef enum tdViewMeshKind
+{
+    TD_VIEW_SURFACE, // of a body
+    TD_VIEW_DOMAIN,  // elements that stand for a reduced body
+    TD_VIEW_CAVITY   // wall of an actuator's chamber
+} tdViewMeshKind;
+
+/// Something to be drawn. Its vertices are nodes of a body, or points of a set where `set` is given.
+typedef struct tdViewMesh
+{
+    tdViewMeshKind kind;
+    int body, actuator; ///< actuator: of a cavity, else -1
+    int32_t n_vertices, n_triangles;
+    int32_t *nodes;        ///< by vertex; NULL: `set`
+    const tdPointSet *set; ///< of a cavity
+    int32_t *triangles;    ///< 3 vertices each
+    int32_t n_fixed;
+    int32_t *fixed; ///< vertices that supports hold
+    bool modal;     ///< clients expand it from the coordinates of its body
+} tdViewMesh;
+
+/// An actuator as a slider has it: what the scene's motion would give is played by the viewer, so that a hand or
+/// inverse control can take it over at any time.
+typedef struct tdViewActuator
+{
+    int column; ///< of the scene's motion, -1: none
+    double low, high;
+} tdViewActuator;
+
+typedef struct tdViewStage
+{
+    atomic_int holders;
+    tdModel *model;
+    uint32_t generation;
+    char name[256], file[256];
+    int n_meshes;
+    tdViewMesh *meshes;
+    tdViewActuator *actuators;
+    double stiffness;  ///< of a spring that suits the scene [N/m]
+    double bounds[6];  ///< of all bodies at rest: least, most
+    char inverse[640]; ///< why targets cannot be set; "": they can
+    tdArena arena;
+} tdViewStage;
+
+/// Loads a scene; the caller holds it once. Actuators of the model are not driven any more (tdViewActuator).
+tdStatus td_view_stage_load(const char *path, const char *name, const tdSettings *settings, uint32_t generation,
+                            tdViewStage **out, tdError *error);
+void td_view_stage_hold(tdViewStage *stage);
+void td_view_stage_release(tdViewStage *stage); ///< a NULL is fine
+
+/// Position of a vertex at rest, and its displacement for a coordinate of 1 (modal meshes).
+void td_view_vertex_rest(const tdViewStage *stage, const tdViewMesh *mesh, int32_t vertex, double x[3]);
+double td_view_vertex_mode(const tdViewStage *stage, const tdViewMesh *mesh, int32_t vertex, int axis, int mode);
+/// Value of an actuator in the scene's motion for the step that starts at `time`; NAN: none.
+double td_view_scene_value(const tdViewStage *stage, int actuator, double time);
