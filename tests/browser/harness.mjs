@@ -33,6 +33,8 @@ export async function launch() {
 /// Starts `tendril view` and waits for the address that it prints. Port 0: any that is free.
 export async function serve(scene, { port = 0, options = [] } = {}) {
     const child = spawn(program, ["view", scene, "--port", String(port), ...options], { cwd: root });
+    for (const end of ["exit", "SIGTERM", "SIGINT"]) // a test that ran out of time leaves nothing behind
+        process.once(end, () => (child.kill("SIGKILL"), end === "exit" || process.exit(1)));
     let text = "";
     const address = await new Promise((resolve, reject) => {
         const late = setTimeout(() => reject(new Error(`no address after 20 s; it said:\n${text}`)), 20000);
@@ -63,7 +65,8 @@ export async function serve(scene, { port = 0, options = [] } = {}) {
 }
 
 /// Opens the page and waits until it draws. `errors` fills with whatever the console is told to be wrong.
-export async function open(browser, address, { width = 1280, height = 800, ...options } = {}) {
+/// Unless the picture itself is tested it is drawn coarsely: SwiftShader would take the cores from the simulation.
+export async function open(browser, address, { width = 1280, height = 800, detail = 0.4, ...options } = {}) {
     const context = await browser.newContext({ viewport: { width, height }, colorScheme: "light", acceptDownloads: true, ...options });
     const page = await context.newPage();
     const errors = [];
@@ -72,7 +75,11 @@ export async function open(browser, address, { width = 1280, height = 800, ...op
     });
     page.on("pageerror", (error) => errors.push(String(error.stack ?? error)));
     await page.goto(address);
-    await page.waitForFunction(() => window.tendril?.state.frames > 1 && window.tendril.state.firstPicture > 0, null, { timeout: 15000 });
+    await page.waitForFunction(() => window.tendril?.state.frames > 0 && window.tendril.state.firstPicture > 0, null, { timeout: 30000 });
+    await page.evaluate((d) => {
+        window.tendril.stage.steady = true;
+        window.tendril.stage.setDetail(d);
+    }, detail);
     return { page, errors, close: () => context.close() };
 }
 
@@ -82,7 +89,7 @@ export const state = (page) => page.evaluate(() => {
 });
 
 /// Waits until a condition of the page's state holds, and says what it was when it does not.
-export async function until(page, what, condition, argument = null, timeout = 10000) {
+export async function until(page, what, condition, argument = null, timeout = 20000) {
     try {
         await page.waitForFunction(condition, argument, { timeout, polling: 50 });
     } catch {

@@ -127,7 +127,7 @@ test("it comes back after the server was restarted", async () => {
         !document.querySelector(".banner").hidden && window.tendril.state.connection === "lost");
     assert.match(await page.locator(".banner").textContent(), /lost/);
     server = await serve(scene, { port });
-    await until(page, "connected again", () => window.tendril.state.connection === "open", null, 12000);
+    await until(page, "connected again", () => window.tendril.state.connection === "open");
     await until(page, "new frames", (n) => window.tendril.state.frames > n + 5, before.frames);
     assert.ok(await page.locator(".banner").isHidden());
     await until(page, "it draws", () => window.tendril.state.fps > 0);

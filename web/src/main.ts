@@ -173,6 +173,17 @@ async function start(): Promise<void> {
         setText(vtu, status.recording.active ? `VTU ${status.recording.frames}` : "VTU");
     });
 
+    // A frame is acknowledged when it is drawn: a browser or a network that is slow gets fewer, never old ones.
+    let drawn = -1;
+    const acknowledge = (): void => {
+        if (!session.frame || session.frame.number === drawn || replay) return;
+        drawn = session.frame.number;
+        session.send({ type: "ack", frame: drawn });
+    };
+    stage.after.push(acknowledge);
+    session.on("frame", () => document.hidden && acknowledge());
+    session.on("hello", () => (drawn = -1));
+
     publish(session, stage, world, transport, interact, replay);
     if (replay) {
         replay.rewound = () => history.clear();

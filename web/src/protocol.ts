@@ -155,7 +155,7 @@ export interface Message {
     generation: number;
     step: number;
     time: number;
-    field: number;
+    number: number; ///< of a frame; of a field its index in hello.fields
     sections: Section[];
 }
 
@@ -168,7 +168,7 @@ export function decode(buffer: ArrayBuffer): Message {
         generation: view.getUint32(4, true),
         step: view.getUint32(8, true) + view.getUint32(12, true) * 2 ** 32,
         time: view.getFloat64(16, true),
-        field: view.getUint32(28, true),
+        number: view.getUint32(28, true),
         sections: [],
     };
     const sections = view.getUint32(24, true);

@@ -86,7 +86,7 @@ export class Session {
         } else if (message.kind === KIND.field) {
             const values = new Map<number, Float32Array>();
             for (const s of message.sections) if (s.type === SECTION.field) values.set(s.index, s.f32);
-            this.field = { index: message.field, values };
+            this.field = { index: message.number, values };
             this.emit("field", this.field);
         }
     }

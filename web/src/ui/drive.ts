@@ -24,7 +24,7 @@ class ActuatorRow {
     private readonly factor: number;
     private readonly digits: number;
     private held = 0; // the status does not move what a hand has just moved
-    private waiting = false;
+    private waiting: number | null = null; // to be sent with the next picture
 
     constructor(info: ActuatorInfo, session: Session) {
         this.info = info;
@@ -60,10 +60,11 @@ class ActuatorRow {
         this.mode.dataset.mode = status.mode;
         this.mode.title = MODE_HELP[status.mode] ?? "";
         this.back.style.visibility = status.mode === "manual" ? "visible" : "hidden";
+        const bound = status.mode === "inverse" ? status.bound : 0; // what a person or the scene sets is no news
         const other = info.drive === "effort" ? format(status.displacement, info.displacement_unit) : format(status.effort, info.effort_unit);
-        setText(this.effort, `${other}${status.bound ? (status.bound < 0 ? " · at its least" : " · at its most") : ""}`);
-        this.effort.classList.toggle("bound", status.bound !== 0);
-        if (performance.now() - this.held < 400 || document.activeElement === this.number) return;
+        setText(this.effort, `${other}${bound ? (bound < 0 ? " · at its least" : " · at its most") : ""}`);
+        this.effort.classList.toggle("bound", bound !== 0);
+        if (this.waiting !== null || performance.now() - this.held < 400 || document.activeElement === this.number) return;
         const present = info.drive === "effort" ? status.effort : info.drive === "displacement" ? status.displacement : null;
         this.show((status.mode === "inverse" ? present : status.value) ?? status.value ?? present ?? 0);
     }
@@ -85,11 +86,13 @@ class ActuatorRow {
         if (!Number.isFinite(shown)) return;
         this.held = performance.now();
         this.show(shown / this.factor);
-        if (this.waiting) return;
-        this.waiting = true;
+        const sent = this.waiting !== null;
+        this.waiting = Number(this.slider.value) / this.factor; // within its limits now
+        if (sent) return;
         requestAnimationFrame(() => {
-            this.waiting = false;
-            this.session.send({ type: "actuator", name: this.info.name, value: Number(this.slider.value) / this.factor });
+            this.held = performance.now();
+            this.session.send({ type: "actuator", name: this.info.name, value: this.waiting! });
+            this.waiting = null;
         });
     }
 }

@@ -40,6 +40,7 @@ export function listen(keys: Key[]): void {
         if (typing || at.closest?.("dialog")) return;
         const acts = at instanceof HTMLButtonElement || at instanceof HTMLAnchorElement || (at instanceof HTMLInputElement && at.type === "checkbox");
         if (acts && (event.key === " " || event.key === "Enter")) return;
+        if (at instanceof HTMLInputElement && at.type === "range" && /^(Arrow|Home|End|Page)/.test(event.key)) return;
         const found = keys.find((k) => k.keys.includes(event.key.length === 1 ? event.key.toLowerCase() : event.key));
         if (!found) return;
         event.preventDefault();

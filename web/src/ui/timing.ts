@@ -76,7 +76,7 @@ export class TimingPanel {
         setText(this.words, verdict(status, budget));
         this.words.classList.toggle("warn", timing.heavy);
         setText(this.chip, status.playing ? `${times(timing.realtime)} real time · ${ms(timing.p50)}` : `paused · ${ms(timing.p50)}`);
-        this.chip.dataset.state = !status.playing ? "paused" : timing.heavy ? "heavy" : "good";
+        this.chip.dataset.state = !status.playing ? "paused" : timing.heavy || (timing.realtime ?? 1) < 0.9 * status.speed ? "heavy" : "good";
     }
 
     private measure(): void {

@@ -30,6 +30,7 @@ export class Stage {
     before: (() => void)[] = [];
     after: (() => void)[] = [];
     gridCell = 0.01;
+    steady = false; ///< detail stays as it is set
     firstPicture = 0; ///< [ms] since the page was asked for
 
     private readonly canvas: HTMLCanvasElement;
@@ -43,6 +44,8 @@ export class Stage {
     private since = performance.now();
     private slow = 0;
     private detail = 1; // lowered where the browser cannot keep up
+    private readonly gap: number; // [ms] least time between two pictures
+    private lastDraw = 0;
     private points: Float32Array = new Float32Array(0);
     private bounds = new THREE.Box3(new THREE.Vector3(-0.1, -0.1, 0), new THREE.Vector3(0.1, 0.1, 0.1));
 
@@ -51,6 +54,11 @@ export class Stage {
         // The background is the page's: pixels without anything cost nothing.
         this.renderer = new THREE.WebGLRenderer({ canvas, antialias: true, alpha: true, powerPreference: "high-performance" });
         this.renderer.setClearColor(0, 0);
+        // Without a graphics card the processor draws, which the simulation may be running on.
+        const gl = this.renderer.getContext();
+        const names = gl.getExtension("WEBGL_debug_renderer_info");
+        const name = String(gl.getParameter(names ? names.UNMASKED_RENDERER_WEBGL : gl.RENDERER));
+        this.gap = /swiftshader|llvmpipe|software/i.test(name) ? 1000 / 15 : 0;
         this.renderer.shadowMap.enabled = true;
         this.renderer.shadowMap.type = THREE.PCFShadowMap;
         this.renderer.toneMapping = THREE.NoToneMapping;
@@ -162,7 +170,9 @@ export class Stage {
         camera.position.copy(centre).addScaledVector(away, distance);
         this.orbit.target.copy(centre);
         camera.updateProjectionMatrix();
+        this.orbit.enableDamping = false; // forget a turn that has not come to rest
         this.orbit.update();
+        this.orbit.enableDamping = true;
         this.invalidate();
     }
 
@@ -214,8 +224,9 @@ export class Stage {
     private tick(): void {
         this.orbit.update();
         const now = performance.now();
-        if (this.dirty) {
+        if (this.dirty && now - this.lastDraw >= this.gap) {
             this.dirty = false;
+            this.lastDraw = now;
             this.draw();
             this.drawn++;
         }
@@ -227,15 +238,20 @@ export class Stage {
         }
     }
 
-    // Three slow seconds in a row: fewer pixels first, then no shadows. A slow picture is worse than a plain one.
+    /// 1 is the best that the screen can show; below, fewer pixels; below a half, no shadows.
+    setDetail(detail: number): void {
+        this.detail = Math.max(0.4, detail);
+        this.key.castShadow = detail > 0.5;
+        this.resize();
+        this.invalidate();
+    }
+
+    // Two slow seconds in a row: fewer pixels first, then no shadows. A slow picture is worse than a plain one.
     private adapt(): void {
-        this.slow = this.drawn >= 2 && this.fps.value < 18 ? this.slow + 1 : 0;
-        if (this.slow < 3) return;
+        this.slow = this.drawn >= 2 && this.fps.value < 10 && !this.steady ? this.slow + 1 : 0;
+        if (this.slow < 2 || this.detail <= 0.4) return;
         this.slow = 0;
-        if (this.detail > 0.6) {
-            this.detail -= 0.25;
-            this.resize();
-        } else if (this.renderer.shadowMap.enabled && this.key.castShadow) this.key.castShadow = false;
+        this.setDetail(this.detail - 0.2);
     }
 }
 
