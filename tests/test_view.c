@@ -241,17 +241,12 @@ static void fields_are_of_the_shape(void **unused)
     server_clean(&s);
 }
 
-// A client expands a reduced body by itself; the probe, which the server works out, tells whether it is right.
-static void reduced_bodies_are_expanded_by_the_client(void **unused)
+// A reduced model for an entry: some random modes, or with r = 0 all there are; every so many elements.
+static void add_rom(server *s, int entry, int r, int every)
 {
-    (void)unused;
-    server s;
-    viewClient c;
     tdError error = {0};
-    uint32_t n, width, vertices, modes;
-    server_files(&s);
     tdModel *full = scene_parse(server_scene);
-    tdRom rom = rom_of(full, 8, 3);
+    tdRom rom = rom_of(full, r, every);
     rom_check(full, &rom, 3, 1);
     rom.spread = rom_take(&rom, rom.r, sizeof(double));
     rom.sigma = rom_take(&rom, rom.r, sizeof(double));
@@ -259,10 +254,24 @@ static void reduced_bodies_are_expanded_by_the_client(void **unused)
     rom.n_snapshots = rom.r;
     for (int i = 0; i < rom.r; i++)
         rom.spread[i] = rom.sigma[i] = 1;
-    snprintf(s.entries[0].rom, sizeof s.entries[0].rom, "%s/0.h5", s.folder);
-    assert_ok(td_rom_write(&rom, s.entries[0].rom, &error), error);
+    char path[128];
+    memcpy(path, s->entries[entry].path, sizeof path - 4);
+    memcpy(path + strlen(path), ".h5", 4);
+    memcpy(s->entries[entry].rom, path, sizeof path);
+    assert_ok(td_rom_write(&rom, s->entries[entry].rom, &error), error);
     td_arena_free(&rom.arena);
     td_model_free(full);
+}
+
+// A client expands a reduced body by itself; the probe, which the server works out, tells whether it is right.
+static void reduced_bodies_are_expanded_by_the_client(void **unused)
+{
+    (void)unused;
+    server s;
+    viewClient c;
+    uint32_t n, width, vertices, modes;
+    server_files(&s);
+    add_rom(&s, 0, 8, 3);
     tdViewSettings settings = server_settings(&s);
     server_begin(&s, &settings);
     client_open(&c, s.port);
@@ -306,6 +315,54 @@ static void reduced_bodies_are_expanded_by_the_client(void **unused)
     assert_true(way > 1e-5);
     free(rest);
     free(columns);
+    client_end(&c);
+    server_stop(&s);
+    server_clean(&s);
+}
+
+// The largest error that a field shows.
+static double largest_error(viewClient *c, uint32_t generation)
+{
+    uint32_t n, width;
+    do
+        client_await_binary(c, TD_VIEW_FIELDS);
+    while (client_word(c, 28) != TD_VIEW_FIELD_ERROR || client_word(c, 4) != generation);
+    const float *value = client_section(c, TD_VIEW_VALUES, 0, &n, &width);
+    double largest = 0;
+    for (uint32_t i = 0; i < n; i++)
+        largest = fmax(largest, value[i]);
+    return largest;
+}
+
+// With all modes and elements there is no error, whatever is done to the body; with few there is.
+static void error_is_that_of_full_order(void **unused)
+{
+    (void)unused;
+    server s;
+    viewClient c;
+    server_files(&s);
+    add_rom(&s, 0, 0, 1);
+    add_rom(&s, 1, 8, 3);
+    tdViewSettings settings = server_settings(&s);
+    server_begin(&s, &settings);
+    client_open(&c, s.port);
+    client_await(&c, "hello", "error of the reduced model");
+    client_say(&c, "{\"type\": \"field\", \"name\": \"error\"}");
+    client_say(&c, "{\"type\": \"reset\"}");
+    client_say(&c, "{\"type\": \"actuator\", \"name\": \"pull\", \"value\": 20}");
+    client_say(&c, "{\"type\": \"spring\", \"mesh\": 0, \"triangle\": 5, \"weights\": [0.2, 0.3, 0.5], \"anchor\": "
+                   "[0.5, 0, 0.3], \"stiffness\": 50}");
+    client_await(&c, "status", "\"stiffness\": 50");
+    for (int i = 0; i < 5; i++)
+        assert_true(largest_error(&c, 1) <
+                    1e-7); // the same steps in other coordinates, of a body that moves by centimetres
+    client_say(&c, "{\"type\": \"scene\", \"name\": \"robots/other\"}");
+    client_await(&c, "hello", "\"generation\": 2");
+    client_say(&c, "{\"type\": \"actuator\", \"name\": \"push\", \"value\": 20}");
+    double error = 0;
+    for (int i = 0; i < 20 && error < 1e-3; i++)
+        error = largest_error(&c, 2);
+    assert_true(error >= 1e-3);
     client_end(&c);
     server_stop(&s);
     server_clean(&s);
@@ -399,15 +456,11 @@ static void recordings_go_where_they_may(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(describes_and_shows),
-        cmocka_unit_test(plays_pauses_steps_resets),
-        cmocka_unit_test(actuators_and_targets),
-        cmocka_unit_test(springs_pull),
-        cmocka_unit_test(fields_are_of_the_shape),
-        cmocka_unit_test(reduced_bodies_are_expanded_by_the_client),
-        cmocka_unit_test(scenes_are_picked_from_the_list),
-        cmocka_unit_test(failure_is_shown_and_reset),
-        cmocka_unit_test(recordings_go_where_they_may),
+        cmocka_unit_test(describes_and_shows),         cmocka_unit_test(plays_pauses_steps_resets),
+        cmocka_unit_test(actuators_and_targets),       cmocka_unit_test(springs_pull),
+        cmocka_unit_test(fields_are_of_the_shape),     cmocka_unit_test(reduced_bodies_are_expanded_by_the_client),
+        cmocka_unit_test(error_is_that_of_full_order), cmocka_unit_test(scenes_are_picked_from_the_list),
+        cmocka_unit_test(failure_is_shown_and_reset),  cmocka_unit_test(recordings_go_where_they_may),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

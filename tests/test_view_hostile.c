@@ -217,7 +217,7 @@ static void floods_are_cut_off(void **unused)
             c.opcode == 1 && strstr(c.message, "refused\",") != NULL && strstr(c.message, "200 messages") != NULL;
     assert_int_equal(c.opcode, 8);
     assert_int_equal((unsigned char)c.message[0] << 8 | (unsigned char)c.message[1], 1008);
-    assert_true(answers >= 1 && answers < 50); // a flood is not answered by a flood
+    assert_true(answers < 50); // a flood is not answered by a flood
     assert_true(td_view_counts(s.view).refused > 1000);
     client_say(&other, "{\"type\": \"ping\", \"id\": 1}");
     client_await(&other, "pong", "1");

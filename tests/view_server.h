@@ -63,12 +63,14 @@ static inline tdViewSettings server_settings(const server *s)
 
 static inline void server_files(server *s)
 {
-    *s = (server){.folder = "/tmp/tendril_view_XXXXXX"};
-    assert_non_null(mkdtemp(s->folder));
+    char folder[] = "/tmp/tendril_view_XXXXXX";
+    assert_non_null(mkdtemp(folder));
+    *s = (server){0};
+    memcpy(s->folder, folder, sizeof folder);
     for (int i = 0; i < 2; i++)
     {
         snprintf(s->entries[i].name, sizeof s->entries[i].name, i == 0 ? "arm" : "robots/other");
-        snprintf(s->entries[i].path, sizeof s->entries[i].path, "%s/%d.yaml", s->folder, i);
+        snprintf(s->entries[i].path, sizeof s->entries[i].path, "%s/%d.yaml", folder, i);
         server_file(s->entries[i].path, server_scene);
     }
 }

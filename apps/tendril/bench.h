@@ -26,3 +26,7 @@ tdStatus bench_control(int runs, bool print, tdJson *json, tdError *error);
 tdStatus bench_stvk(int runs, const tdSettings *settings, const char *folder, bool print, tdJson *json, tdError *error);
 /// Steps of a hyper-reduced arm; dense: rate of a dense product on one core [flop/s].
 tdStatus bench_reduced(const tdSettings *settings, double dense, bool print, tdJson *json, tdError *error);
+/// Writes such an arm as a scene and a reduced model: 12 x cells^3 cubes of six tetrahedra.
+tdStatus bench_arm(const tdSettings *settings, int cells, const char *scene_path, const char *rom_path, tdError *error);
+/// The viewer: steps a second with nobody, with one client and with a hundred that read nothing.
+tdStatus bench_view(int runs, const tdSettings *settings, bool print, tdJson *json, tdError *error);

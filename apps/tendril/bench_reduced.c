@@ -133,6 +133,32 @@ static tdStatus make_arm(const tdSettings *settings, const char *law, int cells,
     return status;
 }
 
+// What a file has beside it, made up: who trained it is of no matter here.
+static bool complete_rom(tdRom *rom)
+{
+    rom->spread = TD_TAKE(&rom->arena, double, MODES);
+    rom->sigma = TD_TAKE(&rom->arena, double, MODES);
+    rom->n_sigma = rom->n_snapshots = MODES;
+    for (int i = 0; i < MODES && rom->spread != NULL && rom->sigma != NULL; i++)
+        rom->spread[i] = rom->sigma[i] = 1;
+    return rom->spread != NULL && rom->sigma != NULL;
+}
+
+tdStatus bench_arm(const tdSettings *settings, int cells, const char *scene_path, const char *rom_path, tdError *error)
+{
+    char text[4000];
+    tdModel *full = NULL;
+    tdRom rom = {0};
+    int length = snprintf(text, sizeof text, scene, 12 * cells, cells, cells, "corotational");
+    TD_TRY(td_model_parse(text, (size_t)length, "bench", NULL, settings, &full, error));
+    tdStatus status = make_rom(full, true, &rom) && complete_rom(&rom) ? TD_OK : td_fail_memory(error, "the arm");
+    td_model_free(full);
+    if (status == TD_OK)
+        status = td_rom_write(&rom, rom_path, error);
+    td_arena_free(&rom.arena);
+    return status == TD_OK ? td_file_write(scene_path, text, (size_t)length, error) : status;
+}
+
 typedef struct timing
 {
     double step[STEPS], each[TD_STAGES][STEPS], stage[TD_STAGES]; // microseconds; medians by stage

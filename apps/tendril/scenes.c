@@ -80,7 +80,7 @@ static void add_file(list *l, const char *folder, const char *file)
     snprintf(entry.rom, sizeof entry.rom, "%.*s.h5", (int)(strlen(entry.path) - strlen(".yaml")), entry.path);
     if (access(entry.rom, R_OK) != 0)
         return;
-    strcat(entry.name, " (reduced)");
+    snprintf(entry.name + n, sizeof entry.name - (size_t)n, " (reduced)");
     add(l, &entry);
 }
 

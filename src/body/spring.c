@@ -83,10 +83,19 @@ tdStatus td_springs_check(const tdModel *model, const double *springs, tdError *
     return TD_OK;
 }
 
+// All numbers of a spring but its anchor.
+static bool is_same_matrix(const double *a, const double *b)
+{
+    for (int i = 0; i < TD_SPRING_NUMBERS - 3; i++)
+        if (a[i] != b[i])
+            return false;
+    return true;
+}
+
 bool td_springs_same_matrix(const double *a, const double *b)
 {
     for (int k = 0; k < TD_SPRINGS; k++)
-        if (memcmp(a + TD_SPRING_NUMBERS * k, b + TD_SPRING_NUMBERS * k, 8 * sizeof *a) != 0)
+        if (!is_same_matrix(a + TD_SPRING_NUMBERS * k, b + TD_SPRING_NUMBERS * k))
             return false;
     return true;
 }
@@ -101,8 +110,7 @@ tdStatus td_state_set_spring(const tdModel *model, tdState *state, int spring, c
     double *s = state->springs + TD_SPRING_NUMBERS * spring, next[TD_SPRING_NUMBERS] = {0};
     if (given != NULL)
         put(given, next);
-    if (memcmp(s, next, 8 * sizeof *s) != 0)
-        state->spring_changes++;
+    state->spring_changes += !is_same_matrix(s, next);
     memcpy(s, next, sizeof next);
     return TD_OK;
 }

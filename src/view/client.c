@@ -135,7 +135,7 @@ static bool serve(tdView *view, tdViewClient *client, const tdViewMessage *m)
     switch (m->action)
     {
     case TD_VIEW_FIELD:
-        field = td_view_find_field(m->name);
+        field = td_view_find_field(view->snapshot->stage, m->name);
         if (field < 0)
             refuse(view, client, m->action, "there is no field of this name");
         else
@@ -220,9 +220,8 @@ static bool wants_frame(const tdView *view, const tdViewClient *client, double n
 
 static bool wants_field(const tdView *view, const tdViewClient *client)
 {
-    const tdViewBuffer *field = view->fields[client->field];
-    return client->topology && client->generation == view->generation && client->field != TD_VIEW_FIELD_NONE &&
-           field != NULL && client->painted != view->painted && (view->painted_fields & (1u << client->field));
+    return client->topology && client->generation == view->generation && view->fields[client->field] != NULL &&
+           client->painted != view->painted[client->field];
 }
 
 static tdViewBuffer *make_text(tdView *view, tdViewClient *client, bool hello)
@@ -280,7 +279,9 @@ static tdViewBuffer *choose(tdView *view, tdViewClient *client)
     if (client->n_texts > 0)
     {
         tdViewBuffer *text = client->texts[0];
-        memmove(client->texts, client->texts + 1, (size_t)--client->n_texts * sizeof client->texts[0]);
+        client->n_texts--;
+        for (int i = 0; i < client->n_texts; i++)
+            client->texts[i] = client->texts[i + 1];
         return text;
     }
     if (client->status)
@@ -292,7 +293,7 @@ static tdViewBuffer *choose(tdView *view, tdViewClient *client)
         return take_frame(view, client, now);
     if (wants_field(view, client))
     {
-        client->painted = view->painted;
+        client->painted = view->painted[client->field];
         return hold(view->fields[client->field]);
     }
     return NULL;
@@ -346,7 +347,10 @@ static void change_scene(tdView *view)
         td_view_drop(&view->fields[f]);
     view->generation = view->snapshot->stage->generation;
     view->framed = view->painted_of = 0;
-    view->painted_fields = 0;
+    // A field that the new scene does not have is wanted no more.
+    for (tdViewClient *c = view->clients; c != NULL; c = c->next)
+        if (td_view_find_field(view->snapshot->stage, td_view_field_name(c->field)) < 0)
+            c->field = TD_VIEW_FIELD_NONE;
 }
 
 static void make_frame(tdView *view, double now)
@@ -368,34 +372,66 @@ static void make_frame(tdView *view, double now)
     atomic_store(&view->frame_bytes, (long long)frame->size);
 }
 
+// A field that has been worked out. One of a scene that has gone is thrown away.
+static void take_field(tdView *view, int f, tdText *message)
+{
+    tdViewBuffer *field = keep(message, false);
+    if (field != NULL && ((const uint32_t *)(const void *)field->data)[1] != view->generation)
+        td_view_drop(&field);
+    if (field == NULL)
+        return;
+    td_view_drop(&view->fields[f]);
+    view->fields[f] = field;
+    view->painted[f]++;
+}
+
+static unsigned wanted_fields(tdView *view)
+{
+    unsigned wanted = 0;
+    for (tdViewClient *c = view->clients; c != NULL; c = c->next)
+        wanted |= c->field != TD_VIEW_FIELD_NONE ? 1u << c->field : 0;
+    // One that nobody wants is not kept, so that who asks again later does not get an old one.
+    for (int f = 0; f < TD_VIEW_FIELD_KINDS; f++)
+        if (!(wanted & (1u << f)))
+            td_view_drop(&view->fields[f]);
+    return wanted;
+}
+
+static void compare(tdView *view, bool wanted)
+{
+    tdViewReply notice = {.warning = true};
+    tdText message;
+    td_view_mirror_want(view->mirror, wanted ? view->snapshot->stage : NULL);
+    if (!wanted)
+        return;
+    if (td_view_mirror_take(view->mirror, &message))
+        take_field(view, TD_VIEW_FIELD_ERROR, &message);
+    td_view_mirror_why(view->mirror, notice.text, sizeof notice.text);
+    for (tdViewClient *c = view->clients; c != NULL && notice.text[0] != '\0'; c = c->next)
+    {
+        tdText text = {0};
+        td_view_reply(&notice, &text);
+        enqueue(c, &text);
+    }
+}
+
 static void paint(tdView *view, double now)
 {
     double seconds = 0;
     tdText messages[TD_VIEW_FIELD_KINDS] = {{0}};
+    unsigned wanted = wanted_fields(view);
+    compare(view, wanted & (1u << TD_VIEW_FIELD_ERROR));
+    wanted &= ~(1u << TD_VIEW_FIELD_ERROR);
     if (td_view_painter_take(view->painter, messages, &seconds))
     {
-        view->painted++;
-        view->painted_fields = 0;
         for (int f = 0; f < TD_VIEW_FIELD_KINDS; f++)
-        {
-            // One of a scene that has gone is thrown away with it.
-            tdViewBuffer *field = keep(&messages[f], false);
-            bool present = field != NULL && ((const uint32_t *)(const void *)field->data)[1] == view->generation;
-            if (!present)
-            {
-                td_view_drop(&field);
-                continue;
-            }
-            td_view_drop(&view->fields[f]);
-            view->fields[f] = field;
-            view->painted_fields |= 1u << f;
-        }
+            if (messages[f].data != NULL)
+                take_field(view, f, &messages[f]);
         view->paint_due = now + (seconds / PAINT_SHARE > PAINT_EVERY ? seconds / PAINT_SHARE : PAINT_EVERY);
     }
-    unsigned wanted = 0;
-    for (tdViewClient *c = view->clients; c != NULL; c = c->next)
-        wanted |= c->field != TD_VIEW_FIELD_NONE ? 1u << c->field : 0;
-    bool old = view->painted_of != view->snapshot->number || (wanted & ~view->painted_fields) != 0;
+    bool old = view->painted_of != view->snapshot->number;
+    for (int f = 0; f < TD_VIEW_FIELD_KINDS; f++)
+        old = old || ((wanted & (1u << f)) && view->fields[f] == NULL);
     if (wanted != 0 && old && now >= view->paint_due && td_view_painter_ask(view->painter, view->snapshot, wanted))
     {
         view->painted_of = view->snapshot->number;
@@ -430,7 +466,10 @@ void td_view_tick(tdView *view)
         change_scene(view);
     deliver_replies(view);
     if (view->clients == NULL)
+    {
+        td_view_mirror_want(view->mirror, NULL);
         return;
+    }
     make_frame(view, now);
     paint(view, now);
     bool status = now >= view->status_due;

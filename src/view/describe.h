@@ -39,11 +39,13 @@ typedef enum tdViewField
     TD_VIEW_FIELD_VON_MISES,
     TD_VIEW_FIELD_STRAIN,
     TD_VIEW_FIELD_ENERGY,
+    TD_VIEW_FIELD_ERROR, ///< of reduced bodies
     TD_VIEW_FIELD_KINDS
 } tdViewField;
 
 const char *td_view_field_name(tdViewField field);
-int td_view_find_field(const char *name); ///< -1: none
+/// -1: none of the scene's.
+int td_view_find_field(const tdViewStage *stage, const char *name);
 
 /// What the server adds of its own.
 typedef struct tdViewHouse

@@ -18,16 +18,23 @@ static const struct
     [TD_VIEW_FIELD_VON_MISES] = {"von_mises", "von Mises stress", "Pa"},
     [TD_VIEW_FIELD_STRAIN] = {"strain", "equivalent strain", ""},
     [TD_VIEW_FIELD_ENERGY] = {"energy", "strain energy density", "J/m³"},
+    [TD_VIEW_FIELD_ERROR] = {"error", "error of the reduced model", "m"},
 };
+
+// All of them, or of a scene without reduced bodies all but the last.
+static int field_count(const tdViewStage *stage)
+{
+    return stage->reduced ? TD_VIEW_FIELD_KINDS : TD_VIEW_FIELD_ERROR;
+}
 
 const char *td_view_field_name(tdViewField field)
 {
     return fields[field].name;
 }
 
-int td_view_find_field(const char *name)
+int td_view_find_field(const tdViewStage *stage, const char *name)
 {
-    for (int f = 0; f < TD_VIEW_FIELD_KINDS; f++)
+    for (int f = 0; f < field_count(stage); f++)
         if (strcmp(fields[f].name, name) == 0)
             return f;
     return -1;
@@ -188,7 +195,7 @@ static void add_effectors(const tdViewStage *stage, tdJson *json)
 static void add_offer(const tdViewStage *stage, const tdViewHouse *house, tdJson *json)
 {
     td_json_open(json, "fields", '[');
-    for (int f = 0; f < TD_VIEW_FIELD_KINDS; f++)
+    for (int f = 0; f < field_count(stage); f++)
     {
         td_json_open(json, NULL, '{');
         td_json_string(json, "name", fields[f].name);
@@ -298,9 +305,6 @@ static void add_control(const tdViewSnapshot *s, tdJson *json)
 
 static void add_report(const tdViewSnapshot *s, tdJson *json)
 {
-    bool reduced = false;
-    for (int b = 0; b < s->stage->model->n_bodies; b++)
-        reduced = reduced || s->stage->model->bodies[b].ops == &td_reduced_ops;
     td_json_open(json, "inverse", '{');
     td_json_bool(json, "active", s->inverse);
     td_json_bool(json, "out_of_reach", s->inverse && s->out_of_reach);
@@ -308,7 +312,7 @@ static void add_report(const tdViewSnapshot *s, tdJson *json)
     td_json_integer(json, "active_bounds", s->active_bounds);
     td_json_close(json, '}');
     td_json_open(json, "rom", '{');
-    td_json_bool(json, "reduced", reduced);
+    td_json_bool(json, "reduced", s->stage->reduced);
     td_json_number(json, "indicator", s->rom_indicator);
     td_json_number(json, "error", s->rom_error);
     td_json_number(json, "distance", s->rom_distance);

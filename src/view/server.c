@@ -306,6 +306,10 @@ static tdStatus create(tdView *view, tdError *error)
     TD_TRY(set_access(view, host, error));
     TD_TRY(find_port(view, host, error));
     TD_TRY(td_view_painter_create(&view->painter, error));
+    view->settings.sim.log = view->log = calloc(1, sizeof *view->log);
+    if (view->log == NULL)
+        return td_fail_memory(error, "the viewer");
+    TD_TRY(td_view_mirror_create(&view->settings.sim.model, view->log, &view->mirror, error));
     TD_TRY(open_server(view, host, error));
     TD_TRY(td_view_sim_create(&view->settings.sim, &view->sim, error));
     write_address(view, host);
@@ -360,6 +364,8 @@ void td_view_free(tdView *view)
     }
     td_view_sim_free(view->sim);
     td_view_painter_free(view->painter);
+    td_view_mirror_free(view->mirror);
+    free(view->log);
     td_view_drop(&view->topology);
     td_view_drop(&view->frame);
     for (int f = 0; f < TD_VIEW_FIELD_KINDS; f++)

@@ -3,6 +3,7 @@
 
 #include "base/timer.h"
 #include "constraint/constraint.h"
+#include "view/log.h"
 #include "view/sim_own.h"
 
 #include <errno.h>
@@ -306,6 +307,51 @@ int64_t td_view_sim_steps(const tdViewSim *sim)
     return atomic_load(&sim->steps);
 }
 
+// ---------------------------------------------------------------- log
+
+// Actuators as they were, whoever found their values: given these, full order does the same.
+static double actuation_of(const tdViewSim *sim, int a)
+{
+    const tdModel *model = sim->stage->model;
+    tdDrive drive = model->actuators[a].given->drive;
+    tdActuation now = td_state_actuation(model, sim->state, a);
+    return drive == TD_DRIVE_EFFORT         ? now.effort
+           : drive == TD_DRIVE_DISPLACEMENT ? now.displacement
+                                            : sim->state->override[model->actuators[a].input];
+}
+
+void td_view_sim_log(tdViewSim *sim)
+{
+    tdViewLog *log = sim->settings.log;
+    if (log == NULL || !atomic_load_explicit(&log->open, memory_order_relaxed) || !sim->stage->reduced)
+        return;
+    const tdModel *model = sim->stage->model;
+    bool tied = false;
+    for (int k = 0; k < TD_SPRINGS; k++)
+        tied = tied || sim->springs[k].client != 0;
+    tdViewStepHead head = {.generation = sim->generation,
+                           .resets = (double)sim->resets,
+                           .step = (double)td_state_steps(sim->state),
+                           .time = td_state_time(sim->state),
+                           .actuators = model->n_actuators,
+                           .springs = tied ? TD_SPRINGS * TD_SPRING_NUMBERS : 0,
+                           .coords = (double)model->coords};
+    head.size = TD_VIEW_STEP_HEAD + head.actuators + head.springs + 2 * head.coords;
+    uint64_t offset = 0;
+    if (!td_view_log_fits(log, (uint64_t)head.size))
+        return;
+    td_view_log_put(log, &offset, (const double *)&head, TD_VIEW_STEP_HEAD);
+    for (int a = 0; a < model->n_actuators; a++)
+    {
+        double value = actuation_of(sim, a);
+        td_view_log_put(log, &offset, &value, 1);
+    }
+    td_view_log_put(log, &offset, sim->state->springs, (int64_t)head.springs);
+    td_view_log_put(log, &offset, sim->state->q, model->coords);
+    td_view_log_put(log, &offset, sim->state->v, model->coords);
+    td_view_log_commit(log, offset);
+}
+
 // ---------------------------------------------------------------- thread
 
 static void record(tdViewSim *sim)
@@ -333,6 +379,7 @@ static void step(tdViewSim *sim)
     if (status == TD_OK)
     {
         atomic_fetch_add_explicit(&sim->steps, 1, memory_order_relaxed);
+        td_view_sim_log(sim);
         if (sim->output != NULL)
             record(sim);
         return;

@@ -26,7 +26,8 @@ typedef struct tdViewSimSettings
     const tdViewEntry *entries; ///< the first is loaded
     const char *out;            ///< folder for recordings; NULL: none are made
     bool paused;
-    double speed; ///< simulated over wall time; infinite: as fast as it can
+    double speed;          ///< simulated over wall time; infinite: as fast as it can
+    struct tdViewLog *log; ///< of steps; NULL: none
 } tdViewSimSettings;
 
 typedef enum tdViewMode

@@ -273,6 +273,7 @@ static void act_reset(tdViewSim *sim)
     sim->state = fresh;
     sim->resets++;
     forget_control(sim);
+    td_view_sim_log(sim);
 }
 
 tdStatus td_view_sim_load(tdViewSim *sim, const tdViewEntry *entry, tdError *error)

@@ -92,3 +92,5 @@ void td_view_sim_say(tdViewSim *sim, int client, bool refused, bool warning, tdV
                      ...) TD_PRINTF(6, 7);
 void td_view_sim_publish(tdViewSim *sim);
 double td_view_sim_time_step(const tdViewSim *sim);
+/// Writes down the present state.
+void td_view_sim_log(tdViewSim *sim);

@@ -326,6 +326,7 @@ tdStatus td_view_stage_load(const char *path, const char *name, const tdSettings
     const char *slash = strrchr(path, '/');
     snprintf(stage->name, sizeof stage->name, "%s", name);
     snprintf(stage->file, sizeof stage->file, "%s", slash == NULL ? path : slash + 1);
+    snprintf(stage->path, sizeof stage->path, "%s", path);
     tdStatus status = td_model_load(path, settings, &stage->model, error);
     if (status == TD_OK)
         status = add_meshes(stage, error);
@@ -337,6 +338,8 @@ tdStatus td_view_stage_load(const char *path, const char *name, const tdSettings
         return status;
     }
     measure_bounds(stage);
+    for (int b = 0; b < stage->model->n_bodies; b++)
+        stage->reduced = stage->reduced || is_reduced(&stage->model->bodies[b]);
     *out = stage;
     return TD_OK;
 }

@@ -41,6 +41,8 @@ typedef struct tdViewStage
     tdModel *model;
     uint32_t generation;
     char name[256], file[256];
+    char path[1024];
+    bool reduced; ///< some body is
     int n_meshes;
     tdViewMesh *meshes;
     tdViewActuator *actuators;

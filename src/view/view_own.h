@@ -2,6 +2,7 @@
 // Inside the server: clients, and the messages that are on their way to them. All of it belongs to the server's thread.
 #pragma once
 #include "view/access.h"
+#include "view/mirror.h"
 #include "view/paint.h"
 #include "view/view.h"
 
@@ -62,6 +63,8 @@ struct tdView
     int port;
     tdViewSim *sim;
     tdViewPainter *painter;
+    tdViewMirror *mirror;
+    tdViewLog *log;
     struct lws_context *context;
     struct lws_vhost *vhost;
     struct lws_protocols protocols[3];
@@ -76,10 +79,9 @@ struct tdView
     uint32_t generation;
     tdViewBuffer *topology, *frame, *fields[TD_VIEW_FIELD_KINDS];
     uint32_t frame_number;
-    uint64_t framed;  ///< snapshot that the frame shows
-    uint64_t painted; ///< number of the last painting,
-    uint64_t painted_of;
-    unsigned painted_fields;
+    uint64_t framed;                       ///< snapshot that the frame shows
+    uint64_t painted[TD_VIEW_FIELD_KINDS]; ///< how often each field was made
+    uint64_t painted_of;                   ///< snapshot that was painted last
     double paint_due, status_due;
     uint64_t status_after; ///< a snapshot after this one is told at once
     unsigned char chunk[LWS_PRE + TD_VIEW_CHUNK];
