@@ -14,7 +14,7 @@ export const { PNG } = require("pngjs");
 export const out = join(root, "build/browser");
 mkdirSync(out, { recursive: true });
 
-const program = process.env.TENDRIL ?? join(root, "build/tendril");
+export const program = process.env.TENDRIL ?? join(root, "build/tendril");
 const browserPath = process.env.CHROMIUM ?? "/usr/bin/chromium";
 
 /// Chromium without a screen: WebGL by SwiftShader, and nothing that would look for a network.
@@ -32,7 +32,7 @@ export async function launch() {
 
 /// Starts `tendril view` and waits for the address that it prints. Port 0: any that is free.
 export async function serve(scene, { port = 0, options = [] } = {}) {
-    const child = spawn(program, ["view", scene, "--port", String(port), ...options], { cwd: root });
+    const child = spawn(program, ["view", scene, "--port", String(port), "--threads", "1", ...options], { cwd: root });
     for (const end of ["exit", "SIGTERM", "SIGINT"]) // a test that ran out of time leaves nothing behind
         process.once(end, () => (child.kill("SIGKILL"), end === "exit" || process.exit(1)));
     let text = "";
@@ -66,7 +66,7 @@ export async function serve(scene, { port = 0, options = [] } = {}) {
 
 /// Opens the page and waits until it draws. `errors` fills with whatever the console is told to be wrong.
 /// Unless the picture itself is tested it is drawn coarsely: SwiftShader would take the cores from the simulation.
-export async function open(browser, address, { width = 1280, height = 800, detail = 0.4, ...options } = {}) {
+export async function open(browser, address, { width = 1000, height = 680, detail = 0.4, ...options } = {}) {
     const context = await browser.newContext({ viewport: { width, height }, colorScheme: "light", acceptDownloads: true, ...options });
     const page = await context.newPage();
     const errors = [];

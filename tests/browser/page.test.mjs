@@ -133,7 +133,7 @@ test("a phone shows everything without scrolling sideways", async () => {
 // References are small and blurred: other machines smooth edges otherwise. A robot that is missing, elsewhere, dark or
 // misshapen is far beyond the limit, which the second half of the test shows.
 test("it looks as it did", async (t) => {
-    const { page, close } = await open(browser, server.address, { detail: 1 });
+    const { page, close } = await open(browser, server.address, { width: 1280, height: 800, detail: 1 });
     await page.keyboard.press("Space");
     await until(page, "paused", () => !window.tendril.state.playing);
     await page.keyboard.press("r");

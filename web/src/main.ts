@@ -31,6 +31,7 @@ async function start(): Promise<void> {
     const history = new History(session);
     const socket = records ? null : new Socket(session);
     const recorder = socket ? new Recorder(socket, session) : null;
+    socket?.connect(); // answers come while the page is built
     const replay = records ? new Replay(session, records) : null;
 
     const canvas = h("canvas", { id: "view", tabindex: 0, role: "img", "aria-label": "Picture of the simulation" });
@@ -189,7 +190,7 @@ async function start(): Promise<void> {
         replay.rewound = () => history.clear();
         replay.passed = (frame) => history.take(frame);
         replay.start();
-    } else socket!.connect();
+    }
 }
 
 const fileName = (session: Session): string =>
