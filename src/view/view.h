@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The viewer: a simulation on show to browsers (docs/viewer.md, docs/viewer-protocol.md). One thread simulates
-// (view/sim.h), one serves the page and its sockets, one works out fields (view/paint.h).
+// (view/sim.h), one serves the page and its sockets, one works out fields (view/paint.h), and one takes the steps of a
+// reduced body at full order while somebody looks at its error (view/mirror.h).
 #pragma once
 #include "view/sim.h"
 
