@@ -333,6 +333,7 @@ static void act_scene(tdViewSim *sim, int client, const tdViewMessage *m)
     char text[600];
     tdStatus status = td_view_sim_load(sim, entry, &error);
     sim->loading[0] = '\0';
+    sim->changed = true; // publishing above has cleared it
     if (status == TD_OK)
         return;
     td_error_format(&error, text, sizeof text);

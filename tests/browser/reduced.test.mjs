@@ -38,8 +38,7 @@ const shape = () => page.evaluate(() => {
 });
 
 test("the GPU expands coordinates to where the body is", async () => {
-    await page.click("#step");
-    for (let i = 0; i < 30; i++) await page.evaluate(() => window.tendril.send({ type: "step" }));
+    await page.evaluate(() => window.tendril.send({ type: "step", count: 30 }));
     await until(page, "30 steps", () => window.tendril.state.step >= 30);
     await page.waitForTimeout(300);
     const s = await state(page);
