@@ -13,6 +13,7 @@ demo: build ## build, then a soft robot from its mesh to real-time control, with
 
 build: ## build the library and the program, build/tendril
 	@scripts/setup build
+	@scripts/web || echo "make build: without the page of the viewer: 'tendril view' serves a placeholder" >&2
 	@cmake --preset release >/dev/null
 	@cmake --build build --target product
 	@scripts/robots
@@ -24,7 +25,7 @@ docs: build ## the documentation as a site, pictures drawn anew: out/site (MEASU
 robots: build ## make the meshes and the reduced models of the robots that are missing (FINE=1: of the fine meshes)
 	@scripts/robots --reduce $(if $(FINE),--fine)
 
-test: ## every check: tests, sanitizers, layout, static analysis, fuzzing, ARM64
+test: ## every check: tests, sanitizers, browser, layout, static analysis, fuzzing, ARM64
 	@scripts/setup test
 	@scripts/test
 

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a person does to the robot: sliders, targets, the mouse spring, play, pause, step, reset, speed.
+import assert from "node:assert/strict";
+import { after, before, beforeEach, test } from "node:test";
+import { distance, drag, launch, open, pixel, serve, state, until } from "./harness.mjs";
+
+let browser, server, page, errors;
+before(async () => {
+    [browser, server] = await Promise.all([launch(), serve("robots/parallel/coarse.yaml")]);
+    ({ page, errors } = await open(browser, server.address));
+});
+after(async () => {
+    assert.deepEqual(errors, [], "the console");
+    await browser?.close();
+    await server?.stop();
+});
+// Every test starts from rest at time 0, paused.
+beforeEach(async () => {
+    if ((await state(page)).playing) await page.click("#play");
+    await until(page, "paused", () => !window.tendril.state.playing);
+    await page.click("#reset");
+    await until(page, "reset", () => window.tendril.state.time === 0 && window.tendril.state.status.actuators.every((a) => a.mode === "scene"));
+});
+
+const slider = (name) => page.locator(`input[type=range][aria-label^="${name}, cable"]`);
+
+test("a slider moves the robot", async () => {
+    const before = await state(page);
+    for (const name of ["north", "west", "south", "east"]) {
+        await slider(name).focus();
+        await page.keyboard.press("ArrowRight"); // also what ends where it was is then by hand
+        await page.keyboard.press(name === "north" ? "End" : "Home");
+    }
+    await until(page, "all by hand", () => window.tendril.state.status.actuators.every((a) => a.mode === "manual"));
+    await page.click("#play");
+    // The cable shortens by 40 mm, so that the elbow that it pulls comes nearer to the centre by about as much.
+    await until(page, "the north elbow 20 mm further in", (y) => window.tendril.state.probes[1][1] < y - 0.02, before.probes[1][1]);
+    const now = await state(page);
+    assert.ok(Math.abs(now.status.actuators[0].displacement - 0.04) < 1e-3, `pulled ${now.status.actuators[0].displacement} m`);
+    assert.ok(distance(now.probes[3], before.probes[3]) < 0.02, "the south elbow is not pulled");
+    await page.locator(".actuator button").first().click();
+    await until(page, "handed back", () => window.tendril.state.status.actuators[0].mode === "scene");
+});
+
+test("dragging the target brings the tip to the goal", async () => {
+    await page.click("#play");
+    const before = await state(page);
+    const from = await pixel(page, before.effectors[0]);
+    await drag(page, from, { x: from.x + 20, y: from.y - 32 }, { release: false });
+    assert.equal((await state(page)).dragging, "target");
+    await page.mouse.up();
+    await until(page, "inverse control", () => window.tendril.state.status.inverse.active);
+    await until(page, "the tip within 0.5 mm of its target", () => {
+        const { effectors, targets } = window.tendril.state;
+        return targets[0] && Math.hypot(...effectors[0].map((x, i) => x - targets[0][i])) < 5e-4;
+    });
+    const now = await state(page);
+    assert.ok(distance(now.targets[0], before.effectors[0]) > 0.008, "the target was moved");
+    assert.ok(distance(now.effectors[0], before.effectors[0]) > 0.008, "the tip moved");
+    assert.ok(now.status.actuators.every((a) => a.mode === "inverse"));
+    const there = await pixel(page, now.effectors[0]);
+    assert.ok(Math.hypot(there.x - from.x - 20, there.y - from.y + 32) < 12, "it is where the mouse let go");
+    await page.click('button[aria-label="Take the target of tip away"]');
+    await until(page, "no target", () => window.tendril.state.targets[0] === null);
+});
+
+test("pause stops time, by the button and by the space bar", async () => {
+    await page.click("#play");
+    await until(page, "time", () => window.tendril.state.time > 0.05);
+    await page.keyboard.press("Space");
+    await until(page, "paused", () => !window.tendril.state.playing);
+    await page.waitForTimeout(200);
+    const a = await state(page);
+    await page.waitForTimeout(500);
+    const b = await state(page);
+    assert.equal(a.time, b.time);
+    assert.equal(a.step, b.step);
+    await page.keyboard.press("Space");
+    await until(page, "time goes on", (t) => window.tendril.state.time > t, b.time);
+});
+
+test("single steps", async () => {
+    await page.click("#step");
+    await until(page, "step 1", () => window.tendril.state.step === 1);
+    await page.locator("#view").focus();
+    await page.keyboard.press(".");
+    await until(page, "step 2", () => window.tendril.state.step === 2);
+    assert.ok(Math.abs((await state(page)).time - 0.02) < 1e-12);
+});
+
+test("reset brings back the start", async () => {
+    const start = await state(page);
+    await page.click("#play");
+    await until(page, "1 s", () => window.tendril.state.time > 1);
+    assert.ok(distance((await state(page)).probes[0], start.probes[0]) > 1e-3, "it moved");
+    await page.keyboard.press("Space");
+    await until(page, "paused", () => !window.tendril.state.playing);
+    await page.keyboard.press("r");
+    await until(page, "time 0", () => window.tendril.state.time === 0);
+    const now = await state(page);
+    now.probes.forEach((p, i) => assert.ok(distance(p, start.probes[i]) < 1e-9));
+});
+
+test("dragging a body pulls it by a spring and shows the force", async () => {
+    await page.click("#play");
+    await page.waitForTimeout(300);
+    const before = await state(page);
+    const from = await pixel(page, before.probes[3]); // the south elbow is the nearest to the camera
+    await drag(page, from, { x: from.x - 120, y: from.y + 30 }, { release: false });
+    await until(page, "a spring", () => window.tendril.state.springs === 1);
+    const label = page.locator(".label.spring");
+    await label.waitFor({ state: "visible", timeout: 3000 });
+    assert.match(await label.textContent(), /^[\d.]+ m?N$/);
+    await until(page, "the elbow pulled by 3 mm", (p) => {
+        const q = window.tendril.state.probes[3];
+        return Math.hypot(q[0] - p[0], q[1] - p[1], q[2] - p[2]) > 3e-3;
+    }, before.probes[3]);
+    await page.mouse.up();
+    await until(page, "released", () => window.tendril.state.springs === 0);
+});
+
+test("dragging beside the body turns the camera, and nothing else", async () => {
+    const eye = () => page.evaluate(() => window.tendril.stage.camera.position.toArray());
+    const before = await eye();
+    await drag(page, { x: 60, y: 520 }, { x: 260, y: 480 });
+    await until(page, "the camera has turned", (b) => {
+        const p = window.tendril.stage.camera.position;
+        return Math.hypot(p.x - b[0], p.y - b[1], p.z - b[2]) > 0.02;
+    }, before);
+    assert.equal((await state(page)).springs, 0);
+    await page.keyboard.press("f");
+    await until(page, "the view fits again", (b) => {
+        const p = window.tendril.stage.camera.position;
+        return Math.hypot(p.x - b[0], p.y - b[1], p.z - b[2]) < 0.01;
+    }, before);
+});
+
+test("speed", async () => {
+    await page.selectOption('select[aria-label="Speed"]', "0.25");
+    await until(page, "a quarter", () => window.tendril.state.status.speed === 0.25);
+    await page.click("#play");
+    await page.waitForTimeout(300);
+    const a = await state(page);
+    await page.waitForTimeout(1200);
+    const b = await state(page);
+    const factor = (b.time - a.time) / 1.2;
+    assert.ok(factor > 0.1 && factor < 0.35, `a quarter of real time is ${factor}`);
+    await page.locator("#view").focus();
+    for (let i = 0; i < 2; i++) {
+        await page.keyboard.press("]");
+        await page.waitForTimeout(250);
+    }
+    await until(page, "real time", () => window.tendril.state.status.speed === 1);
+});

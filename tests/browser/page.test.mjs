@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+// The page as such: it loads fast and silently, has names for what can be used, and looks as it should.
+import assert from "node:assert/strict";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { difference, shrink } from "./picture.mjs";
+import { launch, open, out, PNG, root, serve, state, until } from "./harness.mjs";
+
+let browser, server;
+before(async () => {
+    [browser, server] = await Promise.all([launch(), serve("robots/parallel/coarse.yaml")]);
+});
+after(async () => {
+    await browser?.close();
+    await server?.stop();
+});
+
+test("the first picture comes within 2 s", async (t) => {
+    // SwiftShader shares two cores with the server, and a busy machine is not the page's fault: the best of three.
+    const times = [];
+    for (let i = 0; i < 3 && !(times.at(-1) < 2000); i++) {
+        const { page, close } = await open(browser, server.address);
+        times.push((await state(page)).firstPicture);
+        await close();
+    }
+    t.diagnostic(`first picture after ${times.map((ms) => ms.toFixed(0)).join(", ")} ms`);
+    assert.ok(Math.min(...times) < 2000, `first picture after ${times} ms`);
+});
+
+test("frames come and time goes on; the browser's own rate", async (t) => {
+    const { page, errors, close } = await open(browser, server.address);
+    const a = await state(page);
+    await page.waitForTimeout(2500);
+    const b = await state(page);
+    assert.equal(b.connection, "open");
+    assert.ok(b.time > a.time + 0.5, `time went from ${a.time} to ${b.time} s in 2.5 s`);
+    assert.ok(b.frames > a.frames + 20, `${b.frames - a.frames} frames in 2.5 s`);
+    t.diagnostic(`${((b.frames - a.frames) / 2.5).toFixed(1)} frames a second received, ${b.fps.toFixed(1)} pictures a second drawn in software`);
+    assert.deepEqual(errors, []);
+    await close();
+});
+
+test("every control has a name", async () => {
+    const { page, close } = await open(browser, server.address);
+    const cdp = await page.context().newCDPSession(page);
+    const roles = new Set(["button", "slider", "spinbutton", "checkbox", "combobox", "tab", "link", "textbox", "menuitem", "switch"]);
+    let seen = 0;
+    for (const tab of ["drive", "view", "modes", "timing"]) {
+        await page.click(`#tab-${tab}`);
+        const { nodes } = await cdp.send("Accessibility.getFullAXTree");
+        for (const node of nodes) {
+            if (node.ignored || !roles.has(node.role?.value)) continue;
+            seen++;
+            assert.ok(node.name?.value?.trim(), `a ${node.role.value} without a name in tab ${tab}: ${JSON.stringify(node.properties)}`);
+        }
+    }
+    assert.ok(seen > 60, `only ${seen} controls were found`);
+    await close();
+});
+
+test("the keyboard reaches controls, and shows where it is", async () => {
+    const { page, close } = await open(browser, server.address);
+    const reached = new Set();
+    for (let i = 0; i < 25; i++) {
+        await page.keyboard.press("Tab");
+        const at = await page.evaluate(() => {
+            const e = document.activeElement, style = getComputedStyle(e);
+            return { name: e.getAttribute("aria-label") ?? e.id ?? e.tagName, outline: style.outlineStyle, width: style.outlineWidth };
+        });
+        if (at.name === "BODY") continue;
+        reached.add(at.name);
+        assert.notEqual(at.outline, "none", `no outline on ${at.name}`);
+        assert.notEqual(at.width, "0px", `no outline on ${at.name}`);
+    }
+    assert.ok(reached.size >= 15, [...reached].join(", "));
+    await page.locator("#view").focus();
+    await page.keyboard.press("?");
+    assert.ok(await page.locator("dialog.help").isVisible());
+    await page.keyboard.press("Escape");
+    assert.ok(!(await page.locator("dialog.help").isVisible()));
+    await close();
+});
+
+test("colours, layers, themes and tabs work without a word in the console", async () => {
+    const { page, errors, close } = await open(browser, server.address);
+    await page.keyboard.press("r");
+    await page.click("#tab-view");
+    for (const field of await page.locator("#field option").evaluateAll((all) => all.map((o) => o.value))) {
+        await page.selectOption("#field", field);
+        if (field === "none") continue;
+        await until(page, `a legend for ${field}`, () => {
+            const legend = document.querySelector(".legend");
+            return !legend.hidden && parseFloat(legend.querySelector(".ticks span:last-child").textContent) > 0;
+        });
+        if (field === "von_mises") {
+            await until(page, "stresses in the picture", () => {
+                const s = window.tendril.session;
+                return s.field && s.hello.fields[s.field.index].name === "von_mises" && [...s.field.values.values()][0].some((v) => v > 100);
+            });
+        }
+    }
+    for (const box of await page.locator("#panel-view .layers label:visible input").all()) {
+        await box.click();
+        await page.waitForTimeout(60);
+    }
+    await page.keyboard.press("t");
+    assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), "dark");
+    for (const tab of ["modes", "timing", "drive"]) await page.click(`#tab-${tab}`);
+    await page.click("#fit");
+    await page.waitForTimeout(300);
+    assert.deepEqual(errors, []);
+    await close();
+});
+
+test("a phone shows everything without scrolling sideways", async () => {
+    const { page, errors, close } = await open(browser, server.address, { width: 390, height: 844, hasTouch: true, isMobile: true });
+    const wide = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
+    assert.ok(wide[0] <= wide[1], `the page is ${wide[0]} px wide on ${wide[1]}`);
+    const view = await page.locator("#view").boundingBox();
+    assert.ok(view.height > 300, `the picture is ${view.height} px high`);
+    for (const id of ["#play", "#step", "#reset", "#scene", "#help", "#record"]) {
+        const box = await page.locator(id).boundingBox();
+        assert.ok(box && box.x >= 0 && box.x + box.width <= 390.5, `${id} is at ${JSON.stringify(box)}`);
+    }
+    await page.tap("#tab-plots");
+    assert.ok(await page.locator(".plot canvas").first().isVisible());
+    await page.screenshot({ path: join(out, "phone.png") });
+    assert.deepEqual(errors, []);
+    await close();
+});
+
+// References are small and blurred: other machines smooth edges otherwise. A robot that is missing, elsewhere, dark or
+// misshapen is far beyond the limit, which the second half of the test shows.
+test("it looks as it did", async (t) => {
+    const { page, close } = await open(browser, server.address, { width: 1280, height: 800, detail: 1 });
+    await page.keyboard.press("Space");
+    await until(page, "paused", () => !window.tendril.state.playing);
+    await page.keyboard.press("r");
+    await until(page, "time 0", () => window.tendril.state.time === 0);
+    await page.waitForTimeout(500);
+    const take = async (name) => {
+        const png = PNG.sync.read(await page.locator(".viewport").screenshot({ path: join(out, `${name}.png`) }));
+        return shrink(png, 192, 106);
+    };
+    const shown = await take("parallel");
+    const reference = join(root, "tests/browser/reference/parallel.png");
+    if (process.env.UPDATE_REFERENCES || !existsSync(reference)) writeFileSync(reference, PNG.sync.write(shown));
+    const same = difference(shown, PNG.sync.read(readFileSync(reference)));
+    t.diagnostic(`mean difference ${same.mean.toFixed(2)} of 255, ${(100 * same.far).toFixed(2)} % of pixels far off`);
+    assert.ok(same.mean < 4 && same.far < 0.01, JSON.stringify(same));
+
+    await page.evaluate(() => {
+        window.tendril.world.skins[0].group.visible = false;
+        window.tendril.stage.invalidate();
+    });
+    await page.waitForTimeout(300);
+    const gone = difference(await take("parallel-gone"), PNG.sync.read(readFileSync(reference)));
+    assert.ok(gone.far > 0.05, `without the body the picture is ${JSON.stringify(gone)} off`);
+    await page.keyboard.press("Space");
+    await close();
+});

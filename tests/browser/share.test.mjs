@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+// More than one page, more than one server, no server: two browsers, a restart, recordings, pictures, VTU.
+import assert from "node:assert/strict";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { pathToFileURL } from "node:url";
+import { distance, launch, open, out, PNG, serve, state, until } from "./harness.mjs";
+
+const scene = "robots/parallel/coarse.yaml";
+let browser, server, folder;
+before(async () => {
+    folder = mkdtempSync(join(tmpdir(), "tendril-browser-"));
+    [browser, server] = await Promise.all([launch(), serve(scene, { options: ["--out", folder] })]);
+});
+after(async () => {
+    await browser?.close();
+    await server?.stop();
+    rmSync(folder, { recursive: true, force: true });
+});
+
+test("two browsers see and drive the same robot", async () => {
+    const other = await launch();
+    const [a, b] = [await open(browser, server.address), await open(other, server.address)];
+    await until(a.page, "two clients", () => window.tendril.state.status.clients === 2);
+    await a.page.locator("#view").focus();
+    await a.page.keyboard.press("Space");
+    await until(b.page, "paused in the other", () => !window.tendril.state.playing);
+    await b.page.keyboard.press("r");
+    for (const { page } of [a, b]) await until(page, "time 0", () => window.tendril.state.time === 0);
+    await b.page.locator('input[type=range][aria-label^="north, cable"]').focus();
+    await b.page.keyboard.press("End");
+    await until(a.page, "the slider of the one moves in the other", () => {
+        const own = document.querySelector('input[type=range][aria-label^="north, cable"]');
+        return Number(own.value) > 39;
+    });
+    await a.page.keyboard.press("Space");
+    for (const { page } of [a, b]) await until(page, "time", () => window.tendril.state.time > 0.3);
+    await a.page.keyboard.press("Space");
+    for (const { page } of [a, b]) await until(page, "paused", () => !window.tendril.state.playing);
+    await a.page.waitForTimeout(400);
+    const [sa, sb] = [await state(a.page), await state(b.page)];
+    assert.equal(sa.step, sb.step);
+    sa.probes.forEach((p, i) => assert.ok(distance(p, sb.probes[i]) < 1e-9));
+    assert.deepEqual([...a.errors, ...b.errors], []);
+    await a.page.keyboard.press("r");
+    await a.page.keyboard.press("Space");
+    await a.close();
+    await b.close();
+    await other.close();
+});
+
+test("a recording replays from a file, without a server", async (t) => {
+    const { page, close } = await open(browser, server.address);
+    await page.locator("#view").focus();
+    if (!(await state(page)).playing) await page.keyboard.press("Space");
+    await page.keyboard.press("r"); // the scene's own motion is at its start
+    await until(page, "the start", () => window.tendril.state.time < 0.5);
+    await page.click("#record");
+    const began = await state(page);
+    await until(page, "1.5 s more", (t0) => window.tendril.state.time > t0 + 1.5, began.time);
+    const [download] = await Promise.all([page.waitForEvent("download"), page.click("#record")]);
+    const file = join(out, "recording.html");
+    await download.saveAs(file);
+    const recorded = await page.evaluate(() => window.tendril.state.time);
+    await close();
+
+    const player = await open(browser, pathToFileURL(file).href);
+    const show = player.page;
+    await until(show, "it plays by itself", () => window.tendril.state.replay.now > 0.3);
+    const first = await state(show);
+    assert.equal(first.connection, "replay");
+    assert.ok(first.replay.duration > 1, `${first.replay.duration} s long`);
+    assert.ok(first.time >= began.time - 0.2 && first.time <= recorded + 0.2, `shows ${first.time} s`);
+    await show.locator("#view").focus();
+    await show.keyboard.press("Space");
+    const at = async (part) => {
+        await show.evaluate((p) => {
+            const line = document.querySelector(".timeline");
+            line.value = String(p * Number(line.max));
+            line.dispatchEvent(new Event("input"));
+        }, part);
+        return state(show);
+    };
+    const [begin, end, again] = [await at(0), await at(1), await at(0)];
+    assert.ok(end.time > begin.time + 1, `from ${begin.time} to ${end.time} s`);
+    assert.ok(distance(begin.probes[0], end.probes[0]) > 1e-4, "the robot moves in it");
+    assert.deepEqual(again.probes, begin.probes, "the same picture at the same place");
+    assert.deepEqual(player.errors, []);
+    t.diagnostic(`${(statSync(file).size / 1024).toFixed(0)} KiB for ${first.replay.duration.toFixed(1)} s`);
+    await player.close();
+});
+
+test("a picture is saved as PNG", async () => {
+    const { page, close } = await open(browser, server.address);
+    const [download] = await Promise.all([page.waitForEvent("download"), page.click("#screenshot")]);
+    const file = join(out, "picture.png");
+    await download.saveAs(file);
+    const png = PNG.sync.read(readFileSync(file));
+    const colours = new Set();
+    for (let i = 0; i < png.data.length; i += 4) colours.add((png.data[i] << 16) | (png.data[i + 1] << 8) | png.data[i + 2]);
+    assert.ok(png.width > 300 && colours.size > 500, `${png.width} pixels wide, ${colours.size} colours`);
+    await close();
+});
+
+test("a VTU series is written by the server", async () => {
+    const { page, close } = await open(browser, server.address);
+    await page.locator("#view").focus();
+    if (!(await state(page)).playing) await page.keyboard.press("Space");
+    await page.click("#vtu");
+    await until(page, "five files", () => window.tendril.state.status.recording.frames >= 5);
+    const { recording } = (await state(page)).status;
+    await page.click("#vtu");
+    await until(page, "stopped", () => !window.tendril.state.status.recording.active);
+    const files = readdirSync(folder, { recursive: true }).map(String);
+    assert.ok(files.filter((f) => f.endsWith(".vtu")).length >= 5, `${recording.folder}: ${files.join(", ")}`);
+    assert.ok(files.some((f) => f.endsWith(".pvd")), files.join(", "));
+    await close();
+});
+
+test("it comes back after the server was restarted", async () => {
+    const { page, close } = await open(browser, server.address);
+    const before = await state(page);
+    const { port } = server;
+    await server.stop();
+    await until(page, "it says that the connection is lost", () =>
+        !document.querySelector(".banner").hidden && window.tendril.state.connection === "lost");
+    assert.match(await page.locator(".banner").textContent(), /lost/);
+    server = await serve(scene, { port });
+    await until(page, "connected again", () => window.tendril.state.connection === "open");
+    await until(page, "new frames", (n) => window.tendril.state.frames > n + 5, before.frames);
+    assert.ok(await page.locator(".banner").isHidden());
+    await until(page, "it draws", () => window.tendril.state.fps > 0);
+    await page.locator("#view").focus();
+    await page.keyboard.press("Space");
+    const { playing } = await state(page);
+    await until(page, "it is in command again", (p) => window.tendril.state.playing !== p, playing);
+    await close();
+});

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// Numbers of the last seconds, for the plots: one row a frame, at most 50 rows a simulated second.
+import { probeName, SECTION, sectionOf, type Hello, type Message } from "./protocol";
+import type { Session } from "./session";
+
+export interface Series {
+    name: string;
+    unit: string;
+}
+
+export type Table = "probes" | "actuators" | "contacts" | "steps";
+
+const ROWS = 1500;
+
+export class History {
+    span = 20; ///< [s] simulated time that is kept
+    readonly series: Record<Table, Series[]> = { probes: [], actuators: [], contacts: [], steps: [] };
+    readonly time: number[] = [];
+    readonly rows: Record<Table, (number | null)[][]> = { probes: [], actuators: [], contacts: [], steps: [] };
+    quantity: "effort" | "displacement" = "effort";
+    private hello: Hello | null = null;
+    private rest: number[][] = [];
+    private gap = 0.02;
+
+    constructor(session: Session) {
+        session.on("hello", (hello) => this.start(hello));
+        session.on("frame", (frame) => this.take(frame));
+    }
+
+    setQuantity(quantity: "effort" | "displacement"): void {
+        this.quantity = quantity;
+        if (this.hello) this.start(this.hello);
+    }
+
+    clear(): void {
+        this.time.length = 0;
+        for (const table of Object.values(this.rows)) for (const column of table) column.length = 0;
+    }
+
+    private start(hello: Hello): void {
+        this.hello = hello;
+        this.rest = hello.probes.map((p) => (typeof p === "object" && p.rest) || []);
+        this.gap = Math.max(0.5 * hello.time_step, this.span / ROWS);
+        const { series } = this;
+        series.probes = hello.probes.map((p) => ({ name: probeName(p), unit: "m" }));
+        series.actuators = hello.actuators.map((a) => ({
+            name: a.name,
+            unit: this.quantity === "effort" ? a.effort_unit : a.displacement_unit,
+        }));
+        series.contacts = [{ name: "sum", unit: "N" }, { name: "largest", unit: "N" }];
+        series.steps = [{ name: "mean", unit: "s" }, { name: "longest", unit: "s" }];
+        this.clear();
+        for (const table of Object.keys(series) as Table[]) this.rows[table] = series[table].map(() => []);
+    }
+
+    take(frame: Message): void {
+        const last = this.time.at(-1);
+        if (last !== undefined && frame.time < last - 1e-12) this.clear();
+        else if (last !== undefined && frame.time - last < this.gap) return;
+        if (!this.hello) return;
+        this.time.push(frame.time);
+        this.push("probes", this.probes(frame));
+        this.push("actuators", this.actuators(frame));
+        this.push("contacts", this.contacts(frame));
+        const timing = sectionOf(frame, SECTION.timing)?.f32;
+        this.push("steps", timing && timing[0] > 0 ? [timing[1], timing[2]] : [null, null]);
+        let old = 0;
+        while (old < this.time.length && this.time[old] < frame.time - this.span) old++;
+        if (old > 50) {
+            this.time.splice(0, old);
+            for (const table of Object.values(this.rows)) for (const column of table) column.splice(0, old);
+        }
+    }
+
+    private push(table: Table, values: (number | null)[]): void {
+        this.rows[table].forEach((column, i) => column.push(values[i] ?? null));
+    }
+
+    private probes(frame: Message): number[] {
+        const s = sectionOf(frame, SECTION.probes);
+        const result: number[] = [];
+        for (let i = 0; i < (s?.count ?? 0); i++) {
+            const x = s!.f32.subarray(3 * i, 3 * i + 3);
+            if (!this.rest[i]?.length) this.rest[i] = Array.from(x); // the server may not say: from the first frame on
+            result.push(Math.hypot(x[0] - this.rest[i][0], x[1] - this.rest[i][1], x[2] - this.rest[i][2]));
+        }
+        return result;
+    }
+
+    private actuators(frame: Message): number[] {
+        const s = sectionOf(frame, SECTION.actuators);
+        const at = this.quantity === "effort" ? 0 : 1;
+        return this.hello!.actuators.map((_, i) => s?.f32[3 * i + at] ?? NaN);
+    }
+
+    private contacts(frame: Message): number[] {
+        const s = sectionOf(frame, SECTION.contacts);
+        let sum = 0, most = 0;
+        for (let i = 0; i < (s?.count ?? 0); i++) {
+            const force = Math.hypot(s!.f32[8 * i + 3], s!.f32[8 * i + 4], s!.f32[8 * i + 5]);
+            sum += force;
+            most = Math.max(most, force);
+        }
+        return [sum, most];
+    }
+}

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+// The page of `tendril view`, from top to bottom: a session fed by a socket or a recording, the picture, the panels.
+import "./style.css";
+import * as THREE from "three";
+import { History } from "./history";
+import { SECTION, sectionOf } from "./protocol";
+import { embedded, page, Recorder } from "./recording";
+import { Replay } from "./replay";
+import { Session } from "./session";
+import { Socket } from "./socket";
+import { AppearancePanel } from "./ui/appearance";
+import { download, h, iconButton, setIcon, setText } from "./ui/dom";
+import { DrivePanel } from "./ui/drive";
+import { helpDialog, listen, type Key } from "./ui/help";
+import { ModesPanel } from "./ui/modes";
+import { Notices } from "./ui/notices";
+import { Plots } from "./ui/plots";
+import { Tabs } from "./ui/tabs";
+import { Theme } from "./ui/theme";
+import { TimingPanel } from "./ui/timing";
+import { Transport } from "./ui/transport";
+import { Interact } from "./view/interact";
+import { Stage } from "./view/stage";
+import { World } from "./view/world";
+
+const source = document.documentElement.outerHTML; // before anything is changed: what a recording is a copy of
+
+async function start(): Promise<void> {
+    const records = await embedded();
+    const session = new Session();
+    const history = new History(session);
+    const socket = records ? null : new Socket(session);
+    const recorder = socket ? new Recorder(socket, session) : null;
+    socket?.connect(); // answers come while the page is built
+    const replay = records ? new Replay(session, records) : null;
+
+    const canvas = h("canvas", { id: "view", tabindex: 0, role: "img", "aria-label": "Picture of the simulation" });
+    const overlay = h("div", { class: "overlay", "aria-hidden": "true" });
+    const viewport = h("main", { class: "viewport" }, canvas, overlay);
+    const app = document.getElementById("app")!;
+    app.append(viewport); // the renderer asks for its size
+    const stage = new Stage(canvas);
+    const world = new World(session, stage, overlay);
+    const interact = new Interact(canvas, session, stage, world);
+    const theme = new Theme((look) => stage.setLook(look));
+
+    const drive = new DrivePanel(session);
+    const appearance = new AppearancePanel(session, world);
+    const modes = new ModesPanel(session, world);
+    const timing = new TimingPanel(session, stage);
+    const plots = new Plots(session, history);
+    const notices = new Notices(session, () => socket?.reconnect());
+    theme.changed = () => plots.rebuild();
+
+    // ---- tools above the picture
+    const pull = iconButton("hand", "Pull bodies with the mouse (G)", () => togglePull(), { "aria-pressed": "true" });
+    const togglePull = (): void => {
+        interact.pull = !interact.pull;
+        pull.setAttribute("aria-pressed", String(interact.pull));
+    };
+    const screenshot = async (): Promise<void> => download(await stage.picture(), `${fileName(session)}.png`);
+    const cell = h("span", { class: "cell", title: "Width of a cell of the ground grid" });
+    const tools = h("div", { class: "tools", role: "toolbar", "aria-label": "Picture" },
+        iconButton("fit", "Fit the view (F)", () => stage.fit(), { id: "fit" }),
+        replay ? null : pull,
+        iconButton("camera", "Save a picture, PNG (S)", () => void screenshot(), { id: "screenshot" }));
+    viewport.append(tools, appearance.legend, cell, notices.corner);
+
+    // ---- top bar
+    const scenes = h("select", { id: "scene", "aria-label": "Scene", change: () => session.send({ type: "scene", name: scenes.value }) });
+    const record = iconButton("record", "Record to a page that replays (V)", () => void toggleRecording(), { id: "record", class: "tool record" });
+    const recordState = h("span", { class: "recording", role: "status", hidden: true });
+    const vtu = h("button", { type: "button", class: "tool wide", id: "vtu", click: () => toggleVtu() }, "VTU");
+    const plotsButton = iconButton("plots", "Plots (P)", () => togglePlots(), { "aria-pressed": "true", id: "plots", class: "tool desktop" });
+    const help = iconButton("help", "Keyboard help (?)", () => dialog.showModal(), { id: "help" });
+    const title = h("span", { class: "brand" }, h("b", {}, "Tendril"), replay ? h("span", { class: "tag" }, "recording") : null);
+    const top = h("header", { class: "top" }, title, replay ? h("span", { class: "scene-name", id: "scene-name" }) : scenes, timing.chip,
+        h("span", { class: "spring" }), recordState, replay ? null : record, replay ? null : vtu, plotsButton, theme.button, help);
+
+    async function toggleRecording(): Promise<void> {
+        if (!recorder) return;
+        if (!recorder.active && recorder.frames === 0) return recorder.start();
+        const kept = recorder.stop();
+        const frames = recorder.frames;
+        recorder.frames = 0;
+        recorder.changed();
+        if (frames === 0) return notices.toast("Nothing was recorded: no frame came in that time.", "warn");
+        const made = await page(source, kept);
+        download(made, `${fileName(session)}.html`);
+        notices.toast(`Saved ${frames} frames, ${(made.size / 2 ** 20).toFixed(1)} MiB. The file replays in any browser, without a server.`);
+    }
+    function toggleVtu(): void {
+        const state = session.status?.recording;
+        if (!session.hello?.recording.possible) notices.toast(session.hello?.recording.why || "The server may not write files.", "warn");
+        else session.send(state?.active ? { type: "record", action: "stop" } : { type: "record", action: "start" });
+    }
+    if (recorder)
+        recorder.changed = () => {
+            const going = recorder.active || recorder.frames > 0;
+            record.classList.toggle("on", going);
+            setIcon(record, going ? "stop" : "record", going ? "Stop and save the recording (V)" : "Record to a page that replays (V)");
+            recordState.hidden = !going;
+            setText(recordState, `${recorder.frames} frames, ${(recorder.bytes / 2 ** 20).toFixed(1)} MiB`);
+        };
+
+    // ---- layout
+    const transport = new Transport(session, replay, []);
+    const phone = matchMedia("(max-width: 760px)");
+    const plotsPanel = h("div", { class: "panel", id: "panel-plots" });
+    const dock = h("section", { class: "dock", "aria-label": "Plots" });
+    const tabs = new Tabs([
+        ["drive", "Drive", drive.element],
+        ["view", "View", appearance.element],
+        ["modes", "Modes", modes.element],
+        ["timing", "Timing", timing.element],
+        ["plots", "Plots", plotsPanel],
+    ]);
+    tabs.changed = () => plots.rebuild();
+    const side = h("aside", { class: "side", "aria-label": "Controls" }, tabs.list, tabs.panels);
+    let plotsOn = true;
+    const togglePlots = (): void => {
+        plotsOn = !plotsOn;
+        arrange();
+    };
+    const arrange = (): void => {
+        (phone.matches ? plotsPanel : dock).append(plots.element);
+        app.classList.toggle("docked", plotsOn && !phone.matches);
+        plotsButton.setAttribute("aria-pressed", String(plotsOn));
+        tabs.show("plots", phone.matches);
+    };
+    phone.addEventListener("change", arrange);
+    app.replaceChildren(top, notices.banner, viewport, transport.element, dock, side);
+    app.classList.toggle("replay", replay !== null);
+    arrange();
+
+    // ---- keyboard
+    const keys: Key[] = [
+        { keys: [" "], shown: "Space", does: "play or pause", action: () => transport.toggle() },
+        { keys: [".", "ArrowRight"], shown: ".", does: "single step", action: () => transport.step() },
+        { keys: ["r"], shown: "R", does: "reset", action: () => transport.reset() },
+        { keys: ["["], shown: "[", does: "slower", action: () => transport.changeSpeed(-1) },
+        { keys: ["]"], shown: "]", does: "faster", action: () => transport.changeSpeed(1) },
+        { keys: ["f"], shown: "F", does: "fit the view", action: () => stage.fit() },
+        { keys: ["1"], shown: "1", does: "look from the front", action: () => stage.fit(new THREE.Vector3(0, -1, 0.0001)) },
+        { keys: ["2"], shown: "2", does: "look from the right", action: () => stage.fit(new THREE.Vector3(1, 0, 0.0001)) },
+        { keys: ["3"], shown: "3", does: "look from above", action: () => stage.fit(new THREE.Vector3(0, -0.0001, 1)) },
+        { keys: ["g"], shown: "G", does: "pull bodies with the mouse, or not", action: togglePull },
+        { keys: ["c"], shown: "C", does: "next colouring", action: () => appearance.next() },
+        { keys: ["m"], shown: "M", does: "mesh edges", action: () => appearance.toggle("mesh") },
+        { keys: ["p"], shown: "P", does: "plots", action: togglePlots },
+        { keys: ["t"], shown: "T", does: "light or dark", action: () => theme.toggle() },
+        { keys: ["s"], shown: "S", does: "save a picture", action: () => void screenshot() },
+        { keys: ["v"], shown: "V", does: "record, or stop and save", action: () => void toggleRecording() },
+        { keys: ["?", "h"], shown: "?", does: "this help", action: () => dialog.showModal() },
+    ];
+    const dialog = helpDialog(keys);
+    app.append(dialog);
+    listen(keys);
+
+    // ---- what the session tells of itself
+    session.on("hello", (hello) => {
+        document.title = `${hello.scene} – Tendril`;
+        scenes.replaceChildren(...hello.scenes.map((s) => h("option", { value: s, selected: s === hello.scene }, s)));
+        const name = document.getElementById("scene-name");
+        if (name) setText(name, hello.scene);
+        vtu.title = hello.recording.possible ? "Write a VTU series on the server" : `No VTU series: ${hello.recording.why}`;
+    });
+    session.on("topology", () => setText(cell, `grid ${Number((stage.gridCell * 1000).toPrecision(3))} mm`));
+    session.on("status", (status) => {
+        if (session.hello && document.activeElement !== scenes) scenes.value = status.loading ?? session.hello.scene;
+        vtu.classList.toggle("on", status.recording.active);
+        vtu.setAttribute("aria-label", status.recording.active ? `Stop the VTU series, ${status.recording.frames} files so far` : "Write a VTU series on the server");
+        vtu.setAttribute("aria-pressed", String(status.recording.active));
+        setText(vtu, status.recording.active ? `VTU ${status.recording.frames}` : "VTU");
+    });
+
+    // A frame is acknowledged when it is drawn: a browser or a network that is slow gets fewer, never old ones.
+    let drawn = -1;
+    const acknowledge = (): void => {
+        if (!session.frame || session.frame.number === drawn || replay) return;
+        drawn = session.frame.number;
+        session.send({ type: "ack", frame: drawn });
+    };
+    stage.after.push(acknowledge);
+    session.on("frame", () => document.hidden && acknowledge());
+    session.on("hello", () => (drawn = -1));
+
+    publish(session, stage, world, transport, interact, replay);
+    if (replay) {
+        replay.rewound = () => history.clear();
+        replay.passed = (frame) => history.take(frame);
+        replay.start();
+    }
+}
+
+const fileName = (session: Session): string =>
+    `tendril-${(session.hello?.scene ?? "scene").replace(/[^\w.-]+/g, "-")}-${(session.frame?.time ?? 0).toFixed(2)}s`;
+
+/// For tests and for the curious: what the page shows, to read.
+function publish(session: Session, stage: Stage, world: World, transport: Transport, interact: Interact, replay: Replay | null): void {
+    const points = (type: number, width: number): number[][] => {
+        const s = session.frame && sectionOf(session.frame, type);
+        return Array.from({ length: s ? s.count : 0 }, (_, i) => Array.from(s!.f32.subarray(width * i, width * i + 3)));
+    };
+    const tendril = {
+        get state() {
+            const targets = world.targets.map((t) => t?.toArray() ?? null);
+            return {
+                connection: session.connection,
+                scene: session.hello?.scene ?? null,
+                generation: session.hello?.generation ?? 0,
+                time: session.frame?.time ?? 0,
+                step: session.frame?.step ?? 0,
+                playing: transport.playing,
+                frames: session.frames,
+                fps: stage.fps.value,
+                firstPicture: stage.firstPicture,
+                probes: points(SECTION.probes, 3),
+                effectors: points(SECTION.effectors, 7),
+                targets,
+                springs: points(SECTION.springs, 11).length,
+                dragging: interact.dragging,
+                status: session.status,
+                replay: replay ? { now: replay.now, duration: replay.duration } : null,
+            };
+        },
+        /// Pixel of the page where a point of the world is.
+        project: (point: number[]) => stage.project(new THREE.Vector3().fromArray(point)),
+        send: (message: object) => session.send(message),
+        session,
+        world,
+        stage,
+    };
+    Object.assign(window, { tendril });
+}
+
+start().catch((error: Error) => {
+    const text = `The viewer could not start: ${error.message}`;
+    document.getElementById("app")!.append(h("p", { class: "fatal", role: "alert" }, text));
+});

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+// Colouring, legend and layers.
+import type { FieldInfo, Hello } from "../protocol";
+import type { Field, Session } from "../session";
+import { brief, nice, scaleOf } from "../units";
+import { gradient } from "../view/colour";
+import type { Layer, World } from "../view/world";
+import { COLOURS } from "../view/world";
+import { h, section, setText } from "./dom";
+
+const LAYERS: [Layer, string, string | null][] = [
+    ["bodies", "Bodies", COLOURS.body[0]],
+    ["mesh", "Mesh edges", null],
+    ["cables", "Cables", COLOURS.cable],
+    ["chambers", "Chambers", COLOURS.chamber],
+    ["domain", "Reduced integration domain", COLOURS.domain],
+    ["fixed", "Fixed nodes", "#222933"],
+    ["probes", "Probes", COLOURS.probe],
+    ["targets", "Effectors and targets", COLOURS.effector],
+    ["forces", "Forces", COLOURS.contact],
+    ["labels", "Labels", null],
+    ["grid", "Ground grid", null],
+];
+
+export class AppearancePanel {
+    readonly element = h("div", { class: "panel", id: "panel-view" });
+    readonly legend = h("div", { class: "legend", hidden: true, role: "img" });
+    private readonly select = h("select", { id: "field", "aria-label": "Colour by", change: () => this.choose(this.select.value) });
+    private readonly fixedRange = h("input", { type: "checkbox", "aria-label": "Keep the range of the colours" });
+    private readonly legendTitle = h("span", { class: "title" });
+    private readonly legendBar = h("div", { class: "bar" });
+    private readonly ticks = [h("span"), h("span"), h("span")];
+    private readonly boxes = new Map<Layer, { input: HTMLInputElement; label: HTMLElement }>();
+    private readonly session: Session;
+    private readonly world: World;
+    private field: FieldInfo = { name: "none", label: "none", unit: "" };
+    private most = 0;
+
+    constructor(session: Session, world: World) {
+        this.session = session;
+        this.world = world;
+        const layers = h("div", { class: "layers" });
+        for (const [layer, name, colour] of LAYERS) {
+            const input = h("input", {
+                type: "checkbox", "aria-label": `Layer: ${name}`,
+                change: () => {
+                    world.layers[layer] = input.checked;
+                    world.applyLayers();
+                },
+            });
+            input.checked = world.layers[layer];
+            const swatch = h("span", { class: "swatch", style: colour ? `background:${colour}` : "" });
+            const label = h("label", { class: "check" }, input, swatch, name);
+            this.boxes.set(layer, { input, label });
+            layers.append(label);
+        }
+        this.element.append(
+            section("Colour by", this.select, h("label", { class: "check" }, this.fixedRange, "Keep the range")),
+            section("Layers", layers),
+        );
+        this.legend.append(this.legendTitle, this.legendBar, h("div", { class: "ticks" }, ...this.ticks));
+        session.on("hello", (hello) => this.takeHello(hello));
+        session.on("field", (field) => this.takeField(field));
+        session.on("frame", () => this.takeFrame());
+        session.on("connection", (c) => c === "open" && this.ask());
+    }
+
+    /// The next field of the list, for the keyboard.
+    next(): void {
+        this.select.selectedIndex = (this.select.selectedIndex + 1) % Math.max(1, this.select.length);
+        this.choose(this.select.value);
+    }
+
+    toggle(layer: Layer): void {
+        this.boxes.get(layer)?.input.click();
+    }
+
+    private takeHello(hello: Hello): void {
+        const before = this.field.name;
+        this.select.replaceChildren(...hello.fields.map((f) => h("option", { value: f.name }, f.name === "none" ? "Body colour" : capital(f.label))));
+        const has = (kind: string): boolean => hello.meshes.some((m) => m.kind === kind);
+        const offered: Partial<Record<Layer, boolean>> = {
+            cables: hello.actuators.some((a) => a.points > 0),
+            chambers: has("cavity"),
+            domain: has("domain"),
+            probes: hello.probes.length > 0,
+            targets: hello.effectors.length > 0,
+        };
+        for (const [layer, { label }] of this.boxes) label.hidden = offered[layer] === false;
+        this.choose(hello.fields.some((f) => f.name === before) ? before : "none");
+    }
+
+    private choose(name: string): void {
+        const hello = this.session.hello;
+        this.field = hello?.fields.find((f) => f.name === name) ?? { name: "none", label: "none", unit: "" };
+        this.select.value = this.field.name;
+        this.most = 0;
+        const error = this.field.name.includes("error");
+        this.world.setColouring(this.field.name === "none" ? 0 : this.field.name === "displacement" ? 1 : 2, error);
+        this.legendBar.style.background = gradient(error);
+        setText(this.legendTitle, capital(this.field.label));
+        this.legend.hidden = this.field.name === "none";
+        this.setRange(1e-12);
+        this.ask();
+        this.takeFrame();
+    }
+
+    // Displacements are worked out on the GPU; every other field is the server's.
+    private ask(): void {
+        if (this.session.connection === "open")
+            this.session.send({ type: "field", name: this.field.name === "displacement" ? "none" : this.field.name });
+    }
+
+    private takeField(field: Field): void {
+        if (this.session.hello?.fields[field.index]?.name !== this.field.name) return;
+        let most = 0;
+        for (const [mesh, values] of field.values)
+            if (this.session.hello.meshes[mesh]?.kind === "surface") for (const v of values) if (v > most) most = v;
+        this.setRange(most);
+    }
+
+    private takeFrame(): void {
+        if (this.field.name !== "displacement" || !this.session.hello) return;
+        let most = 0;
+        this.session.hello.meshes.forEach((mesh, m) => {
+            const shape = this.world.skins[m]?.shape;
+            if (mesh.kind !== "surface" || !shape) return;
+            const x = shape.all(), x0 = shape.rest;
+            for (let i = 0; i < x.length; i += 3) {
+                const d = (x[i] - x0[i]) ** 2 + (x[i + 1] - x0[i + 1]) ** 2 + (x[i + 2] - x0[i + 2]) ** 2;
+                if (d > most) most = d;
+            }
+        });
+        this.setRange(Math.sqrt(most));
+    }
+
+    // Grows at once, shrinks when the present values have become less than a third: colours do not flicker.
+    private setRange(present: number): void {
+        if (!(this.fixedRange.checked && this.most > 0)) {
+            const round = nice(Math.max(present, 1e-12));
+            if (round > this.most || round < this.most / 3) this.most = round;
+        }
+        this.world.paint.low.value = 0;
+        this.world.paint.high.value = this.most;
+        const scale = scaleOf(this.most, this.field.unit);
+        const tick = (part: number): string => brief(this.most * part * scale.factor);
+        setText(this.ticks[0], "0");
+        setText(this.ticks[1], tick(0.5));
+        setText(this.ticks[2], `${tick(1)} ${scale.unit}`);
+        this.legend.setAttribute("aria-label", `Colours: ${this.field.label} from 0 to ${tick(1)} ${scale.unit}`);
+        this.world.stage.invalidate();
+    }
+}
+
+const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a person has to be told: the connection, errors of the simulation, warnings, refusals.
+import type { Status } from "../protocol";
+import type { Session } from "../session";
+import { h, iconButton, setText } from "./dom";
+import { verdict } from "./timing";
+
+export class Notices {
+    readonly banner = h("div", { class: "banner", role: "alert", hidden: true });
+    readonly corner = h("div", { class: "notes", "aria-live": "polite" });
+    private readonly retry = h("button", { type: "button", class: "small" }, "Try now");
+    private readonly bannerText = h("span");
+    private readonly failure = h("div", { class: "note error", role: "alert", hidden: true });
+    private readonly failureText = h("p");
+    private readonly failureKind = h("strong");
+    private readonly heavy = h("div", { class: "note warn", hidden: true });
+    private readonly trust = h("div", { class: "note warn", hidden: true },
+        "The reduced model is outside of what it was trained for: do not trust what it shows here.");
+    private readonly loading = h("div", { class: "note", hidden: true });
+    private heavySince = 0;
+    private readonly session: Session;
+
+    constructor(session: Session, reconnect: () => void) {
+        this.session = session;
+        this.retry.addEventListener("click", reconnect);
+        this.banner.append(this.bannerText, this.retry);
+        this.failure.append(this.failureKind, this.failureText,
+            h("div", { class: "actions" },
+                h("button", { type: "button", class: "small", click: () => session.send({ type: "reset" }) }, "Reset"),
+                h("button", { type: "button", class: "small", click: () => session.send({ type: "play" }) }, "Try again")));
+        this.corner.append(this.failure, this.heavy, this.trust, this.loading);
+        session.on("connection", () => this.connection());
+        session.on("status", (status) => this.status(status));
+        session.on("notice", ({ level, message }) => this.toast(message, level === "warning" ? "warn" : ""));
+        setInterval(() => this.connection(), 500);
+    }
+
+    toast(message: string, kind = ""): void {
+        const note = h("div", { class: `note ${kind}` }, h("span", {}, message));
+        note.append(iconButton("close", "Dismiss", () => note.remove()));
+        while (this.corner.querySelectorAll(".toast").length > 3) this.corner.querySelector(".toast")!.remove();
+        note.classList.add("toast");
+        this.corner.append(note);
+        setTimeout(() => note.remove(), kind === "warn" ? 12000 : 7000);
+    }
+
+    private connection(): void {
+        const { connection, retryAt } = this.session;
+        this.banner.hidden = connection === "open" || connection === "replay" || (connection === "connecting" && performance.now() < 1500);
+        if (this.banner.hidden) return;
+        const wait = Math.max(0, Math.ceil((retryAt - performance.now()) / 1000));
+        setText(this.bannerText, connection === "connecting" ? "Connecting to the simulation…"
+            : `The connection to the simulation is lost. ${wait > 0 ? `Trying again in ${wait} s.` : "Trying again…"}`);
+    }
+
+    private status(status: Status): void {
+        this.failure.hidden = !status.error;
+        if (status.error) {
+            setText(this.failureKind, `The simulation stopped at ${status.error.time.toFixed(3)} s: ${status.error.kind}`);
+            setText(this.failureText, status.error.message);
+        }
+        // Starting and loading may be slow for a moment; the word is for what lasts.
+        const heavy = status.playing && status.timing.heavy;
+        this.heavySince = heavy ? this.heavySince || performance.now() : 0;
+        this.heavy.hidden = !heavy || performance.now() - this.heavySince < 1500;
+        if (!this.heavy.hidden) setText(this.heavy, verdict(status, this.session.hello!.time_step / status.speed));
+        this.trust.hidden = !(status.rom.reduced && status.rom.warning);
+        this.loading.hidden = status.loading === null;
+        if (status.loading !== null) setText(this.loading, `Loading ${status.loading}…`);
+    }
+}

@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: Apache-2.0
+// The room that bodies stand in: renderer, camera, light, ground. z is up.
+import * as THREE from "three";
+import { OrbitControls } from "three/examples/jsm/controls/OrbitControls.js";
+import { nice } from "../units";
+
+export interface Look {
+    top: string; ///< of the background, behind the canvas
+    bottom: string;
+    grid: string;
+    shadow: number;
+    sky: number;
+    key: number;
+}
+
+export const LOOKS: Record<"light" | "dark", Look> = {
+    light: { top: "#fbfcfd", bottom: "#d9e1e9", grid: "#66788a", shadow: 0.26, sky: 1.25, key: 2.3 },
+    dark: { top: "#222931", bottom: "#12161b", grid: "#8fa3b8", shadow: 0.5, sky: 0.8, key: 2.3 },
+};
+
+const FILL = 1.38; // room round the bodies for what they do
+
+export class Stage {
+    readonly renderer: THREE.WebGLRenderer;
+    readonly scene = new THREE.Scene();
+    readonly camera = new THREE.PerspectiveCamera(32, 1, 0.01, 100);
+    readonly orbit: OrbitControls;
+    readonly pixels = { value: 1 };
+    readonly fps = { value: 0 };
+    before: (() => void)[] = [];
+    after: (() => void)[] = [];
+    gridCell = 0.01;
+    steady = false; ///< detail stays as it is set
+    firstPicture = 0; ///< [ms] since the page was asked for
+
+    private readonly canvas: HTMLCanvasElement;
+    private readonly key = new THREE.DirectionalLight(0xffffff, 2.2);
+    private readonly sky = new THREE.HemisphereLight(0xffffff, 0x8a94a0, 1.2);
+    private readonly ground: THREE.Mesh;
+    private readonly shadow: THREE.Mesh;
+    private look: Look = LOOKS.light;
+    private dirty = true;
+    private drawn = 0;
+    private since = performance.now();
+    private slow = 0;
+    private detail = 1; // lowered where the browser cannot keep up
+    private readonly gap: number; // [ms] least time between two pictures
+    private lastDraw = 0;
+    private points: Float32Array = new Float32Array(0);
+    private bounds = new THREE.Box3(new THREE.Vector3(-0.1, -0.1, 0), new THREE.Vector3(0.1, 0.1, 0.1));
+
+    constructor(canvas: HTMLCanvasElement) {
+        this.canvas = canvas;
+        // The background is the page's: pixels without anything cost nothing.
+        this.renderer = new THREE.WebGLRenderer({ canvas, antialias: true, alpha: true, powerPreference: "high-performance" });
+        this.renderer.setClearColor(0, 0);
+        // Without a graphics card the processor draws, which the simulation may be running on.
+        const gl = this.renderer.getContext();
+        const names = gl.getExtension("WEBGL_debug_renderer_info");
+        const name = String(gl.getParameter(names ? names.UNMASKED_RENDERER_WEBGL : gl.RENDERER));
+        this.gap = /swiftshader|llvmpipe|software/i.test(name) ? 1000 / 15 : 0;
+        this.renderer.shadowMap.enabled = true;
+        this.renderer.shadowMap.type = THREE.PCFShadowMap;
+        this.renderer.toneMapping = THREE.NoToneMapping;
+        this.camera.up.set(0, 0, 1);
+        this.orbit = new OrbitControls(this.camera, canvas);
+        this.orbit.enableDamping = true;
+        this.orbit.dampingFactor = 0.15;
+        this.orbit.zoomToCursor = true;
+        this.orbit.addEventListener("change", () => this.invalidate());
+
+        const fill = new THREE.DirectionalLight(0xdfeaff, 0.55);
+        fill.position.set(-1.2, -0.4, 0.5);
+        this.key.castShadow = true;
+        this.key.shadow.mapSize.set(1024, 1024);
+        this.key.shadow.radius = 5;
+        this.key.shadow.bias = -0.0008;
+        this.scene.add(this.sky, fill, this.key, this.key.target);
+
+        this.ground = new THREE.Mesh(new THREE.CircleGeometry(1, 48), gridMaterial());
+        this.ground.renderOrder = -2;
+        this.shadow = new THREE.Mesh(new THREE.CircleGeometry(1, 24), new THREE.ShadowMaterial({ opacity: 0.2, depthWrite: false }));
+        this.shadow.receiveShadow = true;
+        this.shadow.renderOrder = -1;
+        this.scene.add(this.ground, this.shadow);
+
+        new ResizeObserver(() => this.resize()).observe(canvas.parentElement!);
+        this.resize();
+        this.renderer.setAnimationLoop(() => this.tick());
+    }
+
+    invalidate(): void {
+        this.dirty = true;
+    }
+
+    setLook(look: Look): void {
+        this.look = look;
+        this.canvas.style.background = `linear-gradient(${look.top}, ${look.bottom})`;
+        ((this.ground.material as THREE.ShaderMaterial).uniforms.colour.value as THREE.Color).set(look.grid);
+        (this.shadow.material as THREE.ShadowMaterial).opacity = look.shadow;
+        this.sky.intensity = look.sky;
+        this.key.intensity = look.key;
+        this.invalidate();
+    }
+
+    setGrid(on: boolean): void {
+        this.ground.visible = on;
+        this.invalidate();
+    }
+
+    /// Sets ground, light and camera for bodies with these points at rest.
+    setBounds(bounds: THREE.Box3, points: Float32Array, floor: number | null): void {
+        this.bounds.copy(bounds);
+        this.points = points;
+        const size = bounds.getSize(new THREE.Vector3()).length();
+        const centre = bounds.getCenter(new THREE.Vector3());
+        const z = floor ?? bounds.min.z - 0.015 * size;
+        this.gridCell = nice(size / 25);
+        for (const plane of [this.ground, this.shadow]) {
+            plane.position.set(centre.x, centre.y, z);
+            plane.scale.setScalar(plane === this.ground ? 2.6 * size : 1.1 * size);
+        }
+        const grid = (this.ground.material as THREE.ShaderMaterial).uniforms;
+        grid.cell.value = this.gridCell;
+        grid.reach.value = 2.6 * size;
+        grid.centre.value.copy(centre);
+        this.key.position.set(centre.x + 0.7 * size, centre.y - 0.9 * size, centre.z + 1.7 * size);
+        this.key.target.position.copy(centre);
+        const light = this.key.shadow.camera;
+        light.left = light.bottom = -1.1 * size;
+        light.right = light.top = 1.1 * size;
+        light.near = 0.1 * size;
+        light.far = 5 * size;
+        light.updateProjectionMatrix();
+        this.key.shadow.normalBias = 0.009 * size; // the width of its soft edge: grazing light must not shade its own face
+        this.camera.near = 0.01 * size;
+        this.camera.far = 40 * size;
+        this.orbit.minDistance = 0.05 * size;
+        this.orbit.maxDistance = 12 * size;
+        this.fit();
+    }
+
+    /// Looks at the bodies as a whole, from the direction given or from the front right above.
+    fit(direction = new THREE.Vector3(0.62, -1, 0.5)): void {
+        const centre = this.bounds.getCenter(new THREE.Vector3());
+        const away = direction.clone().normalize();
+        const { camera } = this;
+        const high = Math.tan(THREE.MathUtils.degToRad(camera.fov / 2)), wide = high * camera.aspect;
+        let distance = this.bounds.getSize(new THREE.Vector3()).length();
+        const p = new THREE.Vector3();
+        for (let pass = 0; pass < 3; pass++) {
+            camera.position.copy(centre).addScaledVector(away, distance);
+            camera.lookAt(centre);
+            camera.updateMatrixWorld();
+            // The sides of the picture that the points reach, on the plane through the centre.
+            let left = 0, right = 0, down = 0, up = 0;
+            for (let i = 0; i < this.points.length; i += 3) {
+                p.fromArray(this.points, i).applyMatrix4(camera.matrixWorldInverse);
+                const near = distance / -p.z;
+                left = Math.min(left, p.x * near);
+                right = Math.max(right, p.x * near);
+                down = Math.min(down, p.y * near);
+                up = Math.max(up, p.y * near);
+            }
+            if (right - left === 0 && up - down === 0) break;
+            p.set((left + right) / 2, (down + up) / 2, 0).applyQuaternion(camera.quaternion);
+            centre.add(p);
+            distance = FILL * Math.max((right - left) / (2 * wide), (up - down) / (2 * high));
+        }
+        camera.position.copy(centre).addScaledVector(away, distance);
+        this.orbit.target.copy(centre);
+        camera.updateProjectionMatrix();
+        this.orbit.enableDamping = false; // forget a turn that has not come to rest
+        this.orbit.update();
+        this.orbit.enableDamping = true;
+        this.invalidate();
+    }
+
+    /// A picture of what is shown, at the resolution of the screen.
+    picture(): Promise<Blob> {
+        this.draw();
+        const { width, height } = this.canvas;
+        const whole = Object.assign(document.createElement("canvas"), { width, height });
+        const context = whole.getContext("2d")!;
+        const fill = context.createLinearGradient(0, 0, 0, height);
+        fill.addColorStop(0, this.look.top);
+        fill.addColorStop(1, this.look.bottom);
+        context.fillStyle = fill;
+        context.fillRect(0, 0, width, height);
+        context.drawImage(this.canvas, 0, 0);
+        return new Promise((resolve, reject) =>
+            whole.toBlob((blob) => (blob ? resolve(blob) : reject(new Error("the browser made no picture"))), "image/png"),
+        );
+    }
+
+    /// Where a point of the world is on the page [px], and whether it is before the camera.
+    project(point: THREE.Vector3): { x: number; y: number; ahead: boolean } {
+        const p = point.clone().project(this.camera);
+        const box = this.canvas.getBoundingClientRect();
+        return { x: box.left + ((p.x + 1) / 2) * box.width, y: box.top + ((1 - p.y) / 2) * box.height, ahead: p.z < 1 };
+    }
+
+    private resize(): void {
+        const { clientWidth: width, clientHeight: height } = this.canvas.parentElement!;
+        if (width === 0 || height === 0) return;
+        const ratio = Math.min(devicePixelRatio, 2) * this.detail;
+        this.pixels.value = ratio;
+        this.renderer.setPixelRatio(ratio);
+        this.renderer.setSize(width, height, false);
+        const before = this.camera.aspect;
+        this.camera.aspect = width / height;
+        this.camera.updateProjectionMatrix();
+        if (before === 1) this.fit();
+        this.draw(); // at once: the canvas was emptied
+    }
+
+    private draw(): void {
+        if (this.firstPicture === 0 && this.points.length > 0) this.firstPicture = performance.now();
+        for (const call of this.before) call();
+        this.renderer.render(this.scene, this.camera);
+        for (const call of this.after) call();
+    }
+
+    private tick(): void {
+        this.orbit.update();
+        const now = performance.now();
+        if (this.dirty && now - this.lastDraw >= this.gap) {
+            this.dirty = false;
+            this.lastDraw = now;
+            this.draw();
+            this.drawn++;
+        }
+        if (now - this.since >= 1000) {
+            this.fps.value = (1000 * this.drawn) / (now - this.since);
+            this.adapt();
+            this.drawn = 0;
+            this.since = now;
+        }
+    }
+
+    /// 1 is the best that the screen can show; below, fewer pixels; below a half, no shadows.
+    setDetail(detail: number): void {
+        this.detail = Math.max(0.4, detail);
+        this.key.castShadow = detail > 0.5;
+        this.resize();
+        this.invalidate();
+    }
+
+    // Two slow seconds in a row: fewer pixels first, then no shadows. A slow picture is worse than a plain one.
+    private adapt(): void {
+        this.slow = this.drawn >= 2 && this.fps.value < 10 && !this.steady ? this.slow + 1 : 0;
+        if (this.slow < 2 || this.detail <= 0.4) return;
+        this.slow = 0;
+        this.setDetail(this.detail - 0.2);
+    }
+}
+
+// Lines one pixel wide at every distance, every fifth stronger, fading out.
+function gridMaterial(): THREE.ShaderMaterial {
+    return new THREE.ShaderMaterial({
+        uniforms: {
+            cell: { value: 0.01 },
+            reach: { value: 1 },
+            centre: { value: new THREE.Vector3() },
+            colour: { value: new THREE.Color(0x667788) },
+        },
+        vertexShader: `varying vec3 world;
+            void main() { vec4 w = modelMatrix * vec4(position, 1.0); world = w.xyz; gl_Position = projectionMatrix * viewMatrix * w; }`,
+        fragmentShader: `uniform float cell, reach; uniform vec3 colour, centre; varying vec3 world;
+            float lines(vec2 p) {
+                vec2 w = fwidth(p);
+                vec2 a = abs(fract(p - 0.5) - 0.5) / w;
+                return (1.0 - min(min(a.x, a.y), 1.0)) * clamp(0.5 / max(w.x, w.y) - 0.6, 0.0, 1.0);
+            }
+            void main() {
+                float fade = 1.0 - smoothstep(0.25, 1.0, distance(world.xy, centre.xy) / reach);
+                float a = max(0.16 * lines(world.xy / cell), 0.34 * lines(world.xy / (5.0 * cell))) * fade;
+                if (a < 0.003) discard;
+                gl_FragColor = vec4(colour, a);
+                #include <colorspace_fragment>
+            }`,
+        transparent: true,
+        depthWrite: false,
+        side: THREE.DoubleSide,
+    });
+}

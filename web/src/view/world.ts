@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: Apache-2.0
+// The scene of the session as it is drawn: bodies and everything that belongs to them, brought up to date by frames.
+import * as THREE from "three";
+import { probeName, SECTION, sectionOf, type Hello, type Message } from "../protocol";
+import type { Session, Topology } from "../session";
+import { colourTexture } from "./colour";
+import { Shape } from "./gpu";
+import { Arrows, ballShape, Copies, Labels, rodShape } from "./marks";
+import { Skin, type Paint } from "./skin";
+import type { Stage } from "./stage";
+
+export type Layer = "bodies" | "mesh" | "cables" | "chambers" | "fixed" | "domain" | "probes" | "targets" | "forces" | "labels" | "grid";
+
+export const COLOURS = {
+    body: ["#6f9bc8", "#d59b6a", "#7fb08a", "#b48ec0", "#c9b25f", "#7fa9ad"],
+    cable: "#d9482b",
+    chamber: "#e08a3c",
+    domain: "#8b5cf6",
+    probe: "#0e9f8e",
+    effector: "#f2b01e",
+    target: "#e5484d",
+    spring: "#16a34a",
+    contact: "#e11d74",
+};
+
+export class World {
+    readonly stage: Stage;
+    readonly layers: Record<Layer, boolean> = {
+        bodies: true, mesh: false, cables: true, chambers: false, fixed: false, domain: false, probes: false,
+        targets: true, forces: true, labels: true, grid: true,
+    };
+    readonly paint: Paint = { map: { value: null }, low: { value: 0 }, high: { value: 1 }, mode: { value: 0 } };
+    readonly extra = new Map<number, Float32Array>(); ///< of the mode browser, by body: added to coordinates
+    skins: (Skin | null)[] = [];
+    hello: Hello | null = null;
+    readonly effectors: THREE.Vector3[] = [];
+    readonly targets: (THREE.Vector3 | null)[] = [];
+    readonly labels: Labels;
+    heldTarget: { index: number; point: THREE.Vector3 } | null = null; ///< under the pointer: drawn where it is dragged
+    heldSpring: { point: () => THREE.Vector3; anchor: THREE.Vector3 } | null = null;
+
+    private readonly root = new THREE.Group();
+    private cables: Copies | null = null;
+    private knots: Copies | null = null;
+    private probes: Copies | null = null;
+    private tips: Copies | null = null;
+    private goals: Copies | null = null;
+    private leads: Copies | null = null;
+    private springs: Arrows | null = null;
+    private contacts: Arrows | null = null;
+    private strongest = 0;
+    private readonly maps = [colourTexture(false), colourTexture(true)];
+    private readonly p = new THREE.Vector3();
+    private readonly q = new THREE.Vector3();
+
+    constructor(session: Session, stage: Stage, overlay: HTMLElement) {
+        this.stage = stage;
+        this.labels = new Labels(overlay, stage);
+        this.paint.map.value = this.maps[0];
+        stage.scene.add(this.root);
+        stage.before.push(() => {
+            for (const skin of this.skins) if (skin?.group.visible) skin.shape.update(stage.renderer);
+        });
+        session.on("topology", (topology) => this.build(session.hello!, topology));
+        session.on("frame", (frame) => this.take(frame));
+        session.on("field", (field) => {
+            for (const [mesh, values] of field.values) this.skins[mesh]?.setField(values);
+            stage.invalidate();
+        });
+    }
+
+    setColouring(mode: 0 | 1 | 2, error: boolean): void {
+        this.paint.mode.value = mode;
+        this.paint.map.value = this.maps[error ? 1 : 0];
+        this.stage.invalidate();
+    }
+
+    applyLayers(): void {
+        const { layers, hello } = this;
+        if (!hello) return;
+        const inside = (layers.chambers && hello.meshes.some((m) => m.kind === "cavity")) ||
+            (layers.domain && hello.meshes.some((m) => m.kind === "domain"));
+        hello.meshes.forEach((mesh, i) => {
+            const skin = this.skins[i];
+            if (!skin) return;
+            if (mesh.kind === "surface") {
+                skin.group.visible = layers.bodies;
+                skin.setOpacity(inside ? 0.3 : 1);
+                skin.edges.visible = layers.mesh;
+                if (skin.fixed) skin.fixed.visible = layers.fixed;
+            } else skin.group.visible = mesh.kind === "cavity" ? layers.chambers : layers.domain;
+            if (skin.group.visible) skin.shape.stale = true;
+        });
+        const show = (what: Copies | Arrows | null, on: boolean): void => {
+            if (what) what.group.visible = on;
+        };
+        show(this.cables, layers.cables);
+        show(this.knots, layers.cables);
+        show(this.probes, layers.probes);
+        show(this.tips, layers.targets);
+        show(this.goals, layers.targets);
+        show(this.leads, layers.targets);
+        show(this.springs, layers.forces);
+        show(this.contacts, layers.forces);
+        this.stage.setGrid(layers.grid);
+        this.refresh();
+    }
+
+    /// Draws the last frame again, after something of the page's own changed.
+    refresh(): void {
+        if (this.last) this.take(this.last);
+    }
+    private last: Message | null = null;
+
+    private build(hello: Hello, topology: Topology[]): void {
+        const sameScene = this.hello?.scene === hello.scene && this.hello?.size === hello.size;
+        this.clear();
+        this.hello = hello;
+        this.skins = hello.meshes.map((mesh, i) => {
+            const t = topology[i];
+            if (t.triangles.length === 0) return null;
+            const shape = new Shape(t.rest, t.triangles, t.modes, t.columns);
+            const surface = mesh.kind === "surface";
+            const colour = surface ? COLOURS.body[mesh.body % COLOURS.body.length]
+                : mesh.kind === "cavity" ? COLOURS.chamber : COLOURS.domain;
+            const plain: Paint = surface ? this.paint : { ...this.paint, mode: { value: 0 } };
+            const skin = new Skin(shape, plain, colour, t.fixed, this.stage.pixels);
+            if (mesh.kind === "cavity") skin.material.side = THREE.DoubleSide;
+            this.root.add(skin.group);
+            return skin;
+        });
+        const links = hello.actuators.reduce((n, a) => n + Math.max(0, a.points - 1), 0);
+        const knots = hello.actuators.reduce((n, a) => n + a.points, 0);
+        const add = <T extends Copies | Arrows>(what: T): T => (this.root.add(what.group), what);
+        this.cables = add(new Copies(rodShape(), COLOURS.cable, Math.max(1, links)));
+        this.knots = add(new Copies(ballShape(), COLOURS.cable, Math.max(1, knots)));
+        this.probes = add(new Copies(ballShape(), COLOURS.probe, Math.max(1, hello.probes.length), 0.5));
+        this.tips = add(new Copies(ballShape(), COLOURS.effector, Math.max(1, hello.effectors.length), 0.5));
+        this.goals = add(new Copies(ballShape(), COLOURS.target, Math.max(1, hello.effectors.length), 0.6));
+        this.leads = add(new Copies(rodShape(), COLOURS.target, Math.max(1, hello.effectors.length), 0.6));
+        this.springs = add(new Arrows(COLOURS.spring, 2 * Math.max(1, hello.spring?.springs ?? 8)));
+        this.contacts = add(new Arrows(COLOURS.contact, 1024));
+        this.strongest = 0;
+        const bounds = new THREE.Box3(new THREE.Vector3().fromArray(hello.bounds[0]), new THREE.Vector3().fromArray(hello.bounds[1]));
+        const points = topology.filter((_, i) => hello.meshes[i].kind === "surface").flatMap((t) => Array.from(t.rest));
+        if (!sameScene) this.stage.setBounds(bounds, Float32Array.from(points), hello.floor ?? null);
+        this.applyLayers();
+        this.stage.invalidate();
+    }
+
+    private clear(): void {
+        for (const skin of this.skins) skin?.dispose();
+        for (const what of [this.cables, this.knots, this.probes, this.tips, this.goals, this.leads, this.springs, this.contacts])
+            what?.dispose();
+        this.root.clear();
+        this.labels.clear();
+        this.extra.clear();
+        this.effectors.length = this.targets.length = 0;
+        this.last = this.heldTarget = this.heldSpring = null;
+    }
+
+    private take(frame: Message): void {
+        const hello = this.hello;
+        if (!hello) return;
+        this.last = frame;
+        for (const s of frame.sections) {
+            if (s.type === SECTION.positions) this.skins[s.index]?.shape.setPositions(s.f32);
+            else if (s.type === SECTION.coordinates) this.setCoordinates(s.index, s.f32);
+        }
+        this.takeCables(frame, hello);
+        this.takeProbes(frame, hello);
+        this.takeEffectors(frame, hello);
+        this.takeSprings(frame, hello);
+        this.takeContacts(frame, hello);
+        this.stage.invalidate();
+    }
+
+    private setCoordinates(body: number, coordinates: Float32Array): void {
+        const extra = this.extra.get(body);
+        let sum = coordinates;
+        if (extra) {
+            sum = coordinates.slice();
+            for (let k = 0; k < Math.min(extra.length, sum.length); k++) sum[k] += extra[k];
+        }
+        this.hello!.meshes.forEach((mesh, i) => {
+            if (mesh.body === body) this.skins[i]?.shape.setCoordinates(sum);
+        });
+    }
+
+    private takeCables(frame: Message, hello: Hello): void {
+        this.cables!.begin();
+        this.knots!.begin();
+        const radius = 0.0052 * hello.size;
+        for (const s of frame.sections) {
+            if (s.type !== SECTION.cable) continue;
+            for (let i = 0; i < s.count; i++) {
+                this.q.fromArray(s.f32, 3 * i);
+                this.knots!.ball(this.q, (i === 0 || i === s.count - 1 ? 1.9 : 1.3) * radius);
+                if (i > 0) this.cables!.rod(this.p, this.q, radius);
+                this.p.copy(this.q);
+            }
+        }
+        this.cables!.end();
+        this.knots!.end();
+    }
+
+    private takeProbes(frame: Message, hello: Hello): void {
+        const s = sectionOf(frame, SECTION.probes);
+        this.probes!.begin();
+        for (let i = 0; i < (s?.count ?? 0); i++) {
+            this.p.fromArray(s!.f32, 3 * i);
+            this.probes!.ball(this.p, 0.013 * hello.size);
+            const key = `probe ${i}`;
+            if (this.layers.probes && this.layers.labels) this.labels.set(key, probeName(hello.probes[i]), this.p, "probe");
+            else this.labels.hide(key);
+        }
+        this.probes!.end();
+    }
+
+    private takeEffectors(frame: Message, hello: Hello): void {
+        const s = sectionOf(frame, SECTION.effectors);
+        const on = this.layers.targets;
+        this.tips!.begin();
+        this.goals!.begin();
+        this.leads!.begin();
+        for (let i = 0; i < (s?.count ?? 0); i++) {
+            if (hello.effectors[i]?.kind !== "position") continue;
+            const value = (this.effectors[i] ??= new THREE.Vector3()).fromArray(s!.f32, 7 * i);
+            const set = Number.isFinite(s!.f32[7 * i + 3]);
+            let target = set ? new THREE.Vector3().fromArray(s!.f32, 7 * i + 3) : null;
+            if (this.heldTarget?.index === i) target = this.heldTarget.point.clone();
+            this.targets[i] = target;
+            this.tips!.ball(value, 0.018 * hello.size);
+            const key = `effector ${i}`;
+            if (target) {
+                this.goals!.ball(target, 0.022 * hello.size);
+                if (target.distanceTo(value) > 0.02 * hello.size) this.leads!.rod(value, target, 0.003 * hello.size);
+            }
+            if (on && this.layers.labels && !this.layers.probes)
+                this.labels.set(key, hello.effectors[i].name, target ?? value, target ? "target" : "effector");
+            else this.labels.hide(key);
+        }
+        this.tips!.end();
+        this.goals!.end();
+        this.leads!.end();
+    }
+
+    private takeSprings(frame: Message, hello: Hello): void {
+        const s = sectionOf(frame, SECTION.springs);
+        this.springs!.begin();
+        let mine = false;
+        for (let i = 0; i < (s?.count ?? 0); i++) {
+            const at = 11 * i;
+            const own = s!.f32[at] === hello.client;
+            this.p.fromArray(s!.f32, at + 1);
+            this.q.fromArray(s!.f32, at + 4);
+            if (own && this.heldSpring) this.q.copy(this.heldSpring.anchor);
+            const force = Math.hypot(s!.f32[at + 7], s!.f32[at + 8], s!.f32[at + 9]);
+            this.springs!.arrow(this.p, this.q, 0.005 * hello.size);
+            const key = own ? "spring" : `spring ${i}`;
+            if (own) mine = true;
+            if (this.layers.forces) this.labels.set(key, force >= 0.1 ? `${force.toFixed(2)} N` : `${(1e3 * force).toFixed(0)} mN`, this.q, "spring");
+        }
+        if (!mine) this.labels.hide("spring");
+        for (let i = s?.count ?? 0; i < 16; i++) this.labels.hide(`spring ${i}`);
+        this.springs!.end();
+    }
+
+    private takeContacts(frame: Message, hello: Hello): void {
+        const s = sectionOf(frame, SECTION.contacts);
+        this.contacts!.begin();
+        let most = 0;
+        for (let i = 0; i < (s?.count ?? 0); i++) most = Math.max(most, this.q.fromArray(s!.f32, 8 * i + 3).length());
+        this.strongest = Math.max(most, 0.995 * this.strongest); // arrows keep their scale while forces fade
+        for (let i = 0; i < (s?.count ?? 0); i++) {
+            this.p.fromArray(s!.f32, 8 * i);
+            this.q.fromArray(s!.f32, 8 * i + 3).multiplyScalar((0.22 * hello.size) / Math.max(this.strongest, 1e-12));
+            this.q.add(this.p);
+            this.contacts!.arrow(this.p, this.q, 0.0035 * hello.size);
+        }
+        this.contacts!.end();
+    }
+}
