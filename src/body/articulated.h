@@ -32,7 +32,7 @@
 /// A link as the algorithms see it. Column c of its joint moves coordinate `coord` + c at `ratio` times its rate.
 typedef struct tdLink
 {
-    int32_t parent;
+    int32_t parent; ///< -1: the world, in which `origin` stands then
     tdJointKind kind;
     int32_t coord;   ///< -1: no coordinate
     int32_t column;  ///< its first among the columns of all joints
@@ -86,8 +86,7 @@ typedef struct tdArticulated
 {
     const tdTree *tree;
     int n_links, n_columns, n_balls;
-    int n;       ///< coordinates
-    tdPose base; ///< of the joint of the root in the world
+    int n; ///< coordinates
     tdLink *links;
     int32_t *link_of;  ///< by coordinate: the link whose joint it moves
     double *start;     ///< q at the start
@@ -125,12 +124,20 @@ typedef struct tdArticulatedState
     tdTreeWork points; ///< of points, at `points_q`
     double *points_q;
     bool points_valid;
-    double *M, *A, *L, *coupling; ///< n^2; coupling: stiffness of constraints
-    double *rhs, *trial, *bias;   ///< n
-    double *effort;               ///< by servo, at the last solution
+    double *M, *A, *L; ///< n^2
+    double *coupling;  ///< 2 n^2: stiffness of constraints, definite ones, then those that may not be
+    double *rhs;       ///< n: for the moment only
+    double *law;       ///< 3 n: forces of the laws of joints, slopes by position and by rate
+    double *slope;     ///< n: by v
+    double *trial;     ///< n: velocity that the laws are linearized about
+    double *expected;  ///< n: laws at the next trial, by that linearization
+    double *bias;      ///< n: m without the laws,
+    double *diagonal;  ///< n: and the diagonal of A
+    double *effort;    ///< by servo, at the end of the step
     double *node_x, *node_v;
     double *jacobian; ///< 6 n: of points
-    bool stiffened;
+    bool stiffened;   ///< some constraint has stiffness in this pass
+    bool indefinite;  ///< A was, with all of its terms
 } tdArticulatedState;
 
 extern const tdBodyOps td_articulated_ops;
@@ -149,6 +156,12 @@ static inline bool td_body_is_articulated(const tdBody *body)
 {
     return body->ops == &td_articulated_ops;
 }
+
+// ---------------------------------------------------------------- articulated_model.c
+
+/// Tables of a checked tree whose root is at `base`. velocity, turning: of a free root at the start, in the world.
+tdStatus td_articulated_build(tdArena *arena, const tdTree *tree, const tdPose *base, const double velocity[3],
+                              const double turning[3], const double gravity[3], tdArticulated *body, tdError *error);
 
 // ---------------------------------------------------------------- articulated_dynamics.c: algorithms, no step
 
