@@ -2,6 +2,7 @@
 #include "constraint/constraint.h"
 
 #include "base/vector.h"
+#include "body/articulated.h"
 #include "solve/condense.h"
 #include "state.h"
 
@@ -60,6 +61,9 @@ tdStatus td_constraint_create(const tdModel *model, tdState *state, tdError *err
     {
         memcpy(cs->effort_limit + 2 * a, model->actuators[a].given->effort, 2 * sizeof(double));
         memcpy(cs->travel_limit + 2 * a, model->actuators[a].given->displacement, 2 * sizeof(double));
+        cs->displacement[a] = cs->displacement_good[a] = model->actuators[a].start;
+        if (model->actuators[a].start != 0)
+            state->load_last[model->actuators[a].input] = model->inputs[model->actuators[a].input].standard;
     }
     for (int k = 0; k < model->n_effectors; k++)
         memcpy(cs->value + 3 * k, model->effectors[k].rest, 3 * sizeof(double));
@@ -112,6 +116,14 @@ static void latch_actuator(const tdModel *model, tdState *state, int a)
     double h = model->scheme.h, *effort = cs->effort_limit + 2 * a, *travel = cs->travel_limit + 2 * a;
     interval(given->effort, cs->effort_start[a], given->effort_rate * h, effort);
     interval(given->displacement, cs->displacement_start[a], given->displacement_rate * h, travel);
+    if (actuator->servo >= 0)
+    {
+        cs->role[a] = TD_ROLE_SERVO;
+        if (!given->rate)
+            state->input[actuator->input] = clamp(state->input[actuator->input], given->displacement);
+        cs->given[a] = state->input[actuator->input];
+        return;
+    }
     bool free = !actuator->driven && isnan(state->override[actuator->input]);
     if (cs->inverse && free)
     {
@@ -270,6 +282,14 @@ static void measure_at(const tdModel *model, tdState *state, const tdMeasure *me
     tdConstraintState *cs = state->constraint;
     const tdBody *body = volume_body(model, measure);
     double *J = row < 0 ? NULL : cs->J + model->row_start[row];
+    if (measure->kind == TD_MEASURE_COORDINATE)
+    {
+        *value = measure->ratio * q[model->bodies[measure->sets[0].body].first + measure->sets[0].coord[0]] +
+                 measure->offset;
+        if (J != NULL)
+            *J = measure->ratio;
+        return;
+    }
     if (body != NULL)
     {
         *value = body->ops->volume(body, state, measure->sets, q + body->first, J);
@@ -389,8 +409,10 @@ static void constrain_actuator(const tdModel *model, tdState *state, int a, bool
     }
     else
         memcpy(F, J, (size_t)entries * sizeof *F);
+    if (cs->role[a] == TD_ROLE_SERVO)
+        return;
     td_constraint_push(model, state, a, cs->effort[a]);
-    if (!tangent || cs->effort[a] == 0 || measure->kind == TD_MEASURE_ALONG)
+    if (!tangent || cs->effort[a] == 0 || measure->kind == TD_MEASURE_ALONG || measure->kind == TD_MEASURE_COORDINATE)
         return;
     // A taut cable stiffens (its length is a convex function), a pressure may do either.
     stiffening w = {model, state, measure, -cs->effort[a] * actuator->sign, measure->kind == TD_MEASURE_LENGTH};
@@ -482,8 +504,13 @@ void td_constraint_commit(const tdModel *model, tdState *state)
     }
     td_constraint_measure(model, state);
     for (int a = 0; a < model->n_actuators; a++)
-        if (model->actuators[a].given->friction > 0)
+    {
+        const tdActuator *actuator = &model->actuators[a];
+        if (actuator->given->friction > 0)
             cs->slide[a] = sliding(model, cs, a);
+        if (actuator->servo >= 0)
+            cs->effort[a] = td_articulated_mine(&model->bodies[actuator->given->body], state)->effort[actuator->servo];
+    }
 }
 
 double td_effector_size(const tdModel *model, const tdEffector *effector)

@@ -19,7 +19,8 @@ typedef enum tdRole
     TD_ROLE_EFFORT,       // effort is given; u where coordinates are held is unknown
     TD_ROLE_DISPLACEMENT, // displacement is given; effort is unknown, within its limits
     TD_ROLE_GAS,          // cavity: amount of gas is given
-    TD_ROLE_INVERSE       // found by inverse control
+    TD_ROLE_INVERSE,      // found by inverse control
+    TD_ROLE_SERVO         // of a joint: its body finds the effort
 } tdRole;
 
 /// By actuator or effector; part of the state.
