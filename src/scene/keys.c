@@ -352,7 +352,7 @@ static const tdKey body_keys[] = {
 };
 const tdSchema td_schema_body = {
     .title = "bodies",
-    .doc = "Soft bodies, rigid bodies and robots made of rigid links. Contact between them is another matter.",
+    .doc = "Soft bodies, rigid bodies and robots made of rigid links.",
     .keys = body_keys,
 };
 
