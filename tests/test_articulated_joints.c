@@ -390,6 +390,41 @@ static void forces_and_cables(void **unused)
     }
 }
 
+// A cable from a soft body to a link: both ends feel its tension. The soft end moves as under a force of that size, and
+// the carriage, which a servo holds, by tension over stiffness. Static, both of them.
+static void cable_to_a_soft_body(void **unused)
+{
+    (void)unused;
+    static const char soft[] =
+        "  - {name: bar, mesh: {box: [[-0.5, -0.05, -0.05], [-0.1, 0.05, 0.05]], cells: [8, 2, 2]}, "
+        "material: {law: linear, young: 1 MPa, poisson: 0.3, density: 1000}, fixed: [{group: xmin}]}\n";
+    static const char *const pulls[2] = {
+        "type: cable, body: bar, path: [[-0.1, 0, 0]], pull_point: [0.05, 0, 0], "
+        "pull_body: r, drive: force",
+        "type: force, body: bar, point: [-0.1, 0, 0], direction: [1, 0, 0], drive: force"};
+    char rest[1600];
+    double moved[2][3];
+    for (int k = 0; k < 2; k++)
+    {
+        snprintf(rest, sizeof rest,
+                 "%sprobes: [{name: p, body: bar, point: [-0.1, 0, 0]}]\n"
+                 "actuators:\n  - {name: m, type: joint, body: r, joint: j, drive: position, stiffness: 100 N/m}\n"
+                 "  - {name: c, %s}\nmotion: {keyframes: [{t: 0, c: 7 N}]}",
+                 soft, pulls[k]);
+        tdModel *model = robot_model(SLIDE("<limit lower=\"-1\" upper=\"1\" effort=\"1000\"/>"),
+                                     "integrator: {method: static}", "", rest);
+        tdState *state = robot_state(model);
+        robot_steps(model, state, 1);
+        td_state_probe(model, state, 0, moved[k]);
+        assert_near(state->q[0], k == 0 ? -7.0 / 100 : 0, 1e-9);
+        td_state_free(state);
+        td_model_free(model);
+    }
+    assert_true(moved[1][0] > -0.1 + 1e-4);
+    for (int c = 0; c < 3; c++)
+        assert_near(moved[0][c], moved[1][c], 1e-9);
+}
+
 // Inverse control of joints: a tip is brought to a target by positions of two joints.
 static void reaches_target(void **unused)
 {
@@ -530,6 +565,7 @@ int main(void)
         cmocka_unit_test(points_at_rest),
         cmocka_unit_test(forces_and_cables),
         cmocka_unit_test(reaches_target),
+        cmocka_unit_test(cable_to_a_soft_body),
         cmocka_unit_test(state_is_in_arrays),
         cmocka_unit_test(native_bodies),
         cmocka_unit_test(refused),
