@@ -208,6 +208,12 @@ void td_articulated_twist(const tdBody *body, const tdState *state, const double
 void td_articulated_push(const tdBody *body, const tdState *state, const double *q, int link, const double local[3],
                          const double f[3], double *row);
 
+/// J[3 x n] of that point, dx/dt = J v.
+void td_articulated_jacobian(const tdBody *body, const tdState *state, const double *q, int link, const double local[3],
+                             double *J);
+/// Coordinates that move a link, ascending, into coord[n]; returns how many.
+int td_articulated_path(const tdBody *body, int link, int32_t *coord);
+
 tdStatus td_articulated_point_set(tdModel *model, const tdBody *body, tdPointSet *set, tdError *error);
 void td_articulated_positions(const tdBody *body, const tdState *state, const tdPointSet *set, const double *q,
                               double *x);

@@ -10,6 +10,7 @@
 #include "base/vector.h"
 #include "body/articulated.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 // ---------------------------------------------------------------- links
@@ -88,6 +89,40 @@ void td_articulated_push(const tdBody *body, const tdState *state, const double 
     double wrench[6];
     wrench_of(work, link, 1, local, f, wrench);
     push_wrench(td_articulated_of(body), work, link, wrench, NULL, row);
+}
+
+void td_articulated_jacobian(const tdBody *body, const tdState *state, const double *q, int link, const double local[3],
+                             double *J)
+{
+    static const double axes[3][3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
+    memset(J, 0, 3 * (size_t)body->count * sizeof *J);
+    for (int c = 0; c < 3; c++)
+        td_articulated_push(body, state, q, link, local, axes[c], J + c * body->count);
+}
+
+static int compare(const void *a, const void *b)
+{
+    int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+    return (x > y) - (x < y);
+}
+
+int td_articulated_path(const tdBody *body, int link, int32_t *coord)
+{
+    const tdArticulated *given = td_articulated_of(body);
+    int n = 0;
+    // A chain may pass through a joint and others that mimic it, but lists each coordinate once.
+    for (int l = link; l >= 0; l = given->links[l].parent)
+        for (int c = 0; c < given->links[l].columns; c++)
+        {
+            int32_t i = given->links[l].coord + c;
+            bool listed = false;
+            for (int k = 0; k < n && !listed; k++)
+                listed = coord[k] == i;
+            if (!listed)
+                coord[n++] = i;
+        }
+    qsort(coord, (size_t)n, sizeof *coord, compare);
+    return n;
 }
 
 // ---------------------------------------------------------------- sets of points
