@@ -4,16 +4,14 @@
 //     m = mass M(q_e) (v - v_hat) + s [ b(q_e, v) - gravity + D v_e + laws of joints - efforts ]
 //     A = mass M + s de D + slopes of the laws + stiffness of constraints
 //
-// b are the Coriolis and gyroscopic forces. With one linearization a step they are those of the velocity at its start,
-// and A is what it says; Newton takes them at v_e and adds the stiffness of gravity to A, which leaves the slope of b
-// out: it is the step times a rate, so that an iteration gains the more the shorter the step is.
+// b are the Coriolis and gyroscopic forces. With one linearization a step, b and the laws are found with the velocity
+// at its end (articulated_free.c). Newton has them in m like all else, and adds the stiffness of gravity to A, which
+// leaves the slope of b out: it is the step times a rate, so that an iteration gains the more the shorter the step is.
 #include "body/articulated.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-
-// ---------------------------------------------------------------- dense matrices
 
 static double dot(int n, const double *a, const double *b)
 {
@@ -21,36 +19,6 @@ static double dot(int n, const double *a, const double *b)
     for (int i = 0; i < n; i++)
         sum += a[i] * b[i];
     return sum;
-}
-
-// L L' = A, lower triangles; L has the reciprocals of its diagonal. False: not definite.
-static bool factorize(int n, const double *A, double *L)
-{
-    for (int i = 0; i < n; i++)
-        for (int j = 0; j <= i; j++)
-        {
-            double *row = L + i * (int64_t)n, *other = L + j * (int64_t)n;
-            double sum = A[i * (int64_t)n + j] - dot(j, row, other);
-            if (j < i)
-                row[j] = sum * other[j];
-            else if (!(sum > 1e-14 * fabs(A[i * (int64_t)n + i])) || !isfinite(sum))
-                return false;
-            else
-                row[i] = 1 / sqrt(sum);
-        }
-    return true;
-}
-
-static void solve_with(int n, const double *L, double *x)
-{
-    for (int i = 0; i < n; i++)
-        x[i] = (x[i] - dot(i, L + i * (int64_t)n, x)) * L[i * (int64_t)n + i];
-    for (int i = n - 1; i >= 0; i--)
-    {
-        x[i] *= L[i * (int64_t)n + i];
-        for (int j = 0; j < i; j++)
-            x[j] -= x[i] * L[i * (int64_t)n + j];
-    }
 }
 
 // y += factor A x
@@ -95,6 +63,9 @@ static tdStatus state_create(const tdModel *model, const tdBody *body, tdState *
         {&mine->slope, n},
         {&mine->expected, n},
         {&mine->diagonal, n},
+        {&mine->turning, n},
+        {&mine->before, n},
+        {&mine->slope_A, square},
         {&mine->effort, given->n_servos},
         {&mine->jacobian, 6 * n},
         {&mine->node_x, 3 * body->nodes},
@@ -153,7 +124,7 @@ static void kinematics(const tdModel *model, const tdBody *body, tdState *state)
     mine->stiffened = false;
 }
 
-static bool iterates(const tdModel *model)
+bool td_articulated_iterates(const tdModel *model)
 {
     return model->scene.settings.newton || model->scheme.method == TD_METHOD_STATIC;
 }
@@ -165,9 +136,8 @@ static void gravity_of(const tdArticulated *given, const tdState *state, double 
         g[k] = state->gravity * given->gravity[k];
 }
 
-// The laws of joints at q_e, v_e: force in law[0..n), slopes in law[n..3n).
-static void laws_at(const tdModel *model, const tdBody *body, const tdState *state, const double *q_e,
-                    const double *v_e, bool secant)
+void td_articulated_laws(const tdModel *model, const tdBody *body, const tdState *state, const double *q_e,
+                         const double *v_e, bool secant)
 {
     tdArticulatedState *mine = td_articulated_mine(body, state);
     int64_t n = body->count;
@@ -183,10 +153,11 @@ static tdStatus forces(const tdModel *model, const tdBody *body, tdState *state,
     int n = given->n;
     double *m = state->m + body->first, *force = state->force + body->first, *load = state->load + body->first, g[3];
     const double *v_e = state->v_e + body->first, *inertia = state->inertia + body->first, none[3] = {0, 0, 0};
-    bool newton = iterates(model);
+    bool newton = td_articulated_iterates(model);
     gravity_of(given, state, g);
-    // Velocities at the start of the step, or where forces are taken; a static scene has none.
-    const double *v = newton ? v_e : state->v + body->first;
+    // With one linearization a step, Coriolis forces are found with the velocity at its end: here there are none.
+    memset(mine->trial, 0, (size_t)n * sizeof(double));
+    const double *v = newton ? v_e : mine->trial;
     td_tree_inverse(given, v, NULL, none, &mine->at, force);
     memcpy(load, force, (size_t)n * sizeof *load);
     td_tree_inverse(given, v, NULL, g, &mine->at, mine->rhs);
@@ -197,7 +168,7 @@ static tdStatus forces(const tdModel *model, const tdBody *body, tdState *state,
     }
     if (newton)
     {
-        laws_at(model, body, state, state->q_e + body->first, v_e, false);
+        td_articulated_laws(model, body, state, state->q_e + body->first, v_e, false);
         for (int i = 0; i < n; i++)
             force[i] += mine->law[i];
     }
@@ -220,8 +191,7 @@ static tdStatus forces(const tdModel *model, const tdBody *body, tdState *state,
     return TD_OK;
 }
 
-// A without the laws of joints. `all`: with stiffness that may make it indefinite.
-static void build_matrix(const tdModel *model, const tdBody *body, tdState *state, bool all)
+void td_articulated_matrix(const tdModel *model, const tdBody *body, tdState *state, bool all)
 {
     const tdArticulated *given = td_articulated_of(body);
     tdArticulatedState *mine = td_articulated_mine(body, state);
@@ -229,7 +199,7 @@ static void build_matrix(const tdModel *model, const tdBody *body, tdState *stat
     int64_t n = given->n;
     double of_K = scheme->s * scheme->ce;
     memset(mine->A, 0, (size_t)(n * n) * sizeof(double));
-    if (iterates(model) && all && of_K > 0)
+    if (td_articulated_iterates(model) && all && of_K > 0)
     {
         double g[3];
         gravity_of(given, state, g);
@@ -249,7 +219,7 @@ static void add_slopes(const tdScheme *scheme, int64_t n, const double *slope_q,
         A[i * n + i] += scheme->s * (scheme->ce * slope_q[i] + scheme->de * slope_v[i]);
 }
 
-static tdStatus fail_indefinite(const tdModel *model, tdState *state)
+tdStatus td_articulated_indefinite(const tdModel *model, tdState *state)
 {
     if (model->scheme.method == TD_METHOD_STATIC)
         return td_fail(
@@ -261,9 +231,10 @@ static tdStatus fail_indefinite(const tdModel *model, tdState *state)
                    "armature");
 }
 
-static void take_solution(tdState *state, const tdBody *body, const double *m, const double *dv)
+void td_articulated_solved(const tdBody *body, tdState *state)
 {
     int n = (int)body->count;
+    const double *m = state->m + body->first, *dv = state->dv + body->first;
     state->report.factorizations++;
     state->rhs = sqrt(state->rhs * state->rhs + dot(n, m, m));
     state->slope += dot(n, m, dv);
@@ -277,114 +248,26 @@ static tdStatus newton_motion(const tdModel *model, const tdBody *body, tdState 
     double *m = state->m + body->first, *dv = state->dv + body->first;
     for (int attempt = mine->indefinite; attempt < 2; attempt++)
     {
-        build_matrix(model, body, state, attempt == 0);
+        td_articulated_matrix(model, body, state, attempt == 0);
         add_slopes(&model->scheme, n, mine->law + n, mine->law + 2 * (int64_t)n, mine->A);
-        if (!factorize(n, mine->A, mine->L))
+        if (!td_small_cholesky(n, mine->A, mine->L))
         {
             mine->indefinite = true;
             continue;
         }
         for (int i = 0; i < n; i++)
             dv[i] = -m[i];
-        solve_with(n, mine->L, dv);
-        take_solution(state, body, m, dv);
+        td_small_solve(n, mine->L, dv);
+        td_articulated_solved(body, state);
         return TD_OK;
     }
-    return fail_indefinite(model, state);
-}
-
-// Laws of joints at a velocity v of the body: force and its slope by v.
-static void laws_of(const tdModel *model, const tdBody *body, const tdState *state, const double *v)
-{
-    tdArticulatedState *mine = td_articulated_mine(body, state);
-    const tdScheme *scheme = &model->scheme;
-    int64_t n = body->count;
-    double *q_e = state->work + body->first, *v_e = state->scratch + body->first;
-    td_scheme_evaluate(scheme, n, state->q + body->first, state->v + body->first, state->a + body->first, v, q_e, v_e,
-                       mine->rhs);
-    laws_at(model, body, state, q_e, v_e, true);
-    for (int64_t i = 0; i < n; i++)
-        mine->slope[i] = scheme->ce * mine->law[n + i] + scheme->de * mine->law[2 * n + i];
-}
-
-// A and m with the laws linearized about the trial velocity, and dv.
-static bool solve_about(const tdModel *model, const tdBody *body, tdState *state)
-{
-    tdArticulatedState *mine = td_articulated_mine(body, state);
-    int64_t n = body->count;
-    double s = model->scheme.s, *m = state->m + body->first, *dv = state->dv + body->first;
-    const double *start = state->v_new + body->first;
-    for (int64_t i = 0; i < n; i++)
-    {
-        mine->A[i * n + i] = mine->diagonal[i] + s * mine->slope[i];
-        m[i] = mine->bias[i] + s * (mine->law[i] - mine->slope[i] * (mine->trial[i] - start[i]));
-        dv[i] = -m[i];
-    }
-    if (!factorize((int)n, mine->A, mine->L))
-        return false;
-    solve_with((int)n, mine->L, dv);
-    return true;
-}
-
-// Takes the laws to the velocity that came out; returns how far they are from what they were taken for, relatively.
-static double advance_laws(const tdModel *model, const tdBody *body, tdState *state, double share)
-{
-    tdArticulatedState *mine = td_articulated_mine(body, state);
-    int64_t n = body->count;
-    const double *start = state->v_new + body->first, *dv = state->dv + body->first;
-    double miss = 0, size = 0;
-    for (int64_t i = 0; i < n; i++)
-    {
-        double step = share * (start[i] + dv[i] - mine->trial[i]);
-        mine->expected[i] = mine->law[i] + mine->slope[i] * step;
-        mine->trial[i] += step;
-    }
-    laws_of(model, body, state, mine->trial);
-    for (int64_t i = 0; i < n; i++)
-    {
-        miss = fmax(miss, fabs(mine->law[i] - mine->expected[i]));
-        size = fmax(size, fabs(mine->law[i]));
-    }
-    return size > 0 ? miss / size : 0;
-}
-
-#define SWEEPS 30 // friction closes in by a factor, limits and clamps are right after a few
-
-// One linearization of the body, but laws of joints at the velocity that comes out: A (v - start) + m + s laws(v) = 0.
-// Friction goes by its secant, which never overshoots. m and A are left with what the laws come to.
-static tdStatus linear_motion(const tdModel *model, const tdBody *body, tdState *state)
-{
-    const tdArticulated *given = td_articulated_of(body);
-    tdArticulatedState *mine = td_articulated_mine(body, state);
-    int64_t n = given->n;
-    bool lawless = given->n_frictions + given->n_servos == 0 && (given->n_limits == 0 || given->limits_apart);
-    build_matrix(model, body, state, true);
-    if (mine->stiffened && !factorize((int)n, mine->A, mine->L))
-        build_matrix(model, body, state, false);
-    memcpy(mine->bias, state->m + body->first, (size_t)n * sizeof(double));
-    memcpy(mine->trial, state->v + body->first, (size_t)n * sizeof(double));
-    for (int64_t i = 0; i < n; i++)
-    {
-        mine->diagonal[i] = mine->A[i * n + i];
-        mine->law[i] = mine->slope[i] = 0;
-    }
-    if (!lawless)
-        laws_of(model, body, state, mine->trial);
-    for (int sweep = 0; sweep < SWEEPS; sweep++)
-    {
-        if (!solve_about(model, body, state))
-            return fail_indefinite(model, state);
-        // Half steps end a limit and a clamp that take turns.
-        if (lawless || advance_laws(model, body, state, sweep < SWEEPS / 2 ? 1 : 0.5) < 1e-6)
-            break;
-    }
-    take_solution(state, body, state->m + body->first, state->dv + body->first);
-    return TD_OK;
+    return td_articulated_indefinite(model, state);
 }
 
 static tdStatus free_motion(const tdModel *model, const tdBody *body, tdState *state)
 {
-    return iterates(model) ? newton_motion(model, body, state) : linear_motion(model, body, state);
+    return td_articulated_iterates(model) ? newton_motion(model, body, state)
+                                          : td_articulated_linear_motion(model, body, state);
 }
 
 static void multiply(const tdModel *model, const tdBody *body, tdState *state, const double *x, double *y)
@@ -409,25 +292,30 @@ static tdStatus apply_inverse(const tdModel *model, const tdBody *body, tdState 
     for (int j = 0; j < n; j++, b += stride, x += stride)
     {
         memcpy(x, b, (size_t)body->count * sizeof *x);
-        solve_with((int)body->count, mine->L, x);
+        td_small_solve((int)body->count, mine->L, x);
     }
     return TD_OK;
 }
 
-// M a = -m / s; with one linearization a step the laws of joints are not in m yet.
+// M a = -m / s; with one linearization a step the laws of joints and Coriolis forces are not in m yet.
 static tdStatus start_acceleration(const tdModel *model, const tdBody *body, tdState *state)
 {
     tdArticulatedState *mine = td_articulated_mine(body, state);
     int n = (int)body->count;
     double *a = state->a + body->first;
-    if (!factorize(n, mine->M, mine->L))
-        return fail_indefinite(model, state);
+    if (!td_small_cholesky(n, mine->M, mine->L))
+        return td_articulated_indefinite(model, state);
     memset(mine->law, 0, 3 * (size_t)n * sizeof(double));
-    if (!iterates(model))
-        laws_at(model, body, state, state->q_e + body->first, state->v_e + body->first, true);
+    memset(mine->turning, 0, (size_t)n * sizeof(double));
+    if (!td_articulated_iterates(model))
+    {
+        const double none[3] = {0, 0, 0}, *v_e = state->v_e + body->first;
+        td_articulated_laws(model, body, state, state->q_e + body->first, v_e, true);
+        td_tree_inverse(td_articulated_of(body), v_e, NULL, none, &mine->at, mine->turning);
+    }
     for (int i = 0; i < n; i++)
-        a[i] = -state->m[body->first + i] / model->scheme.s - mine->law[i];
-    solve_with(n, mine->L, a);
+        a[i] = -state->m[body->first + i] / model->scheme.s - mine->law[i] - mine->turning[i];
+    td_small_solve(n, mine->L, a);
     return TD_OK;
 }
 

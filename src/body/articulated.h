@@ -24,7 +24,7 @@
 //     servo      -clamp(stiffness (target - x) + damping (target rate - rate), effort limits)
 //
 // With Newton they are in m and A like everything else. With one linearization a step they are solved with the free
-// motion (articulated_joint.c), at the velocity that comes out, because half of them are not there at the start.
+// motion (articulated_free.c), at the velocity that comes out.
 #pragma once
 #include "body/articulated_tree.h"
 #include "body/soft.h"
@@ -124,16 +124,18 @@ typedef struct tdArticulatedState
     tdTreeWork points; ///< of points, at `points_q`
     double *points_q;
     bool points_valid;
-    double *M, *A, *L; ///< n^2
-    double *coupling;  ///< 2 n^2: stiffness of constraints, definite ones, then those that may not be
-    double *rhs;       ///< n: for the moment only
-    double *law;       ///< 3 n: forces of the laws of joints, slopes by position and by rate
-    double *slope;     ///< n: by v
-    double *trial;     ///< n: velocity that the laws are linearized about
-    double *expected;  ///< n: laws at the next trial, by that linearization
-    double *bias;      ///< n: m without the laws,
-    double *diagonal;  ///< n: and the diagonal of A
-    double *effort;    ///< by servo, at the end of the step
+    double *M, *A, *L;         ///< n^2
+    double *coupling;          ///< 2 n^2: stiffness of constraints, definite ones, then those that may not be
+    double *rhs;               ///< n: for the moment only
+    double *law;               ///< 3 n: forces of the laws of joints, slopes by position and by rate
+    double *slope;             ///< n: by v
+    double *trial;             ///< n: velocity that the laws are linearized about
+    double *turning;           ///< n: Coriolis and gyroscopic forces at the trial velocity
+    double *expected, *before; ///< n: for the moment only
+    double *slope_A;           ///< n^2: A with the slope of Coriolis forces
+    double *bias;              ///< n: m without laws and Coriolis forces,
+    double *diagonal;          ///< n: and the diagonal of A
+    double *effort;            ///< by servo, at the end of the step
     double *node_x, *node_v;
     double *jacobian; ///< 6 n: of points
     bool stiffened;   ///< some constraint has stiffness in this pass
@@ -196,6 +198,24 @@ void td_joint_laws(const tdModel *model, const tdBody *body, const tdState *stat
 double td_servo_effort(const tdServo *servo, double input, double position, double rate);
 /// Potential energy of limits and servos at the present q.
 double td_joint_energy(const tdModel *model, const tdBody *body, const tdState *state);
+
+// ---------------------------------------------------------------- articulated.c, articulated_free.c: the step
+
+/// Newton's method, or one linearization a step.
+bool td_articulated_iterates(const tdModel *model);
+/// Laws of joints at q_e, v_e into the state's law: forces, slopes by position and by rate.
+void td_articulated_laws(const tdModel *model, const tdBody *body, const tdState *state, const double *q_e,
+                         const double *v_e, bool secant);
+/// A without the laws of joints. all: with stiffness that may make it indefinite.
+void td_articulated_matrix(const tdModel *model, const tdBody *body, tdState *state, bool all);
+/// The free motion of one linearization: m, A, dv.
+tdStatus td_articulated_linear_motion(const tdModel *model, const tdBody *body, tdState *state);
+/// Tells the step of a solution.
+void td_articulated_solved(const tdBody *body, tdState *state);
+tdStatus td_articulated_indefinite(const tdModel *model, tdState *state);
+/// L L' = A, lower triangles; L has the reciprocals of its diagonal. False: not definite.
+bool td_small_cholesky(int n, const double *A, double *L);
+void td_small_solve(int n, const double *L, double *x);
 
 // ---------------------------------------------------------------- articulated_points.c: links as others see them
 
