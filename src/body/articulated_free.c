@@ -7,18 +7,21 @@
 // there at the start of the step: a limit that is not reached yet, a servo that will be at the end of its effort. b
 // does no work, but taken at the start of the step it feeds a body that tumbles with energy until it bursts.
 //
-// In sweeps, laws are linear about the last velocity, friction by its secant, which never overshoots; b is as it was at
-// the last velocity, which gains a factor of the step times the rates. Where that is not enough, Newton's method, whose
-// matrix is not symmetric, finds the velocity. In the end A has the slopes of the laws, m all the rest, and A is
-// symmetric and definite.
+// In sweeps, laws are linear about the last velocity: friction by its secant at first, which never overshoots, then by
+// its tangent, which is faster. b is as it was at the last velocity, which gains a factor of the step times the rates;
+// where that is not enough, Newton's method, whose matrix is not symmetric, finds the velocity. In the end A has the
+// slopes of the laws, of friction the secant: then friction only brakes, whatever constraints do to the velocity
+// afterwards. m has all the rest, and A is symmetric and definite.
 #include "body/articulated.h"
 
 #include <math.h>
 #include <string.h>
 
-#define SWEEPS  40 // friction closes in by a factor, limits and clamps are right after a few
-#define PATIENT 6  // sweeps before Newton's method
-#define ENOUGH  1e-6
+#define SWEEPS  40   // limits and clamps are right after a few
+#define PATIENT 6    // sweeps before Newton's method
+#define CAREFUL 1    // sweeps with secants
+#define ENOUGH  1e-6 // of momentum and Coriolis forces,
+#define FINE    1e-3 // and of the laws
 
 // ---------------------------------------------------------------- small dense matrices
 
@@ -103,7 +106,7 @@ static bool has_laws(const tdArticulated *given)
 }
 
 // Laws, their slopes by v, and b at the trial velocity; its v_e stays in state->scratch.
-static void evaluate(const tdModel *model, const tdBody *body, tdState *state)
+static void evaluate(const tdModel *model, const tdBody *body, tdState *state, bool secant)
 {
     const tdArticulated *given = td_articulated_of(body);
     tdArticulatedState *mine = td_articulated_mine(body, state);
@@ -113,10 +116,11 @@ static void evaluate(const tdModel *model, const tdBody *body, tdState *state)
     double *q_e = state->work + body->first, *v_e = state->scratch + body->first;
     td_scheme_evaluate(scheme, n, state->q + body->first, state->v + body->first, state->a + body->first, mine->trial,
                        q_e, v_e, mine->rhs);
+    memcpy(mine->before, mine->turning, (size_t)n * sizeof(double));
     td_tree_inverse(given, v_e, NULL, none, &mine->at, mine->turning);
     if (!has_laws(given))
         return;
-    td_articulated_laws(model, body, state, q_e, v_e, true);
+    td_articulated_laws(model, body, state, q_e, v_e, secant);
     for (int64_t i = 0; i < n; i++)
         mine->slope[i] = scheme->ce * mine->law[n + i] + scheme->de * mine->law[2 * n + i];
 }
@@ -143,26 +147,29 @@ static bool solve_about(const tdModel *model, const tdBody *body, tdState *state
     return true;
 }
 
-// What is left of the balance at the trial velocity, A (trial - start - dv), into rhs. True: it is small beside the
-// terms of each coordinate.
-static bool balanced(const tdModel *model, const tdBody *body, const tdState *state)
+// What is left of the balance at the trial velocity, A (trial - start - dv), into rhs. Returns how large it is, in
+// units of what would be small beside the terms of each coordinate; *turned: the same of the last change of b.
+static double imbalance(const tdModel *model, const tdBody *body, const tdState *state, double *turned)
 {
     tdArticulatedState *mine = td_articulated_mine(body, state);
     int64_t n = body->count;
     const double *start = state->v_new + body->first, *dv = state->dv + body->first;
-    double s = model->scheme.s, size = 0;
+    double s = model->scheme.s, size = 0, worst = 0;
     for (int64_t i = 0; i < n; i++)
         size = fmax(size, fabs(mine->bias[i]) + s * (fabs(mine->law[i]) + fabs(mine->turning[i])));
-    bool good = true;
+    *turned = 0;
     for (int64_t i = 0; i < n; i++)
     {
-        double sum = 0, own = fabs(mine->bias[i]) + s * (fabs(mine->law[i]) + fabs(mine->turning[i]));
+        double small =
+            ENOUGH * (fabs(mine->bias[i]) + s * fabs(mine->turning[i]) + 1e-4 * size) + FINE * s * fabs(mine->law[i]);
+        double sum = 0;
         for (int64_t j = 0; j < n; j++)
             sum += mine->A[i * n + j] * (mine->trial[j] - start[j] - dv[j]);
         mine->rhs[i] = sum;
-        good = good && fabs(sum) <= ENOUGH * (own + 1e-4 * size);
+        worst = fmax(worst, small > 0 ? fabs(sum) / small : 0);
+        *turned = fmax(*turned, small > 0 ? s * fabs(mine->turning[i] - mine->before[i]) / small : 0);
     }
-    return good;
+    return worst;
 }
 
 // Newton's step from the trial velocity: b is quadratic, db/dv e = b(v + e) - b(v) - b(e).
@@ -172,7 +179,7 @@ static bool newton_step(const tdModel *model, const tdBody *body, tdState *state
     tdArticulatedState *mine = td_articulated_mine(body, state);
     int64_t n = given->n;
     const double *v_e = state->scratch + body->first, none[3] = {0, 0, 0};
-    double *at = state->work + body->first, *both = mine->expected, *alone = mine->before;
+    double *at = state->work + body->first, *both = mine->expected, *alone = mine->before; // both for the moment only
     memcpy(mine->slope_A, mine->A, (size_t)(n * n) * sizeof(double));
     for (int64_t j = 0; j < n; j++)
     {
@@ -207,14 +214,22 @@ tdStatus td_articulated_linear_motion(const tdModel *model, const tdBody *body, 
         mine->diagonal[i] = mine->A[i * n + i];
         mine->law[i] = mine->slope[i] = 0;
     }
+    bool secant = true;
+    double last = INFINITY, turned = 0;
     for (int sweep = 0; sweep < SWEEPS; sweep++)
     {
-        evaluate(model, body, state);
+        evaluate(model, body, state, secant);
         if (!solve_about(model, body, state, sweep == 0))
             return td_articulated_indefinite(model, state);
-        if (balanced(model, body, state))
+        double left = imbalance(model, body, state, &turned);
+        if (left <= 1 && secant)
             break;
-        if (sweep >= PATIENT && model->scheme.de > 0 && newton_step(model, body, state))
+        // A tangent that leads away was none of the place where the solution is.
+        secant = left <= 1 || sweep < CAREFUL || left > last || sweep == SWEEPS - 2;
+        last = left;
+        if (left <= 1)
+            continue; // once more, with the secants
+        if (sweep >= PATIENT && turned > 1 && model->scheme.de > 0 && newton_step(model, body, state))
             continue;
         for (int64_t i = 0; i < n; i++)
             mine->trial[i] = start[i] + dv[i];
