@@ -171,6 +171,8 @@ static void bad_documents(void **unused)
         {"<!DOCTYPE r SYSTEM \"file:///etc/passwd\"><robot/>", "document type", -1},
         {"<robot name=\"&unknown;\"><link name=\"a\"/></robot>", "not a sound XML file", 1},
         {ROBOT("<link/>"), "'name' is missing", 1},
+        {ROBOT("<link name=\"a,b\"/>"), "must not have", 1},
+        {ROBOT("<link name=\"a&#10;b\"/>"), "must not have", 1},
         {ROBOT(A A), "same name 'a'", 1},
         {ROBOT(A B), "two links have no parent", 1},
         {ROBOT(AB(HINGE("") HINGE(""))), "same name 'j'", 1},

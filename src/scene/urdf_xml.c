@@ -124,6 +124,13 @@ tdStatus td_urdf_name(tdUrdf *urdf, const xmlNode *node, const char *attribute, 
     if (strlen(text) > TD_URDF_NAME)
         return td_urdf_fail(urdf, node, "the name '%.40s...' has %zu bytes; %d are allowed", text, strlen(text),
                             TD_URDF_NAME);
+    // Names go into tables, file formats and messages.
+    for (const char *c = text; *c != '\0'; c++)
+        if ((unsigned char)*c < 0x20 || *c == 0x7f || strchr("\"',<>[]{}", *c) != NULL)
+            return td_urdf_fail(urdf, node,
+                                "the %s '%.60s' has a character that names must not have: quotes, commas, brackets and "
+                                "control characters",
+                                attribute, text);
     *out = td_arena_copy(urdf->arena, text);
     return *out != NULL ? TD_OK : td_fail_memory(urdf->error, urdf->file);
 }
