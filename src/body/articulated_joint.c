@@ -84,7 +84,7 @@ double td_joint_energy(const tdModel *model, const tdBody *body, const tdState *
         double beyond = fmax(fmax(x - limit->upper, limit->lower - x), 0);
         sum += 0.5 * limit->stiffness * beyond * beyond;
     }
-    for (int k = 0; k < mine->n_servos; k++)
+    for (int k = 0; k < mine->n_servos && state->steps > 0; k++) // before the first step nothing is asked for
     {
         const tdServo *servo = &mine->servos[k];
         double way = state->input[servo->input] - servo->ratio * q[servo->coord] - servo->offset;
