@@ -37,6 +37,8 @@ typedef struct tdActuator
     double compliance; ///< of an elastic cable [m/N]
     double slip;       ///< [m] over which friction turns round
     int row;           ///< -1: held
+    double start;      ///< displacement at the start: of joints
+    int servo;         ///< of a joint: which of its body's; -1: none
 } tdActuator;
 
 /// Quantity that inverse control brings to a target.

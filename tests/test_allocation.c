@@ -5,6 +5,7 @@
 #include "actuators.h"
 #include "arm.h"
 #include "reduced.h"
+#include "rigid.h"
 #include "solve/inverse.h"
 
 #include <SuiteSparse_config.h>
@@ -385,6 +386,33 @@ static void polynomials_allocate_nothing(void **unused)
     }
 }
 
+static void joints_allocate_nothing(void **unused)
+{
+    (void)unused;
+    static const char robot[] = ROBOT(
+        LINK("body", "3", "0.1 0 0", "0.1", "0.2", "0.25") LINK("arm", "1", "0 0 0.3", "0.05", "0.04", "0.02")
+            LINK("wrist", "0.5", "0.1 0 0.1", "0.01", "0.02", "0.015")
+                JOINT("j1", "revolute", "body", "arm", "0.2 0 0.1", "1 2 0.5",
+                      "<limit lower=\"-0.1\" upper=\"0.1\" effort=\"5\"/><dynamics friction=\"0.1\" damping=\"0.1\"/>")
+                    JOINT("j2", "ball", "arm", "wrist", "0 0 0.6", "1 0 0", ""));
+    for (int newton = 0; newton < 2; newton++)
+    {
+        tdModel *model =
+            robot_model(robot,
+                        newton ? "time_step: 1 ms\nsteps: 1\nintegrator: {method: midpoint, newton: true}"
+                               : "time_step: 1 ms\nsteps: 1",
+                        "base: free, angular_velocity: [1 rad/s, 0, 2 rad/s]",
+                        "actuators: [{name: m, type: joint, body: r, joint: j1, drive: position, stiffness: 5, "
+                        "damping: 0.1}, {name: c, "
+                        "type: cable, body: r, path: [[0, 0, 0.05]], pull_point: [0, 0, 1], drive: force}]\nmotion: "
+                        "{keyframes: [{t: 0, m: 1 rad, c: 0.01}]}");
+        tdState *state = robot_state(model);
+        watch_steps(model, state, newton ? "articulated, Newton" : "articulated", 1);
+        td_state_free(state);
+        td_model_free(model);
+    }
+}
+
 int main(void)
 {
     route_cholmod();
@@ -394,6 +422,7 @@ int main(void)
                                        cmocka_unit_test(control_allocates_nothing),
                                        cmocka_unit_test(actuators_allocate_nothing),
                                        cmocka_unit_test(reduced_allocates_nothing),
-                                       cmocka_unit_test(polynomials_allocate_nothing)};
+                                       cmocka_unit_test(polynomials_allocate_nothing),
+                                       cmocka_unit_test(joints_allocate_nothing)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

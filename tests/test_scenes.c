@@ -32,10 +32,9 @@ static void run_scene(const char *path)
     td_model_free(model);
 }
 
-static void test_shipped_scenes(void **unused)
+static int run_folder(const char *place)
 {
-    (void)unused;
-    DIR *folder = opendir(TD_SOURCE_DIR "/scenes");
+    DIR *folder = opendir(place);
     assert_non_null(folder);
     int scenes = 0;
     for (struct dirent *entry = readdir(folder); entry != NULL; entry = readdir(folder))
@@ -44,12 +43,19 @@ static void test_shipped_scenes(void **unused)
         if (dot == NULL || strcmp(dot, ".yaml") != 0)
             continue;
         char path[1024];
-        snprintf(path, sizeof path, "%s/scenes/%s", TD_SOURCE_DIR, entry->d_name);
+        snprintf(path, sizeof path, "%s/%s", place, entry->d_name);
         run_scene(path);
         scenes++;
     }
     closedir(folder);
-    assert_true(scenes >= 4);
+    return scenes;
+}
+
+static void test_shipped_scenes(void **unused)
+{
+    (void)unused;
+    assert_true(run_folder(TD_SOURCE_DIR "/scenes") >= 4);
+    assert_true(run_folder(TD_SOURCE_DIR "/scenes/contact") >= 2);
 }
 
 int main(void)

@@ -62,14 +62,15 @@ static void print_rate(const tdModel *model, const char *what, double rate, cons
 
 static const char *effort_word(const tdSceneActuator *given)
 {
-    static const char *const words[TD_ACTUATOR_KINDS] = {"force", "pressure", "force", "force", "torque"};
+    static const char *const words[TD_ACTUATOR_KINDS] = {"force",  "pressure", "force", "force",
+                                                         "torque", "torque",   "force"};
     return words[given->kind];
 }
 
 static const char *displacement_word(const tdSceneActuator *given)
 {
-    static const char *const words[TD_ACTUATOR_KINDS] = {"displacement", "volume", "displacement", "displacement",
-                                                         "angle"};
+    static const char *const words[TD_ACTUATOR_KINDS] = {"displacement", "volume",   "displacement", "displacement",
+                                                         "angle",        "position", "position"};
     return words[given->kind];
 }
 
@@ -77,7 +78,9 @@ static const char *drive_word(const tdSceneActuator *given)
 {
     return given->drive == TD_DRIVE_EFFORT         ? effort_word(given)
            : given->drive == TD_DRIVE_DISPLACEMENT ? displacement_word(given)
-                                                   : "gas";
+           : given->drive == TD_DRIVE_GAS          ? "gas"
+           : given->rate                           ? "velocity"
+                                                   : "position";
 }
 
 // ---------------------------------------------------------------- scene

@@ -3,6 +3,7 @@
 #include "actuation.h"
 #include "cli.h"
 
+#include "body/articulated.h"
 #include "body/soft.h"
 #include "mesh/topology.h"
 #include "model.h"
@@ -240,12 +241,50 @@ static void print_mesh(const tdSceneBody *body)
         printf("  one change of volume an element (mean_dilatation)\n");
 }
 
+// Links, joints and what limits them.
+static void print_rigid(const tdModel *model, int index)
+{
+    const tdSceneBody *body = &model->scene.bodies[index];
+    const tdArticulated *rigid = td_articulated_of(&model->bodies[index]);
+    const tdTree *tree = body->tree;
+    double size[3];
+    measure(model->bodies[index].soft, size);
+    printf("body %s: %s, %d link%s, %d coordinate%s, %s base\n", body->name,
+           body->type == TD_BODY_RIGID ? "rigid" : tree->file, tree->n_links, tree->n_links == 1 ? "" : "s", rigid->n,
+           rigid->n == 1 ? "" : "s", tree->links[0].kind == TD_JOINT_FREE ? "free" : "fixed");
+    printf("  placed: %g x %g x %g m, %.4g kg; %d shapes\n", size[0], size[1], size[2],
+           model->bodies[index].soft->total_mass, tree->n_shapes);
+    for (int l = 1; l < tree->n_links; l++)
+    {
+        const tdTreeLink *link = &tree->links[l];
+        const char *unit = link->kind == TD_JOINT_PRISMATIC ? "m" : "rad";
+        if (td_joint_coordinates(link->kind) == 0)
+            continue;
+        printf("  joint %s: %s, carries %s", link->joint, td_joint_name(link->kind), link->name);
+        if (td_joint_coordinates(link->kind) == 1 && link->mimic < 0)
+            printf(", at %g %s", link->start, unit);
+        if (isfinite(link->lower) || isfinite(link->upper))
+            printf(", %g to %g %s", link->lower, link->upper, unit);
+        if (isfinite(link->effort))
+            printf(", at most %g %s", link->effort, link->kind == TD_JOINT_PRISMATIC ? "N" : "N m");
+        if (link->mimic >= 0)
+            printf(", %g times %s%s", link->ratio, tree->links[link->mimic].joint,
+                   link->offset != 0 ? " and an offset" : "");
+        printf("\n");
+    }
+}
+
 static void print_body(const tdModel *model, int index)
 {
     const tdSceneBody *body = &model->scene.bodies[index];
     const tdSoft *soft = model->bodies[index].soft;
     char where[128];
     double size[3];
+    if (body->type != TD_BODY_SOFT)
+    {
+        print_rigid(model, index);
+        return;
+    }
     print_mesh(body);
     measure(soft, size);
     printf("  placed: %g x %g x %g m, %.4g kg; %d nodes, %d elements\n", size[0], size[1], size[2], soft->total_mass,
@@ -351,6 +390,16 @@ static void json_body(tdJson *json, const tdModel *model, int index)
     measure(soft, size);
     td_json_open(json, NULL, '{');
     td_json_string(json, "name", body->name);
+    if (body->type != TD_BODY_SOFT)
+    {
+        td_json_string(json, "type", body->type == TD_BODY_RIGID ? "rigid" : "articulated");
+        td_json_integer(json, "links", body->tree->n_links);
+        td_json_integer(json, "coordinates", model->bodies[index].count);
+        td_json_numbers(json, "size", 3, size);
+        td_json_number(json, "kg", soft->total_mass);
+        td_json_close(json, '}');
+        return;
+    }
     if (body->mesh != NULL)
         td_json_string(json, "mesh", body->mesh);
     td_json_number(json, "scale", body->scale);

@@ -75,9 +75,10 @@ struct tdBodyOps
     /// Compiles a point set whose points are given: size, coord, data.
     tdStatus (*point_set)(tdModel *model, const tdBody *body, tdPointSet *set, tdError *error);
     /// Positions x[3 n] of a set's points for the coordinates q of the body. The set need not be compiled.
-    void (*positions)(const tdBody *body, const tdPointSet *set, const double *q, double *x);
-    /// row[size] = (dx/dq)' f for forces f[3 n] at a set's points.
-    void (*pull)(const tdBody *body, const tdPointSet *set, const double *f, double *row);
+    void (*positions)(const tdBody *body, const tdState *state, const tdPointSet *set, const double *q, double *x);
+    /// row[size] = J' f for forces f[3 n] at a set's points, dx/dt = J v, at the coordinates q of the body.
+    void (*pull)(const tdBody *body, const tdState *state, const tdPointSet *set, const double *q, const double *f,
+                 double *row);
     /// Between forces and free_motion: adds the stiffness (dx_i/dq)' H (dx_j/dq), and its transpose when i != j, to A,
     /// times s ce. One that is not `definite` is dropped where tangents are projected.
     void (*stiffen)(const tdModel *model, const tdBody *body, tdState *state, const tdPointSet *set, int32_t i,

@@ -21,8 +21,10 @@ tdActuatorInfo td_model_actuator(const tdModel *model, int actuator)
                                   [TD_ACTUATOR_CAVITY] = {"cavity", "Pa", "m^3"},
                                   [TD_ACTUATOR_FORCE] = {"force", "N", "m"},
                                   [TD_ACTUATOR_TRANSLATION] = {"translation", "N", "m"},
-                                  [TD_ACTUATOR_ROTATION] = {"rotation", "N m", "rad"}};
-    static const char *const drives[] = {"effort", "displacement", "gas"};
+                                  [TD_ACTUATOR_ROTATION] = {"rotation", "N m", "rad"},
+                                  [TD_ACTUATOR_JOINT] = {"joint", "N m", "rad"},
+                                  [TD_ACTUATOR_SLIDE] = {"joint", "N", "m"}};
+    static const char *const drives[] = {"effort", "displacement", "gas", "servo"};
     assert(actuator >= 0 && actuator < model->n_actuators);
     const tdActuator *a = &model->actuators[actuator];
     tdActuatorInfo info = {.name = a->name,

@@ -2,6 +2,7 @@
 #include "constraint/constraint.h"
 
 #include "base/vector.h"
+#include "body/articulated.h"
 #include "solve/condense.h"
 #include "state.h"
 
@@ -60,6 +61,9 @@ tdStatus td_constraint_create(const tdModel *model, tdState *state, tdError *err
     {
         memcpy(cs->effort_limit + 2 * a, model->actuators[a].given->effort, 2 * sizeof(double));
         memcpy(cs->travel_limit + 2 * a, model->actuators[a].given->displacement, 2 * sizeof(double));
+        cs->displacement[a] = cs->displacement_good[a] = model->actuators[a].start;
+        if (model->actuators[a].start != 0)
+            state->load_last[model->actuators[a].input] = model->inputs[model->actuators[a].input].standard;
     }
     for (int k = 0; k < model->n_effectors; k++)
         memcpy(cs->value + 3 * k, model->effectors[k].rest, 3 * sizeof(double));
@@ -112,6 +116,14 @@ static void latch_actuator(const tdModel *model, tdState *state, int a)
     double h = model->scheme.h, *effort = cs->effort_limit + 2 * a, *travel = cs->travel_limit + 2 * a;
     interval(given->effort, cs->effort_start[a], given->effort_rate * h, effort);
     interval(given->displacement, cs->displacement_start[a], given->displacement_rate * h, travel);
+    if (actuator->servo >= 0)
+    {
+        cs->role[a] = TD_ROLE_SERVO;
+        if (!given->rate)
+            state->input[actuator->input] = clamp(state->input[actuator->input], given->displacement);
+        cs->given[a] = state->input[actuator->input];
+        return;
+    }
     bool free = !actuator->driven && isnan(state->override[actuator->input]);
     if (cs->inverse && free)
     {
@@ -197,7 +209,8 @@ void td_constraint_latch(const tdModel *model, tdState *state, double share)
 
 // ---------------------------------------------------------------- rows
 
-void td_constraint_points(const tdModel *model, const tdMeasure *measure, const double *q, double *x)
+void td_constraint_points(const tdModel *model, const tdState *state, const tdMeasure *measure, const double *q,
+                          double *x)
 {
     for (int s = 0; s < measure->n_sets; s++)
     {
@@ -207,20 +220,24 @@ void td_constraint_points(const tdModel *model, const tdMeasure *measure, const 
         else
         {
             const tdBody *body = &model->bodies[set->body];
-            body->ops->positions(body, set, q + body->first, x);
+            body->ops->positions(body, state, set, q + body->first, x);
         }
         x += 3 * (int64_t)set->n;
     }
 }
 
 // Carries forces at points over to the coordinates: one row.
-static void carry(const tdModel *model, const tdMeasure *measure, const double *f, double *row)
+static void carry(const tdModel *model, const tdState *state, const tdMeasure *measure, const double *q,
+                  const double *f, double *row)
 {
     for (int s = 0; s < measure->n_sets; s++)
     {
         const tdPointSet *set = &measure->sets[s];
         if (set->body >= 0)
-            model->bodies[set->body].ops->pull(&model->bodies[set->body], set, f, row);
+        {
+            const tdBody *body = &model->bodies[set->body];
+            body->ops->pull(body, state, set, q + body->first, f, row);
+        }
         row += set->size;
         f += 3 * (int64_t)set->n;
     }
@@ -265,15 +282,23 @@ static void measure_at(const tdModel *model, tdState *state, const tdMeasure *me
     tdConstraintState *cs = state->constraint;
     const tdBody *body = volume_body(model, measure);
     double *J = row < 0 ? NULL : cs->J + model->row_start[row];
+    if (measure->kind == TD_MEASURE_COORDINATE)
+    {
+        *value = measure->ratio * q[model->bodies[measure->sets[0].body].first + measure->sets[0].coord[0]] +
+                 measure->offset;
+        if (J != NULL)
+            *J = measure->ratio;
+        return;
+    }
     if (body != NULL)
     {
         *value = body->ops->volume(body, state, measure->sets, q + body->first, J);
         return;
     }
-    td_constraint_points(model, measure, q, cs->x);
+    td_constraint_points(model, state, measure, q, cs->x);
     td_measure(measure, cs->x, near, value, row < 0 ? NULL : cs->gradient);
     for (int r = 0; r < measure->rows && row >= 0; r++)
-        carry(model, measure, cs->gradient + 3 * (int64_t)measure->n * r, cs->J + model->row_start[row + r]);
+        carry(model, state, measure, q, cs->gradient + 3 * (int64_t)measure->n * r, cs->J + model->row_start[row + r]);
 }
 
 typedef struct stiffening
@@ -336,7 +361,7 @@ void td_constraint_slide_force(const tdModel *model, tdState *state, int a, doub
     const tdActuator *actuator = &model->actuators[a];
     const tdMeasure *measure = &actuator->measure;
     tdConstraintState *cs = state->constraint;
-    td_constraint_points(model, measure, state->q_c, cs->x);
+    td_constraint_points(model, state, measure, state->q_c, cs->x);
     td_cable_shares(measure, cs->x, actuator->given->friction, cs->share);
     for (int32_t k = 0; k + 1 < measure->n; k++)
         cs->share[k] = log(cs->share[k]) * pow(cs->share[k], cs->slide[a]);
@@ -345,7 +370,7 @@ void td_constraint_slide_force(const tdModel *model, tdState *state, int a, doub
     for (int64_t k = 0; k < 3 * (int64_t)measure->n; k++)
         cs->gradient[k] *= factor;
     double *row = cs->F + model->row_start[actuator->row]; // read no more in this linearization
-    carry(model, measure, cs->gradient, row);
+    carry(model, state, measure, state->q_c, cs->gradient, row);
     for (int64_t k = model->row_start[actuator->row]; k < model->row_start[actuator->row + 1]; k++)
         b[model->row_coord[k]] += cs->F[k];
 }
@@ -379,13 +404,15 @@ static void constrain_actuator(const tdModel *model, tdState *state, int a, bool
         td_cable_gradient(measure, cs->x, cs->share, cs->gradient);
         for (int64_t k = 0; k < 3 * (int64_t)measure->n; k++)
             cs->gradient[k] *= actuator->sign;
-        carry(model, measure, cs->gradient, F);
+        carry(model, state, measure, state->q_c, cs->gradient, F);
         share = cs->share;
     }
     else
         memcpy(F, J, (size_t)entries * sizeof *F);
+    if (cs->role[a] == TD_ROLE_SERVO)
+        return;
     td_constraint_push(model, state, a, cs->effort[a]);
-    if (!tangent || cs->effort[a] == 0 || measure->kind == TD_MEASURE_ALONG)
+    if (!tangent || cs->effort[a] == 0 || measure->kind == TD_MEASURE_ALONG || measure->kind == TD_MEASURE_COORDINATE)
         return;
     // A taut cable stiffens (its length is a convex function), a pressure may do either.
     stiffening w = {model, state, measure, -cs->effort[a] * actuator->sign, measure->kind == TD_MEASURE_LENGTH};
@@ -477,8 +504,13 @@ void td_constraint_commit(const tdModel *model, tdState *state)
     }
     td_constraint_measure(model, state);
     for (int a = 0; a < model->n_actuators; a++)
-        if (model->actuators[a].given->friction > 0)
+    {
+        const tdActuator *actuator = &model->actuators[a];
+        if (actuator->given->friction > 0)
             cs->slide[a] = sliding(model, cs, a);
+        if (actuator->servo >= 0)
+            cs->effort[a] = td_articulated_mine(&model->bodies[actuator->given->body], state)->effort[actuator->servo];
+    }
 }
 
 double td_effector_size(const tdModel *model, const tdEffector *effector)

@@ -15,7 +15,8 @@ typedef enum tdMeasureKind
     TD_MEASURE_ALONG,       // direction . (x - rest) of the only point
     TD_MEASURE_POSITION,    // 3 rows: of the only point
     TD_MEASURE_ORIENTATION, // 3 rows: rotation vector of the best fit of the points to their rest
-    TD_MEASURE_DIRECTION    // 3 rows: `direction` turned by that best fit
+    TD_MEASURE_DIRECTION,   // 3 rows: `direction` turned by that best fit
+    TD_MEASURE_COORDINATE   // ratio times the coordinate of the only set, plus offset: a joint's position, no points
 } tdMeasureKind;
 
 typedef struct tdMeasure
@@ -24,11 +25,12 @@ typedef struct tdMeasure
     int rows; ///< 1 or 3
     int n_sets;
     tdPointSet *sets;
-    int32_t n;           ///< points of all sets
-    double *rest;        ///< 3 n: positions at rest
-    int32_t n_tris;      ///< volume
-    int32_t *tris;       ///< 3 n_tris points
-    double direction[3]; ///< along, direction: unit vector
+    int32_t n;            ///< points of all sets
+    double *rest;         ///< 3 n: positions at rest
+    int32_t n_tris;       ///< volume
+    int32_t *tris;        ///< 3 n_tris points
+    double direction[3];  ///< along, direction: unit vector
+    double ratio, offset; ///< coordinate
 } tdMeasure;
 
 /// value[rows]; gradient[rows][3 n], NULL: not wanted. A segment of no length has no direction and pulls at nothing.

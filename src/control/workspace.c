@@ -34,11 +34,11 @@ tdStatus td_workspace_edit(void *context, tdScene *scene, tdError *error)
 
 static tdStatus driven_range(const tdModel *model, int actuator, double range[2], tdError *error)
 {
-    static const char *const what[] = {"effort", "displacement", "amount of gas"};
+    static const char *const what[] = {"effort", "displacement", "amount of gas", "command"};
     const tdSceneActuator *given = &model->scene.actuators[actuator];
-    const double *from = given->drive == TD_DRIVE_EFFORT         ? given->effort
-                         : given->drive == TD_DRIVE_DISPLACEMENT ? given->displacement
-                                                                 : given->gas;
+    const double *from = given->drive == TD_DRIVE_EFFORT ? given->effort
+                         : given->drive == TD_DRIVE_GAS  ? given->gas
+                                                         : given->displacement;
     memcpy(range, from, 2 * sizeof *range);
     char field[64];
     snprintf(field, sizeof field, "actuators[%d].range", actuator);

@@ -4,6 +4,7 @@
 #include "body/soft.h"
 #include "output/actuation.h"
 #include "output/csv.h"
+#include "output/joints.h"
 #include "output/pvd.h"
 #include "output/supports.h"
 #include "output/trajectory.h"
@@ -30,7 +31,7 @@ struct tdOutput
     tdOutputSettings settings;
     char folder[PATH_MAX];
     tdPvd *pvd;
-    tdCsv *probe_table, *reaction_table, *report_table;
+    tdCsv *probe_table, *reaction_table, *report_table, *joint_table;
     tdTrajectory *trajectory;
     tdActuationOutput *actuation; ///< NULL: nothing acts
     tdTotals totals;              ///< since the last frame
@@ -41,6 +42,8 @@ struct tdOutput
     tdSupport *supports;
     double *probes;    ///< 3 each
     double *reactions; ///< 3 each: bodies, then supports
+    int n_joints;
+    double *joints; ///< 2 each: position, rate
     tdText text;
 };
 
@@ -143,10 +146,12 @@ static tdStatus prepare_bodies(tdOutput *output, tdError *error)
     output->bodies = TD_TAKE(arena, tdBodyOutput, model->n_bodies + 1);
     output->frame = TD_TAKE(arena, tdBodyFrame, model->n_bodies + 1);
     output->probes = TD_TAKE(arena, double, 3 * model->n_probes + 1);
+    output->n_joints = td_joints(model);
+    output->joints = TD_TAKE(arena, double, 2 * output->n_joints + 1);
     int most = model->n_bodies * model->n_inputs;
     output->supports = TD_TAKE(arena, tdSupport, most + 1);
     output->reactions = TD_TAKE(arena, double, 3 * (model->n_bodies + most) + 1);
-    bool good = output->bodies != NULL && output->frame != NULL && output->probes != NULL &&
+    bool good = output->bodies != NULL && output->frame != NULL && output->probes != NULL && output->joints != NULL &&
                 output->reactions != NULL && output->supports != NULL;
     output->n_supports = good ? td_supports(model, output->supports) : 0;
     for (int b = 0; b < model->n_bodies && good; b++)
@@ -182,7 +187,7 @@ static tdStatus open_tables(tdOutput *output, tdError *error)
 {
     const tdModel *model = output->model;
     int64_t keep = output->settings.keep;
-    tdText probes = {0}, reactions = {0}, report = {0};
+    tdText probes = {0}, reactions = {0}, report = {0}, joints = {0};
     for (int i = 0; i < model->n_probes; i++)
         xyz_titles(&probes, model->probes[i].name, "m");
     for (int b = 0; b < model->n_bodies; b++)
@@ -195,8 +200,11 @@ static tdStatus open_tables(tdOutput *output, tdError *error)
     }
     for (int i = 0; i < TD_TOTALS_COLUMNS; i++)
         td_csv_title(&report, td_totals_name(i), "", td_totals_unit(i));
+    td_joint_titles(model, &joints);
     tdStatus status = TD_OK;
-    if (model->n_probes > 0)
+    if (output->n_joints > 0)
+        status = td_csv_open(output->folder, "joints.csv", &joints, keep, &output->joint_table, error);
+    if (model->n_probes > 0 && status == TD_OK)
         status = td_csv_open(output->folder, "probes.csv", &probes, keep, &output->probe_table, error);
     if (status == TD_OK)
         status = td_csv_open(output->folder, "reactions.csv", &reactions, keep, &output->reaction_table, error);
@@ -205,6 +213,7 @@ static tdStatus open_tables(tdOutput *output, tdError *error)
     free(probes.data);
     free(reactions.data);
     free(report.data);
+    free(joints.data);
     return status;
 }
 
@@ -306,6 +315,9 @@ static tdStatus write_tables(tdOutput *output, const tdState *state, tdError *er
     const tdModel *model = output->model;
     double row[TD_TOTALS_COLUMNS];
     td_totals_row(&output->totals, row);
+    td_joint_values(model, state, output->joints);
+    if (output->joint_table != NULL)
+        TD_TRY(td_csv_row(output->joint_table, state->steps, state->time, 2 * output->n_joints, output->joints, error));
     if (output->probe_table != NULL)
         TD_TRY(td_csv_row(output->probe_table, state->steps, state->time, 3 * model->n_probes, output->probes, error));
     TD_TRY(td_csv_row(output->reaction_table, state->steps, state->time, 3 * (model->n_bodies + output->n_supports),
@@ -360,8 +372,8 @@ tdStatus td_output_close(tdOutput *output, tdError *error)
     // All are closed; the first failure is told.
     tdError later = {0};
     tdStatus status = td_pvd_close(output->pvd, error);
-    tdCsv *tables[] = {output->probe_table, output->reaction_table, output->report_table};
-    for (int i = 0; i < 3; i++)
+    tdCsv *tables[] = {output->probe_table, output->reaction_table, output->report_table, output->joint_table};
+    for (int i = 0; i < 4; i++)
     {
         tdStatus closed = td_csv_close(tables[i], status == TD_OK ? error : &later);
         status = status == TD_OK ? closed : status;

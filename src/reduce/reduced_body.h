@@ -168,8 +168,9 @@ bool td_reduced_stvk_project(const tdReduced *reduced, tdReducedState *mine, tdI
 
 /// reduced_points.c
 tdStatus td_reduced_point_set(tdModel *model, const tdBody *body, tdPointSet *set, tdError *error);
-void td_reduced_positions(const tdBody *body, const tdPointSet *set, const double *q, double *x);
-void td_reduced_pull(const tdBody *body, const tdPointSet *set, const double *f, double *row);
+void td_reduced_positions(const tdBody *body, const tdState *state, const tdPointSet *set, const double *q, double *x);
+void td_reduced_pull(const tdBody *body, const tdState *state, const tdPointSet *set, const double *q, const double *f,
+                     double *row);
 void td_reduced_stiffen(const tdModel *model, const tdBody *body, tdState *state, const tdPointSet *set, int32_t i,
                         int32_t j, const double H[9], bool definite);
 tdStatus td_reduced_volume_set(tdModel *model, const tdBody *body, const struct tdMeasure *measure, tdPointSet *set,

@@ -91,8 +91,9 @@ tdStatus td_reduced_point_set(tdModel *model, const tdBody *body, tdPointSet *se
     return TD_OK;
 }
 
-void td_reduced_positions(const tdBody *body, const tdPointSet *set, const double *q, double *x)
+void td_reduced_positions(const tdBody *body, const tdState *state, const tdPointSet *set, const double *q, double *x)
 {
+    (void)state;
     const tdReduced *reduced = td_reduced_of(body);
     const tdReducedSet *own = set_of(set);
     bool compiled = own != NULL && own->X != NULL;
@@ -110,8 +111,11 @@ void td_reduced_positions(const tdBody *body, const tdPointSet *set, const doubl
         }
 }
 
-void td_reduced_pull(const tdBody *body, const tdPointSet *set, const double *f, double *row)
+void td_reduced_pull(const tdBody *body, const tdState *state, const tdPointSet *set, const double *q, const double *f,
+                     double *row)
 {
+    (void)state;
+    (void)q;
     const tdReduced *reduced = td_reduced_of(body);
     const tdReducedSet *own = set_of(set);
     memset(row, 0, (size_t)reduced->n * sizeof *row);

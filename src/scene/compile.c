@@ -33,6 +33,15 @@ static void add_input(tdModel *model, const char *name, double standard)
             input->column = k;
 }
 
+// Without a motion a joint that is driven to positions stays where it starts.
+static double actuator_standard(const tdScene *scene, const tdSceneActuator *given)
+{
+    bool joint = given->kind == TD_ACTUATOR_JOINT || given->kind == TD_ACTUATOR_SLIDE;
+    return joint && given->drive != TD_DRIVE_EFFORT && !given->rate
+               ? scene->bodies[given->body].tree->links[given->joint].start
+               : 0;
+}
+
 static tdStatus compile_inputs(tdModel *model, tdError *error)
 {
     const tdScene *scene = &model->scene;
@@ -48,7 +57,7 @@ static tdStatus compile_inputs(tdModel *model, tdError *error)
         for (int k = 0; k < scene->bodies[b].n_prescribed; k++)
             add_input(model, scene->bodies[b].prescribed[k].name, 1);
     for (int k = 0; k < scene->n_actuators; k++)
-        add_input(model, scene->actuators[k].name, 0);
+        add_input(model, scene->actuators[k].name, actuator_standard(scene, &scene->actuators[k]));
     return TD_OK;
 }
 
@@ -151,6 +160,20 @@ static void hash_motion(uint64_t *hash, const tdSceneMotion *motion)
     }
 }
 
+static void hash_links(uint64_t *hash, const tdArticulated *rigid)
+{
+    for (int l = 0; l < rigid->n_links; l++)
+    {
+        const tdTreeLink *link = &rigid->tree->links[l];
+        const double numbers[] = {
+            link->mass,       link->center[0],  link->center[1],   link->center[2],  link->inertia[0], link->inertia[1],
+            link->inertia[2], link->inertia[3], link->inertia[4],  link->inertia[5], link->lower,      link->upper,
+            link->damping,    link->friction,   link->armature,    link->ratio,      link->offset,     link->axis[0],
+            link->axis[1],    link->axis[2],    (double)link->kind};
+        *hash = td_hash_mix(*hash ^ td_hash_bytes(numbers, sizeof numbers));
+    }
+}
+
 static void hash_files(tdModel *model)
 {
     uint64_t *hash = &model->scene.hash;
@@ -160,6 +183,8 @@ static void hash_files(tdModel *model)
         const tdCells *tets = &mesh->cells[TD_CELL_TET];
         *hash = td_hash_mix(*hash ^ td_hash_bytes(mesh->x, 3 * (size_t)mesh->n_nodes * sizeof *mesh->x));
         *hash = td_hash_mix(*hash ^ td_hash_bytes(tets->nodes, 4 * (size_t)tets->count * sizeof *tets->nodes));
+        if (td_body_is_articulated(&model->bodies[b]))
+            hash_links(hash, td_articulated_of(&model->bodies[b]));
     }
     for (int a = 0; a < model->n_actuators; a++)
     {
@@ -177,7 +202,8 @@ static void warn_of_ringing(const tdModel *model, const tdSettings *settings)
     if (model->scheme.method != TD_METHOD_NEWMARK || model->scheme.gamma >= 0.55)
         return;
     for (int a = 0; a < model->n_actuators; a++)
-        if (!model->actuators[a].held && model->actuators[a].given->drive != TD_DRIVE_EFFORT)
+        if (!model->actuators[a].held && model->actuators[a].servo < 0 &&
+            model->actuators[a].given->drive != TD_DRIVE_EFFORT)
         {
             td_log(settings, TD_LOG_WARNING,
                    "actuator '%s': with the integrator newmark and gamma %g the effort that a given displacement or "
@@ -228,9 +254,14 @@ static tdStatus compile(tdModel *model, const tdSettings *settings, const tdRom 
         body->index = b;
         body->first = model->coords;
         model->n_bodies++; // before it is complete, so that a failure frees it
-        TD_TRY(td_compile_soft(model, b, settings, error));
+        TD_TRY(scene->bodies[b].type == TD_BODY_SOFT ? td_compile_soft(model, b, settings, error)
+                                                     : td_compile_articulated(model, b, settings, error));
         if (rom != NULL && find_body(scene, rom->body) == b)
         {
+            if (scene->bodies[b].type != TD_BODY_SOFT)
+                return td_fail_at(error, TD_ERROR_INPUT, rom->file, 0, NULL,
+                                  "the reduced model is of a soft body '%s', but that of '%s' is rigid", rom->body,
+                                  scene->file);
             TD_TRY(td_compile_reduced(model, b, rom, settings->rom_whole, error));
             warn_of_errors(rom, settings);
         }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // From a checked scene to a model: meshes are read and placed, names resolved, tables built.
 #pragma once
+#include "body/articulated.h"
 #include "body/soft.h"
 #include "mesh/shape.h"
 #include "mesh/topology.h"
@@ -12,6 +13,7 @@ typedef struct tdBodyWork
     const tdSceneBody *given;
     const tdSettings *settings;
     tdSoft *soft;
+    tdArticulated *rigid; ///< of a rigid or articulated body; NULL: soft
     tdArena scratch;
     bool *chosen;         ///< by node, for the moment only
     tdSurface surface;    ///< boundary of the volume
@@ -44,6 +46,11 @@ typedef struct tdMaterialPoint
 /// compile.c: the point of a mesh nearest to p; an error when that is farther than `slack` times the mesh's size.
 tdStatus td_compile_point(const tdModel *model, const char *body, const tdMesh *mesh, const double p[3], double slack,
                           int line, const char *field, tdMaterialPoint *out, tdError *error);
+
+/// compile_articulated.c: a rigid or articulated body; a point of one of its links. link NULL: the nearest to p.
+tdStatus td_compile_articulated(tdModel *model, int index, const tdSettings *settings, tdError *error);
+tdStatus td_compile_link_point(const tdBodyWork *work, const char *link, const double p[3], double slack, int line,
+                               const char *field, tdMaterialPoint *out, tdError *error);
 
 /// compile_actuator.c: before the bodies, with each body (points, and what its matrix must have room for), after them.
 tdStatus td_compile_actuators_begin(tdModel *model, tdError *error);

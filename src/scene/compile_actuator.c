@@ -29,7 +29,7 @@ tdStatus td_compile_actuators_begin(tdModel *model, tdError *error)
     {
         const tdSceneActuator *given = &scene->actuators[a];
         tdActuator *out = &model->actuators[model->n_actuators++];
-        *out = (tdActuator){.given = given, .name = given->name, .sign = 1, .row = -1};
+        *out = (tdActuator){.given = given, .name = given->name, .sign = 1, .row = -1, .servo = -1};
         out->input = td_compile_input(model, given->name);
         out->driven = model->inputs[out->input].column >= 0;
         out->held = given->kind == TD_ACTUATOR_TRANSLATION || given->kind == TD_ACTUATOR_ROTATION;
@@ -63,15 +63,17 @@ static tdStatus take_set(tdModel *model, tdPointSet *set, int body, int64_t poin
 }
 
 // Points that were given by their places at rest.
-static tdStatus located_set(const tdBodyWork *w, tdPointSet *set, int64_t n, const double *places, double slack,
-                            int line, const char *field, tdError *error)
+// link: of a rigid body; NULL: the nearest.
+static tdStatus located_set(const tdBodyWork *w, tdPointSet *set, int64_t n, const double *places, const char *link,
+                            double slack, int line, const char *field, tdError *error)
 {
     TD_TRY(take_set(w->model, set, w->index, n, TD_SHAPE_NODES * n, error));
     for (int64_t p = 0; p < n; p++)
     {
         tdMaterialPoint point;
-        TD_TRY(td_compile_point(w->model, w->given->name, &w->soft->mesh, places + 3 * p, slack, line, field, &point,
-                                error));
+        TD_TRY(w->rigid != NULL ? td_compile_link_point(w, link, places + 3 * p, slack, line, field, &point, error)
+                                : td_compile_point(w->model, w->given->name, &w->soft->mesh, places + 3 * p, slack,
+                                                   line, field, &point, error));
         int32_t at = set->start[p];
         memcpy(set->nodes + at, point.nodes, (size_t)point.n * sizeof(int32_t));
         memcpy(set->weights + at, point.weights, (size_t)point.n * sizeof(double));
@@ -107,8 +109,15 @@ static tdStatus selected_set(tdBodyWork *w, tdPointSet *set, const tdSelect *sel
         return td_fail_memory(error, "the points of actuators");
     TD_TRY(td_select_nodes(w->model, &w->soft->mesh, select, field, w->chosen, error));
     int64_t n = 0;
+    // The nodes of frames stand for a rigid link's axes and are where they are by convention: only corners of shapes
+    // are chosen by place.
+    for (int32_t i = 0; w->rigid != NULL && select->kind != TD_SELECT_NODES && i < 4 * w->rigid->n_links; i++)
+        w->chosen[i] = false;
     for (int32_t i = 0; i < w->soft->n_nodes; i++)
         n += w->chosen[i];
+    if (n == 0)
+        return td_fail_at(error, TD_ERROR_INPUT, w->model->scene.file, select->line, field,
+                          "chooses no corner of a link's shapes; take 'point' and 'link'");
     for (int32_t i = 0; i < w->soft->n_nodes; i++)
         weight[i] = w->chosen[i] ? 1.0 / (double)n : 0;
     return node_set(w, set, weight, apart, error);
@@ -170,13 +179,13 @@ static tdStatus compile_cable(tdBodyWork *w, tdActuator *out, const char *field,
         if (ends_here)
             memcpy(path + 3 * (int64_t)given->n_path, given->pull, 3 * sizeof *path);
         snprintf(place, sizeof place, "%s.path", field);
-        TD_TRY(located_set(w, &measure->sets[0], n, path, SLACK_POINT, given->line, place, error));
+        TD_TRY(located_set(w, &measure->sets[0], n, path, NULL, SLACK_POINT, given->line, place, error));
         TD_TRY(couple_segments(w, &measure->sets[0], error));
     }
     else if (ends_here)
     {
         snprintf(place, sizeof place, "%s.pull_point", field);
-        TD_TRY(located_set(w, &measure->sets[1], 1, given->pull, SLACK_POINT, given->line, place, error));
+        TD_TRY(located_set(w, &measure->sets[1], 1, given->pull, NULL, SLACK_POINT, given->line, place, error));
         TD_TRY(couple_segments(w, &measure->sets[1], error));
     }
     measure->n_sets = given->has_pull && given->pull_body != given->body ? 2 : 1;
@@ -325,7 +334,7 @@ static tdStatus cavity_of_file(tdBodyWork *w, tdActuator *out, const char *field
         status = check_cavity(w->model, out, mesh.n_nodes, mesh.x, place, error);
     }
     if (status == TD_OK)
-        status = located_set(w, &measure->sets[0], mesh.n_nodes, mesh.x, SLACK_CAVITY, given->line, place, error);
+        status = located_set(w, &measure->sets[0], mesh.n_nodes, mesh.x, NULL, SLACK_CAVITY, given->line, place, error);
     td_mesh_free(&mesh);
     return status;
 }
@@ -348,7 +357,7 @@ static tdStatus compile_force(tdBodyWork *w, tdActuator *out, const char *field,
     measure->n_sets = 1;
     memcpy(measure->direction, given->direction, sizeof measure->direction);
     if (given->at_point)
-        return located_set(w, &measure->sets[0], 1, given->point, SLACK_POINT, given->line, field, error);
+        return located_set(w, &measure->sets[0], 1, given->point, given->link, SLACK_POINT, given->line, field, error);
     if (!given->on_surface)
         return selected_set(w, &measure->sets[0], &given->select, false, field, error);
     double *share = TD_TAKE(&w->scratch, double, w->soft->n_nodes);
@@ -356,6 +365,23 @@ static tdStatus compile_force(tdBodyWork *w, tdActuator *out, const char *field,
         return td_fail_memory(error, "the actuators");
     TD_TRY(td_compile_face_shares(w, &given->select, field, share, error));
     return node_set(w, &measure->sets[0], share, false, error);
+}
+
+// Its row is one coordinate of the body.
+static tdStatus compile_joint(tdBodyWork *w, tdActuator *out, tdError *error)
+{
+    tdMeasure *measure = &out->measure;
+    const tdLink *link = &w->rigid->links[out->given->joint];
+    measure->kind = TD_MEASURE_COORDINATE;
+    measure->n_sets = 1;
+    measure->ratio = link->ratio;
+    measure->offset = link->offset;
+    measure->sets[0] = (tdPointSet){.body = w->index, .size = 1, .coord = TD_TAKE(&w->model->arena, int32_t, 1)};
+    if (measure->sets[0].coord == NULL)
+        return td_fail_memory(error, "the actuators");
+    measure->sets[0].coord[0] = link->coord;
+    out->start = link->ratio * w->rigid->start[link->coord] + link->offset;
+    return TD_OK;
 }
 
 static tdStatus compile_effector(tdBodyWork *w, tdEffector *out, const char *field, tdError *error)
@@ -369,7 +395,7 @@ static tdStatus compile_effector(tdBodyWork *w, tdEffector *out, const char *fie
                                                              : TD_MEASURE_DIRECTION;
     memcpy(measure->direction, given->direction, sizeof measure->direction);
     if (position && given->at_point)
-        return located_set(w, &measure->sets[0], 1, given->point, SLACK_POINT, given->line, field, error);
+        return located_set(w, &measure->sets[0], 1, given->point, given->link, SLACK_POINT, given->line, field, error);
     return selected_set(w, &measure->sets[0], &given->select, !position, field, error);
 }
 
@@ -388,6 +414,8 @@ tdStatus td_compile_body_points(tdBodyWork *w, tdError *error)
             TD_TRY(compile_cavity(w, out, field, error));
         else if (given->kind == TD_ACTUATOR_FORCE && mine)
             TD_TRY(compile_force(w, out, field, error));
+        else if ((given->kind == TD_ACTUATOR_JOINT || given->kind == TD_ACTUATOR_SLIDE) && mine)
+            TD_TRY(compile_joint(w, out, error));
     }
     for (int e = 0; e < w->model->n_effectors; e++)
     {
@@ -403,8 +431,9 @@ tdStatus td_compile_body_points(tdBodyWork *w, tdError *error)
         tdPointSet *set = &w->model->probes[k].point;
         snprintf(field, sizeof field, "probes[%d]", k);
         if (given->body == w->index)
-            TD_TRY(given->at_point ? located_set(w, set, 1, given->point, SLACK_POINT, given->line, field, error)
-                                   : selected_set(w, set, &given->select, false, field, error));
+            TD_TRY(given->at_point
+                       ? located_set(w, set, 1, given->point, given->link, SLACK_POINT, given->line, field, error)
+                       : selected_set(w, set, &given->select, false, field, error));
     }
     return TD_OK;
 }
@@ -414,8 +443,8 @@ tdStatus td_compile_body_points(tdBodyWork *w, tdError *error)
 // Entries of a set whose points are known, and where it is at rest. volume: of which it is the only set; else NULL.
 static tdStatus finish_set(tdModel *model, tdPointSet *set, const tdMeasure *volume, tdError *error)
 {
-    if (set->body < 0)
-        return TD_OK;
+    if (set->body < 0 || set->n == 0)
+        return TD_OK; // fixed in space, or a coordinate
     const tdBody *body = &model->bodies[set->body];
     TD_TRY(volume != NULL && body->ops->volume_set != NULL ? body->ops->volume_set(model, body, volume, set, error)
                                                            : body->ops->point_set(model, body, set, error));
@@ -429,10 +458,10 @@ static tdStatus finish_set(tdModel *model, tdPointSet *set, const tdMeasure *vol
 // Rest positions, entries and values of a measure whose sets have their points.
 static tdStatus finish_measure(tdModel *model, tdMeasure *measure, tdError *error)
 {
-    measure->rows =
-        measure->kind == TD_MEASURE_LENGTH || measure->kind == TD_MEASURE_VOLUME || measure->kind == TD_MEASURE_ALONG
-            ? 1
-            : 3;
+    measure->rows = measure->kind == TD_MEASURE_LENGTH || measure->kind == TD_MEASURE_VOLUME ||
+                            measure->kind == TD_MEASURE_ALONG || measure->kind == TD_MEASURE_COORDINATE
+                        ? 1
+                        : 3;
     for (int s = 0; s < measure->n_sets; s++)
         measure->n += measure->sets[s].n;
     measure->rest = TD_TAKE(&model->arena, double, 3 * (int64_t)measure->n);
@@ -444,7 +473,8 @@ static tdStatus finish_measure(tdModel *model, tdMeasure *measure, tdError *erro
         tdPointSet *set = &measure->sets[s];
         bool alone = measure->kind == TD_MEASURE_VOLUME && measure->n_sets == 1;
         TD_TRY(finish_set(model, set, alone ? measure : NULL, error));
-        memcpy(rest, set->rest, 3 * (size_t)set->n * sizeof *rest);
+        if (set->n > 0)
+            memcpy(rest, set->rest, 3 * (size_t)set->n * sizeof *rest);
         rest += 3 * (int64_t)set->n;
     }
     if (measure->n > model->most_points)
@@ -457,10 +487,12 @@ static tdStatus finish_actuator(tdModel *model, int a, tdError *error)
     tdActuator *out = &model->actuators[a];
     const tdSceneActuator *given = out->given;
     tdMeasure *measure = &out->measure;
-    out->size = given->kind == TD_ACTUATOR_ROTATION ? 1 : model->size;
+    out->size = given->kind == TD_ACTUATOR_ROTATION || given->kind == TD_ACTUATOR_JOINT ? 1 : model->size;
     if (out->held)
         return TD_OK;
     TD_TRY(finish_measure(model, measure, error));
+    if (measure->kind == TD_MEASURE_COORDINATE)
+        return TD_OK; // its displacement is the position itself
     td_measure(measure, measure->rest, NULL, &out->rest_value, NULL);
     if (given->kind == TD_ACTUATOR_CAVITY)
         out->size = out->rest_value;

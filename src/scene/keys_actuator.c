@@ -17,6 +17,8 @@ static const tdChoice actuator_choices[] = {
      "moves nodes as one piece along `direction`; effort: force, displacement: distance", NULL},
     {"rotation", TD_ACTUATOR_ROTATION,
      "turns nodes as one piece about `axis` through `center`; effort: torque, displacement: angle", NULL},
+    {"joint", TD_ACTUATOR_JOINT,
+     "a joint of an articulated body; effort: torque, or force where it slides, displacement: its position", NULL},
     {0},
 };
 static const tdChoice drive_choices[] = {
@@ -27,6 +29,10 @@ static const tdChoice drive_choices[] = {
     {"gas", TD_CHOICE_GAS, "gas pumped in, as its volume at ambient pressure (cavity)", NULL},
     {"angle", TD_CHOICE_ANGLE, "angle (rotation)", NULL},
     {"torque", TD_CHOICE_TORQUE, "torque (rotation)", NULL},
+    {"effort", TD_CHOICE_EFFORT, "torque or force (joint)", NULL},
+    {"position", TD_CHOICE_POSITION,
+     "position (joint): met exactly within the limits of the effort, or with a `stiffness` by a servo", NULL},
+    {"velocity", TD_CHOICE_RATE, "rate (joint), by a servo with `damping`", NULL},
     {0},
 };
 static const tdChoice on_choices[] = {
@@ -85,12 +91,18 @@ static const tdKey actuator_keys[] = {
      .kind = TD_KEY_NAME,
      .standard_doc = "none: fixed in space",
      .doc = "cable: another body that carries the pull point"},
+    {.name = "joint", .kind = TD_KEY_TEXT, .standard_doc = "required by joint", .doc = "joint: its name"},
     {.name = "stiffness",
-     .kind = TD_KEY_QUANTITY,
-     .dim = TD_DIM_FORCE,
-     .range = TD_RANGE_POSITIVE,
-     .standard_doc = "does not stretch",
-     .doc = "cable: E A, the force that would double its length"},
+     .kind = TD_KEY_OTHER,
+     .form = "force (cable), or torque per angle or force per length (joint), > 0",
+     .standard_doc = "does not stretch; a joint's position is met exactly",
+     .doc = "cable: E A, the force that would double its length; joint driven by position: effort per error, of a "
+            "servo"},
+    {.name = "damping",
+     .kind = TD_KEY_OTHER,
+     .form = "torque per angular rate, or force per velocity, >= 0",
+     .standard_doc = "0; required by joint driven by velocity",
+     .doc = "joint with a servo: effort per rate, against the motion or towards the rate that is asked for"},
     {.name = "friction",
      .kind = TD_KEY_QUANTITY,
      .range = TD_RANGE_CLOSED,
@@ -120,6 +132,10 @@ static const tdKey actuator_keys[] = {
      .dim = TD_DIM_LENGTH,
      .either = 's',
      .doc = "force: acts at the material point that is here in the placed rest shape, instead of at chosen nodes"},
+    {.name = "link",
+     .kind = TD_KEY_TEXT,
+     .standard_doc = "the nearest",
+     .doc = "force on a rigid or articulated body: link that carries `point`, which may then be anywhere"},
     {.name = "direction",
      .kind = TD_KEY_VECTOR,
      .standard_doc = "required by force and translation",
@@ -140,14 +156,17 @@ const tdSchema td_schema_actuator = {
     .doc = "What drives the bodies. Each has an effort and a displacement whose product is work; `drive` says which of "
            "them a motion gives. While an effector has a target, actuators that no motion drives are found by inverse "
            "[control](#control).",
-    .example = "actuators:\n"
-               "  - {name: north, type: cable, body: robot, path: [[0, 97, 45]], pull_point: [0, 10, 30], drive: "
-               "displacement, range: [0, 40]}\n"
-               "  - {name: left, type: cavity, body: robot, surface: left_cavity.stl, drive: pressure, range: [0, 50 "
-               "kPa]}\n"
-               "  - {name: push, type: force, body: robot, group: top, direction: [0, 0, -1], drive: force}\n"
-               "  - {name: twist, type: rotation, body: robot, group: base, axis: [0, 0, 1], center: [0, 0, 0], drive: "
-               "angle}",
+    .example =
+        "actuators:\n"
+        "  - {name: north, type: cable, body: robot, path: [[0, 97, 45]], pull_point: [0, 10, 30], drive: "
+        "displacement, range: [0, 40]}\n"
+        "  - {name: left, type: cavity, body: robot, surface: left_cavity.stl, drive: pressure, range: [0, 50 "
+        "kPa]}\n"
+        "  - {name: push, type: force, body: robot, group: top, direction: [0, 0, -1], drive: force}\n"
+        "  - {name: twist, type: rotation, body: robot, group: base, axis: [0, 0, 1], center: [0, 0, 0], drive: "
+        "angle}\n"
+        "  - {name: elbow, type: joint, body: arm, joint: elbow, drive: position, stiffness: 200 N*m/rad, damping: "
+        "20 N*m*s/rad}",
     .keys = actuator_keys,
     .also = &td_schema_select,
     .also_when = "by translation and rotation, and by force without `point`; a cavity takes `group` alone",
@@ -179,6 +198,10 @@ static const tdKey effector_keys[] = {
      .dim = TD_DIM_LENGTH,
      .either = 's',
      .doc = "position: the material point that is here in the placed rest shape"},
+    {.name = "link",
+     .kind = TD_KEY_TEXT,
+     .standard_doc = "the nearest",
+     .doc = "position on a rigid or articulated body: link that carries `point`, which may then be anywhere"},
     {.name = "direction",
      .kind = TD_KEY_VECTOR,
      .standard_doc = "required by direction",

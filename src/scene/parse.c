@@ -205,6 +205,10 @@ static tdStatus parse_load(tdSceneParser *parser, const tdYaml *node, int index,
     load->line = node->line;
     TD_TRY(td_parse_input(parser, &record, TD_DIM_NONE, &load->name));
     TD_TRY(td_parse_body_name(parser, &record, "body", &load->body));
+    if (parser->scene->bodies[load->body].type != TD_BODY_SOFT)
+        return td_record_fail(reader, &record, "body",
+                              "body '%s' is rigid, and loads are for soft bodies; use an actuator of type force",
+                              parser->scene->bodies[load->body].name);
     TD_TRY(td_parse_select(parser, &record, &load->select));
     bool surface = td_record_get(&record, "type")->integer[0] == TD_TYPE_SURFACE;
     static const struct
@@ -270,6 +274,7 @@ static tdStatus parse_probes(tdSceneParser *parser, const tdYaml *list)
         const tdValue *point = td_record_get(&record, "point");
         probe->at_point = point->node != NULL;
         memcpy(probe->point, point->number, sizeof probe->point);
+        TD_TRY(td_parse_link(parser, &record, probe->body, probe->at_point, &probe->link));
         if (!probe->at_point)
             TD_TRY(td_parse_select(parser, &record, &probe->select));
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The parser's parts: parse.c (the scene, settings, loads, probes), parse_body.c (bodies and selectors),
 // parse_material.c (laws and their parameters), parse_actuator.c, parse_effector.c (effectors and control), motion.c
-// (keyframes and CSV), parse_reduction.c. Each turns checked records into scene.h's structs.
+// (keyframes and CSV), parse_reduction.c, parse_rigid.c. Each turns checked records into scene.h's structs.
 #pragma once
 #include "scene/scene.h"
 #include "scene/schema.h"
@@ -45,6 +45,16 @@ const char *td_parse_selector(const tdRecord *record);
 /// `material`, `materials`, `plane`, `thickness` and `formulation` of a body whose mesh is known.
 tdStatus td_parse_materials(tdSceneParser *parser, const tdRecord *body_record, tdSceneBody *body);
 tdStatus td_parse_bodies(tdSceneParser *parser, const tdYaml *list);
+/// parse_rigid.c: whether the keys of a body are those of its type.
+tdStatus td_parse_body_keys(tdSceneParser *parser, const tdRecord *record, tdBodyType type);
+/// A rigid or articulated body whose transform is known.
+tdStatus td_parse_rigid(tdSceneParser *parser, const tdRecord *record, tdSceneBody *body);
+/// `link` of a record, NULL: not given.
+tdStatus td_parse_link(tdSceneParser *parser, const tdRecord *record, int body, bool at_point, const char **out);
+/// Actuators of type joint: the joint, and whether it turns or slides; gains, once the drive is known; limits.
+tdStatus td_parse_joint_kind(tdSceneParser *parser, const tdRecord *record, tdSceneActuator *actuator);
+tdStatus td_parse_joint(tdSceneParser *parser, const tdRecord *record, tdSceneActuator *actuator);
+void td_parse_joint_limits(const tdSceneParser *parser, tdSceneActuator *actuator);
 tdStatus td_parse_actuators(tdSceneParser *parser, const tdYaml *list);
 tdStatus td_parse_effectors(tdSceneParser *parser, const tdYaml *list);
 tdStatus td_parse_control(tdSceneParser *parser, const tdYaml *node);

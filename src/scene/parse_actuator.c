@@ -22,6 +22,8 @@ static const struct
     [TD_ACTUATOR_FORCE] = {"force", "a force", TD_DIM_FORCE, TD_DIM_LENGTH, "force or displacement"},
     [TD_ACTUATOR_TRANSLATION] = {"translation", "a translation", TD_DIM_FORCE, TD_DIM_LENGTH, "displacement or force"},
     [TD_ACTUATOR_ROTATION] = {"rotation", "a rotation", TD_DIM_TORQUE, TD_DIM_ANGLE, "angle or torque"},
+    [TD_ACTUATOR_JOINT] = {"joint", "a joint", TD_DIM_TORQUE, TD_DIM_ANGLE, "effort, position or velocity"},
+    [TD_ACTUATOR_SLIDE] = {"joint", "a joint", TD_DIM_FORCE, TD_DIM_LENGTH, "effort, position or velocity"},
 };
 
 enum
@@ -31,6 +33,7 @@ enum
     FORCE = 1 << TD_ACTUATOR_FORCE,
     TRANSLATION = 1 << TD_ACTUATOR_TRANSLATION,
     ROTATION = 1 << TD_ACTUATOR_ROTATION,
+    JOINT = 1 << TD_ACTUATOR_JOINT,
     NODES = FORCE | TRANSLATION | ROTATION
 };
 
@@ -43,13 +46,16 @@ static const struct
     {"path", CABLE},
     {"pull_point", CABLE},
     {"pull_body", CABLE},
-    {"stiffness", CABLE},
+    {"stiffness", CABLE | JOINT},
+    {"damping", JOINT},
+    {"joint", JOINT},
     {"friction", CABLE},
     {"slip", CABLE},
     {"surface", CAVITY},
     {"ambient", CAVITY},
     {"on", FORCE},
     {"point", FORCE},
+    {"link", FORCE},
     {"direction", FORCE | TRANSLATION},
     {"axis", ROTATION},
     {"center", ROTATION},
@@ -78,6 +84,12 @@ static const struct
     {TD_ACTUATOR_TRANSLATION, TD_CHOICE_DISPLACEMENT, TD_DRIVE_DISPLACEMENT},
     {TD_ACTUATOR_ROTATION, TD_CHOICE_TORQUE, TD_DRIVE_EFFORT},
     {TD_ACTUATOR_ROTATION, TD_CHOICE_ANGLE, TD_DRIVE_DISPLACEMENT},
+    {TD_ACTUATOR_JOINT, TD_CHOICE_EFFORT, TD_DRIVE_EFFORT},
+    {TD_ACTUATOR_JOINT, TD_CHOICE_POSITION, TD_DRIVE_DISPLACEMENT},
+    {TD_ACTUATOR_JOINT, TD_CHOICE_RATE, TD_DRIVE_SERVO},
+    {TD_ACTUATOR_SLIDE, TD_CHOICE_EFFORT, TD_DRIVE_EFFORT},
+    {TD_ACTUATOR_SLIDE, TD_CHOICE_POSITION, TD_DRIVE_DISPLACEMENT},
+    {TD_ACTUATOR_SLIDE, TD_CHOICE_RATE, TD_DRIVE_SERVO},
 };
 
 tdDim td_actuator_effort_dim(tdActuatorKind kind)
@@ -150,6 +162,7 @@ static tdStatus parse_drive(tdSceneParser *parser, const tdRecord *record, tdSce
         if (drives[i].kind == actuator->kind && (int64_t)drives[i].choice == value->integer[0])
         {
             actuator->drive = drives[i].drive;
+            actuator->rate = drives[i].choice == TD_CHOICE_RATE;
             return TD_OK;
         }
     return td_record_fail(&parser->reader, record, "drive", "%s is not driven by %s; it is by %s",
@@ -212,6 +225,8 @@ static tdStatus parse_limits(tdSceneParser *parser, const tdRecord *record, tdSc
     actuator->effort[0] = cable ? 0 : -INFINITY;
     actuator->displacement[0] = actuator->gas[0] = -INFINITY;
     actuator->effort[1] = actuator->displacement[1] = actuator->gas[1] = INFINITY;
+    if (actuator->kind == TD_ACTUATOR_JOINT || actuator->kind == TD_ACTUATOR_SLIDE)
+        td_parse_joint_limits(parser, actuator);
     const char *same = actuator->drive == TD_DRIVE_EFFORT         ? "effort_range"
                        : actuator->drive == TD_DRIVE_DISPLACEMENT ? "displacement_range"
                                                                   : NULL;
@@ -222,6 +237,13 @@ static tdStatus parse_limits(tdSceneParser *parser, const tdRecord *record, tdSc
                               actuator->drive == TD_DRIVE_EFFORT ? "effort" : "displacement");
     TD_TRY(read_limits(parser, record, "effort_range", effort, actuator->effort));
     TD_TRY(read_limits(parser, record, "displacement_range", displacement, actuator->displacement));
+    if (actuator->rate && given(record, "range"))
+        return td_record_fail(&parser->reader, record, "range",
+                              "a joint driven by velocity has no limits of the rate here; use 'effort_range'");
+    if (actuator->drive == TD_DRIVE_SERVO && (given(record, "effort_rate") || given(record, "displacement_rate")))
+        return td_record_fail(&parser->reader, record,
+                              given(record, "effort_rate") ? "effort_rate" : "displacement_rate",
+                              "a servo has no limits of rates; remove it");
     if (actuator->drive == TD_DRIVE_EFFORT)
         TD_TRY(read_limits(parser, record, "range", effort, actuator->effort));
     else
@@ -297,12 +319,25 @@ static tdStatus parse_pull(tdSceneParser *parser, const tdRecord *record, tdScen
     return TD_OK;
 }
 
+static tdStatus read_stretch(tdSceneParser *parser, const tdRecord *record, tdSceneActuator *actuator)
+{
+    const tdYaml *node = td_record_get(record, "stiffness")->node;
+    if (node == NULL)
+        return TD_OK;
+    char field[256];
+    td_path_key(field, sizeof field, record->path, "stiffness");
+    TD_TRY(td_read_quantity(&parser->reader, node, field, TD_DIM_FORCE, &actuator->stiffness));
+    if (!(actuator->stiffness > 0))
+        return td_record_fail(&parser->reader, record, "stiffness", "found '%.60s', must be > 0", node->text);
+    return TD_OK;
+}
+
 static tdStatus parse_cable(tdSceneParser *parser, const tdRecord *record, tdSceneActuator *actuator)
 {
     TD_TRY(need(parser, record, actuator->kind, "path", "[[0, 97, 45], [0, 50, 40]]"));
     TD_TRY(parse_path(parser, record, actuator));
     TD_TRY(parse_pull(parser, record, actuator));
-    actuator->stiffness = td_record_get(record, "stiffness")->number[0];
+    TD_TRY(read_stretch(parser, record, actuator));
     actuator->friction = td_record_get(record, "friction")->number[0];
     actuator->slip = td_record_get(record, "slip")->number[0];
     if (actuator->friction > 0 && actuator->n_path + actuator->has_pull < 3)
@@ -360,6 +395,22 @@ static tdStatus parse_place(tdSceneParser *parser, const tdRecord *record, tdSce
     return TD_OK;
 }
 
+// What moves nodes by itself is for bodies that have nodes of their own.
+static tdStatus check_body(tdSceneParser *parser, const tdRecord *record, const tdSceneActuator *actuator)
+{
+    const tdSceneBody *body = &parser->scene->bodies[actuator->body];
+    bool fits = actuator->kind == TD_ACTUATOR_CABLE || (actuator->kind == TD_ACTUATOR_FORCE && !actuator->on_surface);
+    if (body->type == TD_BODY_SOFT || fits)
+        return TD_OK;
+    if (actuator->kind == TD_ACTUATOR_FORCE)
+        return td_record_fail(&parser->reader, record, "on",
+                              "body '%s' is rigid: let the force act at a 'point' or at nodes", body->name);
+    return td_record_fail(
+        &parser->reader, record, "type",
+        "body '%s' is rigid, and %s is for soft bodies; drive its joints (type joint), or use a force", body->name,
+        kinds[actuator->kind].a);
+}
+
 static tdStatus parse_nodes(tdSceneParser *parser, const tdRecord *record, tdSceneActuator *actuator)
 {
     bool rotation = actuator->kind == TD_ACTUATOR_ROTATION;
@@ -393,17 +444,25 @@ static tdStatus parse_actuator(tdSceneParser *parser, const tdYaml *node, int in
     actuator->line = node->line;
     actuator->kind = (tdActuatorKind)td_record_get(&record, "type")->integer[0];
     TD_TRY(check_keys(parser, &record, actuator));
+    if (actuator->kind == TD_ACTUATOR_JOINT)
+        TD_TRY(td_parse_joint_kind(parser, &record, actuator));
     TD_TRY(parse_drive(parser, &record, actuator));
     tdDim dim = actuator->drive == TD_DRIVE_EFFORT ? kinds[actuator->kind].effort : kinds[actuator->kind].displacement;
+    dim.time -= actuator->rate;
     TD_TRY(td_parse_input(parser, &record, dim, &actuator->name));
     TD_TRY(td_parse_body_name(parser, &record, "body", &actuator->body));
     actuator->pull_body = -1;
-    if (actuator->kind == TD_ACTUATOR_CABLE)
+    if (actuator->kind == TD_ACTUATOR_JOINT || actuator->kind == TD_ACTUATOR_SLIDE)
+        TD_TRY(td_parse_joint(parser, &record, actuator));
+    else if (actuator->kind == TD_ACTUATOR_CABLE)
         TD_TRY(parse_cable(parser, &record, actuator));
     else if (actuator->kind == TD_ACTUATOR_CAVITY)
         TD_TRY(parse_cavity(parser, &record, actuator));
     else
         TD_TRY(parse_nodes(parser, &record, actuator));
+    if (actuator->kind < TD_ACTUATOR_JOINT)
+        TD_TRY(check_body(parser, &record, actuator));
+    TD_TRY(td_parse_link(parser, &record, actuator->body, actuator->at_point, &actuator->link));
     return parse_limits(parser, &record, actuator);
 }
 

@@ -247,6 +247,9 @@ static tdStatus parse_fixed(tdSceneParser *parser, const tdRecord *body_record, 
     const tdYaml *list = td_record_get(body_record, "fixed")->node;
     if (list == NULL)
         return TD_OK;
+    if (list->kind != TD_YAML_LIST)
+        return td_record_fail(&parser->reader, body_record, "fixed",
+                              "a soft body is held at nodes: give a list of selectors, e.g. 'fixed: [{group: base}]'");
     body->fixed = TD_TAKE(parser->arena, tdSceneFixed, list->n);
     if (body->fixed == NULL)
         return td_fail_memory(parser->reader.error, "the fixed nodes");
@@ -311,6 +314,15 @@ static tdStatus parse_body(tdSceneParser *parser, const tdYaml *node, int index)
         if (strcmp(scene->bodies[i].name, body->name) == 0)
             return td_record_fail(reader, &record, "name", "the name '%s' is already that of the body on line %d",
                                   body->name, scene->bodies[i].line);
+    body->type = (tdBodyType)td_record_get(&record, "type")->integer[0];
+    TD_TRY(td_parse_body_keys(parser, &record, body->type));
+    copy3(body->velocity, td_record_get(&record, "velocity")->number);
+    if (body->type != TD_BODY_SOFT)
+    {
+        body->scale = 1;
+        TD_TRY(parse_transform(parser, &record, body));
+        return td_parse_rigid(parser, &record, body);
+    }
     TD_TRY(parse_mesh(parser, &record, body));
     TD_TRY(parse_transform(parser, &record, body));
     TD_TRY(td_parse_materials(parser, &record, body));
@@ -322,7 +334,6 @@ static tdStatus parse_body(tdSceneParser *parser, const tdYaml *node, int index)
             "an explicit method (theta = 0, e.g. symplectic) divides by the masses of the nodes, so it "
             "needs 'mass: lumped'");
     TD_TRY(parse_damping(parser, &record, body));
-    copy3(body->velocity, td_record_get(&record, "velocity")->number);
     bool moving = body->velocity[0] != 0 || body->velocity[1] != 0 || body->velocity[2] != 0;
     if (moving && parser->method == TD_CHOICE_STATIC)
         return td_record_fail(reader, &record, "velocity", "a static scene has no velocities; remove it");

@@ -202,6 +202,7 @@ static tdStatus parse_of_body(tdSceneParser *parser, const tdRecord *record, tdS
     const tdValue *point = td_record_get(record, "point");
     effector->at_point = point->node != NULL;
     memcpy(effector->point, point->number, sizeof effector->point);
+    TD_TRY(td_parse_link(parser, record, effector->body, effector->at_point, &effector->link));
     if (!effector->at_point)
         TD_TRY(td_parse_select(parser, record, &effector->select));
     if (effector->kind != TD_EFFECTOR_DIRECTION)

@@ -119,6 +119,10 @@ static void write_kind(tdText *out, const tdKey *key)
         td_text_format(out, "list of maps, see ");
         write_link(out, key->schema);
         break;
+    case TD_KEY_LIST_OR_BOOL:
+        td_text_format(out, "`true`, `false` or a list of maps, see ");
+        write_link(out, key->schema);
+        break;
     case TD_KEY_FILE: td_text_format(out, "path, relative to the scene's folder"); break;
     case TD_KEY_FILE_OR_MAP:
         td_text_format(out, "path, or map, see ");

@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/status.h"
+#include "body/articulated_tree.h"
 
 typedef enum tdSelectKind
 {
@@ -130,10 +131,18 @@ typedef enum tdFormulation
     TD_FORMULATION_MEAN_DILATATION // one volume change an element: does not lock near incompressibility
 } tdFormulation;
 
+typedef enum tdBodyType
+{
+    TD_BODY_SOFT,
+    TD_BODY_RIGID,      // one link
+    TD_BODY_ARTICULATED // a tree of links
+} tdBodyType;
+
 typedef struct tdSceneBody
 {
     const char *name;
     int line;
+    tdBodyType type;
     const char *mesh; ///< path as resolved against the scene's folder; NULL when `box` is used
     int mesh_line;
     tdSceneBox box;
@@ -151,6 +160,9 @@ typedef struct tdSceneBody
     int n_fixed, n_prescribed;
     tdSceneFixed *fixed;
     tdScenePrescribed *prescribed;
+    // rigid and articulated: placed by rotation and translate
+    tdTree *tree; ///< checked; its root is fixed or free
+    double angular_velocity[3];
 } tdSceneBody;
 
 typedef enum tdLoadKind
@@ -180,6 +192,7 @@ typedef struct tdSceneProbe
     int body;
     bool at_point; ///< follow the material point that is at `point`; else the mean of the chosen nodes
     double point[3];
+    const char *link; ///< of a rigid or articulated body, that carries the point; NULL: the nearest
     tdSelect select;
 } tdSceneProbe;
 
@@ -192,6 +205,8 @@ typedef enum tdActuatorKind
     TD_ACTUATOR_FORCE,       // force along `direction` [N]; mean displacement of the nodes along it [m]
     TD_ACTUATOR_TRANSLATION, // of a set of nodes as one piece along `direction`: force [N], displacement [m]
     TD_ACTUATOR_ROTATION,    // of a set of nodes as one piece about `center` and `direction`: torque [N m], angle [rad]
+    TD_ACTUATOR_JOINT,       // of an articulated body, one that turns: torque [N m], position [rad]
+    TD_ACTUATOR_SLIDE,       // one that slides: force [N], position [m]
     TD_ACTUATOR_KINDS
 } tdActuatorKind;
 
@@ -200,8 +215,9 @@ typedef enum tdDrive
 {
     TD_DRIVE_EFFORT,
     TD_DRIVE_DISPLACEMENT,
-    TD_DRIVE_GAS // cavity: gas pumped in, as its volume at ambient pressure [m^3]; (p + ambient) V is constant
-                 // otherwise
+    TD_DRIVE_GAS,  // cavity: gas pumped in, as its volume at ambient pressure [m^3]; (p + ambient) V is constant
+                   // otherwise
+    TD_DRIVE_SERVO // joint: position, or rate, by an effort that grows with the error
 } tdDrive;
 
 typedef struct tdSceneActuator
@@ -227,12 +243,17 @@ typedef struct tdSceneActuator
     const char *group;    ///< group of boundary triangles of the body's own mesh, or NULL
     double ambient;       ///< pressure outside [Pa], for TD_DRIVE_GAS
     // force, translation, rotation
-    bool on_surface; ///< force: spread over the area of the chosen faces, else evenly over the nodes
-    bool at_point;   ///< force: at the material point that is at `point`, else at the chosen nodes
+    const char *link; ///< force: of a rigid or articulated body, that carries `point`; NULL: the nearest
+    bool on_surface;  ///< force: spread over the area of the chosen faces, else evenly over the nodes
+    bool at_point;    ///< force: at the material point that is at `point`, else at the chosen nodes
     double point[3];
     tdSelect select;     ///< nodes
     double direction[3]; ///< unit vector: of force and translation, axis of rotation
     double center[3];    ///< rotation
+    // joint; `stiffness` [N m/rad, N/m] of a servo
+    int joint;      ///< link of the body's tree whose joint it is
+    double damping; ///< [N m s/rad, N s/m]
+    bool rate;      ///< servo: of the rate, else of the position
     // limits; infinite where there are none
     double effort[2], displacement[2];     ///< least, most; the least effort of a cable is not negative
     double gas[2];                         ///< the same of the gas pumped in, for TD_DRIVE_GAS [m^3]
@@ -260,6 +281,7 @@ typedef struct tdSceneEffector
     int body;
     bool at_point; ///< position: the material point at `point`, else the mean of the chosen nodes
     double point[3];
+    const char *link; ///< of a rigid or articulated body, that carries the point; NULL: the nearest
     tdSelect select;
     double direction[3]; ///< unit vector at rest
     int actuator;        ///< volume, length: whose

@@ -339,9 +339,10 @@ static tdStatus read_unit(const tdReader *reader, const tdYaml *node, const tdKe
 static tdStatus read_list(const tdReader *reader, const tdYaml *node, const tdKey *key, const char *field)
 {
     if (node->kind != TD_YAML_LIST)
-        return td_reader_unexpected(reader, node, field,
-                                    key->kind == TD_KEY_LIST ? "a list, one '- ' an item" : "a list of whole numbers");
-    int64_t least = key->kind == TD_KEY_LIST ? key->least : 1, most = key->kind == TD_KEY_LIST ? key->most : INT64_MAX;
+        return td_reader_unexpected(
+            reader, node, field, key->kind != TD_KEY_NUMBERS ? "a list, one '- ' an item" : "a list of whole numbers");
+    bool maps = key->kind != TD_KEY_NUMBERS;
+    int64_t least = maps ? key->least : 1, most = maps ? key->most : INT64_MAX;
     if (node->n < least || node->n > most)
         return td_reader_fail(reader, node->line, field, NULL,
                               "the list has %d items, expected %" PRId64 " to %" PRId64, node->n, least, most);
@@ -369,6 +370,9 @@ static tdStatus read_value(const tdReader *reader, const tdYaml *node, const tdK
     case TD_KEY_UNIT: return read_unit(reader, node, key, field, &out->number[0]);
     case TD_KEY_NUMBERS:
     case TD_KEY_LIST: return read_list(reader, node, key, field);
+    case TD_KEY_LIST_OR_BOOL:
+        return node->kind == TD_YAML_LIST ? read_list(reader, node, key, field)
+                                          : read_bool(reader, node, field, &out->integer[0]);
     case TD_KEY_MAP:
         return node->kind == TD_YAML_MAP ? TD_OK : td_reader_unexpected(reader, node, field, "a map {key: value}");
     case TD_KEY_FILE_OR_MAP: return node->kind == TD_YAML_MAP ? TD_OK : read_text(reader, node, key, field, &out->text);

@@ -10,26 +10,27 @@
 
 typedef enum tdKeyKind
 {
-    TD_KEY_TEXT,        // any text
-    TD_KEY_NAME,        // letters, digits, _ - .
-    TD_KEY_CHOICE,      // one of `choices`
-    TD_KEY_CHOICES,     // list of `choices`, each at most once; bits of their values
-    TD_KEY_BOOL,        // true or false
-    TD_KEY_INTEGER,     // whole number in [least, most]
-    TD_KEY_COUNTS,      // two or three whole numbers in [least, most]; the third is 0 when there are two
-    TD_KEY_NUMBERS,     // list of whole numbers in [least, most], read by the caller
-    TD_KEY_QUANTITY,    // number of dimension `dim` in the range
-    TD_KEY_VECTOR,      // three of them
-    TD_KEY_BOX,         // two vectors, first <= second
-    TD_KEY_RECTANGLE,   // two points [x, y], first <= second; as a box with z = 0
-    TD_KEY_AXES,        // letters of xyz
-    TD_KEY_UNIT,        // unit of dimension `dim`, without a number
-    TD_KEY_MAP,         // map of `schema`
-    TD_KEY_LIST,        // list of maps of `schema`, `least` to `most` of them
-    TD_KEY_FILE,        // path
-    TD_KEY_FILE_OR_MAP, // path, or map of `schema`
-    TD_KEY_OTHER,       // read by the caller: its form or dimension hangs on other keys; `form` says how it is written
-    TD_KEY_UNSUPPORTED  // known, but not by this version
+    TD_KEY_TEXT,         // any text
+    TD_KEY_NAME,         // letters, digits, _ - .
+    TD_KEY_CHOICE,       // one of `choices`
+    TD_KEY_CHOICES,      // list of `choices`, each at most once; bits of their values
+    TD_KEY_BOOL,         // true or false
+    TD_KEY_INTEGER,      // whole number in [least, most]
+    TD_KEY_COUNTS,       // two or three whole numbers in [least, most]; the third is 0 when there are two
+    TD_KEY_NUMBERS,      // list of whole numbers in [least, most], read by the caller
+    TD_KEY_QUANTITY,     // number of dimension `dim` in the range
+    TD_KEY_VECTOR,       // three of them
+    TD_KEY_BOX,          // two vectors, first <= second
+    TD_KEY_RECTANGLE,    // two points [x, y], first <= second; as a box with z = 0
+    TD_KEY_AXES,         // letters of xyz
+    TD_KEY_UNIT,         // unit of dimension `dim`, without a number
+    TD_KEY_MAP,          // map of `schema`
+    TD_KEY_LIST,         // list of maps of `schema`, `least` to `most` of them
+    TD_KEY_LIST_OR_BOOL, // the same, or true or false
+    TD_KEY_FILE,         // path
+    TD_KEY_FILE_OR_MAP,  // path, or map of `schema`
+    TD_KEY_OTHER,        // read by the caller: its form or dimension hangs on other keys; `form` says how it is written
+    TD_KEY_UNSUPPORTED   // known, but not by this version
 } tdKeyKind;
 
 typedef struct tdChoice
@@ -81,7 +82,7 @@ typedef struct tdSchema
     const char *open;            ///< meaning of keys that are not in the table, when such are allowed
 } tdSchema;
 
-#define TD_MOST_KEYS 32
+#define TD_MOST_KEYS 40
 
 /// Value of one key, in SI units.
 typedef struct tdValue
@@ -148,12 +149,12 @@ extern const tdSchema td_schema_scene, td_schema_units, td_schema_body, td_schem
     td_schema_material, td_schema_part, td_schema_term, td_schema_viscoelastic, td_schema_damping, td_schema_select,
     td_schema_sphere, td_schema_plane, td_schema_fixed, td_schema_prescribed, td_schema_load, td_schema_probe,
     td_schema_motion, td_schema_keyframe, td_schema_integrator, td_schema_solver, td_schema_output, td_schema_actuator,
-    td_schema_effector, td_schema_control, td_schema_group, td_schema_reduction, td_schema_validation, td_schema_random;
+    td_schema_effector, td_schema_control, td_schema_group, td_schema_reduction, td_schema_validation, td_schema_random,
+    td_schema_shape, td_schema_round, td_schema_joint;
 
 /// Values of choices that are not enumerations of scene.h.
 enum
 {
-    TD_BODY_SOFT,
     TD_OUTPUT_VTU = 1,
     TD_OUTPUT_CSV = 2,
     TD_OUTPUT_HDF5 = 4,
@@ -178,7 +179,10 @@ typedef enum tdDriveChoice
     TD_CHOICE_VOLUME,
     TD_CHOICE_GAS,
     TD_CHOICE_ANGLE,
-    TD_CHOICE_TORQUE
+    TD_CHOICE_TORQUE,
+    TD_CHOICE_EFFORT,
+    TD_CHOICE_POSITION,
+    TD_CHOICE_RATE
 } tdDriveChoice;
 
 typedef enum tdMethodChoice

@@ -29,6 +29,7 @@ typedef struct tdDim
 #define TD_DIM_PRESSURE     ((tdDim){-1, 1, -2, 0})
 #define TD_DIM_DENSITY      ((tdDim){-3, 1, 0, 0})
 #define TD_DIM_FREQUENCY    ((tdDim){0, 0, -1, 0})
+#define TD_DIM_TURNING      ((tdDim){0, 0, -1, 1})
 
 /// SI values of a scene's base units: {1e-3, 1, 1} is mm-kg-s.
 typedef struct tdUnits

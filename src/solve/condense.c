@@ -16,6 +16,8 @@ static bool may_be_unknown(const tdModel *model, int a)
     const tdSceneActuator *given = actuator->given;
     bool stops =
         isfinite(given->displacement[0]) || isfinite(given->displacement[1]) || isfinite(given->displacement_rate);
+    if (given->drive == TD_DRIVE_SERVO)
+        return false;
     return model->n_effectors > 0 || given->drive == TD_DRIVE_GAS ||
            (actuator->held ? given->drive == TD_DRIVE_EFFORT : given->drive == TD_DRIVE_DISPLACEMENT || stops);
 }
@@ -115,7 +117,7 @@ static bool is_unknown(const tdModel *model, const tdState *state, int a)
         return cs->role[a] == TD_ROLE_EFFORT || cs->role[a] == TD_ROLE_INVERSE;
     if (cs->role[a] == TD_ROLE_EFFORT)
         return isfinite(cs->travel_limit[2 * a]) || isfinite(cs->travel_limit[2 * a + 1]);
-    return true;
+    return cs->role[a] != TD_ROLE_SERVO;
 }
 
 static void list_unknowns(const tdModel *model, const tdState *state, struct tdCondensed *cd)

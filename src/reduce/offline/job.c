@@ -70,6 +70,10 @@ static tdStatus load_model(tdJob *job, tdError *error)
         return td_fail_at(error, TD_ERROR_INPUT, scene->file, 0, "reduction",
                           "the scene has %d bodies; say which one is reduced, e.g. 'reduction: {body: %s}'",
                           scene->n_bodies, scene->bodies[0].name);
+    if (scene->bodies[given->body].type != TD_BODY_SOFT)
+        return td_fail_at(error, TD_ERROR_INPUT, scene->file, scene->bodies[given->body].line, "reduction",
+                          "body '%s' is rigid: there is nothing to reduce; name a soft body",
+                          scene->bodies[given->body].name);
     if (given->samples == TD_SAMPLE_GREEDY)
         return td_fail_at(error, TD_ERROR_INPUT, scene->file, given->line, "reduction.samples",
                           "samples greedy are not supported by this version; take corners, grid or latin_hypercube");

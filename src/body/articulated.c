@@ -1,0 +1,414 @@
+// SPDX-License-Identifier: Apache-2.0
+// An articulated body in the step: what each stage of src/step.c asks of it.
+//
+//     m = mass M(q_e) (v - v_hat) + s [ b(q_e, v) - gravity + D v_e + laws of joints - efforts ]
+//     A = mass M + s de D + slopes of the laws + stiffness of constraints
+//
+// b are the Coriolis and gyroscopic forces. With one linearization a step, b and the laws are found with the velocity
+// at its end (articulated_free.c). Newton has them in m like all else, and adds the stiffness of gravity to A, which
+// leaves the slope of b out: it is the step times a rate, so that an iteration gains the more the shorter the step is.
+#include "body/articulated.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static double dot(int n, const double *a, const double *b)
+{
+    double sum = 0;
+    for (int i = 0; i < n; i++)
+        sum += a[i] * b[i];
+    return sum;
+}
+
+// y += factor A x
+static void multiply_add(int n, double factor, const double *A, const double *x, double *y)
+{
+    for (int i = 0; i < n; i++)
+        y[i] += factor * dot(n, A + i * (int64_t)n, x);
+}
+
+// ---------------------------------------------------------------- life
+
+static void free_model(tdBody *body)
+{
+    td_mesh_free(&((tdArticulated *)body->data)->shape->mesh);
+}
+
+static tdStatus state_create(const tdModel *model, const tdBody *body, tdState *state, tdError *error)
+{
+    const tdArticulated *given = td_articulated_of(body);
+    tdArena *arena = &state->arena;
+    tdArticulatedState *mine = TD_TAKE(arena, tdArticulatedState, 1);
+    (void)model;
+    if (mine == NULL)
+        return td_fail_memory(error, "the state of an articulated body");
+    state->bodies[body->index] = (tdBodyState *)mine;
+    int64_t n = given->n, square = n * n;
+    struct
+    {
+        double **array;
+        int64_t count;
+    } list[] = {
+        {&mine->reference, 4 * (int64_t)given->n_balls},
+        {&mine->M, square},
+        {&mine->A, square},
+        {&mine->L, square},
+        {&mine->coupling, 2 * square},
+        {&mine->points_q, n},
+        {&mine->rhs, n},
+        {&mine->trial, n},
+        {&mine->bias, n},
+        {&mine->law, 3 * n},
+        {&mine->slope, n},
+        {&mine->expected, n},
+        {&mine->diagonal, n},
+        {&mine->turning, n},
+        {&mine->before, n},
+        {&mine->slope_A, square},
+        {&mine->effort, given->n_servos},
+        {&mine->jacobian, 6 * n},
+        {&mine->node_x, 3 * body->nodes},
+        {&mine->node_v, 3 * body->nodes},
+    };
+    bool good = true;
+    for (size_t i = 0; i < sizeof list / sizeof list[0] && good; i++)
+        good = (*list[i].array = TD_TAKE(arena, double, list[i].count)) != NULL;
+    if (!good || !td_tree_work_take(arena, given, &mine->at) || !td_tree_work_take(arena, given, &mine->points))
+        return td_fail_memory(error, "the state of an articulated body");
+    memcpy(state->q + body->first, given->start, (size_t)n * sizeof(double));
+    memcpy(state->v + body->first, given->start_v, (size_t)n * sizeof(double));
+    if (given->n_balls > 0)
+        memcpy(mine->reference, given->reference, 4 * (size_t)given->n_balls * sizeof(double));
+    return TD_OK;
+}
+
+static void state_free(const tdBody *body, tdState *state)
+{
+    (void)body;
+    (void)state;
+}
+
+// ---------------------------------------------------------------- stages
+
+// No coordinate is held: a joint that does not move has none.
+static void place(const tdModel *model, const tdBody *body, tdState *state)
+{
+    (void)model;
+    (void)body;
+    (void)state;
+}
+
+static void drive(const tdModel *model, const tdBody *body, const tdState *state, int input, double *psi)
+{
+    (void)model;
+    (void)state;
+    (void)input;
+    memset(psi, 0, (size_t)body->count * sizeof *psi);
+}
+
+static void begin(const tdModel *model, const tdBody *body, tdState *state)
+{
+    (void)model;
+    td_articulated_mine(body, state)->indefinite = false;
+}
+
+static void kinematics(const tdModel *model, const tdBody *body, tdState *state)
+{
+    const tdArticulated *given = td_articulated_of(body);
+    tdArticulatedState *mine = td_articulated_mine(body, state);
+    (void)model;
+    td_tree_kinematics(given, state->q_e + body->first, mine->reference, &mine->at);
+    if (mine->stiffened)
+        memset(mine->coupling, 0, 2 * (size_t)given->n * (size_t)given->n * sizeof(double));
+    mine->stiffened = false;
+}
+
+bool td_articulated_iterates(const tdModel *model)
+{
+    return model->scene.settings.newton || model->scheme.method == TD_METHOD_STATIC;
+}
+
+// Share of gravity that acts.
+static void gravity_of(const tdArticulated *given, const tdState *state, double g[3])
+{
+    for (int k = 0; k < 3; k++)
+        g[k] = state->gravity * given->gravity[k];
+}
+
+void td_articulated_laws(const tdModel *model, const tdBody *body, const tdState *state, const double *q_e,
+                         const double *v_e, bool secant)
+{
+    tdArticulatedState *mine = td_articulated_mine(body, state);
+    int64_t n = body->count;
+    memset(mine->law, 0, 3 * (size_t)n * sizeof(double));
+    td_joint_laws(model, body, state, q_e, v_e, secant, mine->law, mine->law + n, mine->law + 2 * n);
+}
+
+static tdStatus forces(const tdModel *model, const tdBody *body, tdState *state, bool tangent)
+{
+    const tdArticulated *given = td_articulated_of(body);
+    tdArticulatedState *mine = td_articulated_mine(body, state);
+    const tdScheme *scheme = &model->scheme;
+    int n = given->n;
+    double *m = state->m + body->first, *force = state->force + body->first, *load = state->load + body->first, g[3];
+    const double *v_e = state->v_e + body->first, *inertia = state->inertia + body->first, none[3] = {0, 0, 0};
+    bool newton = td_articulated_iterates(model);
+    gravity_of(given, state, g);
+    // With one linearization a step, Coriolis forces are found with the velocity at its end: here there are none.
+    memset(mine->trial, 0, (size_t)n * sizeof(double));
+    const double *v = newton ? v_e : mine->trial;
+    td_tree_inverse(given, v, NULL, none, &mine->at, force);
+    memcpy(load, force, (size_t)n * sizeof *load);
+    td_tree_inverse(given, v, NULL, g, &mine->at, mine->rhs);
+    for (int i = 0; i < n; i++)
+    {
+        load[i] -= mine->rhs[i];
+        force[i] += given->damping[i] * v_e[i];
+    }
+    if (newton)
+    {
+        td_articulated_laws(model, body, state, state->q_e + body->first, v_e, false);
+        for (int i = 0; i < n; i++)
+            force[i] += mine->law[i];
+    }
+    if (tangent && scheme->mass > 0)
+        td_tree_mass(given, &mine->at, mine->M);
+    memset(m, 0, (size_t)n * sizeof *m);
+    if (scheme->mass > 0 && tangent)
+        multiply_add(n, scheme->mass, mine->M, inertia, m);
+    else if (scheme->mass > 0)
+    {
+        memset(mine->rhs, 0, (size_t)n * sizeof(double));
+        td_tree_inverse(given, mine->rhs, inertia, none, &mine->at, m);
+        for (int i = 0; i < n; i++)
+            m[i] *= scheme->mass;
+    }
+    double of_inertia = dot(n, m, m), s2 = scheme->s * scheme->s;
+    for (int i = 0; i < n; i++)
+        m[i] += scheme->s * (force[i] - load[i]);
+    state->scale = fmax(state->scale, sqrt(fmax(of_inertia, s2 * fmax(dot(n, force, force), dot(n, load, load)))));
+    return TD_OK;
+}
+
+void td_articulated_matrix(const tdModel *model, const tdBody *body, tdState *state, bool all)
+{
+    const tdArticulated *given = td_articulated_of(body);
+    tdArticulatedState *mine = td_articulated_mine(body, state);
+    const tdScheme *scheme = &model->scheme;
+    int64_t n = given->n;
+    double of_K = scheme->s * scheme->ce;
+    memset(mine->A, 0, (size_t)(n * n) * sizeof(double));
+    if (td_articulated_iterates(model) && all && of_K > 0)
+    {
+        double g[3];
+        gravity_of(given, state, g);
+        td_tree_gravity_stiffness(given, g, &mine->at, mine->A);
+    }
+    for (int64_t k = 0; k < n * n; k++)
+        mine->A[k] = of_K * mine->A[k] + scheme->mass * mine->M[k];
+    for (int64_t k = 0; k < n * n && mine->stiffened; k++)
+        mine->A[k] += of_K * (mine->coupling[k] + (all ? mine->coupling[n * n + k] : 0));
+    for (int64_t i = 0; i < n; i++)
+        mine->A[i * n + i] += scheme->s * scheme->de * given->damping[i];
+}
+
+static void add_slopes(const tdScheme *scheme, int64_t n, const double *slope_q, const double *slope_v, double *A)
+{
+    for (int64_t i = 0; i < n; i++)
+        A[i * n + i] += scheme->s * (scheme->ce * slope_q[i] + scheme->de * slope_v[i]);
+}
+
+tdStatus td_articulated_indefinite(const tdModel *model, tdState *state)
+{
+    if (model->scheme.method == TD_METHOD_STATIC)
+        return td_fail(
+            &state->report.error, TD_ERROR_NUMERIC,
+            "nothing holds some of its joints at this load, so there is no stable equilibrium; drive them by "
+            "'position' with a stiffness, or use a dynamic integrator");
+    return td_fail(&state->report.error, TD_ERROR_NUMERIC,
+                   "the matrix of the step is not positive definite; give small links a larger inertia, or joints an "
+                   "armature");
+}
+
+void td_articulated_solved(const tdBody *body, tdState *state)
+{
+    int n = (int)body->count;
+    const double *m = state->m + body->first, *dv = state->dv + body->first;
+    state->report.factorizations++;
+    state->rhs = sqrt(state->rhs * state->rhs + dot(n, m, m));
+    state->slope += dot(n, m, dv);
+}
+
+// Newton: all is in m and A.
+static tdStatus newton_motion(const tdModel *model, const tdBody *body, tdState *state)
+{
+    tdArticulatedState *mine = td_articulated_mine(body, state);
+    int n = (int)body->count;
+    double *m = state->m + body->first, *dv = state->dv + body->first;
+    for (int attempt = mine->indefinite; attempt < 2; attempt++)
+    {
+        td_articulated_matrix(model, body, state, attempt == 0);
+        add_slopes(&model->scheme, n, mine->law + n, mine->law + 2 * (int64_t)n, mine->A);
+        if (!td_small_cholesky(n, mine->A, mine->L))
+        {
+            mine->indefinite = true;
+            continue;
+        }
+        for (int i = 0; i < n; i++)
+            dv[i] = -m[i];
+        td_small_solve(n, mine->L, dv);
+        td_articulated_solved(body, state);
+        return TD_OK;
+    }
+    return td_articulated_indefinite(model, state);
+}
+
+static tdStatus free_motion(const tdModel *model, const tdBody *body, tdState *state)
+{
+    return td_articulated_iterates(model) ? newton_motion(model, body, state)
+                                          : td_articulated_linear_motion(model, body, state);
+}
+
+static void multiply(const tdModel *model, const tdBody *body, tdState *state, const double *x, double *y)
+{
+    (void)model;
+    memset(y, 0, (size_t)body->count * sizeof *y);
+    multiply_add((int)body->count, 1, td_articulated_mine(body, state)->A, x, y);
+}
+
+static void balance(const tdModel *model, const tdBody *body, tdState *state)
+{
+    (void)model;
+    multiply_add((int)body->count, 1, td_articulated_mine(body, state)->A, state->dv + body->first,
+                 state->m + body->first);
+}
+
+static tdStatus apply_inverse(const tdModel *model, const tdBody *body, tdState *state, int n, int64_t stride,
+                              const double *b, double *x)
+{
+    const tdArticulatedState *mine = td_articulated_mine(body, state);
+    (void)model;
+    for (int j = 0; j < n; j++, b += stride, x += stride)
+    {
+        memcpy(x, b, (size_t)body->count * sizeof *x);
+        td_small_solve((int)body->count, mine->L, x);
+    }
+    return TD_OK;
+}
+
+// M a = -m / s; with one linearization a step the laws of joints and Coriolis forces are not in m yet.
+static tdStatus start_acceleration(const tdModel *model, const tdBody *body, tdState *state)
+{
+    tdArticulatedState *mine = td_articulated_mine(body, state);
+    int n = (int)body->count;
+    double *a = state->a + body->first;
+    if (!td_small_cholesky(n, mine->M, mine->L))
+        return td_articulated_indefinite(model, state);
+    memset(mine->law, 0, 3 * (size_t)n * sizeof(double));
+    memset(mine->turning, 0, (size_t)n * sizeof(double));
+    if (!td_articulated_iterates(model))
+    {
+        const double none[3] = {0, 0, 0}, *v_e = state->v_e + body->first;
+        td_articulated_laws(model, body, state, state->q_e + body->first, v_e, true);
+        td_tree_inverse(td_articulated_of(body), v_e, NULL, none, &mine->at, mine->turning);
+    }
+    for (int i = 0; i < n; i++)
+        a[i] = -state->m[body->first + i] / model->scheme.s - mine->law[i] - mine->turning[i];
+    td_small_solve(n, mine->L, a);
+    return TD_OK;
+}
+
+// ---------------------------------------------------------------- end of a step
+
+// Rotations go into the reference; efforts of servos are told.
+static void commit(const tdModel *model, const tdBody *body, tdState *state)
+{
+    const tdArticulated *given = td_articulated_of(body);
+    tdArticulatedState *mine = td_articulated_mine(body, state);
+    const double *q = state->q + body->first, *v = state->v + body->first;
+    for (int k = 0; k < given->n_servos; k++)
+    {
+        const tdServo *servo = &given->servos[k];
+        mine->effort[k] =
+            td_servo_effort(servo, state->input[servo->input], servo->ratio * q[servo->coord] + servo->offset,
+                            servo->ratio * v[servo->coord]);
+    }
+    (void)model;
+    td_tree_fold(given, state->q + body->first, mine->reference);
+    mine->points_valid = false;
+}
+
+static void describe(const tdBody *body, int64_t element, char *out, size_t size)
+{
+    snprintf(out, size, "triangle %lld of body '%s'", (long long)element, body->name);
+}
+
+static int arrays(const tdModel *model, const tdBody *body, tdState *state, tdStateArray *out, int most)
+{
+    const tdArticulated *given = td_articulated_of(body);
+    const tdArticulatedState *mine = td_articulated_mine(body, state);
+    (void)model;
+    if (most < 2)
+        return 0;
+    out[0] = (tdStateArray){"orientation", body->index, false, 4 * (int64_t)given->n_balls, mine->reference};
+    out[1] = (tdStateArray){"servo", body->index, false, given->n_servos, mine->effort};
+    return 2;
+}
+
+static tdStatus restore(const tdModel *model, const tdBody *body, tdState *state, tdError *error)
+{
+    (void)model;
+    (void)error;
+    td_articulated_mine(body, state)->points_valid = false;
+    return TD_OK;
+}
+
+// A rigid link has no stress.
+static void fields(const tdModel *model, const tdBody *body, tdState *state, double *von_mises, double *energy)
+{
+    (void)model;
+    (void)state;
+    if (von_mises != NULL)
+        memset(von_mises, 0, (size_t)body->elements * sizeof *von_mises);
+    if (energy != NULL)
+        memset(energy, 0, (size_t)body->elements * sizeof *energy);
+}
+
+static void energy(const tdModel *model, const tdBody *body, tdState *state, double *kinetic, double *elastic)
+{
+    const tdArticulated *given = td_articulated_of(body);
+    tdArticulatedState *mine = td_articulated_mine(body, state);
+    td_tree_kinematics(given, state->q + body->first, mine->reference, &mine->at);
+    td_tree_momentum(given, state->v + body->first, &mine->at, kinetic, NULL, NULL, NULL);
+    *elastic = td_joint_energy(model, body, state);
+}
+
+const tdBodyOps td_articulated_ops = {
+    .kind = "articulated",
+    .free_model = free_model,
+    .state_create = state_create,
+    .state_free = state_free,
+    .place = place,
+    .begin = begin,
+    .kinematics = kinematics,
+    .forces = forces,
+    .free_motion = free_motion,
+    .start_acceleration = start_acceleration,
+    .apply_inverse = apply_inverse,
+    .multiply = multiply,
+    .point_set = td_articulated_point_set,
+    .positions = td_articulated_positions,
+    .pull = td_articulated_pull,
+    .stiffen = td_articulated_stiffen,
+    .drive = drive,
+    .balance = balance,
+    .commit = commit,
+    .describe = describe,
+    .arrays = arrays,
+    .restore = restore,
+    .nodes = td_articulated_nodes,
+    .node_velocities = td_articulated_node_velocities,
+    .fields = fields,
+    .energy = energy,
+};

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+// Articulated rigid body: a tree of links in joint coordinates, A dense.
+//
+//     M(q) dv/dt + b(q, v) = tau            M by the composite rigid body algorithm, b by recursive Newton-Euler
+//
+// Spatial vectors are (angular, linear) in world axes, linear parts taken at the origin of the root link, a point that
+// stands still for the moment of the evaluation. Inertias of links then simply add up, and far from the world's origin
+// nothing is lost to rounding.
+//
+// Coordinates. One of revolute, continuous and prismatic joints: the position itself. A ball has three: the rotation
+// vector phi, in the link's axes, of its rotation since the start of the step, R = R_ref exp(phi); their velocity is
+// the angular velocity of the link against its parent, in the link's axes. A free joint has the position of the link's
+// origin, in the axes of `origin`, then three as a ball. R_ref is part of the state; when a step is accepted phi goes
+// into it and starts from zero. So every coordinate is advanced by q += c v, and angles are never near a singularity.
+//
+// Forces at points are carried over by dx/dt = J v, not by dx/d(phi): at phi = 0, where one linearization is taken,
+// they are the same, and elsewhere the first is what does work.
+//
+// Laws of joints: viscous damping and armature are linear. Dry friction, limits and servos with limited effort are
+// monotone functions of a joint's position x and rate:
+//
+//     friction   F rate / sqrt(rate^2 + slip^2)
+//     limit      (k (x - upper) + d rate)+ and the like below
+//     servo      -clamp(stiffness (target - x) + damping (target rate - rate), effort limits)
+//
+// With Newton they are in m and A like everything else. With one linearization a step they are solved with the free
+// motion (articulated_free.c), at the velocity that comes out.
+#pragma once
+#include "body/articulated_tree.h"
+#include "body/soft.h"
+
+/// A link as the algorithms see it. Column c of its joint moves coordinate `coord` + c at `ratio` times its rate.
+typedef struct tdLink
+{
+    int32_t parent; ///< -1: the world, in which `origin` stands then
+    tdJointKind kind;
+    int32_t coord;   ///< -1: no coordinate
+    int32_t column;  ///< its first among the columns of all joints
+    int32_t columns; ///< 0, 1, 3 or 6
+    int32_t ball;    ///< which reference rotation; -1: none
+    double ratio, offset;
+    tdPose origin;
+    double axis[3];
+    double mass, center[3], inertia[6];
+    double armature;
+} tdLink;
+
+/// A limit of one joint. Kept for solvers that take limits as constraints.
+typedef struct tdJointLimit
+{
+    int32_t link, coord;
+    double ratio, offset; ///< position = ratio q + offset
+    double lower, upper;
+    double stiffness, damping;
+} tdJointLimit;
+
+typedef struct tdJointFriction
+{
+    int32_t link, coord;
+    double ratio;
+    double force; ///< [N m, N]
+    double slip;  ///< rate over which it turns round
+} tdJointFriction;
+
+/// A drive with a gain, by an input.
+typedef struct tdServo
+{
+    int32_t link, coord, input, actuator;
+    double ratio, offset;
+    bool rate; ///< the input is a rate, else a position
+    double stiffness, damping;
+    double effort[2];
+} tdServo;
+
+/// Points that constraints act on: x_p = sum over its parts of weight t_link + R_link local.
+typedef struct tdRigidSet
+{
+    int32_t *start; ///< n + 1
+    int32_t *link;
+    double *weight;
+    double *local; ///< 3 a part, times the weight
+    int32_t *slot; ///< by coordinate of the body: its place in a row; -1: none
+} tdRigidSet;
+
+typedef struct tdArticulated
+{
+    const tdTree *tree;
+    int n_links, n_columns, n_balls;
+    int n; ///< coordinates
+    tdLink *links;
+    int32_t *link_of;  ///< by coordinate: the link whose joint it moves
+    double *start;     ///< q at the start
+    double *start_v;   ///< v at the start
+    double *reference; ///< 4 a ball: at the start
+    double *damping;   ///< by coordinate
+    double gravity[3];
+    int n_limits, n_frictions, n_servos;
+    tdJointLimit *limits;
+    tdJointFriction *frictions;
+    tdServo *servos;
+    // Nodes 4 l .. 4 l + 3 are the origin of link l and a point on each of its axes, `reach` away: their weighted means
+    // are all points of the link. Then follow the corners of its shapes' triangles.
+    double *reach;      ///< by link
+    int32_t *node_link; ///< by node
+    double *node_local; ///< 3 a node: in the link's frame
+    tdSoft *shape;      ///< nodes at rest and triangles, for output and selectors; no elements in the sense of soft.h
+    bool limits_apart;  ///< a contact solver takes the limits: free motion leaves them out
+} tdArticulated;
+
+/// Scratch of the algorithms, by link or column.
+typedef struct tdTreeWork
+{
+    tdPose *pose;      ///< of links in the world
+    double *S;         ///< 6 a column: what a unit rate of the joint does, at the root's origin
+    double *I, *C;     ///< 10 a link: mass, first moment, second moment (xx, yy, zz, xy, xz, yz); of the subtree
+    double *v, *a, *f; ///< 6 a link
+    double origin[3];  ///< where spatial vectors are taken
+} tdTreeWork;
+
+typedef struct tdArticulatedState
+{
+    double *reference; ///< 4 a ball: unit quaternions (w, x, y, z) of R_ref
+    tdTreeWork at;     ///< where forces are taken
+    tdTreeWork points; ///< of points, at `points_q`
+    double *points_q;
+    bool points_valid;
+    double *M, *A, *L;         ///< n^2
+    double *coupling;          ///< 2 n^2: stiffness of constraints, definite ones, then those that may not be
+    double *rhs;               ///< n: for the moment only
+    double *law;               ///< 3 n: forces of the laws of joints, slopes by position and by rate
+    double *slope;             ///< n: by v
+    double *trial;             ///< n: velocity that the laws are linearized about
+    double *turning;           ///< n: Coriolis and gyroscopic forces at the trial velocity
+    double *expected, *before; ///< n: for the moment only
+    double *slope_A;           ///< n^2: A with the slope of Coriolis forces
+    double *bias;              ///< n: m without laws and Coriolis forces,
+    double *diagonal;          ///< n: and the diagonal of A
+    double *effort;            ///< by servo, at the end of the step
+    double *node_x, *node_v;
+    double *jacobian; ///< 6 n: of points
+    bool stiffened;   ///< some constraint has stiffness in this pass
+    bool indefinite;  ///< A was, with all of its terms
+} tdArticulatedState;
+
+extern const tdBodyOps td_articulated_ops;
+
+static inline const tdArticulated *td_articulated_of(const tdBody *body)
+{
+    return (const tdArticulated *)body->data;
+}
+
+static inline tdArticulatedState *td_articulated_mine(const tdBody *body, const tdState *state)
+{
+    return (tdArticulatedState *)state->bodies[body->index];
+}
+
+static inline bool td_body_is_articulated(const tdBody *body)
+{
+    return body->ops == &td_articulated_ops;
+}
+
+// ---------------------------------------------------------------- articulated_model.c
+
+/// Tables of a checked tree whose root is at `base`. velocity, turning: of a free root at the start, in the world.
+tdStatus td_articulated_build(tdArena *arena, const tdTree *tree, const tdPose *base, const double velocity[3],
+                              const double turning[3], const double gravity[3], tdArticulated *body, tdError *error);
+
+// ---------------------------------------------------------------- articulated_dynamics.c: algorithms, no step
+
+/// Room for a body; false: no memory.
+bool td_tree_work_take(tdArena *arena, const tdArticulated *body, tdTreeWork *work);
+/// reads q and reference rotations      writes pose, S, I, origin
+void td_tree_kinematics(const tdArticulated *body, const double *q, const double *reference, tdTreeWork *work);
+/// reads pose, S      writes v
+void td_tree_velocities(const tdArticulated *body, const double *v, tdTreeWork *work);
+/// Recursive Newton-Euler: tau = M dv + b(q, v) - gravity. dv NULL: zero. gravity [m/s^2].
+void td_tree_inverse(const tdArticulated *body, const double *v, const double *dv, const double gravity[3],
+                     tdTreeWork *work, double *tau);
+/// Composite rigid bodies: M[n x n], both triangles.
+void td_tree_mass(const tdArticulated *body, tdTreeWork *work, double *M);
+/// Kinetic energy, linear and angular momentum about the world's origin, center of mass; any may be NULL.
+void td_tree_momentum(const tdArticulated *body, const double *v, tdTreeWork *work, double *energy, double linear[3],
+                      double angular[3], double center[3]);
+/// Potential energy of gravity [J], zero at the world's origin.
+double td_tree_potential(const tdArticulated *body, const double gravity[3], const tdTreeWork *work);
+/// Derivative of -gravity of td_tree_inverse() by the coordinates, K[n x n]; after td_tree_mass().
+void td_tree_gravity_stiffness(const tdArticulated *body, const double gravity[3], tdTreeWork *work, double *K);
+/// R_ref <- R_ref exp(phi), phi <- 0
+void td_tree_fold(const tdArticulated *body, double *q, double *reference);
+
+// ---------------------------------------------------------------- articulated_joint.c: laws of joints
+
+/// What the laws add to the momentum balance at q_e, v_e: force (added to), and slopes of it by q and v (added to the
+/// diagonal; NULL: not wanted). `secant`: of friction the slope to the origin instead of the tangent.
+void td_joint_laws(const tdModel *model, const tdBody *body, const tdState *state, const double *q_e, const double *v_e,
+                   bool secant, double *force, double *slope_q, double *slope_v);
+/// Effort of a servo at a position and rate of its joint.
+double td_servo_effort(const tdServo *servo, double input, double position, double rate);
+/// Potential energy of limits and servos at the present q.
+double td_joint_energy(const tdModel *model, const tdBody *body, const tdState *state);
+
+// ---------------------------------------------------------------- articulated.c, articulated_free.c: the step
+
+/// Newton's method, or one linearization a step.
+bool td_articulated_iterates(const tdModel *model);
+/// Laws of joints at q_e, v_e into the state's law: forces, slopes by position and by rate.
+void td_articulated_laws(const tdModel *model, const tdBody *body, const tdState *state, const double *q_e,
+                         const double *v_e, bool secant);
+/// A without the laws of joints. all: with stiffness that may make it indefinite.
+void td_articulated_matrix(const tdModel *model, const tdBody *body, tdState *state, bool all);
+/// The free motion of one linearization: m, A, dv.
+tdStatus td_articulated_linear_motion(const tdModel *model, const tdBody *body, tdState *state);
+/// Tells the step of a solution.
+void td_articulated_solved(const tdBody *body, tdState *state);
+tdStatus td_articulated_indefinite(const tdModel *model, tdState *state);
+/// L L' = A, lower triangles; L has the reciprocals of its diagonal. False: not definite.
+bool td_small_cholesky(int n, const double *A, double *L);
+void td_small_solve(int n, const double *L, double *x);
+
+// ---------------------------------------------------------------- articulated_points.c: links as others see them
+
+/// Poses of all links in the world for the coordinates q of the body; valid until the next call.
+const tdPose *td_articulated_poses(const tdBody *body, const tdState *state, const double *q);
+/// Velocity of the link's origin, then its angular velocity, both in the world, for q and v of the body.
+void td_articulated_twist(const tdBody *body, const tdState *state, const double *q, const double *v, int link,
+                          double twist[6]);
+/// row[n] += J' f for a force f at a point of a link (in the link's frame): by coordinate of the body.
+void td_articulated_push(const tdBody *body, const tdState *state, const double *q, int link, const double local[3],
+                         const double f[3], double *row);
+
+/// J[3 x n] of that point, dx/dt = J v.
+void td_articulated_jacobian(const tdBody *body, const tdState *state, const double *q, int link, const double local[3],
+                             double *J);
+/// Coordinates that move a link, ascending, into coord[n]; returns how many.
+int td_articulated_path(const tdBody *body, int link, int32_t *coord);
+
+tdStatus td_articulated_point_set(tdModel *model, const tdBody *body, tdPointSet *set, tdError *error);
+void td_articulated_positions(const tdBody *body, const tdState *state, const tdPointSet *set, const double *q,
+                              double *x);
+void td_articulated_pull(const tdBody *body, const tdState *state, const tdPointSet *set, const double *q,
+                         const double *f, double *row);
+void td_articulated_stiffen(const tdModel *model, const tdBody *body, tdState *state, const tdPointSet *set, int32_t i,
+                            int32_t j, const double H[9], bool definite);
+const double *td_articulated_nodes(const tdModel *model, const tdBody *body, const tdState *state);
+const double *td_articulated_node_velocities(const tdModel *model, const tdBody *body, const tdState *state);
+
+// ---------------------------------------------------------------- articulated_shape.c: triangles of shapes
+
+/// Nodes and triangles that a shape is drawn with; a plane is a large square.
+void td_shape_drawing_size(const tdShape *shape, int64_t *nodes, int64_t *tris);
+/// x[3 nodes] in the shape's frame, tri[3 tris] counted from 0, normals outwards.
+void td_shape_drawing(const tdShape *shape, double *x, int32_t *tri);
+/// Mass properties of a closed shape of density 1: volume, center, inertia about the center (xx yy zz xy xz yz).
+void td_shape_mass(const tdShape *shape, double *volume, double center[3], double inertia[6]);

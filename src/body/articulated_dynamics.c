@@ -1,0 +1,409 @@
+// SPDX-License-Identifier: Apache-2.0
+// Kinematics, recursive Newton-Euler and composite rigid bodies (R. Featherstone: Rigid body dynamics algorithms),
+// all vectors in world axes at one point O, the origin of the root link:
+//
+//     v_i = v_p + S_i qd_i                     a_i = a_p + S_i qdd_i + dS_i/dt qd_i
+//     f_i = I_i a_i + v_i x* I_i v_i + sum of the children's f          tau_i = S_i' f_i
+//     M_ij = S_i' C_i S_j for j = i or an ancestor of i, C_i the sum of I over the subtree of i
+//
+// Axes that are fixed in a link move with it, dS/dt = v_i x S. The translations of a free joint are along axes of its
+// parent and move with that.
+#include "base/vector.h"
+#include "body/articulated.h"
+#include "constraint/rotation.h"
+
+#include <math.h>
+#include <string.h>
+
+// ---------------------------------------------------------------- spatial vectors (angular, linear)
+
+static double dot6(const double *a, const double *b)
+{
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3] + a[4] * b[4] + a[5] * b[5];
+}
+
+// out += v x m, of motions
+static void add_cross_motion(const double v[6], const double m[6], double out[6])
+{
+    double a[3], b[3], c[3];
+    td_cross3(v, m, a);
+    td_cross3(v, m + 3, b);
+    td_cross3(v + 3, m, c);
+    for (int k = 0; k < 3; k++)
+    {
+        out[k] += a[k];
+        out[3 + k] += b[k] + c[k];
+    }
+}
+
+// out += v x* f, of a motion and a force
+static void add_cross_force(const double v[6], const double f[6], double out[6])
+{
+    double a[3], b[3], c[3];
+    td_cross3(v, f, a);
+    td_cross3(v + 3, f + 3, b);
+    td_cross3(v, f + 3, c);
+    for (int k = 0; k < 3; k++)
+    {
+        out[k] += a[k] + b[k];
+        out[3 + k] += c[k];
+    }
+}
+
+// out = I m: (moment w + h x u, mass u - h x w)
+static void apply_inertia(const double *I, const double m[6], double out[6])
+{
+    const double *h = I + 1, *J = I + 4;
+    double hu[3], hw[3];
+    td_cross3(h, m + 3, hu);
+    td_cross3(h, m, hw);
+    out[0] = J[0] * m[0] + J[3] * m[1] + J[4] * m[2] + hu[0];
+    out[1] = J[3] * m[0] + J[1] * m[1] + J[5] * m[2] + hu[1];
+    out[2] = J[4] * m[0] + J[5] * m[1] + J[2] * m[2] + hu[2];
+    for (int k = 0; k < 3; k++)
+        out[3 + k] = I[0] * m[3 + k] - hw[k];
+}
+
+// ---------------------------------------------------------------- places
+
+bool td_tree_work_take(tdArena *arena, const tdArticulated *body, tdTreeWork *work)
+{
+    int64_t links = body->n_links;
+    work->pose = TD_TAKE(arena, tdPose, links);
+    work->S = TD_TAKE(arena, double, 6 * (int64_t)body->n_columns);
+    work->I = TD_TAKE(arena, double, 10 * links);
+    work->C = TD_TAKE(arena, double, 10 * links);
+    work->v = TD_TAKE(arena, double, 6 * links);
+    work->a = TD_TAKE(arena, double, 6 * links);
+    work->f = TD_TAKE(arena, double, 6 * links);
+    return work->pose != NULL && work->S != NULL && work->I != NULL && work->C != NULL && work->v != NULL &&
+           work->a != NULL && work->f != NULL;
+}
+
+static void matrix_of(const double q[4], double R[9])
+{
+    double w = q[0], x = q[1], y = q[2], z = q[3];
+    const double made[9] = {1 - 2 * (y * y + z * z), 2 * (x * y - w * z),     2 * (x * z + w * y),
+                            2 * (x * y + w * z),     1 - 2 * (x * x + z * z), 2 * (y * z - w * x),
+                            2 * (x * z - w * y),     2 * (y * z + w * x),     1 - 2 * (x * x + y * y)};
+    memcpy(R, made, sizeof made);
+}
+
+static void multiply_quaternions(const double a[4], const double b[4], double out[4])
+{
+    double c[3], w = a[0] * b[0] - td_dot3(a + 1, b + 1);
+    td_cross3(a + 1, b + 1, c);
+    for (int k = 0; k < 3; k++)
+        out[1 + k] = a[0] * b[1 + k] + b[0] * a[1 + k] + c[k];
+    out[0] = w;
+}
+
+// The motion of a joint at the coordinates q of its body.
+static tdPose joint_motion(const tdLink *link, const double *q, const double *reference)
+{
+    tdPose motion = td_pose_identity();
+    if (link->columns == 1)
+    {
+        double x = link->ratio * q[link->coord] + link->offset, turn[4], r[3];
+        for (int k = 0; k < 3; k++)
+        {
+            r[k] = x * link->axis[k];
+            motion.t[k] = link->kind == TD_JOINT_PRISMATIC ? r[k] : 0;
+        }
+        if (link->kind == TD_JOINT_PRISMATIC)
+            return motion;
+        td_rotation_from_vector(r, turn);
+        matrix_of(turn, motion.R);
+    }
+    else if (link->columns >= 3)
+    {
+        bool free = link->kind == TD_JOINT_FREE;
+        double turn[4], all[4];
+        td_rotation_from_vector(q + link->coord + (free ? 3 : 0), turn);
+        multiply_quaternions(reference + 4 * (int64_t)link->ball, turn, all);
+        matrix_of(all, motion.R);
+        if (free)
+            memcpy(motion.t, q + link->coord, sizeof motion.t);
+    }
+    return motion;
+}
+
+// Column: a unit rate along d, or about the axis d through the link's origin.
+static void set_column(double *S, const double d[3], const double *arm, double ratio)
+{
+    double linear[3] = {d[0], d[1], d[2]};
+    if (arm != NULL)
+        td_cross3(arm, d, linear);
+    for (int k = 0; k < 3; k++)
+    {
+        S[k] = arm != NULL ? ratio * d[k] : 0;
+        S[3 + k] = ratio * linear[k];
+    }
+}
+
+static void set_columns(const tdLink *link, const tdPose *joint, const tdPose *pose, const double arm[3], double *S)
+{
+    double d[3];
+    if (link->columns == 1)
+    {
+        bool slides = link->kind == TD_JOINT_PRISMATIC;
+        td_turn(slides ? joint : pose, link->axis, d);
+        set_column(S, d, slides ? NULL : arm, link->ratio);
+        return;
+    }
+    for (int c = 0; c < link->columns; c++)
+    {
+        bool slides = link->columns == 6 && c < 3;
+        const double *R = slides ? joint->R : pose->R;
+        for (int k = 0; k < 3; k++)
+            d[k] = R[3 * k + c % 3];
+        set_column(S + 6 * (int64_t)c, d, slides ? NULL : arm, 1);
+    }
+}
+
+// Spatial inertia about O: R J R' and the shares of the mass.
+static void place_inertia(const tdLink *link, const tdPose *pose, const double arm[3], double *I)
+{
+    const double *R = pose->R, *J = link->inertia;
+    const double full[9] = {J[0], J[3], J[4], J[3], J[1], J[5], J[4], J[5], J[2]};
+    double c[3], RJ[9];
+    td_turn(pose, link->center, c);
+    for (int k = 0; k < 3; k++)
+        c[k] += arm[k];
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++)
+            RJ[3 * i + j] = R[3 * i] * full[j] + R[3 * i + 1] * full[3 + j] + R[3 * i + 2] * full[6 + j];
+    double m = link->mass, square = td_dot3(c, c);
+    static const int pair[6][2] = {{0, 0}, {1, 1}, {2, 2}, {0, 1}, {0, 2}, {1, 2}};
+    I[0] = m;
+    for (int k = 0; k < 3; k++)
+        I[1 + k] = m * c[k];
+    for (int e = 0; e < 6; e++)
+    {
+        int i = pair[e][0], j = pair[e][1];
+        I[4 + e] = td_dot3(RJ + 3 * (size_t)i, R + 3 * (size_t)j) + m * ((i == j ? square : 0) - c[i] * c[j]);
+    }
+}
+
+void td_tree_kinematics(const tdArticulated *body, const double *q, const double *reference, tdTreeWork *work)
+{
+    for (int l = 0; l < body->n_links; l++)
+    {
+        const tdLink *link = &body->links[l];
+        tdPose joint = link->parent < 0 ? link->origin : td_pose_multiply(&work->pose[link->parent], &link->origin);
+        tdPose motion = joint_motion(link, q, reference);
+        tdPose *pose = &work->pose[l];
+        *pose = td_pose_multiply(&joint, &motion);
+        if (l == 0)
+            memcpy(work->origin, pose->t, sizeof work->origin);
+        double arm[3];
+        td_subtract3(pose->t, work->origin, arm);
+        set_columns(link, &joint, pose, arm, work->S + 6 * (int64_t)link->column);
+        place_inertia(link, pose, arm, work->I + 10 * (int64_t)l);
+    }
+}
+
+void td_tree_fold(const tdArticulated *body, double *q, double *reference)
+{
+    for (int l = 0; l < body->n_links; l++)
+    {
+        const tdLink *link = &body->links[l];
+        if (link->ball < 0)
+            continue;
+        double *phi = q + link->coord + (link->kind == TD_JOINT_FREE ? 3 : 0), turn[4], all[4];
+        double *kept = reference + 4 * (int64_t)link->ball;
+        td_rotation_from_vector(phi, turn);
+        multiply_quaternions(kept, turn, all);
+        double size = sqrt(all[0] * all[0] + td_dot3(all + 1, all + 1));
+        for (int k = 0; k < 4; k++)
+            kept[k] = all[k] / size;
+        memset(phi, 0, 3 * sizeof *phi);
+    }
+}
+
+// ---------------------------------------------------------------- velocities, forces
+
+static void add_rates(const tdLink *link, const double *S, const double *rate, int first, int last, double out[6])
+{
+    for (int c = first; c < last; c++)
+        for (int k = 0; k < 6; k++)
+            out[k] += S[6 * (int64_t)(link->column + c) + k] * rate[link->coord + c];
+}
+
+void td_tree_velocities(const tdArticulated *body, const double *v, tdTreeWork *work)
+{
+    for (int l = 0; l < body->n_links; l++)
+    {
+        const tdLink *link = &body->links[l];
+        double *out = work->v + 6 * (int64_t)l;
+        if (link->parent < 0)
+            memset(out, 0, 6 * sizeof *out);
+        else
+            memcpy(out, work->v + 6 * (int64_t)link->parent, 6 * sizeof *out);
+        add_rates(link, work->S, v, 0, link->columns, out);
+    }
+}
+
+// a_i without f; v_i is known
+static void accelerate(const tdArticulated *body, int l, const double *v, const double *dv, const double a0[6],
+                       tdTreeWork *work)
+{
+    const tdLink *link = &body->links[l];
+    double *a = work->a + 6 * (int64_t)l, slide[6] = {0}, turn[6] = {0};
+    memcpy(a, link->parent < 0 ? a0 : work->a + 6 * (int64_t)link->parent, 6 * sizeof *a);
+    if (dv != NULL)
+        add_rates(link, work->S, dv, 0, link->columns, a);
+    int slides = link->columns == 6 ? 3 : 0;
+    add_rates(link, work->S, v, 0, slides, slide);
+    add_rates(link, work->S, v, slides, link->columns, turn);
+    add_cross_motion(work->v + 6 * (int64_t)l, turn, a);
+    if (slides > 0 && link->parent >= 0)
+        add_cross_motion(work->v + 6 * (int64_t)link->parent, slide, a);
+}
+
+void td_tree_inverse(const tdArticulated *body, const double *v, const double *dv, const double gravity[3],
+                     tdTreeWork *work, double *tau)
+{
+    const double a0[6] = {0, 0, 0, -gravity[0], -gravity[1], -gravity[2]};
+    td_tree_velocities(body, v, work);
+    for (int l = 0; l < body->n_links; l++)
+    {
+        const double *I = work->I + 10 * (int64_t)l, *vl = work->v + 6 * (int64_t)l;
+        double momentum[6], *f = work->f + 6 * (int64_t)l;
+        accelerate(body, l, v, dv, a0, work);
+        apply_inertia(I, work->a + 6 * (int64_t)l, f);
+        apply_inertia(I, vl, momentum);
+        add_cross_force(vl, momentum, f);
+    }
+    memset(tau, 0, (size_t)body->n * sizeof *tau);
+    for (int l = body->n_links - 1; l >= 0; l--)
+    {
+        const tdLink *link = &body->links[l];
+        const double *f = work->f + 6 * (int64_t)l;
+        for (int c = 0; c < link->columns; c++)
+        {
+            tau[link->coord + c] += dot6(work->S + 6 * (int64_t)(link->column + c), f);
+            if (dv != NULL)
+                tau[link->coord + c] += link->ratio * link->ratio * link->armature * dv[link->coord + c];
+        }
+        for (int k = 0; k < 6 && link->parent >= 0; k++)
+            work->f[6 * (int64_t)link->parent + k] += f[k];
+    }
+}
+
+// ---------------------------------------------------------------- mass matrix
+
+static void add_up_inertias(const tdArticulated *body, tdTreeWork *work)
+{
+    memcpy(work->C, work->I, 10 * (size_t)body->n_links * sizeof *work->C);
+    for (int l = body->n_links - 1; l > 0; l--)
+        for (int k = 0; k < 10; k++)
+            work->C[10 * (int64_t)body->links[l].parent + k] += work->C[10 * (int64_t)l + k];
+}
+
+// Adds value to (i, j) and (j, i); a joint and one that mimics it share a coordinate and meet twice on the diagonal.
+static void add_pair(double *M, int64_t n, int32_t i, int32_t j, double value)
+{
+    M[i * n + j] += value;
+    M[j * n + i] += value;
+}
+
+void td_tree_mass(const tdArticulated *body, tdTreeWork *work, double *M)
+{
+    int64_t n = body->n;
+    add_up_inertias(body, work);
+    memset(M, 0, (size_t)(n * n) * sizeof *M);
+    for (int l = body->n_links - 1; l >= 0; l--)
+    {
+        const tdLink *link = &body->links[l];
+        for (int c = 0; c < link->columns; c++)
+        {
+            int32_t i = link->coord + c;
+            const double *S = work->S + 6 * (int64_t)link->column;
+            double F[6];
+            apply_inertia(work->C + 10 * (int64_t)l, S + 6 * (int64_t)c, F);
+            M[i * n + i] += dot6(S + 6 * (int64_t)c, F) + link->ratio * link->ratio * link->armature;
+            for (int d = 0; d < c; d++)
+                add_pair(M, n, i, link->coord + d, dot6(S + 6 * (int64_t)d, F));
+            for (int j = link->parent; j >= 0; j = body->links[j].parent)
+                for (int d = 0; d < body->links[j].columns; d++)
+                    add_pair(M, n, i, body->links[j].coord + d,
+                             dot6(work->S + 6 * (int64_t)(body->links[j].column + d), F));
+        }
+    }
+}
+
+// When joint j, an ancestor of i or i itself, moves by s_j, all that tau_i = S_i' C_i a0 is made of moves along, which
+// is as if a0 moved the other way: d tau_i / dq_j = -S_i' C_i (s_j x a0).
+void td_tree_gravity_stiffness(const tdArticulated *body, const double gravity[3], tdTreeWork *work, double *K)
+{
+    const double a0[6] = {0, 0, 0, -gravity[0], -gravity[1], -gravity[2]};
+    int64_t n = body->n;
+    add_up_inertias(body, work);
+    memset(K, 0, (size_t)(n * n) * sizeof *K);
+    for (int l = body->n_links - 1; l >= 0; l--)
+        for (int c = 0; c < body->links[l].columns; c++)
+        {
+            const tdLink *link = &body->links[l];
+            double F[6];
+            apply_inertia(work->C + 10 * (int64_t)l, work->S + 6 * (int64_t)(link->column + c), F);
+            for (int j = l; j >= 0; j = body->links[j].parent)
+                for (int d = 0; d < (j == l ? c + 1 : body->links[j].columns); d++)
+                {
+                    const tdLink *other = &body->links[j];
+                    double turned[6] = {0};
+                    add_cross_motion(work->S + 6 * (int64_t)(other->column + d), a0, turned);
+                    double value = -dot6(F, turned);
+                    if (j == l && d == c)
+                        K[(link->coord + c) * n + link->coord + c] += value;
+                    else
+                        add_pair(K, n, link->coord + c, other->coord + d, value);
+                }
+        }
+}
+
+// ---------------------------------------------------------------- sums
+
+void td_tree_momentum(const tdArticulated *body, const double *v, tdTreeWork *work, double *energy, double linear[3],
+                      double angular[3], double center[3])
+{
+    double sum[6] = {0}, first[4] = {0}, twice = 0, shift[3];
+    td_tree_velocities(body, v, work);
+    for (int l = 0; l < body->n_links; l++)
+    {
+        double p[6];
+        apply_inertia(work->I + 10 * (int64_t)l, work->v + 6 * (int64_t)l, p);
+        twice += dot6(p, work->v + 6 * (int64_t)l);
+        for (int k = 0; k < 6; k++)
+            sum[k] += p[k];
+        for (int k = 0; k < 4; k++)
+            first[k] += work->I[10 * (int64_t)l + k];
+        const tdLink *link = &body->links[l];
+        for (int c = 0; c < link->columns; c++)
+            twice += link->ratio * link->ratio * link->armature * v[link->coord + c] * v[link->coord + c];
+    }
+    td_cross3(work->origin, sum + 3, shift);
+    for (int k = 0; k < 3; k++)
+    {
+        if (linear != NULL)
+            linear[k] = sum[3 + k];
+        if (angular != NULL)
+            angular[k] = sum[k] + shift[k];
+        if (center != NULL)
+            center[k] = work->origin[k] + (first[0] > 0 ? first[1 + k] / first[0] : 0);
+    }
+    if (energy != NULL)
+        *energy = 0.5 * twice;
+}
+
+double td_tree_potential(const tdArticulated *body, const double gravity[3], const tdTreeWork *work)
+{
+    double sum = 0;
+    for (int l = 0; l < body->n_links; l++)
+    {
+        const double *I = work->I + 10 * (int64_t)l;
+        for (int k = 0; k < 3; k++)
+            sum -= gravity[k] * (I[1 + k] + I[0] * work->origin[k]);
+    }
+    return sum;
+}

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+// The free motion of an articulated body with one linearization a step,
+//
+//     A (v - start) + m + s [ laws(v) + b(v) ] = 0          A, m: without laws and Coriolis forces b, at the first q_e
+//
+// The laws of joints and b are taken at the velocity that comes out, for different reasons. Half of the laws are not
+// there at the start of the step: a limit that is not reached yet, a servo that will be at the end of its effort. b
+// does no work, but taken at the start of the step it feeds a body that tumbles with energy until it bursts.
+//
+// In sweeps, laws are linear about the last velocity: friction by its secant at first, which never overshoots, then by
+// its tangent, which is faster. b is as it was at the last velocity, which gains a factor of the step times the rates;
+// where that is not enough, Newton's method, whose matrix is not symmetric, finds the velocity. In the end A has the
+// slopes of the laws, of friction the secant: then friction only brakes, whatever constraints do to the velocity
+// afterwards. m has all the rest, and A is symmetric and definite.
+#include "body/articulated.h"
+
+#include <math.h>
+#include <string.h>
+
+#define SWEEPS  40   // limits and clamps are right after a few
+#define PATIENT 6    // sweeps before Newton's method
+#define CAREFUL 1    // sweeps with secants
+#define ENOUGH  1e-6 // of momentum and Coriolis forces,
+#define FINE    1e-3 // and of the laws
+
+// ---------------------------------------------------------------- small dense matrices
+
+static double dot(int n, const double *a, const double *b)
+{
+    double sum = 0;
+    for (int i = 0; i < n; i++)
+        sum += a[i] * b[i];
+    return sum;
+}
+
+bool td_small_cholesky(int n, const double *A, double *L)
+{
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j <= i; j++)
+        {
+            double *row = L + i * (int64_t)n, *other = L + j * (int64_t)n;
+            double sum = A[i * (int64_t)n + j] - dot(j, row, other);
+            if (j < i)
+                row[j] = sum * other[j];
+            else if (!(sum > 1e-14 * fabs(A[i * (int64_t)n + i])) || !isfinite(sum))
+                return false;
+            else
+                row[i] = 1 / sqrt(sum);
+        }
+    return true;
+}
+
+void td_small_solve(int n, const double *L, double *x)
+{
+    for (int i = 0; i < n; i++)
+        x[i] = (x[i] - dot(i, L + i * (int64_t)n, x)) * L[i * (int64_t)n + i];
+    for (int i = n - 1; i >= 0; i--)
+    {
+        x[i] *= L[i * (int64_t)n + i];
+        for (int j = 0; j < i; j++)
+            x[j] -= x[i] * L[i * (int64_t)n + j];
+    }
+}
+
+// x = B^-1 x by elimination with row exchanges; B is lost. False: singular.
+static bool eliminate(int n, double *B, double *x)
+{
+    for (int k = 0; k < n; k++)
+    {
+        int64_t p = k;
+        for (int64_t i = k + 1; i < n; i++)
+            p = fabs(B[i * n + k]) > fabs(B[p * n + k]) ? i : p;
+        if (!(fabs(B[p * n + k]) > 0))
+            return false;
+        for (int64_t j = k; j < n && p != k; j++)
+        {
+            double kept = B[k * (int64_t)n + j];
+            B[k * (int64_t)n + j] = B[p * n + j];
+            B[p * n + j] = kept;
+        }
+        double kept = x[k];
+        x[k] = x[p];
+        x[p] = kept;
+        for (int64_t i = k + 1; i < n; i++)
+        {
+            double factor = B[i * n + k] / B[k * (int64_t)n + k];
+            for (int64_t j = k + 1; j < n && factor != 0; j++)
+                B[i * n + j] -= factor * B[k * (int64_t)n + j];
+            x[i] -= factor * x[k];
+        }
+    }
+    for (int64_t i = n - 1; i >= 0; i--)
+    {
+        for (int64_t j = i + 1; j < n; j++)
+            x[i] -= B[i * n + j] * x[j];
+        x[i] /= B[i * n + i];
+    }
+    return true;
+}
+
+// ---------------------------------------------------------------- at a trial velocity
+
+static bool has_laws(const tdArticulated *given)
+{
+    return given->n_frictions + given->n_servos > 0 || (given->n_limits > 0 && !given->limits_apart);
+}
+
+// Laws, their slopes by v, and b at the trial velocity; its v_e stays in state->scratch.
+static void evaluate(const tdModel *model, const tdBody *body, tdState *state, bool secant)
+{
+    const tdArticulated *given = td_articulated_of(body);
+    tdArticulatedState *mine = td_articulated_mine(body, state);
+    const tdScheme *scheme = &model->scheme;
+    const double none[3] = {0, 0, 0};
+    int64_t n = body->count;
+    double *q_e = state->work + body->first, *v_e = state->scratch + body->first;
+    td_scheme_evaluate(scheme, n, state->q + body->first, state->v + body->first, state->a + body->first, mine->trial,
+                       q_e, v_e, mine->rhs);
+    memcpy(mine->before, mine->turning, (size_t)n * sizeof(double));
+    td_tree_inverse(given, v_e, NULL, none, &mine->at, mine->turning);
+    if (!has_laws(given))
+        return;
+    td_articulated_laws(model, body, state, q_e, v_e, secant);
+    for (int64_t i = 0; i < n; i++)
+        mine->slope[i] = scheme->ce * mine->law[n + i] + scheme->de * mine->law[2 * n + i];
+}
+
+// A and m with what was evaluated at the trial velocity, and dv. Another factor only where slopes have changed.
+static bool solve_about(const tdModel *model, const tdBody *body, tdState *state, bool first)
+{
+    tdArticulatedState *mine = td_articulated_mine(body, state);
+    int64_t n = body->count;
+    double s = model->scheme.s, *m = state->m + body->first, *dv = state->dv + body->first;
+    const double *start = state->v_new + body->first;
+    bool same = !first;
+    for (int64_t i = 0; i < n; i++)
+    {
+        double diagonal = mine->diagonal[i] + s * mine->slope[i];
+        same = same && mine->A[i * n + i] == diagonal;
+        mine->A[i * n + i] = diagonal;
+        m[i] = mine->bias[i] + s * (mine->law[i] + mine->turning[i] - mine->slope[i] * (mine->trial[i] - start[i]));
+        dv[i] = -m[i];
+    }
+    if (!same && !td_small_cholesky((int)n, mine->A, mine->L))
+        return false;
+    td_small_solve((int)n, mine->L, dv);
+    return true;
+}
+
+// What is left of the balance at the trial velocity, A (trial - start - dv), into rhs. Returns how large it is, in
+// units of what would be small beside the terms of each coordinate; *turned: the same of the last change of b.
+static double imbalance(const tdModel *model, const tdBody *body, const tdState *state, double *turned)
+{
+    tdArticulatedState *mine = td_articulated_mine(body, state);
+    int64_t n = body->count;
+    const double *start = state->v_new + body->first, *dv = state->dv + body->first;
+    double s = model->scheme.s, size = 0, worst = 0;
+    for (int64_t i = 0; i < n; i++)
+        size = fmax(size, fabs(mine->bias[i]) + s * (fabs(mine->law[i]) + fabs(mine->turning[i])));
+    *turned = 0;
+    for (int64_t i = 0; i < n; i++)
+    {
+        double small =
+            ENOUGH * (fabs(mine->bias[i]) + s * fabs(mine->turning[i]) + 1e-4 * size) + FINE * s * fabs(mine->law[i]);
+        double sum = 0;
+        for (int64_t j = 0; j < n; j++)
+            sum += mine->A[i * n + j] * (mine->trial[j] - start[j] - dv[j]);
+        mine->rhs[i] = sum;
+        worst = fmax(worst, small > 0 ? fabs(sum) / small : 0);
+        *turned = fmax(*turned, small > 0 ? s * fabs(mine->turning[i] - mine->before[i]) / small : 0);
+    }
+    return worst;
+}
+
+// Newton's step from the trial velocity: b is quadratic, db/dv e = b(v + e) - b(v) - b(e).
+static bool newton_step(const tdModel *model, const tdBody *body, tdState *state)
+{
+    const tdArticulated *given = td_articulated_of(body);
+    tdArticulatedState *mine = td_articulated_mine(body, state);
+    int64_t n = given->n;
+    const double *v_e = state->scratch + body->first, none[3] = {0, 0, 0};
+    double *at = state->work + body->first, *both = mine->expected, *alone = mine->before; // both for the moment only
+    memcpy(mine->slope_A, mine->A, (size_t)(n * n) * sizeof(double));
+    for (int64_t j = 0; j < n; j++)
+    {
+        memset(at, 0, (size_t)n * sizeof *at);
+        at[j] = 1;
+        td_tree_inverse(given, at, NULL, none, &mine->at, alone);
+        memcpy(at, v_e, (size_t)n * sizeof *at);
+        at[j] += 1;
+        td_tree_inverse(given, at, NULL, none, &mine->at, both);
+        for (int64_t i = 0; i < n; i++)
+            mine->slope_A[i * n + j] += model->scheme.s * model->scheme.de * (both[i] - mine->turning[i] - alone[i]);
+    }
+    if (!eliminate((int)n, mine->slope_A, mine->rhs))
+        return false;
+    for (int64_t i = 0; i < n; i++)
+        mine->trial[i] -= mine->rhs[i];
+    return true;
+}
+
+tdStatus td_articulated_linear_motion(const tdModel *model, const tdBody *body, tdState *state)
+{
+    tdArticulatedState *mine = td_articulated_mine(body, state);
+    int64_t n = body->count;
+    const double *start = state->v_new + body->first, *dv = state->dv + body->first;
+    td_articulated_matrix(model, body, state, true);
+    if (mine->stiffened && !td_small_cholesky((int)n, mine->A, mine->L))
+        td_articulated_matrix(model, body, state, false);
+    memcpy(mine->bias, state->m + body->first, (size_t)n * sizeof(double));
+    memcpy(mine->trial, state->v + body->first, (size_t)n * sizeof(double));
+    for (int64_t i = 0; i < n; i++)
+    {
+        mine->diagonal[i] = mine->A[i * n + i];
+        mine->law[i] = mine->slope[i] = 0;
+    }
+    bool secant = true;
+    double last = INFINITY, turned = 0;
+    for (int sweep = 0; sweep < SWEEPS; sweep++)
+    {
+        evaluate(model, body, state, secant);
+        if (!solve_about(model, body, state, sweep == 0))
+            return td_articulated_indefinite(model, state);
+        double left = imbalance(model, body, state, &turned);
+        if (left <= 1 && secant)
+            break;
+        // A tangent that leads away was none of the place where the solution is.
+        secant = left <= 1 || sweep < CAREFUL || left > last || sweep == SWEEPS - 2;
+        last = left;
+        if (left <= 1)
+            continue; // once more, with the secants
+        if (sweep >= PATIENT && turned > 1 && model->scheme.de > 0 && newton_step(model, body, state))
+            continue;
+        for (int64_t i = 0; i < n; i++)
+            mine->trial[i] = start[i] + dv[i];
+    }
+    td_articulated_solved(body, state);
+    return TD_OK;
+}

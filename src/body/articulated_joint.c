@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// Laws of joints: dry friction, limits, servos. Each is a monotone function of the joint's position and rate, so that
+// its slopes are never negative and A stays definite.
+#include "body/articulated.h"
+
+#include <math.h>
+
+static void add(int32_t coord, double ratio, double value, double by_position, double by_rate, double *force,
+                double *slope_q, double *slope_v)
+{
+    force[coord] += ratio * value;
+    if (slope_q == NULL)
+        return;
+    slope_q[coord] += ratio * ratio * by_position;
+    slope_v[coord] += ratio * ratio * by_rate;
+}
+
+static void add_friction(const tdJointFriction *friction, const double *v, bool secant, double *force, double *slope_q,
+                         double *slope_v)
+{
+    double rate = friction->ratio * v[friction->coord], size = sqrt(rate * rate + friction->slip * friction->slip);
+    double slope = friction->force / size, share = friction->slip / size;
+    add(friction->coord, friction->ratio, slope * rate, 0, secant ? slope : slope * share * share, force, slope_q,
+        slope_v);
+}
+
+static void add_limit(const tdJointLimit *limit, const double *q, const double *v, double *force, double *slope_q,
+                      double *slope_v)
+{
+    double x = limit->ratio * q[limit->coord] + limit->offset, rate = limit->ratio * v[limit->coord];
+    double above = limit->stiffness * (x - limit->upper) + limit->damping * rate;
+    double below = limit->stiffness * (limit->lower - x) - limit->damping * rate;
+    if (above > 0)
+        add(limit->coord, limit->ratio, above, limit->stiffness, limit->damping, force, slope_q, slope_v);
+    if (below > 0)
+        add(limit->coord, limit->ratio, -below, limit->stiffness, limit->damping, force, slope_q, slope_v);
+}
+
+// Without its limits.
+static double asked_effort(const tdServo *servo, double input, double position, double rate)
+{
+    return servo->rate ? servo->damping * (input - rate)
+                       : servo->stiffness * (input - position) - servo->damping * rate;
+}
+
+double td_servo_effort(const tdServo *servo, double input, double position, double rate)
+{
+    return fmin(fmax(asked_effort(servo, input, position, rate), servo->effort[0]), servo->effort[1]);
+}
+
+static void add_servo(const tdServo *servo, double input, const double *q, const double *v, double *force,
+                      double *slope_q, double *slope_v)
+{
+    double x = servo->ratio * q[servo->coord] + servo->offset, rate = servo->ratio * v[servo->coord];
+    double asked = asked_effort(servo, input, x, rate);
+    bool within = asked >= servo->effort[0] && asked <= servo->effort[1];
+    add(servo->coord, servo->ratio, -td_servo_effort(servo, input, x, rate), within ? servo->stiffness : 0,
+        within ? servo->damping : 0, force, slope_q, slope_v);
+}
+
+void td_joint_laws(const tdModel *model, const tdBody *body, const tdState *state, const double *q_e, const double *v_e,
+                   bool secant, double *force, double *slope_q, double *slope_v)
+{
+    const tdArticulated *mine = td_articulated_of(body);
+    bool moving = model->scheme.method != TD_METHOD_STATIC;
+    for (int k = 0; k < mine->n_frictions && moving; k++)
+        add_friction(&mine->frictions[k], v_e, secant, force, slope_q, slope_v);
+    for (int k = 0; k < mine->n_limits && !mine->limits_apart; k++)
+        add_limit(&mine->limits[k], q_e, v_e, force, slope_q, slope_v);
+    for (int k = 0; k < mine->n_servos; k++)
+        add_servo(&mine->servos[k], state->input[mine->servos[k].input], q_e, v_e, force, slope_q, slope_v);
+}
+
+double td_joint_energy(const tdModel *model, const tdBody *body, const tdState *state)
+{
+    const tdArticulated *mine = td_articulated_of(body);
+    const double *q = state->q + body->first;
+    double sum = 0;
+    (void)model;
+    for (int k = 0; k < mine->n_limits; k++)
+    {
+        const tdJointLimit *limit = &mine->limits[k];
+        double x = limit->ratio * q[limit->coord] + limit->offset;
+        double beyond = fmax(fmax(x - limit->upper, limit->lower - x), 0);
+        sum += 0.5 * limit->stiffness * beyond * beyond;
+    }
+    for (int k = 0; k < mine->n_servos && state->steps > 0; k++) // before the first step nothing is asked for
+    {
+        const tdServo *servo = &mine->servos[k];
+        double way = state->input[servo->input] - servo->ratio * q[servo->coord] - servo->offset;
+        sum += servo->rate ? 0 : 0.5 * servo->stiffness * way * way;
+    }
+    return sum;
+}

@@ -1,0 +1,380 @@
+// SPDX-License-Identifier: Apache-2.0
+// One rigid or articulated body: tables, the triangles it is drawn with, its servos, and points of its links.
+#include "base/log.h"
+#include "base/vector.h"
+#include "body/articulated.h"
+#include "scene/compile.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define AXIS 0.0625 // length of a frame's axes, as a share of the link's size
+
+// ---------------------------------------------------------------- nodes and triangles
+
+// What a link is drawn with: its visual shapes or, if it has none, those for contact.
+static bool is_drawn(const tdTree *tree, const bool *visual, int s)
+{
+    return visual[tree->shapes[s].link] ? tree->shapes[s].drawn : tree->shapes[s].collides;
+}
+
+static tdStatus count_nodes(const tdBodyWork *w, const tdTree *tree, const bool *visual, int64_t *nodes, tdError *error)
+{
+    int64_t tris = 0;
+    *nodes = 4 * (int64_t)tree->n_links;
+    for (int s = 0; s < tree->n_shapes; s++)
+    {
+        int64_t n = 0, t = 0;
+        td_shape_drawing_size(&tree->shapes[s].shape, &n, &t);
+        *nodes += is_drawn(tree, visual, s) ? n : 0;
+        tris += is_drawn(tree, visual, s) ? t : 0;
+    }
+    if (tris > TD_TREE_TRIS || *nodes > 4 * (int64_t)TD_TREE_TRIS)
+        return td_fail_at(error, TD_ERROR_INPUT, w->model->scene.file, w->given->line, "bodies",
+                          "body '%s' is drawn with %lld triangles; %d are allowed", w->given->name, (long long)tris,
+                          TD_TREE_TRIS);
+    return TD_OK;
+}
+
+static void add_node(tdArticulated *rigid, int64_t at, int link, const double local[3])
+{
+    rigid->node_link[at] = link;
+    memcpy(rigid->node_local + 3 * at, local, 3 * sizeof *local);
+}
+
+// Corners and triangles of one shape; its triangles are in the group of the link's name.
+static bool add_shape(tdBodyWork *w, const tdTreeShape *shape, int group, int64_t *at)
+{
+    tdMesh *mesh = &w->soft->mesh;
+    int64_t nodes = 0, tris = 0;
+    td_shape_drawing_size(&shape->shape, &nodes, &tris);
+    double *x = td_take((size_t)(3 * nodes + 1), sizeof *x);
+    int32_t *tri = td_take((size_t)(3 * tris + 1), sizeof *tri);
+    bool good = x != NULL && tri != NULL;
+    if (good)
+        td_shape_drawing(&shape->shape, x, tri);
+    for (int64_t i = 0; i < nodes && good; i++)
+    {
+        double local[3];
+        td_place(&shape->pose, x + 3 * i, local);
+        add_node(w->rigid, *at + i, shape->link, local);
+    }
+    for (int64_t t = 0; t < tris && good; t++)
+    {
+        int32_t corner[3];
+        for (int k = 0; k < 3; k++)
+            corner[k] = (int32_t)*at + tri[3 * t + k];
+        int64_t cell = mesh->cells[TD_CELL_TRI].count;
+        good = td_mesh_add_cell(mesh, TD_CELL_TRI, corner) && td_mesh_group_add(mesh, group, TD_CELL_TRI, cell);
+    }
+    *at += nodes;
+    free(x);
+    free(tri);
+    return good;
+}
+
+// Axes of a frame are short beside their link, so that they do not enlarge the body.
+static void add_frames(tdBodyWork *w, int64_t nodes)
+{
+    tdArticulated *rigid = w->rigid;
+    for (int64_t i = 4 * (int64_t)rigid->n_links; i < nodes; i++)
+    {
+        double *reach = &rigid->reach[rigid->node_link[i]];
+        *reach = fmax(*reach, sqrt(td_dot3(rigid->node_local + 3 * i, rigid->node_local + 3 * i)));
+    }
+    for (int l = 0; l < rigid->n_links; l++)
+    {
+        double *reach = &rigid->reach[l];
+        *reach = *reach > 0 ? AXIS * *reach : 1e-2;
+        for (int k = 0; k < 4; k++)
+        {
+            const double local[3] = {k == 1 ? *reach : 0, k == 2 ? *reach : 0, k == 3 ? *reach : 0};
+            add_node(rigid, 4 * (int64_t)l + k, l, local);
+        }
+    }
+}
+
+// Nodes where they are at the start.
+static tdStatus place_nodes(tdBodyWork *w, int64_t nodes, tdError *error)
+{
+    const tdArticulated *rigid = w->rigid;
+    tdMesh *mesh = &w->soft->mesh;
+    tdTreeWork work;
+    if (!td_tree_work_take(&w->scratch, rigid, &work))
+        return td_fail_memory(error, "an articulated body");
+    td_tree_kinematics(rigid, rigid->start, rigid->reference, &work);
+    for (int64_t i = 0; i < nodes; i++)
+    {
+        double x[3];
+        td_place(&work.pose[rigid->node_link[i]], rigid->node_local + 3 * i, x);
+        if (!td_mesh_add_node(mesh, x[0], x[1], x[2]))
+            return td_fail_memory(error, "an articulated body");
+    }
+    return TD_OK;
+}
+
+static tdStatus build_shape(tdBodyWork *w, tdError *error)
+{
+    tdArena *arena = &w->model->arena;
+    tdArticulated *rigid = w->rigid;
+    const tdTree *tree = rigid->tree;
+    tdSoft *soft = w->soft;
+    int64_t nodes = 0, at = 4 * (int64_t)tree->n_links;
+    bool *visual = TD_TAKE(&w->scratch, bool, tree->n_links);
+    if (visual == NULL)
+        return td_fail_memory(error, "an articulated body");
+    for (int s = 0; s < tree->n_shapes; s++)
+        visual[tree->shapes[s].link] = visual[tree->shapes[s].link] || tree->shapes[s].drawn;
+    TD_TRY(count_nodes(w, tree, visual, &nodes, error));
+    rigid->node_link = TD_TAKE(arena, int32_t, nodes);
+    rigid->node_local = TD_TAKE(arena, double, 3 * nodes);
+    rigid->reach = TD_TAKE(arena, double, tree->n_links);
+    bool good = rigid->node_link != NULL && rigid->node_local != NULL && rigid->reach != NULL;
+    int group = -1, last = -1;
+    for (int s = 0; s < tree->n_shapes && good; s++)
+    {
+        if (!is_drawn(tree, visual, s))
+            continue;
+        if (tree->shapes[s].link != last)
+            group = td_mesh_new_group(&soft->mesh, tree->links[last = tree->shapes[s].link].name, 2, 0);
+        good = group >= 0 && add_shape(w, &tree->shapes[s], group, &at);
+    }
+    if (!good)
+        return td_fail_memory(error, "an articulated body");
+    add_frames(w, nodes);
+    TD_TRY(place_nodes(w, nodes, error));
+    soft->n_nodes = (int32_t)nodes;
+    soft->rest = soft->mesh.x;
+    return TD_OK;
+}
+
+// What output and pictures ask of a body: triangles as elements, the surface, the mass.
+static tdStatus describe_shape(tdBodyWork *w, tdError *error)
+{
+    tdSoft *soft = w->soft;
+    const tdCells *tris = &soft->mesh.cells[TD_CELL_TRI];
+    soft->elements = soft->surface_tris = tris->count;
+    for (int t = TD_CELL_TRI + 1; t <= TD_CELL_TYPES; t++)
+        soft->element_start[t] = tris->count;
+    soft->element_cell = TD_TAKE(&w->model->arena, int32_t, tris->count);
+    soft->surface = TD_TAKE(&w->model->arena, int32_t, 3 * tris->count);
+    soft->held = TD_TAKE(&w->model->arena, bool, 3 * (int64_t)soft->n_nodes);
+    if (soft->element_cell == NULL || soft->surface == NULL || soft->held == NULL)
+        return td_fail_memory(error, "an articulated body");
+    for (int64_t t = 0; t < tris->count; t++)
+        soft->element_cell[t] = (int32_t)t;
+    if (tris->count > 0)
+        memcpy(soft->surface, tris->nodes, 3 * (size_t)tris->count * sizeof *soft->surface);
+    for (int l = 0; l < w->rigid->n_links; l++)
+        soft->total_mass += w->rigid->links[l].mass;
+    return TD_OK;
+}
+
+// ---------------------------------------------------------------- servos
+
+static tdStatus add_servos(tdBodyWork *w, tdError *error)
+{
+    const tdScene *scene = &w->model->scene;
+    tdArticulated *rigid = w->rigid;
+    rigid->servos = TD_TAKE(&w->model->arena, tdServo, scene->n_actuators);
+    if (rigid->servos == NULL)
+        return td_fail_memory(error, "the actuators");
+    for (int a = 0; a < scene->n_actuators; a++)
+    {
+        const tdSceneActuator *given = &scene->actuators[a];
+        if (given->body != w->index || given->drive != TD_DRIVE_SERVO)
+            continue;
+        const tdLink *link = &rigid->links[given->joint];
+        w->model->actuators[a].servo = rigid->n_servos;
+        rigid->servos[rigid->n_servos++] = (tdServo){.link = given->joint,
+                                                     .coord = link->coord,
+                                                     .input = td_compile_input(w->model, given->name),
+                                                     .actuator = a,
+                                                     .ratio = link->ratio,
+                                                     .offset = link->offset,
+                                                     .rate = given->rate,
+                                                     .stiffness = given->rate ? 0 : given->stiffness,
+                                                     .damping = given->damping,
+                                                     .effort = {given->effort[0], given->effort[1]}};
+    }
+    return TD_OK;
+}
+
+// An explicit method follows springs of limits and friction only with steps short beside them.
+static void warn_about_step(const tdBodyWork *w)
+{
+    const tdSceneSettings *settings = &w->model->scene.settings;
+    const tdArticulated *rigid = w->rigid;
+    if (settings->method == TD_METHOD_THETA && settings->theta < 0.5 &&
+        rigid->n_limits + rigid->n_frictions + rigid->n_servos > 0)
+        td_log(
+            w->settings, TD_LOG_WARNING,
+            "body '%s': a method with theta below 1/2 (symplectic) takes limits, friction and servos of joints at the "
+            "start of a step, which is stable for short steps only; use an implicit method",
+            w->given->name);
+}
+
+static tdStatus check_static(const tdBodyWork *w, tdError *error)
+{
+    if (w->model->scene.settings.method == TD_METHOD_STATIC && w->rigid->links[0].kind == TD_JOINT_FREE)
+        return td_fail_at(error, TD_ERROR_INPUT, w->model->scene.file, w->given->line,
+                          w->given->type == TD_BODY_RIGID ? "fixed" : "base",
+                          "body '%s': nothing holds it, so it has no equilibrium; fix it, or use a dynamic integrator",
+                          w->given->name);
+    return TD_OK;
+}
+
+// ---------------------------------------------------------------- points
+
+static double distance_to_triangle(const double p[3], const double *a, const double *b, const double *c)
+{
+    double ab[3], ac[3], ap[3], best = INFINITY;
+    td_subtract3(b, a, ab);
+    td_subtract3(c, a, ac);
+    td_subtract3(p, a, ap);
+    double bb = td_dot3(ab, ab), bc = td_dot3(ab, ac), cc = td_dot3(ac, ac), pb = td_dot3(ap, ab), pc = td_dot3(ap, ac);
+    double det = bb * cc - bc * bc, s = det > 0 ? (cc * pb - bc * pc) / det : -1,
+           t = det > 0 ? (bb * pc - bc * pb) / det : -1;
+    if (s >= 0 && t >= 0 && s + t <= 1)
+    {
+        double d[3];
+        for (int k = 0; k < 3; k++)
+            d[k] = ap[k] - s * ab[k] - t * ac[k];
+        return sqrt(td_dot3(d, d));
+    }
+    const double *corner[3] = {a, b, c};
+    for (int k = 0; k < 3; k++)
+    {
+        double edge[3], from[3], d[3];
+        td_subtract3(corner[(k + 1) % 3], corner[k], edge);
+        td_subtract3(p, corner[k], from);
+        double length = td_dot3(edge, edge), share = length > 0 ? td_dot3(from, edge) / length : 0;
+        share = fmin(fmax(share, 0), 1);
+        for (int i = 0; i < 3; i++)
+            d[i] = from[i] - share * edge[i];
+        best = fmin(best, sqrt(td_dot3(d, d)));
+    }
+    return best;
+}
+
+// The link that a point at rest is in, or the one whose surface is nearest; *distance zero inside.
+static int nearest_link(const tdBodyWork *w, const double p[3], double *distance)
+{
+    const tdMesh *mesh = &w->soft->mesh;
+    const double turn = 16 * atan(1);
+    int best = -1;
+    *distance = INFINITY;
+    for (int g = 0; g < mesh->n_groups; g++)
+    {
+        const tdGroup *group = &mesh->groups[g];
+        double near = INFINITY, solid = 0;
+        int link = 0;
+        for (int64_t k = 0; k < group->count[TD_CELL_TRI]; k++)
+        {
+            const int32_t *n = mesh->cells[TD_CELL_TRI].nodes + 3 * (int64_t)group->cells[TD_CELL_TRI][k];
+            const double *x[3] = {mesh->x + 3 * (int64_t)n[0], mesh->x + 3 * (int64_t)n[1],
+                                  mesh->x + 3 * (int64_t)n[2]};
+            double a[3], b[3], c[3];
+            td_subtract3(x[0], p, a);
+            td_subtract3(x[1], p, b);
+            td_subtract3(x[2], p, c);
+            solid += td_solid_angle(a, b, c);
+            near = fmin(near, distance_to_triangle(p, x[0], x[1], x[2]));
+            link = w->rigid->node_link[n[0]];
+        }
+        near = fabs(solid) > 0.5 * turn ? 0 : near;
+        if (near < *distance)
+        {
+            *distance = near;
+            best = link;
+        }
+    }
+    return best;
+}
+
+tdStatus td_compile_link_point(const tdBodyWork *w, const char *name, const double p[3], double slack, int line,
+                               const char *field, tdMaterialPoint *out, tdError *error)
+{
+    const tdArticulated *rigid = w->rigid;
+    int link = name != NULL ? td_tree_link(rigid->tree, name) : rigid->n_links == 1 ? 0 : -1;
+    double distance = 0, size = 0;
+    if (link < 0)
+    {
+        link = nearest_link(w, p, &distance);
+        for (int l = 0; l < rigid->n_links; l++)
+            size = fmax(size, rigid->reach[l] / AXIS);
+        if (link < 0 || !(distance <= slack * size))
+            return td_fail_at(error, TD_ERROR_INPUT, w->model->scene.file, line, field,
+                              "the point (%g, %g, %g) m is on no link of body '%s'; say which one carries it "
+                              "('link', where the key exists), or take a point on a link",
+                              p[0], p[1], p[2], w->given->name);
+    }
+    // Barycentric in the frame of the link at rest.
+    const double *x = w->soft->mesh.x + 12 * (int64_t)link;
+    double from[3], reach = rigid->reach[link];
+    td_subtract3(p, x, from);
+    out->n = 4;
+    out->weights[0] = 1;
+    for (int k = 0; k < 4; k++)
+        out->nodes[k] = 4 * link + k;
+    for (int k = 1; k < 4; k++)
+    {
+        double axis[3];
+        td_subtract3(x + 3 * (size_t)k, x, axis);
+        out->weights[k] = td_dot3(from, axis) / (reach * reach);
+        out->weights[0] -= out->weights[k];
+    }
+    return TD_OK;
+}
+
+// ---------------------------------------------------------------- body
+
+static tdStatus compile(tdBodyWork *w, tdError *error)
+{
+    const tdSceneBody *given = w->given;
+    tdPose base;
+    memcpy(base.R, given->rotation, sizeof base.R);
+    memcpy(base.t, given->translate, sizeof base.t);
+    for (int k = 0; k < given->tree->n_warnings; k++)
+        td_log(w->settings, TD_LOG_WARNING, "%s", given->tree->warnings[k]);
+    tdSoft *shape = w->soft;
+    TD_TRY(td_articulated_build(&w->model->arena, given->tree, &base, given->velocity, given->angular_velocity,
+                                w->model->scene.settings.gravity, w->rigid, error));
+    w->rigid->shape = shape; // build starts from nothing
+    TD_TRY(check_static(w, error));
+    TD_TRY(build_shape(w, error));
+    TD_TRY(describe_shape(w, error));
+    TD_TRY(add_servos(w, error));
+    warn_about_step(w);
+    w->chosen = td_take((size_t)shape->n_nodes, sizeof *w->chosen);
+    return w->chosen == NULL ? td_fail_memory(error, "the body") : td_compile_body_points(w, error);
+}
+
+tdStatus td_compile_articulated(tdModel *model, int index, const tdSettings *settings, tdError *error)
+{
+    tdBody *body = &model->bodies[index];
+    tdSoft *shape = TD_TAKE(&model->arena, tdSoft, 1);
+    tdArticulated *rigid = TD_TAKE(&model->arena, tdArticulated, 1);
+    if (shape == NULL || rigid == NULL)
+        return td_fail_memory(error, "the body");
+    rigid->shape = shape;
+    body->ops = &td_articulated_ops;
+    body->data = rigid;
+    body->soft = shape;
+    tdBodyWork w = {.model = model,
+                    .given = &model->scene.bodies[index],
+                    .settings = settings,
+                    .soft = shape,
+                    .rigid = rigid,
+                    .index = index};
+    tdStatus status = compile(&w, error);
+    rigid->shape = shape;
+    free(w.chosen);
+    free(w.couplings);
+    td_arena_free(&w.scratch);
+    body->count = body->unknowns = rigid->n;
+    body->nodes = shape->n_nodes;
+    body->elements = shape->elements;
+    return status;
+}

@@ -1,0 +1,464 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rigid and articulated bodies, and actuators of joints. A URDF file is read here, because dimensions of a joint's
+// quantities hang on whether it turns or slides.
+#include "base/suggest.h"
+#include "mesh/topology.h"
+#include "scene/parse.h"
+#include "scene/urdf.h"
+
+#include "body/articulated.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static bool given(const tdRecord *record, const char *key)
+{
+    return td_record_get(record, key)->node != NULL;
+}
+
+// ---------------------------------------------------------------- keys by type
+
+enum
+{
+    SOFT = 1 << TD_BODY_SOFT,
+    RIGID = 1 << TD_BODY_RIGID,
+    ARTICULATED = 1 << TD_BODY_ARTICULATED
+};
+
+tdStatus td_parse_body_keys(tdSceneParser *parser, const tdRecord *record, tdBodyType type)
+{
+    static const char *const names[] = {"soft", "rigid", "articulated"};
+    static const struct
+    {
+        const char *key;
+        int of, needed;
+    } own[] = {
+        {"mesh", SOFT, SOFT},
+        {"material", SOFT, SOFT},
+        {"materials", SOFT, 0},
+        {"plane", SOFT, 0},
+        {"thickness", SOFT, 0},
+        {"formulation", SOFT, 0},
+        {"mass", SOFT, 0},
+        {"damping", SOFT, 0},
+        {"prescribed", SOFT, 0},
+        {"fixed", SOFT | RIGID, 0},
+        {"urdf", ARTICULATED, ARTICULATED},
+        {"base", ARTICULATED, 0},
+        {"joints", ARTICULATED, 0},
+        {"shape", RIGID, RIGID},
+        {"density", RIGID, 0},
+        {"total_mass", RIGID, 0},
+        {"angular_velocity", RIGID | ARTICULATED, 0},
+    };
+    for (size_t i = 0; i < sizeof own / sizeof own[0]; i++)
+    {
+        const tdValue *value = td_record_get(record, own[i].key);
+        if (value->node == NULL && (own[i].needed & 1 << type) != 0)
+            return td_reader_fail(&parser->reader, record->node->line, record->path, own[i].key,
+                                  "the key '%s' is missing: %s", own[i].key, value->key->doc);
+        if (value->node != NULL && (own[i].of & 1 << type) == 0)
+            return td_record_fail(&parser->reader, record, own[i].key,
+                                  "a body of type %s takes no '%s'; it is for type%s %s%s%s", names[type], own[i].key,
+                                  own[i].of & (own[i].of - 1) ? "s" : "",
+                                  names[own[i].of & SOFT    ? TD_BODY_SOFT
+                                        : own[i].of & RIGID ? TD_BODY_RIGID
+                                                            : TD_BODY_ARTICULATED],
+                                  own[i].of & (own[i].of - 1) ? " and " : "",
+                                  own[i].of == (SOFT | RIGID)          ? "rigid"
+                                  : own[i].of == (RIGID | ARTICULATED) ? "articulated"
+                                                                       : "");
+    }
+    return TD_OK;
+}
+
+// ---------------------------------------------------------------- shape of a rigid body
+
+static tdStatus read_round(tdSceneParser *parser, const tdRecord *record, const char *key, bool caps, tdShape *shape)
+{
+    char path[256];
+    tdRecord round;
+    td_path_key(path, sizeof path, record->path, key);
+    TD_TRY(td_schema_read(&parser->reader, td_record_get(record, key)->node, &td_schema_round, path, &round));
+    double radius = td_record_get(&round, "radius")->number[0], length = td_record_get(&round, "length")->number[0];
+    *shape = caps ? td_shape_capsule(radius, length) : td_shape_cylinder(radius, length);
+    return TD_OK;
+}
+
+static tdStatus copy_surface(tdSceneParser *parser, const tdRecord *record, const tdMesh *mesh, double scale,
+                             tdShape *shape)
+{
+    const tdCells *tris = &mesh->cells[TD_CELL_TRI], *quads = &mesh->cells[TD_CELL_QUAD];
+    int64_t count = tris->count + 2 * quads->count;
+    if (count < 4 || count > TD_TREE_TRIS)
+        return td_record_fail(
+            &parser->reader, record, "mesh",
+            "the file has %lld triangles; a closed surface has at least 4, and at most %d are allowed",
+            (long long)count, TD_TREE_TRIS);
+    tdTriMesh *own = TD_TAKE(parser->arena, tdTriMesh, 1);
+    if (own == NULL || (own->x = TD_TAKE(parser->arena, double, 3 * mesh->n_nodes)) == NULL ||
+        (own->tris = TD_TAKE(parser->arena, int32_t, 3 * count)) == NULL)
+        return td_fail_memory(parser->reader.error, "the shape of a rigid body");
+    own->n_nodes = mesh->n_nodes;
+    for (int64_t i = 0; i < 3 * mesh->n_nodes; i++)
+        own->x[i] = scale * mesh->x[i];
+    int32_t *to = own->tris;
+    for (int64_t i = 0; i < 3 * tris->count; i++)
+        *to++ = tris->nodes[i];
+    for (int64_t q = 0; q < quads->count; q++)
+    {
+        const int32_t *n = quads->nodes + 4 * q;
+        const int32_t halves[6] = {n[0], n[1], n[2], n[0], n[2], n[3]};
+        memcpy(to, halves, sizeof halves);
+        to += 6;
+    }
+    own->n_tris = count;
+    *shape = (tdShape){.type = TD_SHAPE_MESH, .mesh = own};
+    return TD_OK;
+}
+
+static tdStatus read_surface(tdSceneParser *parser, const tdRecord *record, double scale, tdShape *shape)
+{
+    const char *path = NULL;
+    tdMesh mesh = {0};
+    tdError inner = {0};
+    int64_t merged = 0;
+    TD_TRY(td_parse_path(parser, record, "mesh", td_record_get(record, "mesh")->text, &path));
+    tdStatus status = td_mesh_read(path, &mesh, &inner);
+    double size = 0;
+    for (int64_t i = 0; i < 3 * mesh.n_nodes && status == TD_OK; i++)
+        size = fmax(size, fabs(mesh.x[i]));
+    if (status == TD_OK)
+        status = td_mesh_merge(&mesh, 1e-9 * size, &merged, &inner);
+    if (status != TD_OK)
+    {
+        char text[600];
+        td_error_format(&inner, text, sizeof text);
+        td_record_fail(&parser->reader, record, "mesh", "%s", text);
+    }
+    else
+        status = copy_surface(parser, record, &mesh, scale, shape);
+    td_mesh_free(&mesh);
+    return status;
+}
+
+static tdStatus read_shape(tdSceneParser *parser, const tdRecord *body_record, double scale, tdShape *shape)
+{
+    char path[256];
+    tdRecord record;
+    td_path_key(path, sizeof path, body_record->path, "shape");
+    TD_TRY(td_schema_read(&parser->reader, td_record_get(body_record, "shape")->node, &td_schema_shape, path, &record));
+    const double *box = td_record_get(&record, "box")->number;
+    if (scale != 1 && !given(&record, "mesh"))
+        return td_record_fail(&parser->reader, body_record, "transform",
+                              "a scale is for shapes from mesh files; write the size that the body has");
+    if (given(&record, "mesh"))
+        return read_surface(parser, &record, scale * parser->scene->length_unit, shape);
+    if (given(&record, "cylinder") || given(&record, "capsule"))
+        return read_round(parser, &record, given(&record, "capsule") ? "capsule" : "cylinder",
+                          given(&record, "capsule"), shape);
+    if (given(&record, "plane") && td_record_get(&record, "plane")->integer[0] == 0)
+        return td_record_fail(&parser->reader, &record, "plane", "write 'plane: true', or another shape");
+    if (given(&record, "plane"))
+        *shape = td_shape_plane();
+    else if (given(&record, "sphere"))
+        *shape = td_shape_sphere(td_record_get(&record, "sphere")->number[0]);
+    else
+        *shape = td_shape_box(box[0], box[1], box[2]);
+    if (shape->type == TD_SHAPE_BOX && !(box[0] > 0 && box[1] > 0 && box[2] > 0))
+        return td_record_fail(&parser->reader, &record, "box", "the sides of a box must be longer than zero");
+    return TD_OK;
+}
+
+// ---------------------------------------------------------------- rigid body
+
+static tdStatus set_mass(tdSceneParser *parser, const tdRecord *record, const tdShape *shape, tdTreeLink *link)
+{
+    double volume = 0, density = td_record_get(record, "density")->number[0];
+    td_shape_mass(shape, &volume, link->center, link->inertia);
+    if (!given(record, "density") && !given(record, "total_mass"))
+    {
+        if (link->kind == TD_JOINT_FREE)
+            return td_reader_fail(&parser->reader, record->node->line, record->path, "density",
+                                  "a rigid body that moves needs a mass: give 'density' or 'total_mass', or write "
+                                  "'fixed: true'");
+        memset(link->inertia, 0, sizeof link->inertia);
+        return TD_OK;
+    }
+    if (!(volume > 0))
+        return td_record_fail(&parser->reader, record, given(record, "density") ? "density" : "total_mass",
+                              shape->type == TD_SHAPE_PLANE
+                                  ? "a plane has no mass; remove it"
+                                  : "the surface encloses a volume of %g m^3, so it is open or inside out; its "
+                                    "triangles must have their normals outside",
+                              volume);
+    if (given(record, "total_mass"))
+        density = td_record_get(record, "total_mass")->number[0] / volume;
+    link->mass = density * volume;
+    for (int e = 0; e < 6; e++)
+        link->inertia[e] *= density;
+    return TD_OK;
+}
+
+static tdStatus parse_rigid(tdSceneParser *parser, const tdRecord *record, tdSceneBody *body)
+{
+    const tdValue *fixed = td_record_get(record, "fixed");
+    if (fixed->node != NULL && fixed->node->kind == TD_YAML_LIST)
+        return td_record_fail(&parser->reader, record, "fixed",
+                              "a rigid body is held as a whole: write 'fixed: true', without a list");
+    bool held = fixed->node != NULL && fixed->integer[0] != 0;
+    tdTree *tree = body->tree;
+    tree->file = parser->scene->file;
+    tree->links = TD_TAKE(parser->arena, tdTreeLink, 1);
+    tree->shapes = TD_TAKE(parser->arena, tdTreeShape, 1);
+    if (tree->links == NULL || tree->shapes == NULL)
+        return td_fail_memory(parser->reader.error, "a rigid body");
+    tdTreeLink *link = &tree->links[0];
+    tdTreeShape *shape = &tree->shapes[0];
+    *link = td_default_link();
+    link->name = body->name;
+    link->joint = "base";
+    link->line = link->joint_line = body->line;
+    link->kind = held ? TD_JOINT_FIXED : TD_JOINT_FREE;
+    *shape = (tdTreeShape){.line = body->line, .pose = td_pose_identity(), .collides = true, .drawn = true};
+    shape->colour[0] = -1;
+    TD_TRY(read_shape(parser, record, body->scale, &shape->shape));
+    if (shape->shape.type == TD_SHAPE_PLANE && !held)
+        return td_record_fail(&parser->reader, record, "shape", "a plane cannot move; write 'fixed: true'");
+    TD_TRY(set_mass(parser, record, &shape->shape, link));
+    tree->n_links = tree->n_shapes = 1;
+    return td_tree_check(parser->arena, tree, parser->reader.error);
+}
+
+// ---------------------------------------------------------------- joints of an articulated body
+
+static bool turns(const tdTreeLink *link)
+{
+    return link->kind != TD_JOINT_PRISMATIC;
+}
+
+// A quantity per angle may be written with or without the angle: N m/rad or N m. `per`: angles in the denominator.
+static tdStatus read_per_angle(tdSceneParser *parser, const tdRecord *record, const char *key, tdDim dim, int per,
+                               double *out)
+{
+    const tdYaml *node = td_record_get(record, key)->node;
+    if (node == NULL)
+        return TD_OK;
+    char why[TD_UNIT_WHY], field[256];
+    tdDim with = dim;
+    with.angle -= per;
+    if (node->kind != TD_YAML_SCALAR || td_yaml_empty(node) ||
+        !td_quantity_parse(node->text, &parser->reader.units, with, out, why))
+    {
+        td_path_key(field, sizeof field, record->path, key);
+        TD_TRY(td_read_quantity(&parser->reader, node, field, dim, out));
+    }
+    if (!(*out >= 0))
+        return td_record_fail(&parser->reader, record, key, "found '%.60s', must not be negative", node->text);
+    return TD_OK;
+}
+
+static tdDim damping_dim(const tdTreeLink *link)
+{
+    tdDim dim = turns(link) ? TD_DIM_TORQUE : TD_DIM_FORCE;
+    dim.time++;
+    dim.length -= turns(link) ? 0 : 1;
+    return dim;
+}
+
+// The link whose joint has a name, with one coordinate of its own.
+static tdStatus find_joint(tdSceneParser *parser, const tdRecord *record, const char *key, const tdSceneBody *body,
+                           int *out)
+{
+    const char *name = td_record_get(record, key)->text;
+    *out = name == NULL ? -1 : td_tree_joint(body->tree, name);
+    if (*out < 0)
+    {
+        const char *names[256];
+        int n = 0;
+        for (int l = 1; l < body->tree->n_links && n < 256; l++)
+            if (td_joint_coordinates(body->tree->links[l].kind) == 1)
+                names[n++] = body->tree->links[l].joint;
+        const char *nearest = td_suggest(name, names, n);
+        return td_record_fail(&parser->reader, record, key, "body '%s' has no joint '%.60s'%s%s%s", body->name, name,
+                              nearest != NULL ? "; did you mean '" : "", nearest != NULL ? nearest : "",
+                              nearest != NULL ? "'?" : "");
+    }
+    const tdTreeLink *link = &body->tree->links[*out];
+    if (td_joint_coordinates(link->kind) != 1)
+        return td_record_fail(
+            &parser->reader, record, key,
+            "joint '%s' is %s; this is for joints with one coordinate: revolute, continuous, prismatic", link->joint,
+            td_joint_name(link->kind));
+    if (link->mimic >= 0)
+        return td_record_fail(&parser->reader, record, key, "joint '%s' mimics joint '%s'; name that one", link->joint,
+                              body->tree->links[link->mimic].joint);
+    return TD_OK;
+}
+
+static tdStatus parse_joint(tdSceneParser *parser, const tdYaml *item, int index, const char *body_path,
+                            tdSceneBody *body)
+{
+    char path[256], field[300];
+    tdRecord record;
+    int at = -1;
+    td_path_item(path, sizeof path, body_path, "joints", index);
+    TD_TRY(td_schema_read(&parser->reader, item, &td_schema_joint, path, &record));
+    TD_TRY(find_joint(parser, &record, "name", body, &at));
+    tdTreeLink *link = &body->tree->links[at];
+    const tdYaml *position = td_record_get(&record, "position")->node;
+    td_path_key(field, sizeof field, path, "position");
+    if (position != NULL)
+        TD_TRY(td_read_quantity(&parser->reader, position, field, turns(link) ? TD_DIM_ANGLE : TD_DIM_LENGTH,
+                                &link->start));
+    if (link->start < link->lower || link->start > link->upper)
+        return td_record_fail(&parser->reader, &record, "position",
+                              "joint '%s' goes from %g to %g (%s); %g is beyond its limits", link->joint, link->lower,
+                              link->upper, turns(link) ? "rad" : "m", link->start);
+    tdDim inertia = TD_DIM_MASS;
+    inertia.length = turns(link) ? 2 : 0;
+    TD_TRY(read_per_angle(parser, &record, "damping", damping_dim(link), turns(link), &link->damping));
+    TD_TRY(read_per_angle(parser, &record, "friction", turns(link) ? TD_DIM_TORQUE : TD_DIM_FORCE, 0, &link->friction));
+    return read_per_angle(parser, &record, "armature", inertia, 0, &link->armature);
+}
+
+static tdStatus parse_articulated(tdSceneParser *parser, const tdRecord *record, tdSceneBody *body)
+{
+    const char *path = NULL;
+    tdError inner = {0};
+    if (body->scale != 1)
+        return td_record_fail(&parser->reader, record, "transform",
+                              "a robot is not scaled, because its masses would have to be too; remove 'scale'");
+    TD_TRY(td_parse_path(parser, record, "urdf", td_record_get(record, "urdf")->text, &path));
+    tdStatus status = td_urdf_read(parser->arena, path, body->tree, &inner);
+    if (status != TD_OK)
+    {
+        // The scene's line leads to the file; the reader's message says what is wrong with it.
+        char text[700];
+        td_error_format(&inner, text, sizeof text);
+        td_record_fail(&parser->reader, record, "urdf", "%.600s", text);
+        return status;
+    }
+    tdTreeLink *root = &body->tree->links[0];
+    root->kind = td_record_get(record, "base")->integer[0] != 0 ? TD_JOINT_FREE : TD_JOINT_FIXED;
+    root->joint = "base";
+    root->joint_line = root->line;
+    const tdYaml *joints = td_record_get(record, "joints")->node;
+    int index = 0;
+    for (const tdYaml *item = joints == NULL ? NULL : joints->first; item != NULL; item = item->next, index++)
+        TD_TRY(parse_joint(parser, item, index, record->path, body));
+    status = td_tree_check(parser->arena, body->tree, &inner);
+    if (status != TD_OK)
+    {
+        char text[700];
+        td_error_format(&inner, text, sizeof text);
+        td_record_fail(&parser->reader, record, "urdf", "%.600s", text);
+    }
+    return status;
+}
+
+tdStatus td_parse_rigid(tdSceneParser *parser, const tdRecord *record, tdSceneBody *body)
+{
+    body->tree = TD_TAKE(parser->arena, tdTree, 1);
+    if (body->tree == NULL)
+        return td_fail_memory(parser->reader.error, "a rigid body");
+    TD_TRY(body->type == TD_BODY_RIGID ? parse_rigid(parser, record, body) : parse_articulated(parser, record, body));
+    memcpy(body->angular_velocity, td_record_get(record, "angular_velocity")->number, sizeof body->angular_velocity);
+    static const char *const keys[2] = {"velocity", "angular_velocity"};
+    for (int k = 0; k < 2; k++)
+    {
+        if (!given(record, keys[k]))
+            continue;
+        if (body->tree->links[0].kind != TD_JOINT_FREE)
+            return td_record_fail(&parser->reader, record, keys[k], "the body is fixed; remove '%s', or let it move",
+                                  keys[k]);
+        if (parser->method == TD_CHOICE_STATIC)
+            return td_record_fail(&parser->reader, record, keys[k], "a static scene has no velocities; remove it");
+    }
+    return TD_OK;
+}
+
+// ---------------------------------------------------------------- links
+
+tdStatus td_parse_link(tdSceneParser *parser, const tdRecord *record, int body, bool at_point, const char **out)
+{
+    const tdSceneBody *of = &parser->scene->bodies[body];
+    *out = NULL;
+    if (!given(record, "link"))
+        return TD_OK;
+    const char *name = td_record_get(record, "link")->text;
+    if (of->type == TD_BODY_SOFT)
+        return td_record_fail(&parser->reader, record, "link", "body '%s' is soft and has no links; remove 'link'",
+                              of->name);
+    if (!at_point)
+        return td_record_fail(&parser->reader, record, "link",
+                              "'link' goes with 'point'; 'group: %.60s' chooses the corners of a link", name);
+    if (td_tree_link(of->tree, name) < 0)
+    {
+        const char *names[256];
+        int n = 0;
+        for (; n < of->tree->n_links && n < 256; n++)
+            names[n] = of->tree->links[n].name;
+        const char *nearest = td_suggest(name, names, n);
+        return td_record_fail(&parser->reader, record, "link", "body '%s' has no link '%.60s'; %s '%s'%s", of->name,
+                              name, nearest != NULL ? "did you mean" : "its first is",
+                              nearest != NULL ? nearest : names[0], nearest != NULL ? "?" : "");
+    }
+    return td_parse_copy(parser, name, out);
+}
+
+// ---------------------------------------------------------------- actuators of joints
+
+tdStatus td_parse_joint_kind(tdSceneParser *parser, const tdRecord *record, tdSceneActuator *actuator)
+{
+    TD_TRY(td_parse_body_name(parser, record, "body", &actuator->body));
+    const tdSceneBody *body = &parser->scene->bodies[actuator->body];
+    if (body->type != TD_BODY_ARTICULATED)
+        return td_record_fail(&parser->reader, record, "body", "body '%s' has no joints; it is not articulated",
+                              body->name);
+    if (!given(record, "joint"))
+        return td_record_fail(&parser->reader, record, "joint", "an actuator of type joint needs 'joint', its name");
+    TD_TRY(find_joint(parser, record, "joint", body, &actuator->joint));
+    actuator->kind = turns(&body->tree->links[actuator->joint]) ? TD_ACTUATOR_JOINT : TD_ACTUATOR_SLIDE;
+    return TD_OK;
+}
+
+tdStatus td_parse_joint(tdSceneParser *parser, const tdRecord *record, tdSceneActuator *actuator)
+{
+    const tdTreeLink *link = &parser->scene->bodies[actuator->body].tree->links[actuator->joint];
+    bool effort = actuator->drive == TD_DRIVE_EFFORT, stiff = given(record, "stiffness");
+    tdDim stiffness = turns(link) ? TD_DIM_TORQUE : TD_DIM_FORCE;
+    stiffness.length -= turns(link) ? 0 : 1;
+    if (effort && (stiff || given(record, "damping")))
+        return td_record_fail(&parser->reader, record, stiff ? "stiffness" : "damping",
+                              "a joint driven by effort has no servo; remove it, or drive it by position or velocity");
+    TD_TRY(read_per_angle(parser, record, "stiffness", stiffness, turns(link), &actuator->stiffness));
+    TD_TRY(read_per_angle(parser, record, "damping", damping_dim(link), turns(link), &actuator->damping));
+    if (actuator->rate && stiff)
+        return td_record_fail(&parser->reader, record, "stiffness",
+                              "a joint driven by velocity has 'damping' as its gain; remove 'stiffness'");
+    if (actuator->rate && !(actuator->damping > 0))
+        return td_record_fail(&parser->reader, record, "damping",
+                              "a joint driven by velocity needs 'damping', the effort per error of its rate");
+    if (!effort && !actuator->rate && !stiff && given(record, "damping"))
+        return td_record_fail(&parser->reader, record, "damping",
+                              "without 'stiffness' the position is met exactly and nothing is damped; add it");
+    if (stiff && !(actuator->stiffness > 0))
+        return td_record_fail(&parser->reader, record, "stiffness", "must be > 0");
+    if (!effort && (actuator->rate || stiff))
+        actuator->drive = TD_DRIVE_SERVO;
+    return TD_OK;
+}
+
+// What the robot's file says holds where the scene says nothing.
+void td_parse_joint_limits(const tdSceneParser *parser, tdSceneActuator *actuator)
+{
+    const tdTreeLink *link = &parser->scene->bodies[actuator->body].tree->links[actuator->joint];
+    actuator->effort[0] = -link->effort;
+    actuator->effort[1] = link->effort;
+    if (actuator->drive == TD_DRIVE_EFFORT || actuator->rate)
+        return;
+    actuator->displacement[0] = link->lower;
+    actuator->displacement[1] = link->upper;
+}

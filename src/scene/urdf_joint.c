@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+// Joints, by the names of their links.
+#include "scene/urdf_part.h"
+
+#include <math.h>
+#include <string.h>
+
+static tdStatus read_kind(tdUrdf *urdf, const xmlNode *node, tdJointKind *kind)
+{
+    static const struct
+    {
+        const char *name;
+        tdJointKind kind;
+    } kinds[] = {{"fixed", TD_JOINT_FIXED},           {"revolute", TD_JOINT_REVOLUTE},
+                 {"continuous", TD_JOINT_CONTINUOUS}, {"prismatic", TD_JOINT_PRISMATIC},
+                 {"floating", TD_JOINT_FREE},         {"ball", TD_JOINT_BALL},
+                 {"spherical", TD_JOINT_BALL}};
+    const char *type = NULL;
+    TD_TRY(td_urdf_text(urdf, node, "type", &type));
+    if (type == NULL)
+        return td_urdf_fail(urdf, node, "the attribute 'type' is missing");
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+        if (strcmp(type, kinds[i].name) == 0)
+        {
+            *kind = kinds[i].kind;
+            return TD_OK;
+        }
+    if (strcmp(type, "planar") == 0)
+        return td_urdf_fail(urdf, node,
+                            "planar joints are not supported: their order of rotation and translation is not defined; "
+                            "write two prismatic joints and a continuous one");
+    return td_urdf_fail(urdf, node,
+                        "joints of type '%.40s' are not known; there are revolute, continuous, prismatic, fixed, "
+                        "floating and ball",
+                        type);
+}
+
+static int find_link(const tdUrdf *urdf, const char *name)
+{
+    for (int l = 0; l < urdf->n_links; l++)
+        if (strcmp(urdf->links[l].name, name) == 0)
+            return l;
+    return -1;
+}
+
+static tdStatus read_end(tdUrdf *urdf, const xmlNode *node, const char *which, int *out)
+{
+    const xmlNode *end = NULL;
+    const char *name = NULL;
+    TD_TRY(td_urdf_child(urdf, node, which, &end));
+    if (end == NULL)
+        return td_urdf_fail(urdf, node, "<%s link=\"...\"/> is missing", which);
+    TD_TRY(td_urdf_unused(urdf, end, "", "link"));
+    TD_TRY(td_urdf_text(urdf, end, "link", &name));
+    if (name == NULL)
+        return td_urdf_fail(urdf, end, "the attribute 'link' is missing");
+    *out = find_link(urdf, name);
+    if (*out < 0)
+        return td_urdf_fail(urdf, end, "there is no link '%.100s'", name);
+    return TD_OK;
+}
+
+static tdStatus read_axis(tdUrdf *urdf, const xmlNode *node, tdTreeLink *joint)
+{
+    const xmlNode *axis = NULL;
+    TD_TRY(td_urdf_child(urdf, node, "axis", &axis));
+    if (axis == NULL)
+        return TD_OK; // x, as URDF has it
+    TD_TRY(td_urdf_unused(urdf, axis, "", "xyz"));
+    TD_TRY(td_urdf_numbers(urdf, axis, "xyz", 3, joint->axis, NULL));
+    double largest = fmax(fabs(joint->axis[0]), fmax(fabs(joint->axis[1]), fabs(joint->axis[2])));
+    if (td_joint_coordinates(joint->kind) != 1)
+    {
+        joint->axis[0] = 1; // has no meaning
+        joint->axis[1] = joint->axis[2] = 0;
+        return TD_OK;
+    }
+    if (!(largest > 0))
+        return td_urdf_fail(urdf, axis, "the axis is zero; give a direction, e.g. xyz=\"0 0 1\"");
+    double length = 0;
+    for (int k = 0; k < 3; k++)
+    {
+        joint->axis[k] /= largest;
+        length += joint->axis[k] * joint->axis[k];
+    }
+    for (int k = 0; k < 3; k++)
+        joint->axis[k] /= sqrt(length);
+    return TD_OK;
+}
+
+static tdStatus read_limit(tdUrdf *urdf, const xmlNode *node, tdTreeLink *joint)
+{
+    const xmlNode *limit = NULL;
+    bool bounded = joint->kind == TD_JOINT_REVOLUTE || joint->kind == TD_JOINT_PRISMATIC, given = false;
+    TD_TRY(td_urdf_child(urdf, node, "limit", &limit));
+    if (limit == NULL && bounded)
+        return td_urdf_fail(urdf, node, "a %s joint needs <limit lower upper effort velocity>%s",
+                            td_joint_name(joint->kind),
+                            joint->kind == TD_JOINT_REVOLUTE ? "; one without limits is 'continuous'" : "");
+    if (limit == NULL)
+        return TD_OK;
+    TD_TRY(td_urdf_unused(urdf, limit, "", "lower upper effort velocity"));
+    if (bounded)
+    {
+        joint->lower = joint->upper = 0; // what URDF says when they are left out
+        TD_TRY(td_urdf_numbers(urdf, limit, "lower", 1, &joint->lower, &given));
+        TD_TRY(td_urdf_numbers(urdf, limit, "upper", 1, &joint->upper, &given));
+        if (joint->lower > joint->upper)
+            return td_urdf_fail(urdf, limit,
+                                "'lower' is %g and 'upper' is %g; the lower limit must not be above the "
+                                "upper one",
+                                joint->lower, joint->upper);
+    }
+    TD_TRY(td_urdf_numbers(urdf, limit, "effort", 1, &joint->effort, &given));
+    TD_TRY(td_urdf_numbers(urdf, limit, "velocity", 1, &joint->velocity, &given));
+    if (joint->effort < 0 || joint->velocity < 0)
+        return td_urdf_fail(urdf, limit, "'effort' and 'velocity' must not be negative");
+    return TD_OK;
+}
+
+static tdStatus read_dynamics(tdUrdf *urdf, const xmlNode *node, tdTreeLink *joint)
+{
+    const xmlNode *dynamics = NULL;
+    bool given = false;
+    TD_TRY(td_urdf_child(urdf, node, "dynamics", &dynamics));
+    if (dynamics == NULL)
+        return TD_OK;
+    TD_TRY(td_urdf_unused(urdf, dynamics, "", "damping friction armature"));
+    TD_TRY(td_urdf_numbers(urdf, dynamics, "damping", 1, &joint->damping, &given));
+    TD_TRY(td_urdf_numbers(urdf, dynamics, "friction", 1, &joint->friction, &given));
+    TD_TRY(td_urdf_numbers(urdf, dynamics, "armature", 1, &joint->armature, &given));
+    if (joint->damping < 0 || joint->friction < 0 || joint->armature < 0)
+        return td_urdf_fail(urdf, dynamics, "damping, friction and armature must not be negative");
+    bool free = joint->kind == TD_JOINT_FREE || joint->kind == TD_JOINT_FIXED;
+    if (free && (joint->damping > 0 || joint->friction > 0 || joint->armature > 0))
+        return td_urdf_fail(urdf, dynamics, "a %s joint has none of these; remove <dynamics>",
+                            joint->kind == TD_JOINT_FREE ? "floating" : "fixed");
+    return TD_OK;
+}
+
+static tdStatus read_mimic(tdUrdf *urdf, const xmlNode *node, tdUrdfJoint *out)
+{
+    const xmlNode *mimic = NULL;
+    bool given = false;
+    TD_TRY(td_urdf_child(urdf, node, "mimic", &mimic));
+    if (mimic == NULL)
+        return TD_OK;
+    TD_TRY(td_urdf_unused(urdf, mimic, "", "joint multiplier offset"));
+    TD_TRY(td_urdf_name(urdf, mimic, "joint", &out->mimic));
+    out->mimic_line = td_urdf_line(mimic);
+    TD_TRY(td_urdf_numbers(urdf, mimic, "multiplier", 1, &out->joint.ratio, &given));
+    TD_TRY(td_urdf_numbers(urdf, mimic, "offset", 1, &out->joint.offset, &given));
+    if (td_joint_coordinates(out->joint.kind) != 1)
+        return td_urdf_fail(urdf, mimic, "a %s joint cannot mimic another one", td_joint_name(out->joint.kind));
+    if (out->joint.ratio == 0)
+        return td_urdf_fail(urdf, mimic, "a multiplier of zero holds the joint; make it a fixed one");
+    return TD_OK;
+}
+
+tdStatus td_urdf_joint(tdUrdf *urdf, const xmlNode *node, int index)
+{
+    tdUrdfJoint *out = &urdf->joints[index];
+    *out = (tdUrdfJoint){.joint = td_default_link()};
+    tdTreeLink *joint = &out->joint;
+    joint->joint_line = td_urdf_line(node);
+    TD_TRY(td_urdf_name(urdf, node, "name", &joint->joint));
+    TD_TRY(td_urdf_unused(urdf, node, "origin parent child axis limit dynamics mimic", "name type"));
+    for (int j = 0; j < index; j++)
+        if (strcmp(urdf->joints[j].joint.joint, joint->joint) == 0)
+            return td_urdf_fail(urdf, node, "the joint on line %d has the same name '%s'",
+                                urdf->joints[j].joint.joint_line, joint->joint);
+    TD_TRY(read_kind(urdf, node, &joint->kind));
+    TD_TRY(read_end(urdf, node, "parent", &out->parent));
+    TD_TRY(read_end(urdf, node, "child", &out->child));
+    if (out->parent == out->child)
+        return td_urdf_fail(urdf, node, "link '%s' is its own parent", urdf->links[out->child].name);
+    for (int j = 0; j < index; j++)
+        if (urdf->joints[j].child == out->child)
+            return td_urdf_fail(urdf, node,
+                                "link '%s' is the child of joint '%s' (line %d) already; closed loops are not "
+                                "supported, a link has one parent",
+                                urdf->links[out->child].name, urdf->joints[j].joint.joint,
+                                urdf->joints[j].joint.joint_line);
+    TD_TRY(td_urdf_origin(urdf, node, &joint->origin));
+    TD_TRY(read_axis(urdf, node, joint));
+    TD_TRY(read_limit(urdf, node, joint));
+    TD_TRY(read_dynamics(urdf, node, joint));
+    return read_mimic(urdf, node, out);
+}

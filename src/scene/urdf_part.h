@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// Inside the URDF reader: urdf.c (document, order of links), urdf_link.c (inertia, geometry), urdf_joint.c, and what
+// they share (urdf_xml.c).
+#pragma once
+#include "scene/urdf.h"
+
+#include <libxml/parser.h>
+
+#define TD_URDF_NAME 200 // most bytes of a name
+
+/// A colour that the robot defines by name.
+typedef struct tdUrdfColour
+{
+    const char *name;
+    float rgba[4];
+} tdUrdfColour;
+
+/// Joint as it stands in the file, by names.
+typedef struct tdUrdfJoint
+{
+    tdTreeLink joint; ///< its joint's part only
+    int parent, child;
+    const char *mimic; ///< NULL: none
+    int mimic_line;
+} tdUrdfJoint;
+
+typedef struct tdUrdf
+{
+    const char *file, *folder;
+    tdArena *arena, scratch;
+    tdTree *tree;
+    tdError *error;
+    int n_links, n_joints, n_shapes, n_colours;
+    int64_t n_tris;
+    tdTreeLink *links; ///< in the order of the file
+    tdUrdfJoint *joints;
+    int64_t shapes_capacity;
+    tdTreeShape *shapes; ///< by link of the file; grown by td_grow
+    tdUrdfColour *colours;
+    int n_told;
+    const char *told[64]; ///< what has been warned of
+} tdUrdf;
+
+// ---------------------------------------------------------------- urdf_xml.c
+
+tdStatus td_urdf_fail(const tdUrdf *urdf, const xmlNode *node, const char *format, ...) TD_PRINTF(3, 4);
+int td_urdf_line(const xmlNode *node);
+bool td_urdf_is(const xmlNode *node, const char *name); ///< an element of this name
+/// The only child element of this name: *out, NULL if there is none; two are an error.
+tdStatus td_urdf_child(const tdUrdf *urdf, const xmlNode *node, const char *name, const xmlNode **out);
+/// Warns, once for each name, of child elements and attributes that are not in the list ("a b c").
+tdStatus td_urdf_unused(tdUrdf *urdf, const xmlNode *node, const char *elements, const char *attributes);
+/// Text of an attribute in the scratch arena: *out, NULL if it is missing.
+tdStatus td_urdf_text(tdUrdf *urdf, const xmlNode *node, const char *name, const char **out);
+/// A name, in the tree's arena; missing, empty or too long is an error.
+tdStatus td_urdf_name(tdUrdf *urdf, const xmlNode *node, const char *attribute, const char **out);
+/// n finite numbers of an attribute; *given false: it is missing and `out` is left alone. given NULL: required.
+tdStatus td_urdf_numbers(tdUrdf *urdf, const xmlNode *node, const char *name, int n, double *out, bool *given);
+/// <origin xyz rpy> of an element, or the identity.
+tdStatus td_urdf_origin(tdUrdf *urdf, const xmlNode *node, tdPose *out);
+
+// ---------------------------------------------------------------- parts
+
+tdStatus td_urdf_link(tdUrdf *urdf, const xmlNode *node, int index);
+tdStatus td_urdf_colour(tdUrdf *urdf, const xmlNode *material);
+tdStatus td_urdf_joint(tdUrdf *urdf, const xmlNode *node, int index);
