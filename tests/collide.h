@@ -135,7 +135,7 @@ static inline double signed_distance(draw *d, const tdShape *A, const tdPose *a,
     for (int i = 0; i < KEPT; i++)
     {
         double step = 0.05;
-        for (int k = 0; k < 600 && step > 1e-9; k++)
+        for (int k = 0; k < 1500 && step > 1e-9; k++)
         {
             double n[3], length = 0;
             draw_direction(d, n);
@@ -151,9 +151,10 @@ static inline double signed_distance(draw *d, const tdShape *A, const tdPose *a,
             {
                 memcpy(best[i], n, sizeof n);
                 best[i][3] = way;
+                step *= 1.3;
             }
             else
-                step *= 0.93;
+                step *= 0.9;
         }
         result = fmax(result, best[i][3]);
     }

@@ -155,7 +155,8 @@ static void check_hull(const tdHull *hull, int64_t n, const double *x, double to
             int face = hull->edge[4 * e + 2 + side], sides = hull->first[face + 1] - hull->first[face], at = -1;
             int from = hull->edge[4 * e + side], to = hull->edge[4 * e + 1 - side];
             for (int i = 0; i < sides; i++)
-                if (hull->corner[hull->first[face] + i] == from && hull->corner[hull->first[face] + (i + 1) % sides] == to)
+                if (hull->corner[hull->first[face] + i] == from &&
+                    hull->corner[hull->first[face] + (i + 1) % sides] == to)
                     at = i;
             assert_true(at >= 0);
         }
@@ -245,7 +246,7 @@ static void bad_shapes_are_refused(void **unused)
 {
     (void)unused;
     tdError error = {0};
-    tdShape shapes[] = {td_shape_sphere(0),    td_shape_sphere(NAN), td_shape_box(1, -1, 1),
+    tdShape shapes[] = {td_shape_sphere(0),      td_shape_sphere(NAN),    td_shape_box(1, -1, 1),
                         td_shape_capsule(1, -1), td_shape_cylinder(1, 0), td_shape_box(1, INFINITY, 1)};
     for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++)
         assert_int_equal(td_shape_check(&shapes[i], "links[2]", &error), TD_ERROR_INPUT);
@@ -259,14 +260,11 @@ static void bad_shapes_are_refused(void **unused)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(distance_is_distance),
-                                       cmocka_unit_test(normal_is_gradient),
-                                       cmocka_unit_test(facing_chooses_the_face),
-                                       cmocka_unit_test(degenerate_points),
-                                       cmocka_unit_test(supports_and_bounds),
-                                       cmocka_unit_test(hulls_hold_their_points),
-                                       cmocka_unit_test(hull_of_a_lattice_is_a_cube),
-                                       cmocka_unit_test(bad_hulls_are_refused),
-                                       cmocka_unit_test(bad_shapes_are_refused)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(distance_is_distance),        cmocka_unit_test(normal_is_gradient),
+        cmocka_unit_test(facing_chooses_the_face),     cmocka_unit_test(degenerate_points),
+        cmocka_unit_test(supports_and_bounds),         cmocka_unit_test(hulls_hold_their_points),
+        cmocka_unit_test(hull_of_a_lattice_is_a_cube), cmocka_unit_test(bad_hulls_are_refused),
+        cmocka_unit_test(bad_shapes_are_refused)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

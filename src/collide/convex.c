@@ -90,7 +90,7 @@ static void add_point(tdNarrow *narrow, int32_t c0, int32_t c1, tdContactKind ki
 
 // ---------------------------------------------------------------- on a plane
 
-int td_spread_out(tdSpot *low, int n, const tdPose *pose, const double normal[3])
+int td_spread_out(tdSpot *low, int n, const tdPose *pose, const double normal[3], double slack)
 {
     if (n <= MOST_CORNERS)
         return n;
@@ -106,25 +106,28 @@ int td_spread_out(tdSpot *low, int n, const tdPose *pose, const double normal[3]
     for (int k = 0; k < 3; k++)
         u[k] = pose->R[3 * k + axis];
     td_cross3(normal, u, v);
-    int chosen[MOST_CORNERS], n_chosen = 0;
-    for (int d = 0; d < MOST_CORNERS; d++)
+    int chosen[MOST_CORNERS + 1], n_chosen = 0;
+    double least = INFINITY;
+    for (int d = 0; d <= MOST_CORNERS; d++)
     {
-        double angle = 2 * PI * d / (MOST_CORNERS - 1), c = cos(angle), s = sin(angle), most = -INFINITY;
+        double angle = 2 * PI * d / MOST_CORNERS, c = cos(angle), s = sin(angle), most = -INFINITY;
         int best = 0;
         for (int i = 0; i < n; i++)
         {
-            double reach = d == MOST_CORNERS - 1 ? -low[i].phi : c * td_dot3(u, low[i].q) + s * td_dot3(v, low[i].q);
+            double reach = d == MOST_CORNERS ? -low[i].phi : c * td_dot3(u, low[i].q) + s * td_dot3(v, low[i].q);
             if (reach > most)
             {
                 most = reach;
                 best = i;
             }
         }
-        bool there = false;
+        bool there = d == MOST_CORNERS && low[best].phi >= least - slack;
         for (int i = 0; i < n_chosen; i++)
             there = there || chosen[i] == best;
-        if (!there)
-            chosen[n_chosen++] = best;
+        if (there)
+            continue;
+        chosen[n_chosen++] = best;
+        least = fmin(least, low[best].phi);
     }
     // Ascending, so that the entries can move down in place.
     for (int i = 1; i < n_chosen; i++)
@@ -159,11 +162,11 @@ static void hull_on_plane(tdNarrow *narrow, int32_t plane, int32_t body, const d
         if (phi > allowed)
             continue;
         if (found == ROOM)
-            found = td_spread_out(low, found, pose, n);
+            found = td_spread_out(low, found, pose, n, 0.01 * narrow->world->margin);
         low[found] = (tdSpot){.name = {0, (uint32_t)i}, .phi = phi};
         memcpy(low[found++].q, q, sizeof q);
     }
-    found = td_spread_out(low, found, pose, n);
+    found = td_spread_out(low, found, pose, n, 0.01 * narrow->world->margin);
     for (int i = 0; i < found; i++)
         add_point(narrow, plane, body, TD_CONTACT_VERTEX_B, low[i].name[1], low[i].phi, n, low[i].q);
 }
@@ -301,7 +304,8 @@ static double rises_at(const tdAxis *axis, double s, double end, double level)
     return s;
 }
 
-// Both ends of the part that lies nearly as near as the nearest point, and that point where it is nearer than both.
+// Both ends of the part that is within a quarter of the margin of the nearest point carry a capsule that lies flat and
+// rocks. Where it hangs over, or crosses another, the nearest part is between them: its ends, or its only point.
 static void capsule_on(tdNarrow *narrow, int32_t body, int32_t capsule)
 {
     const tdShape *shape = &narrow->world->colliders[capsule].shape;
@@ -313,19 +317,32 @@ static void capsule_on(tdNarrow *narrow, int32_t body, int32_t capsule)
     double allowed = narrow->world->margin + narrow->sweep;
     if (along_axis(&axis, 0.5, p) - shape->half[2] - shape->radius > allowed)
         return;
-    double s = lowest_on_axis(&axis, &phi), near = 0.25 * narrow->world->margin;
+    double s = lowest_on_axis(&axis, &phi), near = 0.25 * narrow->world->margin, at[4];
     if (phi - shape->radius > allowed)
         return;
-    double s0 = rises_at(&axis, s, 0, phi + near), s1 = rises_at(&axis, s, 1, phi + near);
-    double f0 = along_axis(&axis, s0, p);
-    add_ball(narrow, body, capsule, 0, p, shape->radius);
-    double f1 = along_axis(&axis, s1, p);
-    if ((s1 - s0) * shape->half[2] > 1e-9 * shape->radius)
-        add_ball(narrow, body, capsule, 1, p, shape->radius);
-    if (phi < fmin(f0, f1) - 0.01 * near)
+    for (int i = 0; i < 4; i++)
+        at[i] = rises_at(&axis, s, i % 2, phi + (i < 2 ? near : 1e-4 * near));
+    double apart = 0.1 * shape->radius / (2 * shape->half[2]), n[2][3]; // nearer points are one
+    for (int i = 0; i < 2; i++)
     {
-        along_axis(&axis, s, p);
-        add_ball(narrow, body, capsule, 2, p, shape->radius);
+        along_axis(&axis, at[2 + i], p);
+        distance_of(narrow, body, p, n[i]);
+    }
+    // Over a flat face normals turn less from end to end than around the capsule; elsewhere the nearest part is a
+    // point.
+    double turn = sqrt(td_square_between(n[0], n[1])), width = (at[3] - at[2]) * 2 * shape->half[2];
+    if (at[3] - at[2] < apart || width < 10 * shape->radius * turn)
+        at[2] = at[3] = s;
+    for (int i = 0; i < 4; i++)
+    {
+        bool there = false;
+        for (int j = 0; j < i; j++)
+            there = there || fabs(at[i] - at[j]) < (i == 1 ? 1e-9 : apart);
+        // The nearest point itself is never left out.
+        if (there && !(i == 2 && at[2] == at[3] && s > at[0] && s < at[1]))
+            continue;
+        along_axis(&axis, at[i], p);
+        add_ball(narrow, body, capsule, (uint32_t)i, p, shape->radius);
     }
 }
 

@@ -343,25 +343,39 @@ static bool deepest(const tdTwo *two, tdNearest *out)
     tdPolytope p;
     if (!poly_start(two, &p))
         return false;
-    int face = 0;
+    // The depth is at least the distance of the nearest face and at most that of the support along its normal. The
+    // least of the latter is the answer: moved by it along that normal, the shapes are apart for certain.
+    double least = INFINITY;
     for (int step = 0; step < MOST_VERT; step++)
     {
+        int face = nearest_face(&p);
+        const tdPolyFace *f = &p.face[face];
         tdCorner w;
-        face = nearest_face(&p);
-        corner_along(two, p.face[face].n, &w);
-        double gain = td_dot3(p.face[face].n, w.w) - p.face[face].d;
+        if (!(f->d < INFINITY))
+            break;
+        corner_along(two, f->n, &w);
+        double most = td_dot3(f->n, w.w), gain = most - f->d;
+        if (most < least)
+        {
+            const tdCorner *a = &p.vert[f->v[0]], *b = &p.vert[f->v[1]], *c = &p.vert[f->v[2]];
+            double weight[3];
+            least = most;
+            td_nearest_on_triangle(origin, a->w, b->w, c->w, weight);
+            td_mix3(a->a, b->a, c->a, weight, out->a);
+            td_mix3(a->b, b->b, c->b, weight, out->b);
+            memcpy(out->n, f->n, sizeof out->n);
+        }
         if (gain <= 1e-10 * two->size || !poly_grow(&p, &w, 1e-12 * two->size, face))
             break;
     }
-    const tdPolyFace *f = &p.face[face];
-    const tdCorner *a = &p.vert[f->v[0]], *b = &p.vert[f->v[1]], *c = &p.vert[f->v[2]];
-    double w[3];
-    td_nearest_on_triangle(origin, a->w, b->w, c->w, w);
-    td_mix3(a->a, b->a, c->a, w, out->a);
-    td_mix3(a->b, b->b, c->b, w, out->b);
-    memcpy(out->n, f->n, sizeof out->n);
-    out->phi = -f->d;
-    return isfinite(f->d);
+    out->phi = -least;
+    for (int k = 0; k < 3; k++)
+    {
+        double middle = 0.5 * (out->a[k] + out->b[k]);
+        out->a[k] = middle + 0.5 * least * out->n[k];
+        out->b[k] = middle - 0.5 * least * out->n[k];
+    }
+    return isfinite(least);
 }
 
 bool td_nearest_convex(const tdShape *A, const tdShape *B, const tdPose *b, double reach, tdNearest *out)

@@ -146,9 +146,9 @@ typedef struct tdSpot
     double phi, q[3];
 } tdSpot;
 
-/// Of many corners keeps those farthest out in seven directions, which turn with the body at `pose`, and the lowest.
-/// Returns how many are left; their order stays.
-int td_spread_out(tdSpot *spots, int n, const tdPose *pose, const double normal[3]);
+/// Of many corners keeps those farthest out in eight directions, which turn with the body at `pose`, and the lowest
+/// where it is lower than those by more than `slack`. Returns how many are left; their order stays.
+int td_spread_out(tdSpot *spots, int n, const tdPose *pose, const double normal[3], double slack);
 
 /// Both convex; plane, sphere, capsule, box, cylinder, hull. a < b.
 void td_meet_convex(tdNarrow *narrow, int32_t a, int32_t b);

@@ -222,17 +222,19 @@ static double add_polygon(tdNarrow *narrow, int32_t a, int32_t b, const tdPolygo
         double phi = td_dot3(by->normal, d) / slope * (by_a ? 1 : -1);
         if (phi > allowed)
             continue;
-        least = fmin(least, phi);
         tdSpot *spot = &spots[found++];
         *spot = (tdSpot){.phi = phi};
         spot->name[by_a ? 0 : 1] = corners[i].other;
         spot->name[by_a ? 1 : 0] = NAME_CLIPPED | corners[i].mine;
         memcpy(spot->q, corners[i].x, sizeof spot->q);
     }
-    found = td_spread_out(spots, found, &narrow->state->placed[by_a ? a : b].pose, n);
+    // Directions turn with the rounder of the two.
+    const tdPose *pose = &narrow->state->placed[A->n > B->n ? a : b].pose;
+    found = td_spread_out(spots, found, pose, n, 0.01 * narrow->world->margin);
     for (int i = 0; i < found; i++)
     {
         double p[3];
+        least = fmin(least, spots[i].phi);
         td_along3(spots[i].q, by_a ? -spots[i].phi : spots[i].phi, n, p);
         add_spot(narrow, a, b, TD_CONTACT_CLIPPED, &spots[i], n, by_a ? p : spots[i].q, by_a ? spots[i].q : p);
     }
