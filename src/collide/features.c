@@ -97,12 +97,17 @@ bool td_features_make(tdArena *arena, const tdShape *shape, const tdHull *hull, 
     }
 }
 
-bool td_within_arc(const double left[3], const double right[3], const double t[3], const double d[3])
+bool td_within_arc(const double left[3], const double right[3], const double t[3], double d[3])
 {
     double a[3], b[3];
     td_cross3(left, d, a);
     td_cross3(d, right, b);
-    return td_dot3(a, t) >= -ARC_SLACK && td_dot3(b, t) >= -ARC_SLACK && td_dot3(left, d) + td_dot3(right, d) > 0;
+    double past_left = -td_dot3(a, t), past_right = -td_dot3(b, t);
+    if (past_left > ARC_SLACK || past_right > ARC_SLACK || td_dot3(left, d) + td_dot3(right, d) <= 0)
+        return false;
+    if (past_left > 0 || past_right > 0)
+        memcpy(d, past_left > past_right ? left : right, 3 * sizeof *d);
+    return true;
 }
 
 // ---------------------------------------------------------------- sides

@@ -168,8 +168,8 @@ void td_side_of_vertex(const tdNarrow *narrow, int32_t collider, int32_t vert, t
 bool td_features_make(tdArena *arena, const tdShape *shape, const tdHull *hull, double sharp, tdFeatures *out);
 
 /// Whether the unit direction d lies between the unit normals left and right of an edge along t, give or take 10
-/// degrees.
-bool td_within_arc(const double left[3], const double right[3], const double t[3], const double d[3]);
+/// degrees; beyond them it becomes the nearer of the two.
+bool td_within_arc(const double left[3], const double right[3], const double t[3], double d[3]);
 
 /// Pairs of colliders whose boxes overlap and that may meet, sorted. False when memory runs out.
 bool td_broad_phase(tdCollideState *state);

@@ -373,3 +373,47 @@ void td_skin_pseudo_normal(const tdSkin *skin, const double *x, int32_t tri, int
             out[k] += angle * other[k];
     }
 }
+
+// The most that p is in front of another triangle at the region.
+static double beside(const tdSkin *skin, const double *x, int32_t tri, int region, const double way[3])
+{
+    double most = -INFINITY, n[3];
+    if (region >= TD_REGION_SIDE)
+    {
+        const int32_t *edge = skin->edges + 4 * skin->tri_edges[3 * tri + region - TD_REGION_SIDE];
+        int32_t across = edge[2] == tri ? edge[3] : edge[2];
+        if (across < 0)
+            return most;
+        td_skin_normal(skin, x, across, n);
+        return td_dot3(n, way);
+    }
+    int32_t vert = skin->tris[3 * tri + region];
+    for (int32_t i = skin->ring_first[vert]; i < skin->ring_first[vert + 1]; i++)
+        if (skin->ring[i] != tri)
+        {
+            td_skin_normal(skin, x, skin->ring[i], n);
+            most = fmax(most, td_dot3(n, way));
+        }
+    return most;
+}
+
+bool td_skin_side(const tdSkin *skin, const double *x, int32_t tri, int region, const double p[3], const double q[3],
+                  double normal[3], double *phi)
+{
+    double way[3];
+    td_subtract3(p, q, way);
+    double d = td_length3(way);
+    td_skin_pseudo_normal(skin, x, tri, region, normal);
+    double sign = td_dot3(way, normal) >= 0 ? 1 : -1;
+    *phi = sign * d;
+    if (region != TD_REGION_FACE)
+    {
+        // A little past the edge still counts as below it: blocks whose edges are in line.
+        if (sign < 0 && beside(skin, x, tri, region, way) > 0.1 * d)
+            return false;
+        if (d > 1e-9 * skin->mean_edge)
+            for (int k = 0; k < 3; k++)
+                normal[k] = sign * way[k] / d;
+    }
+    return td_unit3(normal, 1e-300) > 1e-300; // not so for a triangle without area
+}

@@ -83,6 +83,11 @@ static inline void td_skin_facing(const tdSkin *skin, const double *x, int32_t v
     }
 }
 
+/// Unit normal at the nearest point q of triangle `tri` as p sees it, and the signed distance. False: p is neither in
+/// front of the triangle nor behind it but beside it, past an edge whose other triangle was passed over.
+bool td_skin_side(const tdSkin *skin, const double *x, int32_t tri, int region, const double p[3], const double q[3],
+                  double normal[3], double *phi);
+
 /// Pseudo-normal of a region of a triangle (Baerentzen and Aanaes 2005): the sign of its product with the way from the
 /// nearest point tells outside from inside. Not scaled.
 void td_skin_pseudo_normal(const tdSkin *skin, const double *x, int32_t tri, int region, double out[3]);

@@ -9,6 +9,7 @@
 
 #define CONE_SLACK 0.2  // a triangle may look this far past the cone of a corner
 #define CROSSING   0.01 // square of the sine of the least angle between edges that cross
+#define SHORTEST   0.2  // part of the depth of a crossing that its point is deep at least; a wedge of 25 degrees
 #define ENDS       0.02 // part of an edge near its ends that is left to its vertices
 
 typedef struct tdSkinConvex
@@ -149,7 +150,7 @@ static void corner_on_leaf(const tdSkinConvex *s, const double p[3], int corner,
 static void corner_on_surface(tdSkinConvex *s, int corner)
 {
     const tdFeatures *f = &s->convex->features;
-    double p[3], way[3], radius = f->point_radius, reach = s->reach + radius;
+    double p[3], radius = f->point_radius, reach = s->reach + radius;
     td_place(&s->shape_at->pose, f->points + 3 * corner, p);
     tdBest best = {.tri = -1, .square = reach * reach};
     int32_t stack[TD_BVH_DEPTH], n = 0;
@@ -175,15 +176,9 @@ static void corner_on_surface(tdSkinConvex *s, int corner)
     const double *x = s->at->x;
     tdMeet meet = {.kind = TD_CONTACT_VERTEX_B};
     td_mix3(x + 3 * t[0], x + 3 * t[1], x + 3 * t[2], best.w, meet.p[0]);
-    td_skin_pseudo_normal(s->skin, x, best.tri, best.region, meet.n);
-    td_subtract3(p, meet.p[0], way);
-    double sign = td_dot3(way, meet.n) >= 0 ? 1 : -1, d = sqrt(best.square);
-    if (best.region != TD_REGION_FACE && d > 1e-9 * s->skin->mean_edge)
-        for (int k = 0; k < 3; k++)
-            meet.n[k] = sign * way[k] / d;
-    if (!(td_unit3(meet.n, 1e-300) > 1e-300))
+    if (!td_skin_side(s->skin, x, best.tri, best.region, p, meet.p[0], meet.n, &meet.phi))
         return;
-    meet.phi = sign * d - radius;
+    meet.phi -= radius;
     td_along3(p, -radius, meet.n, meet.p[1]);
     td_side_of_triangle(s->narrow, s->skin_id, best.tri, best.w, &meet.s[0]);
     meet.s[1].collider = s->convex_id;
@@ -234,7 +229,7 @@ static void cross_edges(tdSkinConvex *s, const tdSegment *seg, int32_t number)
 {
     const int32_t *edge = s->skin->edges + 4 * number;
     const double *x = s->at->x, *a = x + 3 * edge[0], *b = x + 3 * edge[1];
-    double t, u, along[3], left[3], right[3], d[3];
+    double t, u, along[3], left[3], right[3], d[3], far[3];
     tdMeet meet = {.kind = TD_CONTACT_EDGES, .name = {(uint32_t)number, (uint32_t)seg->number}};
     s->narrow->piece->looked_at++;
     if (td_nearest_segments(a, b, seg->a, seg->b, &t, &u) < CROSSING || t < ENDS || t > 1 - ENDS || u <= 0 || u >= 1)
@@ -257,10 +252,15 @@ static void cross_edges(tdSkinConvex *s, const tdSegment *seg, int32_t number)
         meet.p[1][k] = (1 - u) * seg->a[k] + u * seg->b[k];
     }
     double radius = s->convex->features.edge_radius, back[3] = {-meet.n[0], -meet.n[1], -meet.n[2]};
+    if (!(seg->round || td_within_arc(seg->left, seg->right, seg->along, back)) ||
+        !td_within_arc(left, right, along, meet.n))
+        return;
     td_subtract3(meet.p[1], meet.p[0], d);
     meet.phi = td_dot3(meet.n, d) - radius;
-    if (meet.phi > s->allowed || meet.phi < -s->reach - radius || !td_within_arc(left, right, along, meet.n) ||
-        (!seg->round && !td_within_arc(seg->left, seg->right, seg->along, back)))
+    if (meet.phi > s->allowed || meet.phi < -s->reach - radius)
+        return;
+    // Edges that cross deep down meet only if the way out between them is about the shortest one.
+    if (meet.phi < 0 && distance_at(s, meet.p[0], NULL, far) > SHORTEST * meet.phi + 1e-3 * s->narrow->world->margin)
         return;
     if (s->skin->bend[number] != TD_EDGE_SHARP && end_as_deep(s, edge, meet.phi))
         return;

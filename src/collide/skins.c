@@ -101,20 +101,13 @@ static void add_vertex(tdSkins *s, const tdCandidate *best)
     const tdSkin *other = s->skin[1 - side];
     const double *p = s->at[side]->x + 3 * best->vert, *y = s->at[1 - side]->x;
     const int32_t *t = other->tris + 3 * best->tri;
-    double way[3], q[3];
+    double q[3];
     tdMeet meet = {.kind = TD_CONTACT_VERTEX_A};
     td_mix3(y + 3 * t[0], y + 3 * t[1], y + 3 * t[2], best->w, q);
-    td_skin_pseudo_normal(other, y, best->tri, region, meet.n); // out of the triangle, towards the vertex
-    td_subtract3(p, q, way);
-    double d = sqrt(best->square), sign = td_dot3(way, meet.n) >= 0 ? 1 : -1;
-    if (region != TD_REGION_FACE && d > 1e-9 * other->mean_edge)
-        for (int k = 0; k < 3; k++)
-            meet.n[k] = sign * way[k] / d;
-    if (!(td_unit3(meet.n, 1e-300) > 1e-300))
-        return; // a triangle without area
+    if (!td_skin_side(other, y, best->tri, region, p, q, meet.n, &meet.phi))
+        return;
     for (int k = 0; k < 3; k++)
         meet.n[k] = -meet.n[k]; // from the vertex to the triangle
-    meet.phi = sign * d;
     memcpy(meet.p[0], p, sizeof meet.p[0]);
     memcpy(meet.p[1], q, sizeof meet.p[1]);
     td_side_of_vertex(s->narrow, s->id[side], best->vert, &meet.s[0]);
@@ -186,7 +179,7 @@ static void cross_edges(tdSkins *s, int32_t first, int32_t second)
         meet.p[0][k] = (1 - t) * a[k] + t * b[k];
         meet.p[1][k] = (1 - u) * c[k] + u * d[k];
     }
-    if (td_square_between(meet.p[0], meet.p[1]) > s->reach * s->reach || (s->self && edges_neighbours(s, e, f)))
+    if (td_square_between(meet.p[0], meet.p[1]) > s->allowed * s->allowed || (s->self && edges_neighbours(s, e, f)))
         return;
     td_subtract3(b, a, along);
     td_subtract3(d, c, other);
@@ -200,10 +193,11 @@ static void cross_edges(tdSkins *s, int32_t first, int32_t second)
         for (int k = 0; k < 3; k++)
             meet.n[k] = -meet.n[k];
     double back[3] = {-meet.n[0], -meet.n[1], -meet.n[2]};
+    if (!td_within_arc(left, right, along, meet.n) || !td_within_arc(left2, right2, other, back))
+        return;
     td_subtract3(meet.p[1], meet.p[0], way);
     meet.phi = td_dot3(meet.n, way);
-    if (meet.phi > s->allowed || !td_within_arc(left, right, along, meet.n) ||
-        !td_within_arc(left2, right2, other, back))
+    if (meet.phi < -s->allowed) // deeper there is a shorter way out than between these two
         return;
     td_side_of_edge(s->narrow, s->id[0], first, t, &meet.s[0]);
     td_side_of_edge(s->narrow, s->id[1], second, u, &meet.s[1]);
