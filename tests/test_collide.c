@@ -166,6 +166,7 @@ static void closing_ring_equals_two_bodies(void **unused)
     }
     tdColliderDef one = soft_collider(&ring, 0), two[2] = {soft_collider(&half[0], 0), soft_collider(&half[1], 0)};
     one.self = true;
+    one.depth = two[0].depth = two[1].depth = 0.02;
     scene self = scene_with(&one, 1, 0.02), apart = scene_with(two, 2, 0.02);
     double *x = malloc((size_t)ring.n_nodes * 3 * sizeof *x);
     tip *mine = malloc(10000 * sizeof *mine), *theirs = malloc(10000 * sizeof *theirs);

@@ -38,6 +38,13 @@ static inline bool td_boxes_meet(const tdBox *a, const tdBox *b)
            (a->min[2] <= b->max[2]) & (b->min[2] <= a->max[2]);
 }
 
+/// Whether p is in the box grown by `by`.
+static inline bool td_in_box(const tdBox *box, const double p[3], double by)
+{
+    return (p[0] >= box->min[0] - by) & (p[0] <= box->max[0] + by) & (p[1] >= box->min[1] - by) &
+           (p[1] <= box->max[1] + by) & (p[2] >= box->min[2] - by) & (p[2] <= box->max[2] + by);
+}
+
 static inline tdBox td_box_union(const tdBox *a, const tdBox *b)
 {
     tdBox out;

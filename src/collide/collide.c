@@ -189,7 +189,9 @@ static void place_collider(void *context, int i)
     if (c->skin != NULL)
     {
         s->bad[i] = place_vertices(c, in, p);
-        p->reach = fmax(p->reach, c->depth);
+        // What was so deep in the last step can be deeper by the margin now; at first all depths are looked at.
+        p->reach = s->known ? fmin(c->depth, s->world->margin + p->deepest) : c->depth;
+        p->reach = fmax(p->reach, s->world->margin);
     }
     else
     {
@@ -426,6 +428,13 @@ static int compare_contacts(const tdContact *a, const tdContact *b)
     return a->key < b->key ? -1 : a->key > b->key;
 }
 
+static void deepen(tdCollideState *s, const tdContact *c)
+{
+    tdPlaced *a = &s->placed[c->a.collider], *b = &s->placed[c->b.collider];
+    a->deepest = fmax(a->deepest, -c->phi);
+    b->deepest = fmax(b->deepest, -c->phi);
+}
+
 // Joins the pieces and looks each contact up in the last list: both are sorted.
 static bool join(tdCollideState *s)
 {
@@ -442,6 +451,8 @@ static bool join(tdCollideState *s)
     int64_t n = 0, at = 0, room = s->last_room;
     s->report.candidates = 0;
     s->report.deepest = -1;
+    for (int i = 0; i < s->world->n; i++)
+        s->placed[i].deepest = 0;
     for (int i = 0; i < s->n_pieces; i++)
     {
         s->report.candidates += s->pieces[i].looked_at;
@@ -453,6 +464,7 @@ static bool join(tdCollideState *s)
                 at++;
             if (at < s->n_contacts && order == 0)
                 now[n].previous = (int32_t)at++;
+            deepen(s, &now[n]);
             if (s->report.deepest < 0 || now[n].phi < now[s->report.deepest].phi)
                 s->report.deepest = n;
         }
@@ -463,6 +475,7 @@ static bool join(tdCollideState *s)
     s->contacts = now;
     s->contact_room = room;
     s->n_contacts = n;
+    s->known = true;
     return true;
 }
 

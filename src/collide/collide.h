@@ -49,8 +49,8 @@ typedef struct tdColliderDef
     int64_t n_tris;      ///< of the surface
     const int32_t *tris; ///< 3 * n_tris, normals outwards
     bool self;           ///< the surface meets itself
-    double self_gap;     ///< parts nearer than this at rest never meet each other [m]; 0: twice the margin
-    double depth;        ///< penetration deeper than this is not seen [m]; 0: a tenth of its extent
+    double self_gap;     ///< parts nearer than this at rest never meet each other [m]; 0: two edges, or margins
+    double depth;        ///< deeper than this a vertex or corner does not find this surface [m]; 0: half an edge
 } tdColliderDef;
 
 tdColliderDef td_default_collider(tdColliderKind kind);

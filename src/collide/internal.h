@@ -51,6 +51,7 @@ typedef struct tdPlaced
     tdPose frame, pose; ///< of its link, of its shape
     double twist[6];
     double box[6];  ///< grown by half of what contacts reach, and swept
+    double deepest; ///< penetration of its contacts in the last step [m]
     double fastest; ///< most way of one of its points within the step [m]
     double reach;   ///< how far from its surface contacts may be: margin or depth
     double *x;      ///< skin: positions of vertices
@@ -107,6 +108,7 @@ struct tdCollideState
     int64_t *piece_first; ///< pairs of each piece
     int n_pieces;
     tdPiece *pieces;
+    bool known; ///< there was a step before this one
     tdContact *contacts, *last;
     int64_t n_contacts, contact_room, n_last, last_room;
     int32_t *bad; ///< by collider, the first vertex that is not finite

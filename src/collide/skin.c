@@ -332,7 +332,7 @@ void td_skin_refit(const tdSkin *skin, const double *x, const double *x_end, dou
         for (int k = 0; k < 3; k++)
         {
             // Rounding to single precision errs by 6e-8 of a coordinate; twice that is added, outwards.
-            float most = fmaxf(fabsf(box.min[k]), fabsf(box.max[k])), by = (float)grow + 1.2e-7F * most;
+            float by = (float)grow + 1.2e-7F * (fabsf(box.min[k]) + fabsf(box.max[k]));
             box.min[k] -= by;
             box.max[k] += by;
         }
@@ -416,4 +416,46 @@ bool td_skin_side(const tdSkin *skin, const double *x, int32_t tri, int region, 
                 normal[k] = sign * way[k] / d;
     }
     return td_unit3(normal, 1e-300) > 1e-300; // not so for a triangle without area
+}
+
+bool td_skin_outside(const tdSkin *skin, const double *x, const tdBox *boxes, const double p[3], double depth)
+{
+    int32_t stack[TD_BVH_DEPTH], n = 0, best = -1;
+    int region = TD_REGION_FACE;
+    double square = depth * depth, nearest[3] = {0, 0, 0};
+    stack[n++] = 0;
+    while (n > 0)
+    {
+        int32_t i = stack[--n];
+        const tdBvhNode *node = &skin->bvh.nodes[i];
+        if (td_square_to_box(p, &boxes[i]) > square)
+            continue;
+        if (node->right != 0)
+        {
+            stack[n++] = node->right;
+            stack[n++] = i + 1;
+            continue;
+        }
+        for (int32_t tri = node->tri; tri < node->tri + node->n_tris; tri++)
+        {
+            const double *a = x + 3 * skin->tris[3 * tri], *b = x + 3 * skin->tris[3 * tri + 1],
+                         *c = x + 3 * skin->tris[3 * tri + 2];
+            double w[3], q[3];
+            int at = td_nearest_on_triangle(p, a, b, c, w);
+            td_mix3(a, b, c, w, q);
+            double way = td_square_between(p, q);
+            if (way > square || (way == square && best >= 0))
+                continue;
+            square = way;
+            best = tri;
+            region = at;
+            memcpy(nearest, q, sizeof q);
+        }
+    }
+    if (best < 0)
+        return false;
+    double way[3], normal[3];
+    td_subtract3(p, nearest, way);
+    td_skin_pseudo_normal(skin, x, best, region, normal);
+    return td_dot3(way, normal) > 0 && square > 0.01 * depth * depth;
 }

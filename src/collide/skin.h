@@ -83,6 +83,22 @@ static inline void td_skin_facing(const tdSkin *skin, const double *x, int32_t v
     }
 }
 
+/// Whether p is outside by more than a tenth of `depth`, judged by the nearest of all triangles within that distance:
+/// what looks deep below one triangle may be in front of another.
+bool td_skin_outside(const tdSkin *skin, const double *x, const tdBox *boxes, const double p[3], double depth);
+
+/// Square of the distance from p to a box.
+static inline double td_square_to_box(const double p[3], const tdBox *box)
+{
+    double square = 0;
+    for (int k = 0; k < 3; k++)
+    {
+        double below = box->min[k] - p[k], above = p[k] - box->max[k], d = below > above ? below : above;
+        square += d > 0 ? d * d : 0;
+    }
+    return square;
+}
+
 /// Unit normal at the nearest point q of triangle `tri` as p sees it, and the signed distance. False: p is neither in
 /// front of the triangle nor behind it but beside it, past an edge whose other triangle was passed over.
 bool td_skin_side(const tdSkin *skin, const double *x, int32_t tri, int region, const double p[3], const double q[3],

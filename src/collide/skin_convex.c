@@ -39,11 +39,11 @@ static double distance_at(const tdSkinConvex *s, const double p[3], const double
 static void vertex_on_shape(tdSkinConvex *s, int32_t vert)
 {
     const double *p = s->at->x + 3 * vert;
-    tdMeet meet = {.kind = TD_CONTACT_VERTEX_B};
-    meet.phi = distance_at(s, p, NULL, meet.n);
+    double n[3], phi = distance_at(s, p, NULL, n);
     s->narrow->piece->looked_at++;
-    if (meet.phi > s->allowed)
+    if (phi > s->allowed)
         return;
+    tdMeet meet = {.kind = TD_CONTACT_VERTEX_B, .phi = phi, .n = {n[0], n[1], n[2]}};
     if (meet.phi < 0 && s->convex->shape.type >= TD_SHAPE_BOX)
     {
         double facing[3];
@@ -103,17 +103,6 @@ typedef struct tdBest
     double square, w[3];
 } tdBest;
 
-static double square_to_box(const double p[3], const tdBox *box)
-{
-    double square = 0;
-    for (int k = 0; k < 3; k++)
-    {
-        double d = fmax(fmax(box->min[k] - p[k], p[k] - box->max[k]), 0);
-        square += d * d;
-    }
-    return square;
-}
-
 // Whether the shape around its corner lies in front of a triangle with the unit normal n.
 static bool corner_faces(const tdSkinConvex *s, int corner, const double n[3])
 {
@@ -159,14 +148,14 @@ static void corner_on_surface(tdSkinConvex *s, int corner)
     {
         int32_t i = stack[--n];
         const tdBvhNode *node = &s->skin->bvh.nodes[i];
-        if (square_to_box(p, &s->at->boxes[i]) > best.square)
+        if (td_square_to_box(p, &s->at->boxes[i]) > best.square)
             continue;
         if (node->right == 0)
         {
             corner_on_leaf(s, p, corner, node, &best);
             continue;
         }
-        bool left = square_to_box(p, &s->at->boxes[i + 1]) <= square_to_box(p, &s->at->boxes[node->right]);
+        bool left = td_square_to_box(p, &s->at->boxes[i + 1]) <= td_square_to_box(p, &s->at->boxes[node->right]);
         stack[n++] = left ? node->right : i + 1; // the nearer one is taken first
         stack[n++] = left ? i + 1 : node->right;
     }
@@ -177,6 +166,8 @@ static void corner_on_surface(tdSkinConvex *s, int corner)
     tdMeet meet = {.kind = TD_CONTACT_VERTEX_B};
     td_mix3(x + 3 * t[0], x + 3 * t[1], x + 3 * t[2], best.w, meet.p[0]);
     if (!td_skin_side(s->skin, x, best.tri, best.region, p, meet.p[0], meet.n, &meet.phi))
+        return;
+    if (meet.phi < -s->narrow->world->margin && td_skin_outside(s->skin, x, s->at->boxes, p, -meet.phi))
         return;
     meet.phi -= radius;
     td_along3(p, -radius, meet.n, meet.p[1]);
@@ -230,10 +221,10 @@ static void cross_edges(tdSkinConvex *s, const tdSegment *seg, int32_t number)
     const int32_t *edge = s->skin->edges + 4 * number;
     const double *x = s->at->x, *a = x + 3 * edge[0], *b = x + 3 * edge[1];
     double t, u, along[3], left[3], right[3], d[3], far[3];
-    tdMeet meet = {.kind = TD_CONTACT_EDGES, .name = {(uint32_t)number, (uint32_t)seg->number}};
     s->narrow->piece->looked_at++;
     if (td_nearest_segments(a, b, seg->a, seg->b, &t, &u) < CROSSING || t < ENDS || t > 1 - ENDS || u <= 0 || u >= 1)
         return;
+    tdMeet meet = {.kind = TD_CONTACT_EDGES, .name = {(uint32_t)number, (uint32_t)seg->number}};
     td_subtract3(b, a, along);
     td_unit3(along, 0);
     td_cross3(along, seg->along, meet.n);
@@ -308,7 +299,7 @@ void td_meet_skin_convex(tdNarrow *narrow, int32_t skin, int32_t convex)
                       0,
                       0};
     s.allowed = narrow->world->margin + narrow->sweep;
-    s.reach = fmax(s.allowed, colliders[skin].depth);
+    s.reach = s.at->reach + narrow->sweep;
     pass_vertices(&s);
     for (int i = 0; i < s.convex->features.n_points; i++)
         corner_on_surface(&s, i);

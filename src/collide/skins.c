@@ -37,20 +37,25 @@ static bool neighbours(const tdSkins *s, int32_t vert, int32_t tri)
 }
 
 // Vertices that one leaf owns against the triangles of the other's leaf: the nearest of those goes to the list.
-static void vertices_on_leaf(tdSkins *s, int side, const tdBvhNode *mine, const tdBvhNode *theirs)
+static void vertices_on_leaf(tdSkins *s, int side, const tdBvhNode *mine, const tdBvhNode *theirs, const tdBox *box)
 {
     const tdSkin *skin = s->skin[side], *other = s->skin[1 - side];
     const double *x = s->at[side]->x, *y = s->at[1 - side]->x;
     double area[TD_LEAF_TRIS][3], square[TD_LEAF_TRIS], reach2 = s->reach * s->reach;
-    for (int i = 0; i < theirs->n_tris; i++)
-    {
-        td_skin_area(other, y, theirs->tri + i, area[i]);
-        square[i] = td_dot3(area[i], area[i]);
-    }
+    double beyond = s->reach - 0.5 * s->at[1 - side]->reach; // what their box was not grown by
+    bool ready = false;
     tdPiece *piece = s->narrow->piece;
     for (int32_t v = mine->vert; v < mine->vert + mine->n_verts; v++)
     {
         const double *p = x + 3 * v;
+        if (!td_in_box(box, p, beyond))
+            continue;
+        for (int i = 0; i < theirs->n_tris && !ready; i++)
+        {
+            td_skin_area(other, y, theirs->tri + i, area[i]);
+            square[i] = td_dot3(area[i], area[i]);
+        }
+        ready = true;
         double facing[3], own = -1;
         tdCandidate best = {.vert = v, .tri = -1, .square = reach2};
         for (int i = 0; i < theirs->n_tris; i++)
@@ -63,6 +68,11 @@ static void vertices_on_leaf(tdSkins *s, int side, const tdBvhNode *mine, const 
             piece->looked_at++;
             if (height * height > best.square * square[i])
                 continue;
+            int region = td_nearest_on_triangle(p, a, y + 3 * t[1], y + 3 * t[2], w);
+            td_mix3(a, y + 3 * t[1], y + 3 * t[2], w, q);
+            double way = td_square_between(p, q);
+            if (way > best.square || (way == best.square && best.tri >= 0))
+                continue;
             if (own < 0) // only now is it worth the ring around the vertex
             {
                 if (s->at[side]->normal != NULL)
@@ -71,13 +81,7 @@ static void vertices_on_leaf(tdSkins *s, int side, const tdBvhNode *mine, const 
                     td_skin_facing(skin, x, v, facing);
                 own = td_length3(facing);
             }
-            double along = td_dot3(facing, area[i]);
-            if (along > (s->self ? 0 : OPPOSED * own * sqrt(square[i])))
-                continue;
-            int region = td_nearest_on_triangle(p, a, y + 3 * t[1], y + 3 * t[2], w);
-            td_mix3(a, y + 3 * t[1], y + 3 * t[2], w, q);
-            double way = td_square_between(p, q);
-            if (way > best.square || (way == best.square && best.tri >= 0) ||
+            if (td_dot3(facing, area[i]) > (s->self ? 0 : OPPOSED * own * sqrt(square[i])) ||
                 (s->self && neighbours(s, v, theirs->tri + i)))
                 continue;
             best = (tdCandidate){v, theirs->tri + i, region, way, {w[0], w[1], w[2]}};
@@ -105,6 +109,8 @@ static void add_vertex(tdSkins *s, const tdCandidate *best)
     tdMeet meet = {.kind = TD_CONTACT_VERTEX_A};
     td_mix3(y + 3 * t[0], y + 3 * t[1], y + 3 * t[2], best->w, q);
     if (!td_skin_side(other, y, best->tri, region, p, q, meet.n, &meet.phi))
+        return;
+    if (meet.phi < -s->narrow->world->margin && td_skin_outside(other, y, s->at[1 - side]->boxes, p, -meet.phi))
         return;
     for (int k = 0; k < 3; k++)
         meet.n[k] = -meet.n[k]; // from the vertex to the triangle
@@ -170,10 +176,10 @@ static void cross_edges(tdSkins *s, int32_t first, int32_t second)
     const double *x = s->at[0]->x, *y = s->at[1]->x;
     const double *a = x + 3 * e[0], *b = x + 3 * e[1], *c = y + 3 * f[0], *d = y + 3 * f[1];
     double t, u, along[3], other[3], left[3], right[3], left2[3], right2[3], way[3];
-    tdMeet meet = {.kind = TD_CONTACT_EDGES, .name = {(uint32_t)first, (uint32_t)second}};
     s->narrow->piece->looked_at++;
     if (td_nearest_segments(a, b, c, d, &t, &u) < CROSSING || t < ENDS || t > 1 - ENDS || u < ENDS || u > 1 - ENDS)
         return;
+    tdMeet meet = {.kind = TD_CONTACT_EDGES, .name = {(uint32_t)first, (uint32_t)second}};
     for (int k = 0; k < 3; k++)
     {
         meet.p[0][k] = (1 - t) * a[k] + t * b[k];
@@ -206,17 +212,41 @@ static void cross_edges(tdSkins *s, int32_t first, int32_t second)
 
 // ---------------------------------------------------------------- two trees
 
-static void meet_leaves(tdSkins *s, const tdBvhNode *a, const tdBvhNode *b, bool same)
+// Sharp edges that a leaf owns and that reach into the box of the other. Returns how many.
+static int edges_in_box(const tdSkins *s, int side, const tdBvhNode *leaf, const tdBox *box, int32_t *out)
 {
-    vertices_on_leaf(s, 0, a, b);
-    if (!s->self)
-        vertices_on_leaf(s, 1, b, a);
-    else if (!same)
-        vertices_on_leaf(s, 0, b, a);
-    for (int32_t e = a->edge; e < a->edge + a->n_edges; e++)
-        for (int32_t f = same ? e + 1 : b->edge; s->skin[0]->bend[e] == TD_EDGE_SHARP && f < b->edge + b->n_edges; f++)
-            if (s->skin[1]->bend[f] == TD_EDGE_SHARP)
-                cross_edges(s, e, f);
+    const tdSkin *skin = s->skin[side];
+    const double *x = s->at[side]->x;
+    double beyond = s->reach - 0.5 * s->at[1 - side]->reach;
+    int n = 0;
+    for (int32_t e = leaf->edge; e < leaf->edge + leaf->n_edges; e++)
+    {
+        const double *a = x + 3 * skin->edges[4 * e], *b = x + 3 * skin->edges[4 * e + 1];
+        if (skin->bend[e] != TD_EDGE_SHARP)
+            continue;
+        bool in = true;
+        for (int k = 0; k < 3; k++)
+            in &= ((a[k] <= box->max[k] + beyond) | (b[k] <= box->max[k] + beyond)) &
+                  ((a[k] >= box->min[k] - beyond) | (b[k] >= box->min[k] - beyond));
+        if (in)
+            out[n++] = e;
+    }
+    return n;
+}
+
+static void meet_leaves(tdSkins *s, int32_t i, int32_t j)
+{
+    const tdBvhNode *a = &s->skin[0]->bvh.nodes[i], *b = &s->skin[1]->bvh.nodes[j];
+    const tdBox *box_a = &s->at[0]->boxes[i], *box_b = &s->at[1]->boxes[j];
+    bool same = s->self && i == j;
+    vertices_on_leaf(s, 0, a, b, box_b);
+    if (!same)
+        vertices_on_leaf(s, s->self ? 0 : 1, b, a, box_a);
+    int32_t first[3 * TD_LEAF_TRIS], second[3 * TD_LEAF_TRIS];
+    int n = edges_in_box(s, 0, a, box_b, first), m = n > 0 ? edges_in_box(s, 1, b, box_a, second) : 0;
+    for (int e = 0; e < n; e++)
+        for (int f = same ? e + 1 : 0; f < m; f++)
+            cross_edges(s, first[e], second[f]);
 }
 
 // Whether normals of the two nodes can oppose each other: the least product over both boxes is not positive.
@@ -249,7 +279,7 @@ static void walk_trees(tdSkins *s)
         const tdBvhNode *a = &s->skin[0]->bvh.nodes[i], *b = &s->skin[1]->bvh.nodes[j];
         if (a->right == 0 && b->right == 0)
         {
-            meet_leaves(s, a, b, s->self && i == j);
+            meet_leaves(s, i, j);
             continue;
         }
         if (s->self && i == j)
