@@ -129,8 +129,8 @@ static int32_t place_vertices(const tdCollider *c, const tdCollideInput *in, tdP
     }
     for (int k = 0; k < 3; k++)
     {
-        p->box[k] = low[k];
-        p->box[3 + k] = high[k];
+        p->bare[k] = low[k];
+        p->bare[3 + k] = high[k];
     }
     p->fastest = sqrt(p->fastest);
     return -1;
@@ -167,7 +167,9 @@ static void place_collider(void *context, int i)
     p->fitted = false;
     if (c->kind == TD_COLLIDER_RIGID)
     {
-        p->frame = c->frame >= 0 ? in->poses[c->frame] : td_pose_identity();
+        tdPose frame = c->frame >= 0 ? in->poses[c->frame] : td_pose_identity();
+        p->still = s->known && in->v == NULL && p->x_end == NULL && memcmp(&frame, &p->frame, sizeof frame) == 0;
+        p->frame = frame;
         p->pose = td_pose_multiply(&p->frame, &c->pose);
         double sum = 0;
         for (int k = 0; k < 9; k++)
@@ -188,10 +190,15 @@ static void place_collider(void *context, int i)
     p->reach = s->world->margin;
     if (c->skin != NULL)
     {
-        s->bad[i] = place_vertices(c, in, p);
+        if (!p->still) // a mesh that has not moved is where it was
+        {
+            s->bad[i] = place_vertices(c, in, p);
+            p->grown = 0;
+        }
         // What was so deep in the last step can be deeper by the margin now; at first all depths are looked at.
         p->reach = s->known ? fmin(c->depth, s->world->margin + p->deepest) : c->depth;
         p->reach = fmax(p->reach, s->world->margin);
+        memcpy(p->box, p->bare, sizeof p->box);
     }
     else
     {
@@ -253,7 +260,10 @@ static void fit_collider(void *context, int i)
     if (!p->fitted)
         return;
     const tdCollider *c = &s->world->colliders[i];
+    if (p->still && p->grown == p->reach)
+        return;
     td_skin_refit(c->skin, p->x, p->x_end, 0.5 * p->reach, p->boxes);
+    p->grown = p->reach;
     if (c->self)
         fit_normals(c->skin, p);
 }

@@ -60,7 +60,10 @@ typedef struct tdPlaced
     double *normal; ///< skin that meets itself: normals of vertices, not scaled
     tdBox *boxes;   ///< skin
     tdBox *facing;  ///< skin that meets itself: box of the normals of each node of the tree
-    bool fitted;
+    double bare[6]; ///< skin: box of its vertices
+    double grown;   ///< reach that the boxes of the tree were grown for; 0: never fitted
+    bool still;     ///< rigid, and where it was in the last step
+    bool fitted;    ///< its tree is needed in this step
 } tdPlaced;
 
 typedef struct tdCandidate
