@@ -191,6 +191,52 @@ static void knife_across_large_triangles(void **unused)
 
 // ---------------------------------------------------------------- soft on soft
 
+static void point_of(const tdContactSide *side, const double *x, double out[3])
+{
+    out[0] = out[1] = out[2] = 0;
+    for (int k = 0; k < side->n; k++)
+        td_along3(out, side->weight[k], x + 3 * side->node[k], out);
+}
+
+// Crumpled balls that overlap: whatever the contacts are, their points are as far apart as they say.
+static void points_are_as_far_apart_as_they_say(void **unused)
+{
+    (void)unused;
+    draw d = {26};
+    int64_t met = 0;
+    for (int round = 0; round < 20; round++)
+    {
+        soft a = soft_sphere(0, 0, 0, 0.5, 3), b = soft_sphere(0, 0, 0.9, 0.5, 2);
+        tdColliderDef c[2] = {soft_collider(&a, 0), soft_collider(&b, 1)};
+        c[0].self = round % 2 == 0;
+        scene s = scene_with(c, 2, 0.05);
+        for (int64_t i = 0; i < 3 * a.n_nodes; i++)
+            a.x[i] += draw_between(&d, -0.02, 0.02);
+        for (int64_t i = 0; i < 3 * b.n_nodes; i++)
+            b.x[i] += draw_between(&d, -0.04, 0.04);
+        const double *x[2] = {a.x, b.x};
+        tdCollideInput input = {.x = x};
+        int64_t n = 0;
+        const tdContact *contacts = scene_contacts(&s, &input, &n);
+        check_contacts(contacts, n);
+        for (int64_t i = 0; i < n; i++)
+        {
+            double p[3], q[3], way[3];
+            point_of(&contacts[i].a, x[contacts[i].a.collider], p);
+            point_of(&contacts[i].b, x[contacts[i].b.collider], q);
+            td_subtract3(q, p, way);
+            assert_near(td_dot3(way, contacts[i].normal), contacts[i].phi, 1e-12);
+            for (int k = 0; k < 3; k++)
+                assert_near(contacts[i].position[k], 0.5 * (p[k] + q[k]), 1e-12);
+        }
+        met += n;
+        scene_free(&s);
+        soft_free(&a);
+        soft_free(&b);
+    }
+    assert_true(met > 300);
+}
+
 // Vertices of balls that overlap, against the nearest of all triangles and the solid angle.
 static void trees_equal_all_pairs(void **unused)
 {
@@ -439,15 +485,92 @@ static void mesh_of_a_box_equals_the_box(void **unused)
     soft_free(&ball);
 }
 
+// A soft block pushed into another step by step, far beyond the margin: contacts stay and tell the depth, until it is
+// deeper than what is looked for.
+static void depth_is_followed(void **unused)
+{
+    (void)unused;
+    const double min[3] = {0, 0, 0}, max[3] = {1, 1, 1};
+    soft a = soft_box(min, max, 4, 4, 4), b = soft_box(min, max, 3, 3, 3);
+    tdColliderDef c[2] = {soft_collider(&a, 0), soft_collider(&b, 1)};
+    c[0].depth = c[1].depth = 0.1;
+    scene s = scene_with(c, 2, 0.005);
+    for (int64_t i = 0; i < b.n_nodes; i++)
+        b.x[3 * i + 2] += 1.004;
+    for (int step = 0; step < 24; step++)
+    {
+        const double *x[2] = {a.x, b.x};
+        tdCollideInput input = {.x = x};
+        int64_t n = 0, down = 0;
+        const tdContact *contacts = scene_contacts(&s, &input, &n);
+        check_contacts(contacts, n);
+        for (int64_t i = 0; i < n; i++)
+            if (contacts[i].normal[2] > 0.99)
+            {
+                assert_near(contacts[i].phi, 0.004 - 0.004 * step, 1e-9);
+                down++;
+            }
+        if (down < 33)
+            fail_msg("step %d: %d of %d down", step, (int)down, (int)n);
+        for (int64_t i = 0; i < b.n_nodes; i++)
+            b.x[3 * i + 2] -= 0.004;
+    }
+    scene_free(&s);
+    soft_free(&a);
+    soft_free(&b);
+}
+
+// A mesh that moves while nothing is near, and then stays, is met where it stays.
+static void meshes_that_move_and_stay(void **unused)
+{
+    (void)unused;
+    const double min[3] = {-0.5, -0.5, -0.5}, max[3] = {0.5, 0.5, 0.5};
+    soft cube = soft_box(min, max, 3, 3, 3);
+    tdArena arena = {0};
+    tdError error = {0};
+    tdShape mesh = {0};
+    assert_ok(td_shape_mesh(&arena, cube.n_nodes, cube.x, cube.n_tris, cube.tris, &mesh, &error), error);
+    tdColliderDef c[2] = {rigid_collider(&mesh, 0), rigid_collider(&mesh, 1)};
+    scene s = scene_with(c, 2, 0.01);
+    // Height of the second above the first, and how far aside both are, step by step.
+    const double height[] = {0.998, 3, 3, 0.998, 0.998, 1.005, 1.005}, aside[] = {0, 0, 5, 5, 5, 5, 5};
+    for (int step = 0; step < 7; step++)
+    {
+        tdPose poses[2] = {pose_about(up, 0, aside[step], 0, 0), pose_about(up, 0.4, aside[step], 0, height[step])};
+        tdCollideInput input = {.poses = poses};
+        int64_t n = 0;
+        const tdContact *contacts = scene_contacts(&s, &input, &n);
+        check_contacts(contacts, n);
+        if (height[step] > 2)
+        {
+            assert_int_equal(n, 0);
+            continue;
+        }
+        assert_true(n >= 8);
+        for (int64_t i = 0; i < n; i++)
+        {
+            // Beyond the rim the nearest point is on it.
+            assert_true(contacts[i].phi >= height[step] - 1 - 1e-9 && contacts[i].phi <= 0.01);
+            double p[3], q[3], way[3];
+            td_place(&poses[0], contacts[i].a.local, p);
+            td_place(&poses[1], contacts[i].b.local, q);
+            td_subtract3(q, p, way);
+            assert_near(td_dot3(way, contacts[i].normal), contacts[i].phi, 1e-9);
+        }
+    }
+    scene_free(&s);
+    td_arena_free(&arena);
+    soft_free(&cube);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(vertices_by_signed_distance),
-                                       cmocka_unit_test(small_shapes_on_large_triangles),
-                                       cmocka_unit_test(knife_across_large_triangles),
-                                       cmocka_unit_test(trees_equal_all_pairs),
-                                       cmocka_unit_test(phi_follows_its_points),
-                                       cmocka_unit_test(aligned_blocks_push_upwards),
-                                       cmocka_unit_test(sharp_edges_cross),
-                                       cmocka_unit_test(mesh_of_a_box_equals_the_box)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(vertices_by_signed_distance),  cmocka_unit_test(small_shapes_on_large_triangles),
+        cmocka_unit_test(knife_across_large_triangles), cmocka_unit_test(points_are_as_far_apart_as_they_say),
+        cmocka_unit_test(trees_equal_all_pairs),        cmocka_unit_test(phi_follows_its_points),
+        cmocka_unit_test(aligned_blocks_push_upwards),  cmocka_unit_test(sharp_edges_cross),
+        cmocka_unit_test(mesh_of_a_box_equals_the_box), cmocka_unit_test(depth_is_followed),
+        cmocka_unit_test(meshes_that_move_and_stay)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -157,6 +157,16 @@ static void sweep_box(tdPlaced *p, double h, double box[6])
     p->fastest = sqrt(square) + far;
 }
 
+static bool same_pose(const tdPose *a, const tdPose *b)
+{
+    bool same = true;
+    for (int k = 0; k < 9; k++)
+        same = same && a->R[k] == b->R[k];
+    for (int k = 0; k < 3; k++)
+        same = same && a->t[k] == b->t[k];
+    return same;
+}
+
 static void place_collider(void *context, int i)
 {
     tdCollideState *s = context;
@@ -168,7 +178,7 @@ static void place_collider(void *context, int i)
     if (c->kind == TD_COLLIDER_RIGID)
     {
         tdPose frame = c->frame >= 0 ? in->poses[c->frame] : td_pose_identity();
-        p->still = s->known && in->v == NULL && p->x_end == NULL && memcmp(&frame, &p->frame, sizeof frame) == 0;
+        p->still = s->known && in->v == NULL && p->x_end == NULL && same_pose(&frame, &p->frame);
         p->frame = frame;
         p->pose = td_pose_multiply(&p->frame, &c->pose);
         double sum = 0;

@@ -411,9 +411,15 @@ bool td_skin_side(const tdSkin *skin, const double *x, int32_t tri, int region, 
         // A little past the edge still counts as below it: blocks whose edges are in line.
         if (sign < 0 && beside(skin, x, tri, region, way) > 0.1 * d)
             return false;
-        if (d > 1e-9 * skin->mean_edge)
+        // On the edge itself the way has no direction; the triangle, which was chosen to face p, has one.
+        if (d > 1e-6 * skin->mean_edge)
             for (int k = 0; k < 3; k++)
                 normal[k] = sign * way[k] / d;
+        else
+        {
+            td_skin_normal(skin, x, tri, normal);
+            *phi = td_dot3(normal, way);
+        }
     }
     return td_unit3(normal, 1e-300) > 1e-300; // not so for a triangle without area
 }
