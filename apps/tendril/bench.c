@@ -31,7 +31,9 @@ static const char help[] =
     "  reduced    steps of a hyper-reduced arm of 34 modes and 376 elements on four cables, one core, for two\n"
     "             sizes of its mesh; time by stage\n"
     "  view       the viewer of reduced robots: steps a second as fast as it can with no server, with one client that\n"
-    "             takes 60 frames a second, and with a hundred more that read nothing; bytes of a frame\n\n"
+    "             takes 60 frames a second, and with a hundred more that read nothing; bytes of a frame\n"
+    "  collide    all contacts of a step: chains of soft rings, two bubbles, a ball with itself, a pile of rigid "
+    "bodies\n\n"
     "  --out DIR  writes bench.json and plots (PNG) there\n"
     "  --runs N   runs behind each median (default 7)\n";
 
@@ -502,6 +504,23 @@ static tdStatus bench_growth(bench *b, tdError *error)
 
 // ---------------------------------------------------------------- command
 
+// False, with the names that there are, when a benchmark is none of them.
+static bool is_known(const char *which)
+{
+    static const char *const names[] = {"laws",    "elements", "step",    "growth", "inverse",
+                                        "control", "stvk",     "reduced", "view",   "collide", "sap"};
+    const int n = (int)(sizeof names / sizeof names[0]);
+    char list[256] = "";
+    for (int i = 0; i < n; i++)
+    {
+        if (strcmp(which, names[i]) == 0)
+            return true;
+        strcat(strcat(list, i == 0 ? "" : i + 1 < n ? ", " : " and "), names[i]);
+    }
+    cli_usage("there is no benchmark '%s'; there are %s", which, list);
+    return false;
+}
+
 int cmd_bench(int argc, char **argv)
 {
     const char *which = NULL, *folder = NULL, *runs_text = "7", *threads_text = "0";
@@ -513,12 +532,8 @@ int cmd_bench(int argc, char **argv)
         return code;
     if (!cli_integer("--runs", runs_text, 1, &runs) || !cli_integer("--threads", threads_text, 0, &threads))
         return TD_ERROR_USAGE;
-    if (which != NULL && strcmp(which, "laws") != 0 && strcmp(which, "elements") != 0 && strcmp(which, "step") != 0 &&
-        strcmp(which, "growth") != 0 && strcmp(which, "inverse") != 0 && strcmp(which, "control") != 0 &&
-        strcmp(which, "stvk") != 0 && strcmp(which, "reduced") != 0 && strcmp(which, "view") != 0)
-        return cli_usage("there is no benchmark '%s'; there are laws, elements, step, growth, inverse, control, stvk, "
-                         "reduced and view",
-                         which);
+    if (which != NULL && !is_known(which))
+        return TD_ERROR_USAGE;
     bench b = {.settings = cli_settings(),
                .runs = runs < BENCH_MOST_RUNS ? (int)runs : BENCH_MOST_RUNS,
                .folder = folder,
@@ -557,6 +572,8 @@ int cmd_bench(int argc, char **argv)
         status = bench_reduced(&b.settings, dense_rate(), b.print, &b.json, &error);
     if (status == TD_OK && (which == NULL || strcmp(which, "view") == 0))
         status = bench_view(b.runs, &b.settings, b.print, &b.json, &error);
+    if (status == TD_OK && (which == NULL || strcmp(which, "collide") == 0))
+        status = bench_collide(b.runs, b.print, &b.json, &error);
     td_json_close(&b.json, '}');
     if (status == TD_OK && folder != NULL)
     {

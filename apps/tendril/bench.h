@@ -30,3 +30,5 @@ tdStatus bench_reduced(const tdSettings *settings, double dense, bool print, tdJ
 tdStatus bench_arm(const tdSettings *settings, int cells, const char *scene_path, const char *rom_path, tdError *error);
 /// The viewer: steps a second with nobody, with one client and with a hundred that read nothing.
 tdStatus bench_view(int runs, const tdSettings *settings, bool print, tdJson *json, tdError *error);
+/// All contacts of a step, one thread and two.
+tdStatus bench_collide(int runs, bool print, tdJson *json, tdError *error);

@@ -124,7 +124,7 @@ bool td_state_spring(const tdModel *model, const tdState *state, int number, dou
     const tdBody *body = &model->bodies[spring.body];
     int32_t start[2] = {0, 3};
     tdPointSet set = {.body = spring.body, .n = 1, .start = start, .nodes = spring.nodes, .weights = spring.weights};
-    body->ops->positions(body, &set, state->q + body->first, point);
+    body->ops->positions(body, state, &set, state->q + body->first, point);
     for (int c = 0; c < 3; c++)
         force[c] = spring.stiffness * (spring.anchor[c] - point[c]);
     return true;
