@@ -101,11 +101,17 @@ void td_sap_free(tdSap *sap);
 tdStatus td_sap_solve(tdSap *sap, tdTasks *tasks, const tdSapProblem *problem, const tdSapSettings *settings,
                       tdSapResult *result, tdError *error);
 
-/// w[i] = |J_i A^-1 J_i'| / rows of each constraint (law not read but for rows), to choose R by before solving.
-/// factors: by block the lower Cholesky factor of A where the caller has it (stride n), NULL where it is made here;
-/// NULL: all are made here.
-tdStatus td_sap_weights(tdSap *sap, tdTasks *tasks, const tdSapProblem *problem, const double *const *factors,
-                        double *w, tdError *error);
+/// How w is estimated.
+typedef enum tdSapWeighing
+{
+    TD_SAP_EXACT,   ///< J A^-1 J' by the factors of the blocks
+    TD_SAP_DIAGONAL ///< J diag(A)^-1 J': cheap; too small for stiff bodies, which makes R smaller, never too large
+} tdSapWeighing;
+
+/// w[i] = |J_i A^-1 J_i'| / rows of each constraint, to choose R by before solving (of the laws only `rows` is read).
+/// factors: by block the lower Cholesky factor of A where the caller has it (stride n), else NULL; or NULL for all.
+tdStatus td_sap_weights(tdSap *sap, tdTasks *tasks, const tdSapProblem *problem, tdSapWeighing how,
+                        const double *const *factors, double *w, tdError *error);
 
 /// Cost and gradient at blocks' v, for tests and reports. gradient: over all blocks one after the other, or NULL.
 double td_sap_evaluate(const tdSapProblem *problem, double *gradient);
