@@ -11,13 +11,13 @@
 
 #define LONGEST_STEP     1.5   // of the line search, in steps of Newton
 #define SEARCH_TOLERANCE 1e-8  // of the slope, relative to the slope at the start
-#define QUIET            1e-13 // decrease of the cost that rounding hides, relative to its terms
+#define IDLE_STEPS       4     // that do not halve a gradient which is all rounding, before giving up
 #define FIRST_SHIFT      1e-14 // of the diagonal, where rounding makes the Hessian indefinite
 #define LAST_SHIFT       1e-3
 
 tdSapSettings td_default_sap(void)
 {
-    return (tdSapSettings){.tolerance = 1e-6, .absolute = 1e-14, .max_iterations = 200, .max_search = 60};
+    return (tdSapSettings){.tolerance = 1e-6, .absolute = 1e-14, .max_iterations = 500, .max_search = 60};
 }
 
 tdStatus td_sap_create(tdSap **out, tdError *error)
@@ -115,7 +115,6 @@ static double product(int32_t n, const double *a, const double *b)
 typedef struct evaluation
 {
     double cost;
-    double terms;    // sum of the sizes of the cost's terms
     double gradient; // scaled norm
     double size;     // what it is measured by
 } evaluation;
@@ -128,14 +127,12 @@ static evaluation evaluate(const tdSapProblem *problem, tdSapIsland *island)
         island->x[i] = island->v[i] - island->v_star[i];
     multiply_A(problem, island, island->x, island->p);
     multiply_J(island, island->v, island->v_c);
-    e.cost = e.terms = 0.5 * product(island->n, island->x, island->p);
+    e.cost = 0.5 * product(island->n, island->x, island->p);
     for (int32_t l = 0; l < island->n_links; l++)
     {
         int64_t at = TD_SAP_ROWS * (int64_t)l;
-        double cost =
+        e.cost +=
             td_sap_project(island->links[l].law, island->v_c + at, island->gamma + at, island->G + TD_SAP_ROWS * at);
-        e.cost += cost;
-        e.terms += fabs(cost);
     }
     multiply_transposed(island, island->gamma, island->force);
     for (int32_t i = 0; i < island->n; i++)
@@ -145,50 +142,99 @@ static evaluation evaluate(const tdSapProblem *problem, tdSapIsland *island)
     return e;
 }
 
+// A bound of what rounding leaves in the gradient, scaled norm: in A (v - v*), where |A_ij| <= sqrt(A_ii A_jj); in the
+// rows J v, which 1 / R enlarges; in impulses that cancel.
+static double rounding(const tdSapIsland *island)
+{
+    double inertia = 0, *noise = island->y, square = 0;
+    memset(noise, 0, (size_t)island->n * sizeof *noise);
+    for (int32_t i = 0; i < island->n; i++)
+        inertia += (fabs(island->v[i]) + fabs(island->v_star[i])) / island->scale[i];
+    for (int32_t l = 0; l < island->n_links; l++)
+    {
+        const tdSapLink *link = &island->links[l];
+        int32_t n = link->patch.n;
+        for (int r = 0; r < link->law->rows; r++)
+        {
+            const double *J = link->J + r * (int64_t)n;
+            double sum = fabs(link->law->v_hat[r]);
+            for (int32_t i = 0; i < n; i++)
+                sum += fabs(J[i] * island->v[link->patch.at[i]]);
+            sum = sum / link->law->R[r] + fabs(island->gamma[TD_SAP_ROWS * (int64_t)l + r]);
+            for (int32_t i = 0; i < n; i++)
+                noise[link->patch.at[i]] += fabs(J[i]) * sum;
+        }
+    }
+    for (int32_t i = 0; i < island->n; i++)
+    {
+        double x = inertia + island->scale[i] * noise[i];
+        square += x * x;
+    }
+    return DBL_EPSILON * sqrt(square);
+}
+
 // ---------------------------------------------------------------- line search
 
-// The cost along v + a dv.
+// The cost along v + a dv. Its derivative is taken as what it is at the start and a change: impulses that are large and
+// cancel (rows that contradict each other) then leave no rounding in it where their rows are linear.
 typedef struct costLine
 {
     const tdSapIsland *island;
-    double linear, quadratic; // dv' A (v - v*), dv' A dv
+    double start;     // derivative at 0
+    double quadratic; // its change by what is linear in v: dv' (A + J_b' J_b / R_b) dv, b the bilateral rows
 } costLine;
+
+static costLine line_along(const tdSapIsland *island, double start)
+{
+    costLine line = {island, start, product(island->n, island->dv, island->Adv)};
+    for (int32_t l = 0; l < island->n_links; l++)
+    {
+        const tdSapLaw *law = island->links[l].law;
+        const double *dv_c = island->dv_c + TD_SAP_ROWS * (int64_t)l;
+        for (int r = 0; r < law->rows && law->kind == TD_SAP_BILATERAL; r++)
+            line.quadratic += dv_c[r] * dv_c[r] / law->R[r];
+    }
+    return line;
+}
 
 // First and second derivative at a.
 static void slope(const costLine *line, double a, double *first, double *second)
 {
     const tdSapIsland *island = line->island;
-    double d = line->linear + a * line->quadratic, dd = line->quadratic;
+    double d = 0, dd = line->quadratic;
     for (int32_t l = 0; l < island->n_links; l++)
     {
         const tdSapLaw *law = island->links[l].law;
-        const double *v_c = island->v_c + TD_SAP_ROWS * (int64_t)l, *dv_c = island->dv_c + TD_SAP_ROWS * (int64_t)l;
+        int64_t place = TD_SAP_ROWS * (int64_t)l;
+        const double *dv_c = island->dv_c + place, *before = island->gamma + place;
         double at[TD_SAP_ROWS], gamma[TD_SAP_ROWS], G[TD_SAP_ROWS * TD_SAP_ROWS];
         int n = law->rows;
+        if (law->kind == TD_SAP_BILATERAL)
+            continue;
         for (int r = 0; r < n; r++)
-            at[r] = v_c[r] + a * dv_c[r];
+            at[r] = island->v_c[place + r] + a * dv_c[r];
         td_sap_project(law, at, gamma, G);
         for (int r = 0; r < n; r++)
         {
-            d -= gamma[r] * dv_c[r];
+            d += (before[r] - gamma[r]) * dv_c[r];
             for (int s = 0; s < n; s++)
                 dd += dv_c[r] * G[r * n + s] * dv_c[s];
         }
     }
-    *first = d;
+    *first = line->start + (a * line->quadratic + d);
     *second = dd;
 }
 
 // The least cost on [0, LONGEST_STEP]: Newton on the derivative, which grows, kept inside a bracket. The full step of
 // Newton comes first, because near the end it is the answer.
-static double search(const costLine *line, double start, int most, int *evaluations)
+static double search(const costLine *line, int most, int *evaluations)
 {
     double low = 0, high = INFINITY, a = 1, d, dd, before = INFINITY;
     for (int k = 0; k < most; k++)
     {
         slope(line, a, &d, &dd);
         (*evaluations)++;
-        if (fabs(d) <= SEARCH_TOLERANCE * -start || (a == LONGEST_STEP && d < 0))
+        if (fabs(d) <= SEARCH_TOLERANCE * -line->start || (a == LONGEST_STEP && d < 0))
             return a;
         if (d < 0)
             low = a;
@@ -235,8 +281,8 @@ static double advance(const tdSapProblem *problem, tdSapIsland *island, int most
         return start;
     multiply_A(problem, island, island->dv, island->Adv);
     multiply_J(island, island->dv, island->dv_c);
-    costLine along = {island, product(island->n, island->dv, island->p), product(island->n, island->dv, island->Adv)};
-    double a = search(&along, start, most, &island->evaluations);
+    costLine line = line_along(island, start);
+    double a = search(&line, most, &island->evaluations);
     for (int32_t i = 0; i < island->n; i++)
         island->v[i] += a * island->dv[i];
     return start;
@@ -270,22 +316,20 @@ static void newton(const tdSapProblem *problem, tdSapIsland *island, const tdSap
             finish(island, &e, TD_SAP_CONVERGED);
             return;
         }
-        idle = e.gradient > 0.5 * least ? idle : 0;
+        idle = e.gradient <= 0.5 * least ? 0 : e.gradient <= rounding(island) ? idle + 1 : idle;
         if (e.gradient < least)
         {
             least = e.gradient;
             memcpy(island->best, island->v, (size_t)island->n * sizeof *island->v);
         }
-        if (!bound && idle < 3)
+        if (!bound && idle < IDLE_STEPS)
         {
             if (!factor(island))
             {
                 island->failed = true;
                 return;
             }
-            double start = advance(problem, island, settings->max_search);
-            idle = !(start < 0) ? 3 : -start <= QUIET * e.terms ? idle + 1 : 0;
-            if (start < 0)
+            if (advance(problem, island, settings->max_search) < 0)
                 continue;
         }
         memcpy(island->v, island->best, (size_t)island->n * sizeof *island->v);
@@ -304,8 +348,7 @@ typedef struct islandWork
     tdSapPlan plan;
 } islandWork;
 
-// The parts of an island that depend on numbers: A in the shape of the panels, vectors in the order of the island.
-static void load(const tdSapProblem *problem, tdSapIsland *island)
+void td_sap_load(const tdSapProblem *problem, tdSapIsland *island)
 {
     for (int32_t s = 0; s < island->n_supers; s++)
     {
@@ -347,7 +390,7 @@ static void solve_island(void *context, int i)
 {
     islandWork *work = context;
     tdSapIsland *island = &work->plan.islands[i];
-    load(work->problem, island);
+    td_sap_load(work->problem, island);
     newton(work->problem, island, work->settings, i == 0 ? work->settings->history : NULL);
 }
 

@@ -101,7 +101,7 @@ static void project_contact(const tdSapLaw *law, const double y[3], double gamma
     for (int i = 0; i < 2; i++)
     {
         for (int j = 0; j < 2; j++)
-            G[3 * i + j] = ((mu * hat * share - turning) * t[i] * t[j] + (i == j ? turning : 0)) / R_t;
+            G[3 * i + j] = (t[i] * t[j] * (mu * hat * share - turning) + (i == j ? turning : 0)) / R_t;
         G[3 * i + 2] = G[6 + i] = mu * t[i] * share / R_n;
     }
 }

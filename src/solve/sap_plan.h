@@ -148,6 +148,8 @@ void td_sap_one_super(tdSapIsland *island, tdSapUnits *u);
 
 // ---------------------------------------------------------------- Hessian
 
+/// What depends on numbers: A in the shape of the panels, vectors in the order of the island.
+void td_sap_load(const tdSapProblem *problem, tdSapIsland *island);
 /// Panels = A + shift diag(A) + J' G J, factored. False: not positive definite.
 bool td_sap_factor(tdSapIsland *island, double shift);
 /// x = H^-1 b; b and x may be the same.
