@@ -18,7 +18,7 @@
 
 static const char help[] =
     "usage: tendril bench [NAME] [--out DIR] [--runs N] [--threads N] [--json]\n\n"
-    "Measures the speed of the engine on this machine; all six without a name.\n\n"
+    "Measures the speed of the engine on this machine; all of them without a name.\n\n"
     "  laws       energy, stress and tangent of one point, one core, for every law in each of its forms\n"
     "  elements   forces and tangents of 72,000 tetrahedra with their scatter into the matrix, one core,\n"
     "             for every law, with AVX2 and portable kernels\n"
@@ -29,7 +29,9 @@ static const char help[] =
     "  control    robots along their paths by inverse control, one thread: control steps a second, time by stage\n"
     "  stvk       force and stiffness of reduced St. Venant-Kirchhoff bodies of 5 to 40 modes, one core\n"
     "  reduced    steps of a hyper-reduced arm of 34 modes and 376 elements on four cables, one core, for two\n"
-    "             sizes of its mesh; time by stage\n\n"
+    "             sizes of its mesh; time by stage\n"
+    "  sap        contact: condensation of a link of 810 and a torus of 28,800 coordinates, towers of boxes and\n"
+    "             chains of 10 to 100 links\n\n"
     "  --out DIR  writes bench.json and plots (PNG) there\n"
     "  --runs N   runs behind each median (default 7)\n";
 
@@ -529,10 +531,10 @@ int cmd_bench(int argc, char **argv)
         return TD_ERROR_USAGE;
     if (which != NULL && strcmp(which, "laws") != 0 && strcmp(which, "elements") != 0 && strcmp(which, "step") != 0 &&
         strcmp(which, "growth") != 0 && strcmp(which, "inverse") != 0 && strcmp(which, "control") != 0 &&
-        strcmp(which, "stvk") != 0 && strcmp(which, "reduced") != 0)
+        strcmp(which, "stvk") != 0 && strcmp(which, "reduced") != 0 && strcmp(which, "sap") != 0)
         return cli_usage(
-            "there is no benchmark '%s'; there are laws, elements, step, growth, inverse, control, stvk and "
-            "reduced",
+            "there is no benchmark '%s'; there are laws, elements, step, growth, inverse, control, stvk, reduced "
+            "and sap",
             which);
     bench b = {.settings = cli_settings(),
                .runs = runs < BENCH_MOST_RUNS ? (int)runs : BENCH_MOST_RUNS,
@@ -570,6 +572,8 @@ int cmd_bench(int argc, char **argv)
         status = bench_stvk(b.runs, &b.settings, b.folder, b.print, &b.json, &error);
     if (status == TD_OK && (which == NULL || strcmp(which, "reduced") == 0))
         status = bench_reduced(&b.settings, dense_rate(), b.print, &b.json, &error);
+    if (status == TD_OK && (which == NULL || strcmp(which, "sap") == 0))
+        status = bench_sap(b.runs, b.settings.threads, b.print, &b.json, &error);
     td_json_close(&b.json, '}');
     if (status == TD_OK && folder != NULL)
     {

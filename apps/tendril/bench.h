@@ -26,3 +26,5 @@ tdStatus bench_control(int runs, bool print, tdJson *json, tdError *error);
 tdStatus bench_stvk(int runs, const tdSettings *settings, const char *folder, bool print, tdJson *json, tdError *error);
 /// Steps of a hyper-reduced arm; dense: rate of a dense product on one core [flop/s].
 tdStatus bench_reduced(const tdSettings *settings, double dense, bool print, tdJson *json, tdError *error);
+/// Contact solvers: condensation of full-order bodies, towers and chains.
+tdStatus bench_sap(int runs, int threads, bool print, tdJson *json, tdError *error);
