@@ -265,7 +265,7 @@ static void the_hessian_is_assembled_and_factored(void **unused)
             split += island->n_supers > 1;
             for (int s = 0; s < island->n_supers; s++)
                 stacked += island->supers[s].stacked != NULL;
-            assert_true(td_sap_factor(island, 0));
+            assert_true(td_sap_factor(island, NULL, 0));
             // H x = b: the residual of x with the plain H, backward stable.
             int coordinate[DENSE];
             for (int m = 0; m < island->n_members; m++)
@@ -377,6 +377,90 @@ static void weights_are_those_of_the_delassus_operator(void **unused)
     td_sap_free(sap);
 }
 
+// Exact weights by both ways: many sparse contacts take the inverse, single ones a solve.
+static void weights_do_not_depend_on_the_company(void **unused)
+{
+    (void)unused;
+    static randomProblem p;
+    tdSap *sap = make_sap();
+    tdError error = {0};
+    int checked = 0;
+    for (int k = 0; k < 100; k++)
+    {
+        random_problem(&p, sap, (uint64_t)k + 1100001);
+        tdStatus status = td_sap_weights(sap, NULL, &p.problem, TD_SAP_EXACT, NULL, p.w, &error);
+        assert_ok(status, error);
+        for (int c = 0; c < p.problem.n_constraints; c += 7)
+        {
+            tdSapProblem one = p.problem;
+            double w;
+            one.n_constraints = 1;
+            one.constraints = &p.constraints[c];
+            status = td_sap_weights(sap, NULL, &one, TD_SAP_EXACT, NULL, &w, &error);
+            assert_ok(status, error);
+            assert_near(w, p.w[c], 1e-8 * p.w[c]); // conditions to 1e7
+            checked++;
+        }
+    }
+    assert_true(checked > 200);
+    td_sap_free(sap);
+}
+
+// A chain of blocks: its tree is cut into two, factored at the same time.
+static void a_long_chain_is_cut_and_keeps_its_bits(void **unused)
+{
+    (void)unused;
+    static randomProblem p;
+    static double start[RANDOM_BLOCKS][RANDOM_SIZE], alone[RANDOM_BLOCKS][RANDOM_SIZE];
+    uint64_t *seed = &p.seed;
+    tdSap *sap = make_sap();
+    tdError error = {0};
+    int n = 0;
+    p.seed = 4711;
+    for (int b = 0; b < RANDOM_BLOCKS; b++)
+        random_block(&p, b, RANDOM_SIZE, 1);
+    for (int c = 0; c < 4 * (RANDOM_BLOCKS - 1); c++)
+    {
+        p.constraints[c] = (tdSapConstraint){.law = {.kind = TD_SAP_CONTACT, .rows = 3}, .sides = 2};
+        for (int s = 0; s < 2; s++)
+        {
+            random_side(&p, c, s, c / 4 + s, 3, 1);
+            tdSapSide *side = &p.constraints[c].side[s];
+            side->columns = p.columns[c][s];
+            side->count = 12;
+            for (int k = 0; k < 12; k++) // the second half touches the first half of the next
+                p.columns[c][s][k] = random_whole(seed, 0, RANDOM_SIZE / 2 - 1) + (s == 0 ? RANDOM_SIZE / 2 : 0);
+            for (int k = 0; k < 36; k++)
+                p.J[c][s][k] = random_in(seed, -1, 1);
+        }
+        n++;
+    }
+    p.problem = (tdSapProblem){RANDOM_BLOCKS, n, p.blocks, p.constraints, p.gamma, p.v_c};
+    assert_ok(td_sap_weights(sap, NULL, &p.problem, TD_SAP_EXACT, NULL, p.w, &error), error);
+    for (int c = 0; c < n; c++)
+        random_law(&p, c, 0.01);
+    tdSapPlan plan;
+    td_sap_stack_reset(&sap->stack);
+    assert_ok(td_sap_plan(&sap->stack, &p.problem, TD_SAP_AUTO, &plan, &error), error);
+    assert_int_equal(plan.n_islands, 1);
+    assert_true(plan.islands[0].sparse && plan.islands[0].n_trees >= 3);
+    memcpy(start, p.v, sizeof start);
+    for (int threads = 1; threads <= 3; threads++)
+    {
+        tdTasks *tasks = NULL;
+        assert_ok(td_tasks_create(threads, &tasks, &error), error);
+        memcpy(p.v, start, sizeof start);
+        tdSapResult result = solve(sap, tasks, &p.problem, NULL);
+        assert_int_equal(result.converged, 1);
+        assert_true(momentum_residual(&p.problem) <= 1.0001e-6 && law_residual(&p.problem) <= 1e-12);
+        if (threads == 1)
+            memcpy(alone, p.v, sizeof alone);
+        assert_memory_equal(alone, p.v, sizeof alone);
+        td_tasks_free(tasks);
+    }
+    td_sap_free(sap);
+}
+
 static void bodies_without_constraints_move_freely(void **unused)
 {
     (void)unused;
@@ -471,6 +555,8 @@ int main(void)
         cmocka_unit_test(threads_do_not_change_a_bit),
         cmocka_unit_test(memory_grows_only_with_the_problem),
         cmocka_unit_test(weights_are_those_of_the_delassus_operator),
+        cmocka_unit_test(weights_do_not_depend_on_the_company),
+        cmocka_unit_test(a_long_chain_is_cut_and_keeps_its_bits),
         cmocka_unit_test(bodies_without_constraints_move_freely),
         cmocka_unit_test(bad_problems_are_refused),
     };

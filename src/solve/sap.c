@@ -257,14 +257,14 @@ static double search(const costLine *line, int most, int *evaluations)
 
 // ---------------------------------------------------------------- Newton
 
-static bool factor(tdSapIsland *island)
+static bool factor(tdSapIsland *island, tdTasks *tasks)
 {
-    if (td_sap_factor(island, 0))
+    if (td_sap_factor(island, tasks, 0))
         return true;
     for (double shift = FIRST_SHIFT; shift <= LAST_SHIFT; shift *= 100)
     {
         island->shifted++;
-        if (td_sap_factor(island, shift))
+        if (td_sap_factor(island, tasks, shift))
             return true;
     }
     return false;
@@ -295,7 +295,8 @@ static void finish(tdSapIsland *island, const evaluation *e, tdSapEnd end)
     island->residual = e->size > 0 ? e->gradient / e->size : 0;
 }
 
-static void newton(const tdSapProblem *problem, tdSapIsland *island, const tdSapSettings *settings, double *history)
+static void newton(const tdSapProblem *problem, tdSapIsland *island, tdTasks *tasks, const tdSapSettings *settings,
+                   double *history)
 {
     double least = INFINITY;
     int idle = 0; // steps in a row that rounding made useless
@@ -324,7 +325,7 @@ static void newton(const tdSapProblem *problem, tdSapIsland *island, const tdSap
         }
         if (!bound && idle < IDLE_STEPS)
         {
-            if (!factor(island))
+            if (!factor(island, tasks))
             {
                 island->failed = true;
                 return;
@@ -386,12 +387,19 @@ void td_sap_load(const tdSapProblem *problem, tdSapIsland *island)
     multiply_A(problem, island, island->v_star, island->q);
 }
 
-static void solve_island(void *context, int i)
+static void solve_island(const islandWork *work, int i, tdTasks *tasks)
 {
-    islandWork *work = context;
     tdSapIsland *island = &work->plan.islands[i];
     td_sap_load(work->problem, island);
-    newton(work->problem, island, work->settings, i == 0 ? work->settings->history : NULL);
+    newton(work->problem, island, tasks, work->settings, i == 0 ? work->settings->history : NULL);
+}
+
+// Islands whose factor is cut into trees share the threads; the others are shared out.
+static void solve_small(void *context, int i)
+{
+    islandWork *work = context;
+    if (work->plan.islands[i].n_trees == 1)
+        solve_island(work, i, NULL);
 }
 
 static void publish(const tdSapProblem *problem, const tdSapPlan *plan, tdSapResult *result)
@@ -444,7 +452,10 @@ tdStatus td_sap_solve(tdSap *sap, tdTasks *tasks, const tdSapProblem *problem, c
     *result = (tdSapResult){0};
     td_sap_stack_reset(&sap->stack);
     TD_TRY(td_sap_plan(&sap->stack, problem, settings->structure, &work.plan, error));
-    td_parallel(tasks, work.plan.n_islands, solve_island, &work);
+    td_parallel(tasks, work.plan.n_islands, solve_small, &work);
+    for (int32_t i = 0; i < work.plan.n_islands; i++)
+        if (work.plan.islands[i].n_trees > 1)
+            solve_island(&work, i, tasks);
     for (int32_t i = 0; i < work.plan.n_islands; i++)
     {
         const tdSapIsland *island = &work.plan.islands[i];

@@ -6,6 +6,8 @@
 #include <cblas.h>
 #include <string.h>
 
+#define LINKS_PIECE 256 // constraints of a task
+
 // ---------------------------------------------------------------- assembly
 
 // T = G J, rows x n.
@@ -95,105 +97,169 @@ static void add_stacked(tdSapSuper *super, int32_t rows)
                     stride, super->stacked, stride, 1, super->panel + super->n, stride);
 }
 
-static bool is_zero(const double *G, int n)
+// T = G J and S of the constraints [begin, end).
+static void prepare_links(void *context, int piece)
 {
-    for (int i = 0; i < n; i++)
-        if (G[i] != 0)
-            return false;
-    return true;
-}
-
-static void assemble(tdSapIsland *island, double shift)
-{
-    for (int32_t s = 0; s < island->n_supers; s++)
+    tdSapIsland *island = context;
+    int32_t end = (piece + 1) * LINKS_PIECE < island->n_links ? (piece + 1) * LINKS_PIECE : island->n_links;
+    for (int32_t l = piece * LINKS_PIECE; l < end; l++)
     {
-        tdSapSuper *super = &island->supers[s];
-        int64_t stride = super->n + super->m;
-        memcpy(super->panel, super->base, (size_t)(stride * super->n) * sizeof *super->panel);
-        super->n_stacked = 0;
-    }
-    for (int32_t l = 0; l < island->n_links; l++)
-    {
-        const tdSapLink *link = &island->links[l];
+        tdSapLink *link = &island->links[l];
         const double *G = island->G + (int64_t)TD_SAP_ROWS * TD_SAP_ROWS * l;
         int rows = link->law->rows;
-        if (is_zero(G, rows * rows))
+        link->idle = true;
+        for (int i = 0; i < rows * rows; i++)
+            link->idle = link->idle && G[i] == 0;
+        if (link->idle)
             continue;
-        double S[TD_SAP_ROWS * TD_SAP_ROWS];
-        root_of_G(rows, G, S);
+        root_of_G(rows, G, link->S);
         times_G(rows, link->patch.n, G, link->J, link->T);
-        for (int32_t k = 0; k < link->patch.n_runs; k++)
-        {
-            const tdSapRun *run = &link->patch.runs[k];
-            tdSapSuper *super = &island->supers[run->super];
-            if (super->stacked != NULL)
-                stack_run(super, &link->patch, run, rows, S, link->J, &super->n_stacked);
-            else
-                scatter_run(super, &link->patch, run, rows, link->J, link->T);
-        }
     }
-    for (int32_t s = 0; s < island->n_supers; s++)
+}
+
+static void assemble(tdSapIsland *island, tdSapSuper *super, double shift)
+{
+    int64_t stride = super->n + super->m;
+    memcpy(super->panel, super->base, (size_t)(stride * super->n) * sizeof *super->panel);
+    int32_t rows = 0;
+    for (int32_t p = 0; p < super->n_parts; p++)
     {
-        tdSapSuper *super = &island->supers[s];
-        if (super->n_stacked > 0)
-            add_stacked(super, super->n_stacked);
-        for (int32_t i = 0; i < super->n && shift > 0; i++)
-            super->panel[i * (int64_t)(super->n + super->m + 1)] *= 1 + shift;
+        const tdSapLink *link = &island->links[super->parts[2 * p]];
+        const tdSapRun *run = &link->patch.runs[super->parts[2 * p + 1]];
+        if (link->idle)
+            continue;
+        if (super->stacked != NULL)
+            stack_run(super, &link->patch, run, link->law->rows, link->S, link->J, &rows);
+        else
+            scatter_run(super, &link->patch, run, link->law->rows, link->J, link->T);
     }
+    if (rows > 0)
+        add_stacked(super, rows);
+    for (int32_t i = 0; i < super->n && shift > 0; i++)
+        super->panel[i * (stride + 1)] *= 1 + shift;
 }
 
 // ---------------------------------------------------------------- factor
 
-// Subtracts the update of s from the supernodes that own its rows.
-static void update_above(tdSapIsland *island, const tdSapSuper *super)
+// Rows of `super` from `begin` on as rows of a supernode above it (its columns, then its rows).
+static void relate(const tdSapSuper *super, int32_t begin, const tdSapSuper *above, int32_t *relative)
 {
-    int32_t m = super->m, t = 0;
-    for (int32_t begin = 0, end = 0; begin < m; begin = end)
+    int32_t k = 0;
+    for (int32_t i = begin; i < super->m; i++)
     {
-        // Ancestors have higher numbers, and rows ascend.
-        for (t = t > 0 ? t : (int32_t)(super - island->supers) + 1;
-             island->supers[t].first + island->supers[t].n <= super->rows[begin];)
-            t++;
-        const tdSapSuper *above = &island->supers[t];
-        int32_t *relative = island->relative, k = 0;
-        int64_t stride = above->n + above->m;
-        for (end = begin; end < m && super->rows[end] < above->first + above->n; end++)
-            relative[end] = super->rows[end] - above->first;
-        for (int32_t i = end; i < m; i++)
+        if (super->rows[i] < above->first + above->n)
         {
-            while (above->rows[k] != super->rows[i])
-                k++;
-            relative[i] = above->n + k;
+            relative[i] = super->rows[i] - above->first;
+            continue;
         }
-        for (int32_t j = begin; j < end; j++)
-        {
-            double *column = above->panel + relative[j] * stride;
-            const double *u = island->update + j * (int64_t)m;
-            for (int32_t i = j; i < m; i++)
-                column[relative[i]] -= u[i];
-        }
+        while (above->rows[k] != super->rows[i])
+            k++;
+        relative[i] = above->n + k;
     }
 }
 
-bool td_sap_factor(tdSapIsland *island, double shift)
+// Subtracts the update of a supernode from those above it in its tree; what is outside is kept for later.
+static void update_above(tdSapIsland *island, const tdSapTree *tree, const tdSapSuper *super)
 {
-    assemble(island, shift);
-    for (int32_t s = 0; s < island->n_supers; s++)
+    int32_t m = super->m, t = (int32_t)(super - island->supers) + 1, begin = 0;
+    const tdSapSuper *last = &island->supers[tree->last];
+    int32_t *relative = tree->relative, limit = last->first + last->n;
+    while (begin < m && super->rows[begin] < limit)
     {
-        tdSapSuper *super = &island->supers[s];
-        int n = super->n, m = super->m, stride = n + m, info = 0;
-        if (n == 0)
-            continue;
-        dpotrf_("L", &n, super->panel, &stride, &info, 1);
-        if (info != 0)
-            return false;
-        if (m == 0)
-            continue;
-        cblas_dtrsm(CblasColMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit, m, n, 1, super->panel, stride,
-                    super->panel + n, stride);
-        cblas_dsyrk(CblasColMajor, CblasLower, CblasNoTrans, m, n, 1, super->panel + n, stride, 0, island->update, m);
-        update_above(island, super);
+        while (island->supers[t].first + island->supers[t].n <= super->rows[begin])
+            t++; // ancestors have higher numbers, and rows ascend
+        const tdSapSuper *above = &island->supers[t];
+        int64_t stride = above->n + above->m;
+        relate(super, begin, above, relative);
+        for (; begin < m && super->rows[begin] < above->first + above->n; begin++)
+        {
+            double *column = above->panel + relative[begin] * stride;
+            const double *u = tree->update + begin * (int64_t)m;
+            for (int32_t i = begin; i < m; i++)
+                column[relative[i]] -= u[i];
+        }
     }
+    if (begin == m)
+        return;
+    // Rows outside the tree are rows of its last supernode.
+    for (int32_t i = begin, k = 0; i < m; i++)
+    {
+        while (last->rows[k] != super->rows[i])
+            k++;
+        relative[i] = k;
+    }
+    for (int32_t j = begin; j < m; j++)
+    {
+        double *column = tree->outside + relative[j] * (int64_t)last->m;
+        const double *u = tree->update + j * (int64_t)m;
+        for (int32_t i = j; i < m; i++)
+            column[relative[i]] += u[i];
+    }
+}
+
+static bool factor_super(tdSapIsland *island, const tdSapTree *tree, tdSapSuper *super)
+{
+    int n = super->n, m = super->m, stride = n + m, info = 0;
+    if (n == 0)
+        return true;
+    dpotrf_("L", &n, super->panel, &stride, &info, 1);
+    if (info != 0)
+        return false;
+    if (m == 0)
+        return true;
+    cblas_dtrsm(CblasColMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit, m, n, 1, super->panel, stride,
+                super->panel + n, stride);
+    cblas_dsyrk(CblasColMajor, CblasLower, CblasNoTrans, m, n, 1, super->panel + n, stride, 0, tree->update, m);
+    update_above(island, tree, super);
+    return true;
+}
+
+typedef struct factorWork
+{
+    tdSapIsland *island;
+    double shift;
+} factorWork;
+
+static void factor_tree(void *context, int k)
+{
+    const factorWork *work = context;
+    tdSapTree *tree = &work->island->trees[k];
+    int64_t m = work->island->supers[tree->last].m;
+    memset(tree->outside, 0, (size_t)(m * m) * sizeof *tree->outside);
+    for (int32_t s = tree->first; s <= tree->last; s++)
+        assemble(work->island, &work->island->supers[s], work->shift);
+    tree->failed = false;
+    for (int32_t s = tree->first; s <= tree->last && !tree->failed; s++)
+        tree->failed = !factor_super(work->island, tree, &work->island->supers[s]);
+}
+
+// Subtracts what a tree adds outside. Its root's rows are related as an update of the root would be.
+static void join_tree(tdSapIsland *island, const tdSapTree *all, const tdSapTree *tree)
+{
+    const tdSapSuper *root = &island->supers[tree->last];
+    tdSapTree whole = *all;
+    whole.update = tree->outside;
+    update_above(island, &whole, root);
+}
+
+bool td_sap_factor(tdSapIsland *island, tdTasks *tasks, double shift)
+{
+    factorWork work = {island, shift};
+    int32_t trees = island->n_trees - 1;
+    const tdSapTree *all = &island->trees[trees];
+    td_parallel(tasks, td_pieces(island->n_links, LINKS_PIECE), prepare_links, island);
+    td_parallel(tasks, trees, factor_tree, &work);
+    for (int32_t k = 0; k < trees; k++)
+        if (island->trees[k].failed)
+            return false;
+    for (int32_t s = 0; s < island->n_supers; s++)
+        if (island->supers[s].tree < 0)
+            assemble(island, &island->supers[s], shift);
+    for (int32_t k = 0; k < trees; k++)
+        join_tree(island, all, &island->trees[k]);
+    for (int32_t s = 0; s < island->n_supers; s++)
+        if (island->supers[s].tree < 0 && !factor_super(island, all, &island->supers[s]))
+            return false;
     return true;
 }
 
@@ -201,7 +267,7 @@ void td_sap_substitute(const tdSapIsland *island, const double *b, double *x)
 {
     if (x != b)
         memcpy(x, b, (size_t)island->n * sizeof *x);
-    double *below = island->update; // at least as long as the rows of any supernode
+    double *below = island->y; // as long as the rows of any supernode
     for (int32_t s = 0; s < island->n_supers; s++)
     {
         const tdSapSuper *super = &island->supers[s];

@@ -162,25 +162,33 @@ static int64_t degree_of(const tdSapUnits *u, int32_t a)
     return degree;
 }
 
-// Eliminates units one after the other; what is left in the bits of a unit is the structure of its columns. Ties go to
-// the lower number.
+// Degrees are told apart by a fifth: among those alike the one with the lowest tree below it goes first, so that trees
+// grow side by side and can be factored at the same time.
+static int degree_class(int64_t degree)
+{
+    return (int)(4 * log2((double)degree + 1));
+}
+
+// Eliminates units one after the other; what is left in the bits of a unit is the structure of its columns.
 static bool minimum_degree(tdSapStack *stack, tdSapUnits *u)
 {
-    int64_t *degree = TD_SAP_TAKE(stack, int64_t, u->n);
+    int *degree = TD_SAP_TAKE(stack, int, u->n), *height = TD_SAP_TAKE(stack, int, u->n);
     bool *done = TD_SAP_TAKE(stack, bool, u->n);
     int32_t *step = TD_SAP_TAKE(stack, int32_t, u->n);
     if (stack->failed)
         return false;
     for (int32_t a = 0; a < u->n; a++)
     {
-        degree[a] = degree_of(u, a);
+        degree[a] = degree_class(degree_of(u, a));
+        height[a] = 0;
         done[a] = false;
     }
     for (int32_t k = 0; k < u->n; k++)
     {
         int32_t least = -1;
         for (int32_t a = 0; a < u->n; a++)
-            if (!done[a] && (least < 0 || degree[a] < degree[least]))
+            if (!done[a] &&
+                (least < 0 || degree[a] < degree[least] || (degree[a] == degree[least] && height[a] < height[least])))
                 least = a;
         done[least] = true;
         u->order[k] = least;
@@ -195,7 +203,8 @@ static bool minimum_degree(tdSapStack *stack, tdSapUnits *u)
                     other[x] |= row[x];
                 other[b / 64] &= ~(UINT64_C(1) << (b % 64));
                 other[least / 64] &= ~(UINT64_C(1) << (least % 64));
-                degree[b] = degree_of(u, b);
+                degree[b] = degree_class(degree_of(u, b));
+                height[b] = height[b] > height[least] ? height[b] : height[least] + 1;
             }
     }
     for (int32_t a = 0; a < u->n; a++)

@@ -51,8 +51,11 @@ typedef struct tdSapSuper
     int32_t first, n;  ///< its unknowns
     int32_t m;         ///< rows below
     int32_t *rows;     ///< their places, ascending
+    int32_t tree;      ///< that it is factored in, or -1: after them
     double *base;      ///< A in the shape of the panel
     double *panel;     ///< (n + m) x n by columns: the Hessian, then its factor
+    int32_t n_parts;   ///< of constraints that fall into it
+    int32_t *parts;    ///< link and run of each
     int32_t n_stacked; ///< rows of constraints that are added as one product, because they fill most of the panel
     double *stacked;   ///< n_stacked x (n + m); NULL: constraints are scattered
 } tdSapSuper;
@@ -63,9 +66,21 @@ typedef struct tdSapLink
     int32_t constraint; ///< number in the problem
     const tdSapLaw *law;
     tdSapPatch patch;
-    double *J; ///< rows x patch.n
-    double *T; ///< the same: scratch for G J
+    double *J;                           ///< rows x patch.n
+    double *T;                           ///< the same: scratch for G J
+    double S[TD_SAP_ROWS * TD_SAP_ROWS]; ///< S'S = G
+    bool idle;                           ///< G = 0
 } tdSapLink;
+
+/// A part of the elimination tree that is factored by itself: supernodes [first, last], all descendants of the last.
+typedef struct tdSapTree
+{
+    int32_t first, last;
+    double *update;    ///< of a supernode on those above it
+    int32_t *relative; ///< rows of it there
+    double *outside;   ///< what the tree adds to supernodes outside: over the rows of its last one
+    bool failed;
+} tdSapTree;
 
 /// A block in an island.
 typedef struct tdSapMember
@@ -96,8 +111,9 @@ typedef struct tdSapIsland
     double *x, *y;    ///< scratch
     // over the constraints, TD_SAP_ROWS each; G TD_SAP_ROWS² each
     double *v_c, *dv_c, *gamma, *G;
-    double *update; ///< of a supernode on those above it
-    int32_t *relative;
+    int32_t n_trees;
+    tdSapTree *trees; ///< independent of each other; the last one is for all other supernodes and comes after them
+    double flops;     ///< of a factorization
     // results
     int iterations, evaluations, shifted;
     double residual, cost;
@@ -151,6 +167,6 @@ void td_sap_one_super(tdSapIsland *island, tdSapUnits *u);
 /// What depends on numbers: A in the shape of the panels, vectors in the order of the island.
 void td_sap_load(const tdSapProblem *problem, tdSapIsland *island);
 /// Panels = A + shift diag(A) + J' G J, factored. False: not positive definite.
-bool td_sap_factor(tdSapIsland *island, double shift);
+bool td_sap_factor(tdSapIsland *island, tdTasks *tasks, double shift);
 /// x = H^-1 b; b and x may be the same.
 void td_sap_substitute(const tdSapIsland *island, const double *b, double *x);

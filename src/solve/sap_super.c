@@ -247,52 +247,201 @@ static void merge(tdSapIsland *island, tdSapUnits *u, const int32_t *parent)
             u->super[island->supers[s].first + i] = s;
 }
 
+static double super_flops(const tdSapSuper *super)
+{
+    double n = super->n, m = super->m;
+    return n * n * n / 3 + n * n * m + n * m * m + SUPER_COST;
+}
+
 static double factor_flops(const tdSapIsland *island)
 {
     double flops = 0;
     for (int32_t s = 0; s < island->n_supers; s++)
-    {
-        double n = island->supers[s].n, m = island->supers[s].m;
-        flops += n * n * n / 3 + n * n * m + n * m * m + SUPER_COST;
-    }
+        flops += super_flops(&island->supers[s]);
     return flops;
 }
 
-// Panels, and the rows of constraints to be stacked where they fill most of a panel: a product of matrices runs ten
-// times as fast as a scatter.
-static bool take_panels(tdSapStack *stack, tdSapIsland *island)
+// Parts of constraints by supernode, and whether their rows are stacked: where they fill most of a panel, a product of
+// matrices runs ten times as fast as a scatter.
+static bool list_parts(tdSapStack *stack, tdSapIsland *island)
 {
     double *scatter = TD_SAP_TAKE(stack, double, island->n_supers);
-    int32_t most = 0;
     if (stack->failed)
         return false;
     memset(scatter, 0, (size_t)island->n_supers * sizeof *scatter);
-    for (int32_t l = 0; l < island->n_links; l++)
+    for (int pass = 0; pass < 2; pass++)
     {
-        const tdSapPatch *patch = &island->links[l].patch;
-        for (int32_t k = 0; k < patch->n_runs; k++)
+        for (int32_t l = 0; l < island->n_links; l++)
         {
-            const tdSapRun *run = &patch->runs[k];
-            int rows = island->links[l].law->rows;
-            island->supers[run->super].n_stacked += rows;
-            scatter[run->super] += (double)rows * (run->end - run->begin) * (patch->n - run->begin);
+            const tdSapPatch *patch = &island->links[l].patch;
+            for (int32_t k = 0; k < patch->n_runs; k++)
+            {
+                const tdSapRun *run = &patch->runs[k];
+                tdSapSuper *super = &island->supers[run->super];
+                int rows = island->links[l].law->rows;
+                if (pass == 1)
+                {
+                    super->parts[2 * super->n_parts] = l;
+                    super->parts[2 * super->n_parts + 1] = k;
+                }
+                super->n_parts++;
+                super->n_stacked += pass == 0 ? rows : 0;
+                scatter[run->super] += (double)rows * (run->end - run->begin) * (patch->n - run->begin);
+            }
+        }
+        for (int32_t s = 0; s < island->n_supers && pass == 0; s++)
+        {
+            tdSapSuper *super = &island->supers[s];
+            int64_t rows = super->n + super->m;
+            super->parts = TD_SAP_TAKE(stack, int32_t, 2 * (int64_t)super->n_parts);
+            super->n_parts = 0;
+            if (super->n_stacked >= 12 && 10 * scatter[s] > (double)super->n_stacked * (double)(rows * super->n))
+                super->stacked = TD_SAP_TAKE(stack, double, super->n_stacked *rows);
+            if (stack->failed)
+                return false;
         }
     }
+    return true;
+}
+
+#define MOST_TREES   16
+#define LEAST_FLOPS  1e7  // of a factorization that is worth cutting
+#define LEAST_SHARE  0.05 // of the work in a tree of its own
+#define SERIAL_SHARE 0.15 // of the work that may be left for after the trees
+
+// The elimination tree with the operations of each subtree.
+typedef struct workTree
+{
+    int32_t *parent, *child, *next, *begin; // child, next: lists; begin: first supernode of the subtree
+    double *weight;
+    int32_t *open; // scratch
+} workTree;
+
+static bool make_tree(tdSapStack *stack, const tdSapIsland *island, const tdSapUnits *u, workTree *t)
+{
+    int32_t n = island->n_supers;
+    *t = (workTree){.parent = TD_SAP_TAKE(stack, int32_t, n),
+                    .child = TD_SAP_TAKE(stack, int32_t, n),
+                    .next = TD_SAP_TAKE(stack, int32_t, n),
+                    .begin = TD_SAP_TAKE(stack, int32_t, n),
+                    .weight = TD_SAP_TAKE(stack, double, n),
+                    .open = TD_SAP_TAKE(stack, int32_t, n)};
+    if (stack->failed)
+        return false;
+    for (int32_t s = 0; s < n; s++)
+    {
+        t->child[s] = t->next[s] = -1;
+        t->begin[s] = s;
+        t->weight[s] = 0;
+    }
+    for (int32_t s = 0; s < n; s++)
+    {
+        const tdSapSuper *super = &island->supers[s];
+        int32_t parent = t->parent[s] = super->m == 0 ? -1 : u->super[super->rows[0]];
+        t->weight[s] += super_flops(super);
+        if (parent < 0)
+            continue;
+        t->next[s] = t->child[parent];
+        t->child[parent] = s;
+        t->weight[parent] += t->weight[s];
+        t->begin[parent] = t->begin[s] < t->begin[parent] ? t->begin[s] : t->begin[parent];
+    }
+    return true;
+}
+
+// From s down along the heaviest child to a supernode with two heavy children, or -1; *path: operations on the way.
+static int32_t find_fork(const tdSapIsland *island, const workTree *t, int32_t s, double *path)
+{
+    *path = 0;
+    for (;;)
+    {
+        int32_t heavy = 0, heaviest = -1;
+        *path += super_flops(&island->supers[s]);
+        for (int32_t c = t->child[s]; c >= 0; c = t->next[c])
+        {
+            heavy += t->weight[c] >= LEAST_SHARE * island->flops;
+            heaviest = heaviest < 0 || t->weight[c] > t->weight[heaviest] ? c : heaviest;
+        }
+        if (heavy != 1)
+            return heavy > 1 ? s : -1;
+        s = heaviest;
+    }
+}
+
+// Cuts the elimination tree into parts that can be factored at the same time: at a fork, each heavy child becomes a
+// tree, and what is above is left for after them. A chain of supernodes is not cut. The cut depends on the structure
+// alone, so the bits do not depend on the threads. Returns the roots in t->open.
+static int32_t cut_trees(const tdSapIsland *island, workTree *t)
+{
+    int32_t waiting = 0, trees = 0, n = island->n_supers, *roots = t->open;
+    double serial = 0;
+    // Those that wait are kept at the end of the same list.
+    for (int32_t s = 0; s < n; s++)
+        if (t->parent[s] < 0 && t->weight[s] >= LEAST_SHARE * island->flops)
+            roots[n - ++waiting] = s;
+    while (waiting > 0)
+    {
+        int32_t s = roots[n - waiting--], fork;
+        double path;
+        fork = find_fork(island, t, s, &path);
+        if (fork < 0 || trees + waiting + 2 > MOST_TREES || serial + path > SERIAL_SHARE * island->flops)
+        {
+            roots[trees++] = s;
+            continue;
+        }
+        serial += path;
+        for (int32_t c = t->child[fork]; c >= 0; c = t->next[c])
+            if (t->weight[c] >= LEAST_SHARE * island->flops)
+                roots[n - ++waiting] = c;
+    }
+    return trees;
+}
+
+static bool take_tree(tdSapStack *stack, const tdSapIsland *island, tdSapTree *tree)
+{
+    int64_t most = 0;
+    for (int32_t s = tree->first; s <= tree->last; s++)
+        most = island->supers[s].m > most ? island->supers[s].m : most;
+    tree->update = TD_SAP_TAKE(stack, double, most *most);
+    tree->relative = TD_SAP_TAKE(stack, int32_t, most);
+    return !stack->failed;
+}
+
+// Memory of the factor. The last tree is a list of all: it goes through the supernodes that are in no other.
+static bool take_panels(tdSapStack *stack, tdSapIsland *island, const tdSapUnits *u)
+{
     for (int32_t s = 0; s < island->n_supers; s++)
     {
         tdSapSuper *super = &island->supers[s];
-        int64_t rows = super->n + super->m, size = rows * super->n;
+        int64_t size = (int64_t)(super->n + super->m) * super->n;
         super->base = TD_SAP_TAKE(stack, double, size);
         super->panel = TD_SAP_TAKE(stack, double, size);
-        if (super->n_stacked >= 12 && 10 * scatter[s] > (double)super->n_stacked * (double)size)
-            super->stacked = TD_SAP_TAKE(stack, double, super->n_stacked *rows);
-        else
-            super->n_stacked = 0;
-        most = super->m > most ? super->m : most;
+        super->tree = -1;
     }
-    island->update = TD_SAP_TAKE(stack, double, (int64_t)most *most);
-    island->relative = TD_SAP_TAKE(stack, int32_t, most);
-    return !stack->failed;
+    workTree t;
+    island->flops = factor_flops(island);
+    bool cut = island->n_supers > 2 && island->flops >= LEAST_FLOPS;
+    if (cut && !make_tree(stack, island, u, &t))
+        return false;
+    int32_t trees = cut ? cut_trees(island, &t) : 0;
+    trees = trees > 1 ? trees : 0;
+    island->n_trees = trees + 1;
+    island->trees = TD_SAP_TAKE(stack, tdSapTree, island->n_trees);
+    if (stack->failed)
+        return false;
+    for (int32_t k = 0; k < trees; k++)
+    {
+        tdSapTree *tree = &island->trees[k];
+        int64_t m = island->supers[t.open[k]].m;
+        *tree = (tdSapTree){.first = t.begin[t.open[k]], .last = t.open[k]};
+        tree->outside = TD_SAP_TAKE(stack, double, m *m);
+        if (!take_tree(stack, island, tree))
+            return false;
+        for (int32_t s = tree->first; s <= tree->last; s++)
+            island->supers[s].tree = k;
+    }
+    island->trees[trees] = (tdSapTree){.first = 0, .last = island->n_supers - 1};
+    return take_tree(stack, island, &island->trees[trees]);
 }
 
 // ---------------------------------------------------------------- all of it
@@ -334,5 +483,5 @@ bool td_sap_order(tdSapStack *stack, const tdSapProblem *problem, tdSapStructure
     for (int32_t k = 0; k < island->n_members; k++)
         if (!find_runs(stack, island, &u, &island->members[k].patch))
             return false;
-    return take_panels(stack, island);
+    return list_parts(stack, island) && take_panels(stack, island, &u);
 }

@@ -8,14 +8,18 @@
 
 #define BATCH 96 // rows solved at once
 
-// The share of one block: W_i += X' X with X = L^-1 J_i' for all constraints i on it.
+// The share of one block: W_i += J_i A^-1 J_i' for all constraints i on it. With few rows as X' X, X = L^-1 J_i'; with
+// many sparse ones from the inverse of A, of which each needs a few entries.
 typedef struct blockShare
 {
     int32_t n_sides;
-    int32_t *constraint; // that act on the block, ascending, each once
-    double *W;           // 9 for each of them: what the block adds
-    double *factor;      // n x n, where it is made here
-    double *X;           // n x BATCH
+    bool inverse;
+    int32_t *constraint;     // that act on the block, ascending, each once
+    double *W;               // 9 for each of them: what the block adds
+    double *factor;          // n x n, where it is made here
+    double *X;               // n x BATCH
+    int32_t *columns;        // n
+    double solving, picking; // operations of both ways
     bool indefinite;
 } blockShare;
 
@@ -55,6 +59,35 @@ static void square(int32_t n, int rows, const double *X, double *W)
         }
 }
 
+// W = X' A^-1 X of one constraint by the inverse (lower triangle) and the columns where X is not zero.
+static void square_sparse(int32_t n, int rows, const double *inverse, const double *X, int32_t *columns, double *W)
+{
+    int32_t count = 0;
+    for (int32_t i = 0; i < n; i++)
+    {
+        columns[count] = i;
+        bool used = false;
+        for (int r = 0; r < rows; r++)
+            used = used || X[r * (int64_t)n + i] != 0;
+        count += used;
+    }
+    memset(W, 0, (size_t)(rows * rows) * sizeof *W);
+    for (int32_t i = 0; i < count; i++)
+    {
+        double sum[TD_SAP_ROWS] = {0}; // of A^-1 X in row i
+        for (int32_t j = 0; j < count; j++)
+        {
+            int64_t a = columns[i], b = columns[j];
+            double entry = a >= b ? inverse[a + b * n] : inverse[b + a * n];
+            for (int r = 0; r < rows; r++)
+                sum[r] += entry * X[r * (int64_t)n + b];
+        }
+        for (int r = 0; r < rows; r++)
+            for (int s = 0; s < rows; s++)
+                W[r * rows + s] += X[r * (int64_t)n + columns[i]] * sum[s];
+    }
+}
+
 static void weigh_block(void *context, int b)
 {
     const weightWork *work = context;
@@ -73,6 +106,12 @@ static void weigh_block(void *context, int b)
         share->indefinite = info != 0;
         L = share->factor;
     }
+    if (share->inverse && !share->indefinite)
+    {
+        if (L != share->factor)
+            memcpy(share->factor, L, (size_t)n * (size_t)n * sizeof *L);
+        dpotri_("L", &n, share->factor, &n, &info, 1);
+    }
     for (int32_t k = 0, end = 0; k < share->n_sides && !share->indefinite; k = end)
     {
         int rows = 0;
@@ -82,7 +121,9 @@ static void weigh_block(void *context, int b)
             fill(c, b, n, share->X + rows * (int64_t)n);
             rows += c->law.rows;
         }
-        if (work->how == TD_SAP_EXACT)
+        if (share->inverse)
+            ;
+        else if (work->how == TD_SAP_EXACT)
             cblas_dtrsm(CblasColMajor, CblasLeft, CblasLower, CblasNoTrans, CblasNonUnit, n, rows, 1, L, n, share->X,
                         n);
         else
@@ -93,7 +134,11 @@ static void weigh_block(void *context, int b)
         for (int32_t i = k; i < end; i++)
         {
             const tdSapConstraint *c = &work->problem->constraints[share->constraint[i]];
-            square(n, c->law.rows, share->X + rows * (int64_t)n, share->W + 9 * (int64_t)i);
+            double *X = share->X + rows * (int64_t)n, *W = share->W + 9 * (int64_t)i;
+            if (share->inverse)
+                square_sparse(n, c->law.rows, share->factor, X, share->columns, W);
+            else
+                square(n, c->law.rows, X, W);
             rows += c->law.rows;
         }
     }
@@ -122,6 +167,11 @@ static bool take_shares(tdSapStack *stack, weightWork *work)
                 if (pass == 1)
                     share->constraint[share->n_sides] = i;
                 share->n_sides++;
+                // A scattered entry costs as much as ten operations of a product.
+                double n = problem->blocks[problem->constraints[i].side[s].block].n;
+                double rows = problem->constraints[i].law.rows, count = problem->constraints[i].side[s].count;
+                share->solving += n * n * rows;
+                share->picking += 10 * rows * count * count + 10 * n;
             }
         for (int32_t b = 0; b < problem->n_blocks && pass == 0; b++)
         {
@@ -130,6 +180,10 @@ static bool take_shares(tdSapStack *stack, weightWork *work)
             bool make = work->how == TD_SAP_EXACT && (work->factors == NULL || work->factors[b] == NULL);
             share->constraint = TD_SAP_TAKE(stack, int32_t, share->n_sides);
             share->W = TD_SAP_TAKE(stack, double, 9 * (int64_t)share->n_sides);
+            share->inverse =
+                work->how == TD_SAP_EXACT && 2.0 / 3 * (double)(n * n * n) + share->picking < share->solving;
+            make = make || share->inverse;
+            share->columns = TD_SAP_TAKE(stack, int32_t, n);
             share->factor = make && share->n_sides > 0 ? TD_SAP_TAKE(stack, double, n *n) : NULL;
             share->X = share->n_sides > 0 ? TD_SAP_TAKE(stack, double, n *BATCH) : NULL;
             if (stack->failed)

@@ -11,11 +11,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-// A symbolic factor costs about as much as this many operations of a numeric one for each entry of A.
-#define ANALYSIS_FLOPS 700.0
-// Moving nodes to the end of the order lengthens the columns on their paths: about half of what solving along them
+// A symbolic factor takes about 120 ns for each entry of A; numeric operations, at 20 a nanosecond on large bodies and
+// at 5 on small ones, could be so many in that time.
+#define ANALYSIS_LARGE 2400.0
+#define ANALYSIS_SMALL 600.0
+// Moving nodes to the end of the order lengthens the columns on their paths: this share of what solving along them
 // costs.
-#define LAST_SHARE 0.5
+#define LAST_SHARE 0.85
 // Nodes up to which a new minimum degree order with the participating nodes last (CAMD) beats moving them in the
 // standing order.
 #define SMALL_BODY 1000
@@ -256,20 +258,30 @@ static void list_places(tdSchur *schur)
     }
 }
 
-// Operations of a condensation to the present set: with all of it last in an order of its own; along the paths; and by
-// the order there is, whose `ordered` unknowns include the set.
-typedef struct tdSchurCost
+// Operations of a condensation to the present set, beside those of the standing factor: by an order of its own; along
+// the paths; and by the order there is, whose last unknowns include the set.
+typedef struct schurCost
 {
     double ideal, path, inside;
-} tdSchurCost;
+} schurCost;
 
-static tdSchurCost costs(tdSchur *schur)
+static schurCost costs(tdSchur *schur, bool inside)
 {
-    double solve, square, n = schur->n, u = schur->n_ordered - n;
+    double solve, square, n = schur->n, all = schur->n_ordered, u = all - n;
     td_schur_tree_visit(&schur->tree, schur->n, schur->places, &solve, &square);
-    return (tdSchurCost){.ideal = LAST_SHARE * solve + cube(n) / 3,
-                         .path = solve + square + cube(n),
-                         .inside = cube(schur->n_ordered) / 3 + cube(u) / 3 + u * u * n + u * n * n};
+    schurCost cost = {.path = solve + square + cube(n)};
+    double longer = schur->flops - schur->model->factor_flops; // of an order with others at its end
+    if (inside)
+    {
+        cost.inside = longer + cube(all) / 3 + (u > 0 ? cube(u) / 3 + u * u * n + u * n * n : 0);
+        cost.ideal = (all > 0 ? longer * n / all : 0) + cube(n) / 3;
+    }
+    else
+    {
+        cost.path += longer;
+        cost.ideal = LAST_SHARE * solve + cube(n) / 3;
+    }
+    return cost;
 }
 
 static tdStatus choose(tdSchur *schur, bool inside, bool all_left, tdSchurReport *report, tdError *error)
@@ -284,9 +296,10 @@ static tdStatus choose(tdSchur *schur, bool inside, bool all_left, tdSchurReport
         renew = !inside;
     else if (asked == TD_SCHUR_AUTO)
     {
-        tdSchurCost cost = costs(schur);
-        schur->spent += inside ? cost.inside - cube(schur->n) / 3 : cost.path - cost.ideal;
-        renew = schur->spent > ANALYSIS_FLOPS * model->Ap[model->n];
+        schurCost cost = costs(schur, inside);
+        schur->spent += inside ? cost.inside - cost.ideal : cost.path - cost.ideal;
+        bool small = model->pattern->n <= SMALL_BODY;
+        renew = schur->spent > (small ? ANALYSIS_SMALL : ANALYSIS_LARGE) * model->Ap[model->n];
     }
     if (renew)
     {
@@ -299,8 +312,9 @@ static tdStatus choose(tdSchur *schur, bool inside, bool all_left, tdSchurReport
         list_places(schur);
     }
     schur->way = inside ? TD_SCHUR_LAST : TD_SCHUR_PATH;
-    tdSchurCost cost = costs(schur);
-    report->condense_flops = schur->n == 0 ? 0 : inside ? cost.inside : cost.path;
+    schurCost cost = costs(schur, inside);
+    double longer = schur->flops - model->factor_flops;
+    report->condense_flops = schur->n == 0 ? 0 : (inside ? cost.inside : cost.path) - longer;
     return TD_OK;
 }
 
