@@ -18,6 +18,8 @@
 // Moving nodes to the end of the order lengthens the columns on their paths: this share of what solving along them
 // costs.
 #define LAST_SHARE 0.85
+// Solving along paths works on larger matrices than a factorization does: an operation takes this much of the time.
+#define PATH_RATE 0.75
 // Nodes up to which a new minimum degree order with the participating nodes last (CAMD) beats moving them in the
 // standing order.
 #define SMALL_BODY 1000
@@ -269,7 +271,7 @@ static schurCost costs(tdSchur *schur, bool inside)
 {
     double solve, square, n = schur->n, all = schur->n_ordered, u = all - n;
     td_schur_tree_visit(&schur->tree, schur->n, schur->places, &solve, &square);
-    schurCost cost = {.path = solve + square + cube(n)};
+    schurCost cost = {.path = PATH_RATE * (solve + square + cube(n))};
     double longer = schur->flops - schur->model->factor_flops; // of an order with others at its end
     if (inside)
     {
