@@ -33,7 +33,9 @@ static const char help[] =
     "  view       the viewer of reduced robots: steps a second as fast as it can with no server, with one client that\n"
     "             takes 60 frames a second, and with a hundred more that read nothing; bytes of a frame\n"
     "  collide    all contacts of a step: chains of soft rings, two bubbles, a ball with itself, a pile of rigid "
-    "bodies\n\n"
+    "bodies\n"
+    "  sap        contact: condensation of a link of 810 and a torus of 28,800 coordinates, towers of boxes and\n"
+    "             chains of 10 to 100 links\n\n"
     "  --out DIR  writes bench.json and plots (PNG) there\n"
     "  --runs N   runs behind each median (default 7)\n";
 
@@ -507,8 +509,8 @@ static tdStatus bench_growth(bench *b, tdError *error)
 // False, with the names that there are, when a benchmark is none of them.
 static bool is_known(const char *which)
 {
-    static const char *const names[] = {"laws",    "elements", "step",    "growth", "inverse",
-                                        "control", "stvk",     "reduced", "view",   "collide", "sap"};
+    static const char *const names[] = {"laws", "elements", "step", "growth",  "inverse", "control",
+                                        "stvk", "reduced",  "view", "collide", "sap"};
     const int n = (int)(sizeof names / sizeof names[0]);
     char list[256] = "";
     for (int i = 0; i < n; i++)
@@ -574,6 +576,8 @@ int cmd_bench(int argc, char **argv)
         status = bench_view(b.runs, &b.settings, b.print, &b.json, &error);
     if (status == TD_OK && (which == NULL || strcmp(which, "collide") == 0))
         status = bench_collide(b.runs, b.print, &b.json, &error);
+    if (status == TD_OK && (which == NULL || strcmp(which, "sap") == 0))
+        status = bench_sap(b.runs, b.settings.threads, b.print, &b.json, &error);
     td_json_close(&b.json, '}');
     if (status == TD_OK && folder != NULL)
     {

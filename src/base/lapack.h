@@ -14,3 +14,9 @@ void dorgqr_(const int *m, const int *n, const int *k, double *A, const int *lda
 void dgesvd_(const char *jobu, const char *jobvt, const int *m, const int *n, double *A, const int *lda, double *S,
              double *U, const int *ldu, double *Vt, const int *ldvt, double *work, const int *lwork, int *info,
              size_t length_u, size_t length_vt);
+/// A = L L' (uplo 'L', the lower triangle) in place; info > 0: the minor of that order is not positive definite.
+void dpotrf_(const char *uplo, const int *n, double *A, const int *lda, int *info, size_t length);
+/// The inverse of A from what dpotrf_ left, the same triangle.
+void dpotri_(const char *uplo, const int *n, double *A, const int *lda, int *info, size_t length);
+/// U U' ('U') or L' L ('L') in place of the triangle.
+void dlauum_(const char *uplo, const int *n, double *A, const int *lda, int *info, size_t length);

@@ -34,14 +34,19 @@ struct tdLinear
 // Debian's CHOLMOD opens OpenMP regions of its own inside a factorization, whatever OMP_NUM_THREADS
 // says; on busy cores they cost a multiple of what they save, and they are not our threads. With no
 // active level allowed, a region runs on the calling thread. The setting belongs to that thread.
-static int quiet_openmp(void)
+int td_openmp_quiet(void)
 {
     int levels = omp_get_max_active_levels();
     omp_set_max_active_levels(0);
     return levels;
 }
 
-static void start_common(cholmod_common *common)
+void td_openmp_restore(int levels)
+{
+    omp_set_max_active_levels(levels);
+}
+
+void td_cholmod_start(cholmod_common *common)
 {
     cholmod_start(common);
     common->print = 0;
@@ -142,7 +147,7 @@ tdStatus td_linear_model_create(tdArena *arena, const tdBlockPattern *pattern, c
     out->common = td_take(1, sizeof *out->common);
     if (out->dof == NULL || out->coord == NULL || out->common == NULL)
         return td_fail_memory(error, "the matrix");
-    start_common(out->common);
+    td_cholmod_start(out->common);
     for (int64_t i = 0; i < coords; i++)
     {
         out->dof[i] = held[i] ? -1 : out->n;
@@ -214,7 +219,7 @@ tdStatus td_linear_create(const tdLinearModel *model, tdArena *arena, tdIsa isa,
     if (linear == NULL)
         return td_fail_memory(error, "the linear solver");
     linear->model = model;
-    start_common(&linear->common);
+    td_cholmod_start(&linear->common);
     *out = linear; // from here on td_linear_free releases what there is
     int64_t coords = 3 * (int64_t)model->pattern->n;
     linear->r = TD_TAKE(arena, double, coords);
@@ -274,10 +279,10 @@ static tdStatus factorize(tdLinear *linear, const double *values, bool *definite
     double *x = linear->A.x;
     for (int32_t k = 0; k < model->Ap[model->n]; k++)
         x[k] = values[model->source[k]];
-    int levels = quiet_openmp();
+    int levels = td_openmp_quiet();
     linear->common.status = CHOLMOD_OK;
     int good = cholmod_factorize(&linear->A, linear->factor, &linear->common);
-    omp_set_max_active_levels(levels);
+    td_openmp_restore(levels);
     *definite = linear->common.status != CHOLMOD_NOT_POSDEF;
     linear->counts = (tdLinearCounts){.has_factor = good && *definite};
     linear->triangular_set = false;
@@ -298,10 +303,10 @@ tdStatus td_linear_apply(tdLinear *linear, const double *b, double *x, tdError *
     double *rhs = linear->B.x;
     for (int32_t k = 0; k < model->n; k++)
         rhs[k] = b[model->coord[k]];
-    int levels = quiet_openmp();
+    int levels = td_openmp_quiet();
     int good = cholmod_solve2(CHOLMOD_A, linear->factor, &linear->B, NULL, &linear->X, NULL, &linear->Y, &linear->E,
                               &linear->common);
-    omp_set_max_active_levels(levels);
+    td_openmp_restore(levels);
     if (!good)
         return td_fail(error, TD_ERROR_NUMERIC, "CHOLMOD could not solve with the factor (status %d)",
                        linear->common.status);
@@ -355,10 +360,10 @@ tdStatus td_linear_solve_many(tdLinear *linear, const double *values, bool same,
     for (int j = 0; j < n; j++)
         for (int32_t k = 0; k < model->n; k++)
             *to++ = b[j * stride + model->coord[k]];
-    int levels = quiet_openmp();
+    int levels = td_openmp_quiet();
     int good = cholmod_solve2(CHOLMOD_A, linear->factor, linear->many, NULL, &linear->X_many, NULL, &linear->Y_many,
                               &linear->E_many, &linear->common);
-    omp_set_max_active_levels(levels);
+    td_openmp_restore(levels);
     if (!good)
         return td_fail(error, TD_ERROR_NUMERIC, "CHOLMOD could not solve with the factor (status %d)",
                        linear->common.status);

@@ -85,3 +85,11 @@ typedef struct tdLinearCounts
     int64_t has_factor, solves, iterations, last;
 } tdLinearCounts;
 tdLinearCounts *td_linear_counts(tdLinear *linear);
+
+// ---------------------------------------------------------------- CHOLMOD as this engine uses it
+
+/// Supernodal, silent, one thread of BLAS.
+void td_cholmod_start(struct cholmod_common_struct *common);
+/// Around calls of CHOLMOD: keeps its OpenMP regions on the calling thread. Returns what to restore.
+int td_openmp_quiet(void);
+void td_openmp_restore(int levels);

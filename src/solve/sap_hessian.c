@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: Apache-2.0
+// The Hessian A + J' G J of an island in supernodes: assembled, factored, solved with; see sap_plan.h.
+#include "base/lapack.h"
+#include "solve/sap_plan.h"
+
+#include <cblas.h>
+#include <string.h>
+
+#define LINKS_PIECE 256 // constraints of a task
+
+// ---------------------------------------------------------------- assembly
+
+// T = G J, rows x n.
+static void times_G(int rows, int32_t n, const double *G, const double *J, double *T)
+{
+    for (int r = 0; r < rows; r++)
+    {
+        double *t = T + r * (int64_t)n;
+        memset(t, 0, (size_t)n * sizeof *t);
+        for (int s = 0; s < rows; s++)
+            if (G[r * rows + s] != 0)
+                for (int32_t j = 0; j < n; j++)
+                    t[j] += G[r * rows + s] * J[s * (int64_t)n + j];
+    }
+}
+
+// panel += J' G J on one run. T = G J.
+static void scatter_run(const tdSapSuper *super, const tdSapPatch *patch, const tdSapRun *run, int rows,
+                        const double *J, const double *T)
+{
+    int64_t stride = super->n + super->m, n = patch->n;
+    for (int32_t j = run->begin; j < run->end; j++)
+    {
+        double *column = super->panel + (patch->at[j] - super->first) * stride;
+        const int32_t *row = run->row - run->begin;
+        if (rows == 3)
+        {
+            double t0 = T[j], t1 = T[n + j], t2 = T[2 * n + j];
+            for (int32_t i = j; i < n; i++)
+                column[row[i]] += J[i] * t0 + J[n + i] * t1 + J[2 * n + i] * t2;
+        }
+        else
+            for (int r = 0; r < rows; r++)
+                for (int32_t i = j; i < n; i++)
+                    column[row[i]] += J[r * n + i] * T[r * n + j];
+    }
+}
+
+// S with S' S = G, for G positive semi-definite: a Cholesky factor whose pivots may vanish.
+static void root_of_G(int n, const double *G, double *S)
+{
+    memset(S, 0, (size_t)(n * n) * sizeof *S);
+    for (int k = 0; k < n; k++)
+    {
+        double pivot = G[k * n + k];
+        for (int i = 0; i < k; i++)
+            pivot -= S[i * n + k] * S[i * n + k];
+        // What is left of a vanished pivot is rounding, and so is its row.
+        if (!(pivot > 1e-15 * G[k * n + k]))
+            continue;
+        S[k * n + k] = sqrt(pivot);
+        for (int j = k + 1; j < n; j++)
+        {
+            double sum = G[k * n + j];
+            for (int i = 0; i < k; i++)
+                sum -= S[i * n + k] * S[i * n + j];
+            S[k * n + j] = sum / S[k * n + k];
+        }
+    }
+}
+
+// Rows S J of one constraint on a run, below those that are there.
+static void stack_run(tdSapSuper *super, const tdSapPatch *patch, const tdSapRun *run, int rows, const double *S,
+                      const double *J, int32_t *filled)
+{
+    int64_t width = super->n + super->m, n = patch->n;
+    for (int r = 0; r < rows; r++)
+    {
+        double *to = super->stacked + (*filled + r) * width;
+        memset(to, 0, (size_t)width * sizeof *to);
+        for (int s = r; s < rows; s++)
+            if (S[r * rows + s] != 0)
+                for (int32_t i = run->begin; i < n; i++)
+                    to[run->row[i - run->begin]] += S[r * rows + s] * J[s * n + i];
+    }
+    *filled += rows;
+}
+
+// panel += stacked' stacked
+static void add_stacked(tdSapSuper *super, int32_t rows)
+{
+    int stride = super->n + super->m;
+    cblas_dsyrk(CblasColMajor, CblasLower, CblasNoTrans, super->n, rows, 1, super->stacked, stride, 1, super->panel,
+                stride);
+    if (super->m > 0)
+        cblas_dgemm(CblasColMajor, CblasNoTrans, CblasTrans, super->m, super->n, rows, 1, super->stacked + super->n,
+                    stride, super->stacked, stride, 1, super->panel + super->n, stride);
+}
+
+// T = G J and S of the constraints [begin, end).
+static void prepare_links(void *context, int piece)
+{
+    tdSapIsland *island = context;
+    int32_t end = (piece + 1) * LINKS_PIECE < island->n_links ? (piece + 1) * LINKS_PIECE : island->n_links;
+    for (int32_t l = piece * LINKS_PIECE; l < end; l++)
+    {
+        tdSapLink *link = &island->links[l];
+        const double *G = island->G + (int64_t)TD_SAP_ROWS * TD_SAP_ROWS * l;
+        int rows = link->law->rows;
+        link->idle = true;
+        for (int i = 0; i < rows * rows; i++)
+            link->idle = link->idle && G[i] == 0;
+        if (link->idle)
+            continue;
+        root_of_G(rows, G, link->S);
+        times_G(rows, link->patch.n, G, link->J, link->T);
+    }
+}
+
+static void assemble(tdSapIsland *island, tdSapSuper *super, double shift)
+{
+    int64_t stride = super->n + super->m;
+    memcpy(super->panel, super->base, (size_t)(stride * super->n) * sizeof *super->panel);
+    int32_t rows = 0;
+    for (int32_t p = 0; p < super->n_parts; p++)
+    {
+        const tdSapLink *link = &island->links[super->parts[2 * p]];
+        const tdSapRun *run = &link->patch.runs[super->parts[2 * p + 1]];
+        if (link->idle)
+            continue;
+        if (super->stacked != NULL)
+            stack_run(super, &link->patch, run, link->law->rows, link->S, link->J, &rows);
+        else
+            scatter_run(super, &link->patch, run, link->law->rows, link->J, link->T);
+    }
+    if (rows > 0)
+        add_stacked(super, rows);
+    for (int32_t i = 0; i < super->n && shift > 0; i++)
+        super->panel[i * (stride + 1)] *= 1 + shift;
+}
+
+// ---------------------------------------------------------------- factor
+
+// Rows of `super` from `begin` on as rows of a supernode above it (its columns, then its rows).
+static void relate(const tdSapSuper *super, int32_t begin, const tdSapSuper *above, int32_t *relative)
+{
+    int32_t k = 0;
+    for (int32_t i = begin; i < super->m; i++)
+    {
+        if (super->rows[i] < above->first + above->n)
+        {
+            relative[i] = super->rows[i] - above->first;
+            continue;
+        }
+        while (above->rows[k] != super->rows[i])
+            k++;
+        relative[i] = above->n + k;
+    }
+}
+
+// Subtracts the update of a supernode from those above it in its tree; what is outside is kept for later.
+static void update_above(tdSapIsland *island, const tdSapTree *tree, const tdSapSuper *super)
+{
+    int32_t m = super->m, t = (int32_t)(super - island->supers) + 1, begin = 0;
+    const tdSapSuper *last = &island->supers[tree->last];
+    int32_t *relative = tree->relative, limit = last->first + last->n;
+    while (begin < m && super->rows[begin] < limit)
+    {
+        while (island->supers[t].first + island->supers[t].n <= super->rows[begin])
+            t++; // ancestors have higher numbers, and rows ascend
+        const tdSapSuper *above = &island->supers[t];
+        int64_t stride = above->n + above->m;
+        relate(super, begin, above, relative);
+        for (; begin < m && super->rows[begin] < above->first + above->n; begin++)
+        {
+            double *column = above->panel + relative[begin] * stride;
+            const double *u = tree->update + begin * (int64_t)m;
+            for (int32_t i = begin; i < m; i++)
+                column[relative[i]] -= u[i];
+        }
+    }
+    if (begin == m)
+        return;
+    // Rows outside the tree are rows of its last supernode.
+    for (int32_t i = begin, k = 0; i < m; i++)
+    {
+        while (last->rows[k] != super->rows[i])
+            k++;
+        relative[i] = k;
+    }
+    for (int32_t j = begin; j < m; j++)
+    {
+        double *column = tree->outside + relative[j] * (int64_t)last->m;
+        const double *u = tree->update + j * (int64_t)m;
+        for (int32_t i = j; i < m; i++)
+            column[relative[i]] += u[i];
+    }
+}
+
+static bool factor_super(tdSapIsland *island, const tdSapTree *tree, tdSapSuper *super)
+{
+    int n = super->n, m = super->m, stride = n + m, info = 0;
+    if (n == 0)
+        return true;
+    dpotrf_("L", &n, super->panel, &stride, &info, 1);
+    if (info != 0)
+        return false;
+    if (m == 0)
+        return true;
+    cblas_dtrsm(CblasColMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit, m, n, 1, super->panel, stride,
+                super->panel + n, stride);
+    cblas_dsyrk(CblasColMajor, CblasLower, CblasNoTrans, m, n, 1, super->panel + n, stride, 0, tree->update, m);
+    update_above(island, tree, super);
+    return true;
+}
+
+typedef struct factorWork
+{
+    tdSapIsland *island;
+    double shift;
+} factorWork;
+
+static void factor_tree(void *context, int k)
+{
+    const factorWork *work = context;
+    tdSapTree *tree = &work->island->trees[k];
+    int64_t m = work->island->supers[tree->last].m;
+    memset(tree->outside, 0, (size_t)(m * m) * sizeof *tree->outside);
+    for (int32_t s = tree->first; s <= tree->last; s++)
+        assemble(work->island, &work->island->supers[s], work->shift);
+    tree->failed = false;
+    for (int32_t s = tree->first; s <= tree->last && !tree->failed; s++)
+        tree->failed = !factor_super(work->island, tree, &work->island->supers[s]);
+}
+
+// Subtracts what a tree adds outside. Its root's rows are related as an update of the root would be.
+static void join_tree(tdSapIsland *island, const tdSapTree *all, const tdSapTree *tree)
+{
+    const tdSapSuper *root = &island->supers[tree->last];
+    tdSapTree whole = *all;
+    whole.update = tree->outside;
+    update_above(island, &whole, root);
+}
+
+bool td_sap_factor(tdSapIsland *island, tdTasks *tasks, double shift)
+{
+    factorWork work = {island, shift};
+    int32_t trees = island->n_trees - 1;
+    const tdSapTree *all = &island->trees[trees];
+    td_parallel(tasks, td_pieces(island->n_links, LINKS_PIECE), prepare_links, island);
+    td_parallel(tasks, trees, factor_tree, &work);
+    for (int32_t k = 0; k < trees; k++)
+        if (island->trees[k].failed)
+            return false;
+    for (int32_t s = 0; s < island->n_supers; s++)
+        if (island->supers[s].tree < 0)
+            assemble(island, &island->supers[s], shift);
+    for (int32_t k = 0; k < trees; k++)
+        join_tree(island, all, &island->trees[k]);
+    for (int32_t s = 0; s < island->n_supers; s++)
+        if (island->supers[s].tree < 0 && !factor_super(island, all, &island->supers[s]))
+            return false;
+    return true;
+}
+
+void td_sap_substitute(const tdSapIsland *island, const double *b, double *x)
+{
+    if (x != b)
+        memcpy(x, b, (size_t)island->n * sizeof *x);
+    double *below = island->y; // as long as the rows of any supernode
+    for (int32_t s = 0; s < island->n_supers; s++)
+    {
+        const tdSapSuper *super = &island->supers[s];
+        int n = super->n, m = super->m, stride = n + m;
+        cblas_dtrsv(CblasColMajor, CblasLower, CblasNoTrans, CblasNonUnit, n, super->panel, stride, x + super->first,
+                    1);
+        if (m == 0)
+            continue;
+        cblas_dgemv(CblasColMajor, CblasNoTrans, m, n, 1, super->panel + n, stride, x + super->first, 1, 0, below, 1);
+        for (int32_t i = 0; i < m; i++)
+            x[super->rows[i]] -= below[i];
+    }
+    for (int32_t s = island->n_supers - 1; s >= 0; s--)
+    {
+        const tdSapSuper *super = &island->supers[s];
+        int n = super->n, m = super->m, stride = n + m;
+        if (m > 0)
+        {
+            for (int32_t i = 0; i < m; i++)
+                below[i] = x[super->rows[i]];
+            cblas_dgemv(CblasColMajor, CblasTrans, m, n, -1, super->panel + n, stride, below, 1, 1, x + super->first,
+                        1);
+        }
+        cblas_dtrsv(CblasColMajor, CblasLower, CblasTrans, CblasNonUnit, n, super->panel, stride, x + super->first, 1);
+    }
+}

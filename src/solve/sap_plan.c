@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: Apache-2.0
+// The convex problem checked and cut into islands; see sap_plan.h.
+#include "solve/sap_plan.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+// ---------------------------------------------------------------- memory
+
+typedef struct tdSapChunk
+{
+    struct tdSapChunk *next;
+    size_t size, used;
+    _Alignas(TD_ALIGN) char data[];
+} tdSapChunk;
+
+#define LEAST_CHUNK ((size_t)64 * 1024)
+
+static void free_chunks(tdSapStack *stack)
+{
+    while (stack->chunks != NULL)
+    {
+        tdSapChunk *next = stack->chunks->next;
+        free(stack->chunks);
+        stack->chunks = next;
+    }
+}
+
+static tdSapChunk *add_chunk(tdSapStack *stack, size_t bytes)
+{
+    tdSapChunk *chunk = bytes > SIZE_MAX / 4 ? NULL : aligned_alloc(TD_ALIGN, sizeof(tdSapChunk) + bytes);
+    stack->grown = true;
+    if (chunk == NULL)
+        return NULL;
+    *chunk = (tdSapChunk){.size = bytes};
+    if (stack->current == NULL)
+        stack->chunks = chunk;
+    else
+        stack->current->next = chunk;
+    stack->current = chunk;
+    return chunk;
+}
+
+void td_sap_stack_reset(tdSapStack *stack)
+{
+    size_t taken = stack->taken;
+    bool scattered = stack->chunks != NULL && stack->chunks->next != NULL;
+    stack->taken = 0;
+    stack->failed = stack->grown = false;
+    if (scattered)
+    {
+        // One piece for all of the last time, with a margin: contacts come and go.
+        free_chunks(stack);
+        stack->current = NULL;
+        size_t bytes = (taken + taken / 2 + TD_ALIGN - 1) / TD_ALIGN * TD_ALIGN;
+        add_chunk(stack, bytes < LEAST_CHUNK ? LEAST_CHUNK : bytes);
+    }
+    stack->current = stack->chunks;
+    if (stack->current != NULL)
+        stack->current->used = 0;
+}
+
+void td_sap_stack_free(tdSapStack *stack)
+{
+    free_chunks(stack);
+    *stack = (tdSapStack){0};
+}
+
+void *td_sap_stack_take(tdSapStack *stack, int64_t count, size_t size)
+{
+    size_t bytes = 0;
+    if (count < 0 || __builtin_mul_overflow((size_t)count, size, &bytes) || bytes > SIZE_MAX / 8)
+    {
+        stack->failed = true;
+        return NULL;
+    }
+    bytes = (bytes + TD_ALIGN - 1) / TD_ALIGN * TD_ALIGN;
+    bytes = bytes == 0 ? TD_ALIGN : bytes;
+    tdSapChunk *chunk = stack->current;
+    if (chunk == NULL || chunk->size - chunk->used < bytes)
+    {
+        size_t room = stack->taken < LEAST_CHUNK ? LEAST_CHUNK : stack->taken;
+        chunk = add_chunk(stack, bytes > room ? bytes : room);
+        if (chunk == NULL)
+        {
+            stack->failed = true;
+            return NULL;
+        }
+    }
+    void *result = chunk->data + chunk->used;
+    chunk->used += bytes;
+    stack->taken += bytes;
+    return result;
+}
+
+// ---------------------------------------------------------------- checks
+
+static bool all_finite(const double *a, int64_t n)
+{
+    double sum = 0; // of zeros, unless there is an infinity or a NaN
+    for (int64_t i = 0; i < n; i++)
+        sum += 0 * a[i];
+    return sum == 0;
+}
+
+static tdStatus check_block(const tdSapBlock *block, int32_t number, tdError *error)
+{
+    if (block->n < 0 || block->stride < block->n || block->n > INT32_MAX / TD_SAP_ROWS)
+        return td_fail(error, TD_ERROR_USAGE, "block %d of the contact problem has %d velocities with stride %d",
+                       number, block->n, block->stride);
+    for (int32_t i = 0; i < block->n; i++)
+    {
+        double d = block->A[i + (int64_t)i * block->stride];
+        if (!(d > 0 && d < INFINITY))
+            return td_fail(error, TD_ERROR_NUMERIC,
+                           "block %d of the contact problem is not positive definite: its diagonal entry %d is %g",
+                           number, i, d);
+    }
+    if (!all_finite(block->v_star, block->n) || !all_finite(block->v, block->n))
+        return td_fail(error, TD_ERROR_NUMERIC, "block %d of the contact problem has velocities that are not finite",
+                       number);
+    return TD_OK;
+}
+
+static tdStatus check_side(const tdSapProblem *problem, const tdSapSide *side, int rows, int32_t number, tdError *error)
+{
+    if (side->block < 0 || side->block >= problem->n_blocks)
+        return td_fail(error, TD_ERROR_USAGE, "constraint %d acts on block %d of %d", number, side->block,
+                       problem->n_blocks);
+    int32_t n = problem->blocks[side->block].n;
+    if (side->count < 0 || side->count > INT32_MAX / TD_SAP_ROWS || (side->columns == NULL && side->count != n))
+        return td_fail(error, TD_ERROR_USAGE, "constraint %d lists %d columns of a block of %d", number, side->count,
+                       n);
+    for (int32_t k = 0; k < side->count && side->columns != NULL; k++)
+        if (side->columns[k] < 0 || side->columns[k] >= n)
+            return td_fail(error, TD_ERROR_USAGE, "constraint %d lists column %d of a block of %d", number,
+                           side->columns[k], n);
+    if (!all_finite(side->J, (int64_t)rows * side->count))
+        return td_fail(error, TD_ERROR_NUMERIC, "constraint %d has rows that are not finite", number);
+    return TD_OK;
+}
+
+tdStatus td_sap_check(const tdSapProblem *problem, bool laws, tdError *error)
+{
+    int64_t unknowns = 0;
+    if (problem->n_blocks < 0 || problem->n_constraints < 0)
+        return td_fail(error, TD_ERROR_USAGE, "the contact problem has a negative number of blocks or constraints");
+    for (int32_t b = 0; b < problem->n_blocks; b++)
+    {
+        TD_TRY(check_block(&problem->blocks[b], b, error));
+        unknowns += problem->blocks[b].n;
+    }
+    if (unknowns > INT32_MAX / TD_SAP_ROWS)
+        return td_fail(error, TD_ERROR_INPUT, "the contact problem has %lld unknowns; touch fewer nodes",
+                       (long long)unknowns);
+    for (int32_t c = 0; c < problem->n_constraints; c++)
+    {
+        const tdSapConstraint *constraint = &problem->constraints[c];
+        const char *reason = NULL;
+        if (laws && !td_sap_law_valid(&constraint->law, &reason))
+            return td_fail(error, TD_ERROR_NUMERIC, "constraint %d: %s", c, reason);
+        if (constraint->law.rows < 1 || constraint->law.rows > TD_SAP_ROWS)
+            return td_fail(error, TD_ERROR_USAGE, "constraint %d has %d rows; 1 to 3 are possible", c,
+                           constraint->law.rows);
+        if (constraint->sides < 1 || constraint->sides > 2)
+            return td_fail(error, TD_ERROR_USAGE, "constraint %d has %d sides; 1 or 2 are possible", c,
+                           constraint->sides);
+        for (int s = 0; s < constraint->sides; s++)
+            TD_TRY(check_side(problem, &constraint->side[s], constraint->law.rows, c, error));
+    }
+    return TD_OK;
+}
+
+// ---------------------------------------------------------------- islands
+
+static int32_t root_of(int32_t *parent, int32_t b)
+{
+    while (parent[b] != b)
+        b = parent[b] = parent[parent[b]];
+    return b;
+}
+
+// Joins blocks that share a constraint; the root of an island is its lowest block.
+static void join(const tdSapProblem *problem, int32_t *parent, bool *touched)
+{
+    for (int32_t b = 0; b < problem->n_blocks; b++)
+    {
+        parent[b] = b;
+        touched[b] = false;
+    }
+    for (int32_t c = 0; c < problem->n_constraints; c++)
+    {
+        const tdSapConstraint *constraint = &problem->constraints[c];
+        int32_t a = root_of(parent, constraint->side[0].block);
+        touched[constraint->side[0].block] = true;
+        if (constraint->sides == 1)
+            continue;
+        int32_t b = root_of(parent, constraint->side[1].block);
+        touched[constraint->side[1].block] = true;
+        parent[a < b ? b : a] = a < b ? a : b;
+    }
+}
+
+typedef struct islandCut
+{
+    int32_t *parent, *island, *first; // by block
+    bool *touched;
+} islandCut;
+
+static bool count_islands(tdSapStack *stack, const tdSapProblem *problem, islandCut *cut, tdSapPlan *out)
+{
+    out->alone = TD_SAP_TAKE(stack, int32_t, problem->n_blocks);
+    out->islands = TD_SAP_TAKE(stack, tdSapIsland, problem->n_blocks);
+    if (stack->failed)
+        return false;
+    for (int32_t b = 0; b < problem->n_blocks; b++)
+    {
+        if (!cut->touched[b])
+        {
+            out->alone[out->n_alone++] = b;
+            continue;
+        }
+        int32_t root = root_of(cut->parent, b);
+        if (root == b)
+            out->islands[cut->island[b] = out->n_islands++] = (tdSapIsland){0};
+        tdSapIsland *island = &out->islands[cut->island[b] = cut->island[root]];
+        cut->first[b] = island->n;
+        island->n += problem->blocks[b].n;
+        island->n_members++;
+    }
+    for (int32_t c = 0; c < problem->n_constraints; c++)
+        out->islands[cut->island[problem->constraints[c].side[0].block]].n_links++;
+    return true;
+}
+
+static bool fill_islands(tdSapStack *stack, const tdSapProblem *problem, const islandCut *cut, tdSapPlan *out)
+{
+    for (int32_t i = 0; i < out->n_islands; i++)
+    {
+        tdSapIsland *island = &out->islands[i];
+        island->members = TD_SAP_TAKE(stack, tdSapMember, island->n_members);
+        island->links = TD_SAP_TAKE(stack, tdSapLink, island->n_links);
+        if (stack->failed)
+            return false;
+        island->n_members = island->n_links = 0;
+    }
+    for (int32_t b = 0; b < problem->n_blocks; b++)
+        if (cut->touched[b])
+        {
+            tdSapIsland *island = &out->islands[cut->island[b]];
+            island->members[island->n_members++] = (tdSapMember){.block = b, .first = cut->first[b]};
+        }
+    for (int32_t c = 0; c < problem->n_constraints; c++)
+    {
+        tdSapIsland *island = &out->islands[cut->island[problem->constraints[c].side[0].block]];
+        island->links[island->n_links++] = (tdSapLink){.constraint = c, .law = &problem->constraints[c].law};
+    }
+    return true;
+}
+
+static bool take_vectors(tdSapStack *stack, tdSapIsland *island)
+{
+    double **vectors[] = {&island->v,     &island->v_star,   &island->q,  &island->p,
+                          &island->force, &island->gradient, &island->dv, &island->Adv,
+                          &island->scale, &island->best,     &island->x,  &island->y};
+    for (size_t k = 0; k < sizeof vectors / sizeof vectors[0]; k++)
+        *vectors[k] = TD_SAP_TAKE(stack, double, island->n);
+    int64_t rows = (int64_t)TD_SAP_ROWS * island->n_links;
+    island->v_c = TD_SAP_TAKE(stack, double, rows);
+    island->dv_c = TD_SAP_TAKE(stack, double, rows);
+    island->gamma = TD_SAP_TAKE(stack, double, rows);
+    island->G = TD_SAP_TAKE(stack, double, TD_SAP_ROWS *rows);
+    return !stack->failed;
+}
+
+tdStatus td_sap_plan(tdSapStack *stack, const tdSapProblem *problem, tdSapStructure structure, tdSapPlan *out,
+                     tdError *error)
+{
+    *out = (tdSapPlan){0};
+    TD_TRY(td_sap_check(problem, true, error));
+    islandCut map = {.parent = TD_SAP_TAKE(stack, int32_t, problem->n_blocks),
+                     .island = TD_SAP_TAKE(stack, int32_t, problem->n_blocks),
+                     .first = TD_SAP_TAKE(stack, int32_t, problem->n_blocks),
+                     .touched = TD_SAP_TAKE(stack, bool, problem->n_blocks)};
+    bool good = !stack->failed;
+    if (good)
+        join(problem, map.parent, map.touched);
+    good = good && count_islands(stack, problem, &map, out) && fill_islands(stack, problem, &map, out);
+    for (int32_t i = 0; i < out->n_islands && good; i++)
+        good = take_vectors(stack, &out->islands[i]) &&
+               td_sap_order(stack, problem, structure, map.first, &out->islands[i]);
+    return good ? TD_OK : td_fail_memory(error, "the contact problem");
+}

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+// Inside the convex solver: the problem cut into islands, each with its unknowns in an order of elimination.
+//
+// All vectors of an island are in that order. Its Hessian is a list of supernodes: runs of unknowns with a dense lower
+// triangle and the rows below it that are not zero. Whatever is scattered into them (the blocks A, the constraints) is
+// a tdSapPatch: sorted places with, for each supernode that holds some of them, the rows in its panel.
+#pragma once
+#include "solve/sap.h"
+
+// ---------------------------------------------------------------- memory
+
+/// Memory that is taken in one order and given back at once. It keeps what it has; a second solve of the same size
+/// allocates nothing.
+typedef struct tdSapStack
+{
+    struct tdSapChunk *chunks, *current;
+    size_t taken;
+    bool failed, grown;
+} tdSapStack;
+
+void td_sap_stack_reset(tdSapStack *stack);
+void td_sap_stack_free(tdSapStack *stack);
+/// Aligned, not initialized. NULL, and `failed`, when memory runs out.
+void *td_sap_stack_take(tdSapStack *stack, int64_t count, size_t size);
+#define TD_SAP_TAKE(stack, type, count) ((type *)td_sap_stack_take((stack), (count), sizeof(type)))
+
+struct tdSap
+{
+    tdSapStack stack;
+};
+
+// ---------------------------------------------------------------- plan
+
+/// Where sorted places fall into one supernode: places [begin, end) are its columns, and all from `begin` on its rows.
+typedef struct tdSapRun
+{
+    int32_t super, begin, end;
+    int32_t *row; ///< from `begin` on: row in the panel
+} tdSapRun;
+
+typedef struct tdSapPatch
+{
+    int32_t n;
+    int32_t *at; ///< places, ascending, each once
+    int32_t n_runs;
+    tdSapRun *runs;
+} tdSapPatch;
+
+typedef struct tdSapSuper
+{
+    int32_t first, n;  ///< its unknowns
+    int32_t m;         ///< rows below
+    int32_t *rows;     ///< their places, ascending
+    int32_t tree;      ///< that it is factored in, or -1: after them
+    double *base;      ///< A in the shape of the panel
+    double *panel;     ///< (n + m) x n by columns: the Hessian, then its factor
+    int32_t n_parts;   ///< of constraints that fall into it
+    int32_t *parts;    ///< link and run of each
+    int32_t n_stacked; ///< rows of constraints that are added as one product, because they fill most of the panel
+    double *stacked;   ///< n_stacked x (n + m); NULL: constraints are scattered
+} tdSapSuper;
+
+/// A constraint in an island.
+typedef struct tdSapLink
+{
+    int32_t constraint; ///< number in the problem
+    const tdSapLaw *law;
+    tdSapPatch patch;
+    double *J;                           ///< rows x patch.n
+    double *T;                           ///< the same: scratch for G J
+    double S[TD_SAP_ROWS * TD_SAP_ROWS]; ///< S'S = G
+    bool idle;                           ///< G = 0
+} tdSapLink;
+
+/// A part of the elimination tree that is factored by itself: supernodes [first, last], all descendants of the last.
+typedef struct tdSapTree
+{
+    int32_t first, last;
+    double *update;    ///< of a supernode on those above it
+    int32_t *relative; ///< rows of it there
+    double *outside;   ///< what the tree adds to supernodes outside: over the rows of its last one
+    bool failed;
+} tdSapTree;
+
+/// A block in an island.
+typedef struct tdSapMember
+{
+    int32_t block;
+    int32_t first;    ///< of its coordinates in the island, before ordering
+    tdSapPatch patch; ///< its unknowns by place
+    int32_t *column;  ///< their columns in the block
+    double *in, *out; ///< scratch in the order of the block
+} tdSapMember;
+
+typedef struct tdSapIsland
+{
+    int32_t n, n_members, n_links, n_supers;
+    tdSapMember *members;
+    tdSapLink *links;
+    tdSapSuper *supers;
+    bool sparse;
+    // vectors over the unknowns
+    double *v, *v_star;
+    double *q;        ///< A v_star
+    double *p;        ///< A (v - v_star)
+    double *force;    ///< J' gamma
+    double *gradient; ///< p - force
+    double *dv, *Adv; ///< step of Newton, and A times it
+    double *scale;    ///< diag(A)^(-1/2)
+    double *best;     ///< v of the least residual
+    double *x, *y;    ///< scratch
+    // over the constraints, TD_SAP_ROWS each; G TD_SAP_ROWS² each
+    double *v_c, *dv_c, *gamma, *G;
+    int32_t n_trees;
+    tdSapTree *trees; ///< independent of each other; the last one is for all other supernodes and comes after them
+    double flops;     ///< of a factorization
+    // results
+    int iterations, evaluations, shifted;
+    double residual, cost;
+    tdSapEnd end;
+    bool failed; ///< numbers that are not finite, or a Hessian that is not positive definite
+} tdSapIsland;
+
+typedef struct tdSapPlan
+{
+    int32_t n_islands;
+    tdSapIsland *islands;
+    int32_t n_alone;
+    int32_t *alone; ///< blocks without constraints
+} tdSapPlan;
+
+/// Sizes, numbers and sides; the laws too where asked for.
+tdStatus td_sap_check(const tdSapProblem *problem, bool laws, tdError *error);
+/// Islands of the problem, ordered, with memory for their solution.
+tdStatus td_sap_plan(tdSapStack *stack, const tdSapProblem *problem, tdSapStructure structure, tdSapPlan *out,
+                     tdError *error);
+/// Order of elimination, supernodes and patches of an island whose members (block, first) and links (constraint, law)
+/// are set. first_of_block: by block, its first coordinate in the island. False: out of memory.
+bool td_sap_order(tdSapStack *stack, const tdSapProblem *problem, tdSapStructure structure,
+                  const int32_t *first_of_block, tdSapIsland *island);
+
+/// Units of elimination: unknowns of a block that are in contact with the same blocks.
+typedef struct tdSapUnits
+{
+    int32_t n;
+    int32_t *of;      ///< by coordinate
+    int32_t *size;    ///< unknowns of each
+    int32_t *block;   ///< member it belongs to
+    int32_t words;    ///< of a row of bits
+    uint64_t *bits;   ///< n rows: who is adjacent, then the structure of the factor
+    int32_t *order;   ///< elimination: unit at each step
+    int32_t *parent;  ///< in the elimination tree, or -1
+    int32_t *place;   ///< by coordinate: its place
+    int32_t *super;   ///< by place: its supernode
+    int32_t *scratch; ///< over coordinates
+    int32_t *mark;    ///< over coordinates
+} tdSapUnits;
+
+/// Cuts an island into units and orders them: u->place, and one supernode a unit in island->supers (u->super).
+bool td_sap_units(tdSapStack *stack, const tdSapProblem *problem, tdSapStructure structure, const int32_t *first,
+                  tdSapIsland *island, tdSapUnits *u);
+/// One dense supernode for all.
+void td_sap_one_super(tdSapIsland *island, tdSapUnits *u);
+
+// ---------------------------------------------------------------- Hessian
+
+/// What depends on numbers: A in the shape of the panels, vectors in the order of the island.
+void td_sap_load(const tdSapProblem *problem, tdSapIsland *island);
+/// Panels = A + shift diag(A) + J' G J, factored. False: not positive definite.
+bool td_sap_factor(tdSapIsland *island, tdTasks *tasks, double shift);
+/// x = H^-1 b; b and x may be the same.
+void td_sap_substitute(const tdSapIsland *island, const double *b, double *x);

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+// Diagonal estimates of the Delassus operator J A^-1 J', by which regularizations are chosen; see sap.h.
+#include "base/lapack.h"
+#include "solve/sap_plan.h"
+
+#include <cblas.h>
+#include <string.h>
+
+#define BATCH 96 // rows solved at once
+
+// The share of one block: W_i += J_i A^-1 J_i' for all constraints i on it. With few rows as X' X, X = L^-1 J_i'; with
+// many sparse ones from the inverse of A, of which each needs a few entries.
+typedef struct blockShare
+{
+    int32_t n_sides;
+    bool inverse;
+    int32_t *constraint;     // that act on the block, ascending, each once
+    double *W;               // 9 for each of them: what the block adds
+    double *factor;          // n x n, where it is made here
+    double *X;               // n x BATCH
+    int32_t *columns;        // n
+    double solving, picking; // operations of both ways
+    bool indefinite;
+} blockShare;
+
+typedef struct weightWork
+{
+    const tdSapProblem *problem;
+    const double *const *factors;
+    tdSapWeighing how;
+    blockShare *share;
+} weightWork;
+
+// X = J_i' over the block, summed over the constraint's sides on it.
+static void fill(const tdSapConstraint *c, int32_t block, int32_t n, double *X)
+{
+    memset(X, 0, (size_t)n * (size_t)c->law.rows * sizeof *X);
+    for (int s = 0; s < c->sides; s++)
+    {
+        const tdSapSide *side = &c->side[s];
+        if (side->block != block)
+            continue;
+        for (int r = 0; r < c->law.rows; r++)
+            for (int32_t j = 0; j < side->count; j++)
+                X[r * (int64_t)n + (side->columns == NULL ? j : side->columns[j])] +=
+                    side->J[r * (int64_t)side->count + j];
+    }
+}
+
+static void square(int32_t n, int rows, const double *X, double *W)
+{
+    for (int r = 0; r < rows; r++)
+        for (int s = 0; s <= r; s++)
+        {
+            double sum = 0;
+            for (int32_t i = 0; i < n; i++)
+                sum += X[r * (int64_t)n + i] * X[s * (int64_t)n + i];
+            W[r * rows + s] = W[s * rows + r] = sum;
+        }
+}
+
+// W = X' A^-1 X of one constraint by the inverse (lower triangle) and the columns where X is not zero.
+static void square_sparse(int32_t n, int rows, const double *inverse, const double *X, int32_t *columns, double *W)
+{
+    int32_t count = 0;
+    for (int32_t i = 0; i < n; i++)
+    {
+        columns[count] = i;
+        bool used = false;
+        for (int r = 0; r < rows; r++)
+            used = used || X[r * (int64_t)n + i] != 0;
+        count += used;
+    }
+    memset(W, 0, (size_t)(rows * rows) * sizeof *W);
+    for (int32_t i = 0; i < count; i++)
+    {
+        double sum[TD_SAP_ROWS] = {0}; // of A^-1 X in row i
+        for (int32_t j = 0; j < count; j++)
+        {
+            int64_t a = columns[i], b = columns[j];
+            double entry = a >= b ? inverse[a + b * n] : inverse[b + a * n];
+            for (int r = 0; r < rows; r++)
+                sum[r] += entry * X[r * (int64_t)n + b];
+        }
+        for (int r = 0; r < rows; r++)
+            for (int s = 0; s < rows; s++)
+                W[r * rows + s] += X[r * (int64_t)n + columns[i]] * sum[s];
+    }
+}
+
+static void weigh_block(void *context, int b)
+{
+    const weightWork *work = context;
+    const tdSapBlock *block = &work->problem->blocks[b];
+    blockShare *share = &work->share[b];
+    int n = block->n, info = 0;
+    if (share->n_sides == 0 || n == 0)
+        return;
+    const double *L = work->factors != NULL ? work->factors[b] : NULL;
+    if (work->how == TD_SAP_EXACT && L == NULL)
+    {
+        for (int j = 0; j < n; j++)
+            memcpy(share->factor + j + j * (int64_t)n, block->A + j + j * (int64_t)block->stride,
+                   (size_t)(n - j) * sizeof *share->factor);
+        dpotrf_("L", &n, share->factor, &n, &info, 1);
+        share->indefinite = info != 0;
+        L = share->factor;
+    }
+    if (share->inverse && !share->indefinite)
+    {
+        if (L != share->factor)
+            memcpy(share->factor, L, (size_t)n * (size_t)n * sizeof *L);
+        dpotri_("L", &n, share->factor, &n, &info, 1);
+    }
+    for (int32_t k = 0, end = 0; k < share->n_sides && !share->indefinite; k = end)
+    {
+        int rows = 0;
+        for (end = k; end < share->n_sides && rows + TD_SAP_ROWS <= BATCH; end++)
+        {
+            const tdSapConstraint *c = &work->problem->constraints[share->constraint[end]];
+            fill(c, b, n, share->X + rows * (int64_t)n);
+            rows += c->law.rows;
+        }
+        if (share->inverse)
+            ;
+        else if (work->how == TD_SAP_EXACT)
+            cblas_dtrsm(CblasColMajor, CblasLeft, CblasLower, CblasNoTrans, CblasNonUnit, n, rows, 1, L, n, share->X,
+                        n);
+        else
+            for (int r = 0; r < rows; r++)
+                for (int i = 0; i < n; i++)
+                    share->X[r * (int64_t)n + i] /= sqrt(block->A[i + i * (int64_t)block->stride]);
+        rows = 0;
+        for (int32_t i = k; i < end; i++)
+        {
+            const tdSapConstraint *c = &work->problem->constraints[share->constraint[i]];
+            double *X = share->X + rows * (int64_t)n, *W = share->W + 9 * (int64_t)i;
+            if (share->inverse)
+                square_sparse(n, c->law.rows, share->factor, X, share->columns, W);
+            else
+                square(n, c->law.rows, X, W);
+            rows += c->law.rows;
+        }
+    }
+}
+
+static bool is_second_on_block(const tdSapConstraint *c, int s)
+{
+    return s == 1 && c->side[1].block == c->side[0].block;
+}
+
+static bool take_shares(tdSapStack *stack, weightWork *work)
+{
+    const tdSapProblem *problem = work->problem;
+    work->share = TD_SAP_TAKE(stack, blockShare, problem->n_blocks);
+    if (stack->failed)
+        return false;
+    memset(work->share, 0, (size_t)problem->n_blocks * sizeof *work->share);
+    for (int pass = 0; pass < 2; pass++)
+    {
+        for (int32_t i = 0; i < problem->n_constraints; i++)
+            for (int s = 0; s < problem->constraints[i].sides; s++)
+            {
+                blockShare *share = &work->share[problem->constraints[i].side[s].block];
+                if (is_second_on_block(&problem->constraints[i], s))
+                    continue;
+                if (pass == 1)
+                    share->constraint[share->n_sides] = i;
+                share->n_sides++;
+                // A scattered entry costs as much as ten operations of a product.
+                double n = problem->blocks[problem->constraints[i].side[s].block].n;
+                double rows = problem->constraints[i].law.rows, count = problem->constraints[i].side[s].count;
+                share->solving += n * n * rows;
+                share->picking += 10 * rows * count * count + 10 * n;
+            }
+        for (int32_t b = 0; b < problem->n_blocks && pass == 0; b++)
+        {
+            blockShare *share = &work->share[b];
+            int64_t n = problem->blocks[b].n;
+            bool make = work->how == TD_SAP_EXACT && (work->factors == NULL || work->factors[b] == NULL);
+            share->constraint = TD_SAP_TAKE(stack, int32_t, share->n_sides);
+            share->W = TD_SAP_TAKE(stack, double, 9 * (int64_t)share->n_sides);
+            share->inverse =
+                work->how == TD_SAP_EXACT && 2.0 / 3 * (double)(n * n * n) + share->picking < share->solving;
+            make = make || share->inverse;
+            share->columns = TD_SAP_TAKE(stack, int32_t, n);
+            share->factor = make && share->n_sides > 0 ? TD_SAP_TAKE(stack, double, n *n) : NULL;
+            share->X = share->n_sides > 0 ? TD_SAP_TAKE(stack, double, n *BATCH) : NULL;
+            if (stack->failed)
+                return false;
+            memset(share->W, 0, 9 * (size_t)share->n_sides * sizeof *share->W);
+            share->n_sides = 0;
+        }
+    }
+    return true;
+}
+
+tdStatus td_sap_weights(tdSap *sap, tdTasks *tasks, const tdSapProblem *problem, tdSapWeighing how,
+                        const double *const *factors, double *w, tdError *error)
+{
+    weightWork work = {.problem = problem, .factors = factors, .how = how};
+    TD_TRY(td_sap_check(problem, false, error));
+    td_sap_stack_reset(&sap->stack);
+    if (!take_shares(&sap->stack, &work))
+        return td_fail_memory(error, "the contact problem");
+    td_parallel(tasks, problem->n_blocks, weigh_block, &work);
+    for (int32_t b = 0; b < problem->n_blocks; b++)
+    {
+        if (work.share[b].indefinite)
+            return td_fail(error, TD_ERROR_NUMERIC,
+                           "block %d of the contact problem is not positive definite; use a smaller time_step", b);
+        work.share[b].n_sides = 0;
+    }
+    // Shares of a constraint's blocks are met in the order in which they were listed.
+    for (int32_t i = 0; i < problem->n_constraints; i++)
+    {
+        const tdSapConstraint *c = &problem->constraints[i];
+        double W[TD_SAP_ROWS * TD_SAP_ROWS] = {0};
+        for (int s = 0; s < c->sides; s++)
+        {
+            if (is_second_on_block(c, s))
+                continue;
+            blockShare *share = &work.share[c->side[s].block];
+            const double *mine = share->W + 9 * (int64_t)share->n_sides++;
+            for (int k = 0; k < c->law.rows * c->law.rows; k++)
+                W[k] += mine[k];
+        }
+        w[i] = td_sap_weight(c->law.rows, W);
+    }
+    return TD_OK;
+}

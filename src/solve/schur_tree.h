@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// Inside the condensation: a supernodal factor as a tree, and forward substitution along its paths.
+//
+// Columns are in postorder, so the subtree of a supernode is a range of columns: of right-hand sides E sorted by their
+// place, those that reach a supernode are a range too, and every block of Z = L^-1 E is dense.
+#pragma once
+#include "base/memory.h"
+#include "base/status.h"
+
+struct cholmod_factor_struct;
+
+typedef struct tdSchurTree
+{
+    int32_t n, supers;
+    const struct cholmod_factor_struct *factor;
+    int32_t *super;  ///< by place: its supernode
+    int32_t *parent; ///< by supernode, or -1
+    int32_t *begin;  ///< by supernode: first place of its subtree
+    int32_t *place;  ///< by unknown
+
+    // the paths from a set of places
+    int32_t n_path, *path; ///< supernodes, ascending
+    int32_t *low, *high;   ///< of each on the path: the right-hand sides that reach it
+    int32_t *row;          ///< by place on the path: its row in Z
+    bool *visited;         ///< by supernode
+    int64_t rows;          ///< of Z
+    double *Z;             ///< rows x right-hand sides, by columns
+    int64_t Z_room;
+    double *update; ///< rows below a supernode x right-hand sides
+    int64_t update_room;
+    int32_t longest; ///< most rows below a supernode
+} tdSchurTree;
+
+/// Room for factors of n unknowns.
+tdStatus td_schur_tree_create(tdArena *arena, int32_t n, tdSchurTree *out, tdError *error);
+void td_schur_tree_free(tdSchurTree *tree);
+/// Reads the shape of a symbolic or numeric factor, which must outlive it.
+void td_schur_tree_set(tdSchurTree *tree, const struct cholmod_factor_struct *factor);
+
+/// The paths from n ascending places; with it the operations of Z (flops) and of Z'Z.
+void td_schur_tree_visit(tdSchurTree *tree, int32_t n, const int32_t *places, double *flops, double *square);
+/// W = Z'Z, lower triangle by columns, for the places visited last.
+tdStatus td_schur_tree_square(tdSchurTree *tree, int32_t n, const int32_t *places, double *W, tdError *error);
+/// y = L^-1 y in place, y over places and zero but at the places visited last and above them.
+void td_schur_tree_forward(tdSchurTree *tree, double *y);
