@@ -297,7 +297,7 @@ static void add_control(const tdViewSnapshot *s, tdJson *json)
         const tdPointSet *set = &model->probes[p].point;
         const tdBody *body = &model->bodies[set->body];
         double x[3];
-        body->ops->positions(body, set, s->q + body->first, x);
+        body->ops->positions(body, NULL, set, s->q + body->first, x);
         td_json_numbers(json, NULL, 3, x);
     }
     td_json_close(json, ']');

@@ -171,7 +171,7 @@ static void show(tdViewMirror *m, const record *r)
             double sum = 0, y[3], one = 1;
             int32_t start[2] = {0, 1}, node = mesh->nodes[i];
             tdPointSet set = {.body = b, .n = 1, .start = start, .nodes = &node, .weights = &one};
-            body->ops->positions(body, &set, q, y);
+            body->ops->positions(body, NULL, &set, q, y);
             for (int c = 0; c < 3; c++)
                 sum += (x[3 * (int64_t)node + c] - y[c]) * (x[3 * (int64_t)node + c] - y[c]);
             m->values[b][i] = (float)sqrt(sum);

@@ -166,6 +166,19 @@ static void add_cavity(tdViewStage *stage, int a)
                                                     .modal = stage->meshes[set->body].modal};
 }
 
+// Clients get coordinates and make positions of them: of bodies whose positions are more than that nothing would be
+// right.
+static tdStatus check_bodies(const tdModel *model, tdError *error)
+{
+    for (int b = 0; b < model->n_bodies; b++)
+        if (model->bodies[b].soft == NULL)
+            return td_fail_at(error, TD_ERROR_INPUT, model->scene.file, model->scene.bodies[b].line, "bodies",
+                              "body '%s' is rigid, and the viewer of this version shows soft bodies only; 'tendril run' "
+                              "and 'tendril render' show all",
+                              model->bodies[b].name);
+    return TD_OK;
+}
+
 static tdStatus add_meshes(tdViewStage *stage, tdError *error)
 {
     const tdModel *model = stage->model;
@@ -328,6 +341,8 @@ tdStatus td_view_stage_load(const char *path, const char *name, const tdSettings
     snprintf(stage->file, sizeof stage->file, "%s", slash == NULL ? path : slash + 1);
     snprintf(stage->path, sizeof stage->path, "%s", path);
     tdStatus status = td_model_load(path, settings, &stage->model, error);
+    if (status == TD_OK)
+        status = check_bodies(stage->model, error);
     if (status == TD_OK)
         status = add_meshes(stage, error);
     if (status == TD_OK)
