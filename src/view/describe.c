@@ -116,7 +116,7 @@ static void fill_positions(const tdViewStage *stage, const tdViewMesh *mesh, con
             set.nodes = mesh->set->nodes + mesh->set->start[i];
             set.weights = mesh->set->weights + mesh->set->start[i];
         }
-        body->ops->positions(body, &set, q, x);
+        body->ops->positions(body, NULL, &set, q, x);
         for (int c = 0; c < 3; c++)
             out[3 * (int64_t)i + c] = (float)x[c];
     }
@@ -175,7 +175,7 @@ static void add_cables(const tdViewSnapshot *s, int64_t message, tdText *out)
                     one.nodes = set->nodes + set->start[p];
                     one.weights = set->weights + set->start[p];
                     const tdBody *body = &model->bodies[set->body];
-                    body->ops->positions(body, &one, s->q + body->first, x);
+                    body->ops->positions(body, NULL, &one, s->q + body->first, x);
                 }
                 for (int c = 0; c < 3; c++)
                     *to++ = (float)x[c];
@@ -209,7 +209,7 @@ static void add_control(const tdViewSnapshot *s, int64_t message, tdText *out)
         const tdPointSet *set = &model->probes[p].point;
         const tdBody *body = &model->bodies[set->body];
         double x[3];
-        body->ops->positions(body, set, s->q + body->first, x);
+        body->ops->positions(body, NULL, set, s->q + body->first, x);
         for (int c = 0; c < 3; c++)
             *to++ = (float)x[c];
     }
