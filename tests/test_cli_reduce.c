@@ -107,6 +107,30 @@ static void test_polynomials(void **state)
     assert_false(exists("large.h5.work"));
 }
 
+// A sweep over tolerances computes equilibria once.
+static void test_sweep(void **state)
+{
+    (void)state;
+    assert_int_equal(run_command("reduce", "arm.yaml -o a.h5 --work sweep --ecsw-tolerance 0.1 --json --quiet"), 0);
+    double few = json_number("rid_elements");
+    assert_near(json_number("ecsw_error"), 0.05, 0.05);
+    assert_int_equal(run_command("reduce", "arm.yaml -o b.h5 --work sweep --ecsw-tolerance 0.001 --json --quiet"), 0);
+    assert_true(json_number("rid_elements") > few);
+    assert_true(json_number("ecsw_error") <= 0.001);
+    char *reused = json_value("reused");
+    assert_non_null(strstr(reused, "\"snapshots\": 19"));
+    free(reused);
+    assert_int_equal(run_command("reduce", "arm.yaml -o b.h5 --work sweep --max-modes 1 --pod-tolerance 0.5"), 0);
+    assert_says("stdout.txt", "reused      19 equilibria, 4 held-out places, of an earlier run");
+    assert_true(exists("a.h5") && exists("b.h5") && exists("sweep/job.txt"));
+    assert_refuses("reduce", "other.yaml -o c.h5 --work sweep --quiet", 3, "was left by another job");
+    assert_refuses("reduce", "arm.yaml -o c.h5 --ecsw-tolerance 1", 2, "expected a number > 0 and < 1");
+    assert_refuses("reduce", "arm.yaml -o c.h5 --max-modes 2001", 2, "expected at most 2000");
+    assert_refuses("reduce", "stvk.yaml -o c.h5 --ecsw-tolerance 0.1", 3, "the polynomials of kind stvk are exact");
+    assert_refuses("reduce", "stvk.yaml -o c.h5 --max-modes 3", 3, "basis modes has no snapshots");
+    assert_false(exists("c.h5"));
+}
+
 static void test_usage(void **state)
 {
     (void)state;
@@ -121,7 +145,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_reduces),     cmocka_unit_test(test_runs),  cmocka_unit_test(test_info),
-        cmocka_unit_test(test_polynomials), cmocka_unit_test(test_usage),
+        cmocka_unit_test(test_polynomials), cmocka_unit_test(test_sweep), cmocka_unit_test(test_usage),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

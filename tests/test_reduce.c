@@ -19,7 +19,8 @@
 #define USUAL "samples: grid, levels: 4, steps_between: 3, pod_tolerance: 1e-4, ecsw_tolerance: 1e-3"
 
 // S: something to change, R: keys of the reduction.
-#define TEXT(S, R)                                                                                                     \
+#define TEXT(S, R) TEXT_HELD(S, R, "steps: 12, moves: 4, seed: 2")
+#define TEXT_HELD(S, R, V)                                                                                             \
     "tendril: 1\n"                                                                                                     \
     "gravity: [0, 0, -9.81]\n"                                                                                         \
     "time_step: 20 ms\n"                                                                                               \
@@ -39,7 +40,7 @@
     "motion: {keyframes: [{t: 0, top: 0, side: 0}, {t: 1, top: 6 mm, side: 3 mm}, {t: 2, top: 2 mm, side: 8 "          \
     "mm}]}\n"                                                                                                          \
     "reduction: {" R "}\n"                                                                                             \
-    "validation: {random: {steps: 12, moves: 4, seed: 2}}\n"
+    "validation: {random: {" V "}}\n"
 
 static const char scene[] = TEXT("100 kPa", USUAL);
 
@@ -241,11 +242,10 @@ static void test_other_job(void **unused)
     reduce_and_die(TD_REDUCE_POD, 0);
     write_scene(TEXT("90 kPa", USUAL));
     expect(reduce(0, false, &report, &error), &error, "was left by another job: it has 'scene ");
-    write_scene(TEXT("100 kPa", USUAL ", max_modes: 3"));
-    expect(reduce(0, false, &report, &error), &error, "it has 'max_modes 200' where this one has 'max_modes 3'");
+    write_scene(TEXT("100 kPa", "samples: grid, levels: 3, pod_tolerance: 1e-4, ecsw_tolerance: 1e-3"));
+    expect(reduce(0, false, &report, &error), &error, "it has 'steps_between 3' where this one has 'steps_between 1'");
     assert_ok(reduce(0, true, &report, &error), error); // --restart
-    assert_int_equal(report.modes, 3);
-    assert_true(report.pod_error > 1e-4);
+    assert_false(report.resumed);
     // The user's own folder is not taken for one of ours.
     assert_int_equal(mkdir(OUT ".work", 0777), 0);
     assert_ok(td_file_write(OUT ".work/notes.md", "mine", 4, &error), error);
@@ -254,6 +254,72 @@ static void test_other_job(void **unused)
     unlink(OUT ".work/notes.md");
     unlink(OUT ".work/lock");
     rmdir(OUT ".work");
+}
+
+// As a whole, from nothing, in a folder of its own.
+static uint64_t content_alone(tdReduceTask task)
+{
+    tdReduceReport report;
+    tdError error = {0};
+    task.out = "test_reduce_alone.h5";
+    task.work = NULL;
+    task.restart = true;
+    task.keep = false;
+    assert_ok(td_reduce(&task, &report, &error), error);
+    unlink(task.out);
+    return report.content;
+}
+
+// Other tolerances and another validation take from the work what does not depend on them, and what comes out is what
+// would have come from nothing.
+static void test_reuse(void **unused)
+{
+    (void)unused;
+    tdReduceReport report;
+    tdError error = {0};
+    write_scene(scene);
+    tdReduceTask task = {.scene = SCENE, .out = OUT, .settings = td_default_settings(), .restart = true};
+    task.work = "test_reduce_work";
+    assert_ok(td_reduce(&task, &report, &error), error);
+    uint64_t usual = report.content;
+    task.restart = false;
+    int64_t all = report.snapshots + report.weight_snapshots;
+    static const struct
+    {
+        double pod, ecsw;
+        int modes;
+        bool basis, training, domain; // that are found
+    } cases[] = {{0, 0, 0, true, true, true},         {0, 0.05, 0, true, true, false}, {0, 0, 3, false, false, false},
+                 {0, 0.01, 150, false, false, false}, // as above, where the modes were others,
+                 {0, 0, 100, false, true, false},     // and the same
+                 {1e-2, 0, 0, false, false, false}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+    {
+        task.pod_tolerance = cases[i].pod;
+        task.ecsw_tolerance = cases[i].ecsw;
+        task.max_modes = cases[i].modes;
+        assert_ok(td_reduce(&task, &report, &error), error);
+        assert_true(report.resumed && exists(task.work));
+        assert_int_equal(report.reused[TD_REDUCE_SNAPSHOTS], all);
+        assert_int_equal(report.reused[TD_REDUCE_POD], cases[i].basis);
+        assert_int_equal(report.reused[TD_REDUCE_TRAINING], cases[i].training && !cases[i].domain ? 240 : 0);
+        assert_int_equal(report.reused[TD_REDUCE_ECSW], cases[i].domain ? 2 : 0);
+        assert_int_equal(report.reused[TD_REDUCE_CHECK], 12);
+        assert_true(report.content == content_alone(task));
+        assert_true((report.content == usual) == (i == 0 || i == 4));
+    }
+    assert_true(report.modes < 8 && report.pod_error > 1e-4);
+
+    // Another validation: only its places are visited. Another material: nothing is worth anything.
+    task.pod_tolerance = 0;
+    write_scene(TEXT_HELD("100 kPa", USUAL, "steps: 12, moves: 4, seed: 3"));
+    assert_ok(td_reduce(&task, &report, &error), error);
+    assert_int_equal(report.reused[TD_REDUCE_SNAPSHOTS], all);
+    assert_int_equal(report.reused[TD_REDUCE_CHECK], 0);
+    assert_true(report.content == content_alone(task));
+    write_scene(TEXT("90 kPa", USUAL));
+    expect(td_reduce(&task, &report, &error), &error, "was left by another job: it has 'scene ");
+    assert_int_equal(system("rm -r test_reduce_work"), 0);
 }
 
 // A reduced model of another scene is refused when it is used.
@@ -332,9 +398,9 @@ static int remove_files(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_accuracy),     cmocka_unit_test(test_threads),   cmocka_unit_test(test_killed),
-        cmocka_unit_test(test_damaged_part), cmocka_unit_test(test_other_job), cmocka_unit_test(test_other_scene),
-        cmocka_unit_test(test_stop),         cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_accuracy),     cmocka_unit_test(test_threads), cmocka_unit_test(test_killed),
+        cmocka_unit_test(test_damaged_part), cmocka_unit_test(test_reuse),   cmocka_unit_test(test_other_job),
+        cmocka_unit_test(test_other_scene),  cmocka_unit_test(test_stop),    cmocka_unit_test(test_refusals),
     };
     return cmocka_run_group_tests(tests, NULL, remove_files);
 }

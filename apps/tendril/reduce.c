@@ -20,17 +20,24 @@ static const char help[] =
     "elements.\n"
     "\n"
     "What is done is kept in FILE.h5.work/ until the end. Killed or interrupted, the same command goes on from there,\n"
-    "and the model that comes out is the same, bit for bit.\n\n"
-    "  -o FILE      the reduced model (HDF5)\n"
-    "  --restart    throw work away that an earlier run left\n"
-    "  --keep       leave the work folder\n"
-    "  --threads N  worker threads (default: all cores); the result does not depend on it\n"
-    "  --portable   use kernels without AVX2, for results that are the same on any machine\n"
-    "  --json       print one JSON object: snapshots, modes, elements, rid_elements, pod_error, ecsw_error,\n"
-    "               held_out_error, seconds of each phase, peak_rss\n"
-    "  --quiet      no progress\n\n"
+    "and the model that comes out is the same, bit for bit. With --keep or --work, a run with other tolerances or\n"
+    "another validation takes from there what does not depend on them: equilibria first of all.\n\n"
+    "  -o FILE              the reduced model (HDF5)\n"
+    "  --pod-tolerance X    in the place of the scene's: of the modes,\n"
+    "  --ecsw-tolerance X   of the reduced domain,\n"
+    "  --max-modes N        modes at most\n"
+    "  --work FOLDER        keep the work there, and leave it: for several outputs from the same equilibria\n"
+    "  --keep               leave the work folder\n"
+    "  --restart            throw work away that an earlier run left\n"
+    "  --threads N          worker threads (default: all cores); the result does not depend on it\n"
+    "  --portable           use kernels without AVX2, for results that are the same on any machine\n"
+    "  --json               print one JSON object: snapshots, modes, elements, rid_elements, pod_error, ecsw_error,\n"
+    "                       held_out_error, reused work and seconds of each phase, peak_rss\n"
+    "  --quiet              no progress\n\n"
     "Exit codes: 0 done, 2 usage, 3 bad input, 4 numerical failure, 130 interrupted.\n\n"
-    "example: tendril reduce robots/parallel/coarse.yaml -o parallel.h5\n";
+    "example: tendril reduce robots/parallel/coarse.yaml -o parallel.h5\n"
+    "         for t in 0.03 0.05 0.1; do tendril reduce robots/parallel/coarse.yaml -o tau-$t.h5 --work sweep \\\n"
+    "           --ecsw-tolerance $t; done\n";
 
 // ---------------------------------------------------------------- progress
 
@@ -139,10 +146,35 @@ static void print_json(const tdReduceTask *task, const tdReduceReport *report)
         all += report->seconds[i];
     }
     td_json_close(&json, '}');
+    td_json_open(&json, "reused", '{');
+    for (int i = 0; i < TD_REDUCE_PHASES; i++)
+        td_json_integer(&json, td_reduce_phase_name((tdReducePhase)i), report->reused[i]);
+    td_json_close(&json, '}');
     td_json_number(&json, "wall_s", all);
     td_json_integer(&json, "peak_rss", sim_peak_memory());
     td_json_close(&json, '}');
     cli_print_json(&json);
+}
+
+// What an earlier run had done of each phase.
+static void print_reused(const tdReduceReport *report)
+{
+    static const char *const what[TD_REDUCE_PHASES] = {"equilibria",          "the modes",           "elements' forces",
+                                                       "choices of elements", "the vibration modes", "",
+                                                       "held-out places"};
+    int n = 0;
+    for (int i = 0; i < TD_REDUCE_PHASES; i++)
+    {
+        if (report->reused[i] == 0)
+            continue;
+        fputs(n++ == 0 ? "reused      " : ", ", stdout);
+        if (i == TD_REDUCE_POD || i == TD_REDUCE_MODES)
+            fputs(what[i], stdout);
+        else
+            printf("%" PRId64 " %s", report->reused[i], what[i]);
+    }
+    if (n > 0)
+        fputs(", of an earlier run\n", stdout);
 }
 
 static void print_table(const tdReduceTask *task, const tdReduceReport *report)
@@ -153,8 +185,9 @@ static void print_table(const tdReduceTask *task, const tdReduceReport *report)
         printf("modes       %d, of %d vibration modes from %.4g Hz on and their derivatives\n", report->modes,
                report->vibration_modes, report->frequency);
     else
-        printf("snapshots   %" PRId64 ", and %" PRId64 " while gravity comes on%s\n", report->snapshots,
-               report->weight_snapshots, report->resumed ? " (some of an earlier run)" : "");
+        printf("snapshots   %" PRId64 ", and %" PRId64 " while gravity comes on\n", report->snapshots,
+               report->weight_snapshots);
+    print_reused(report);
     if (report->failures > 0)
         printf("failures    %" PRId64 " places without an equilibrium, the first: %s\n", report->failures, report->why);
     if (report->vibration_modes == 0)
@@ -179,20 +212,58 @@ static void print_table(const tdReduceTask *task, const tdReduceReport *report)
 
 // ---------------------------------------------------------------- the command
 
+static bool tolerance(const char *option, const char *text, double *out)
+{
+    if (text == NULL)
+        return true;
+    if (!cli_number(option, text, out))
+        return false;
+    if (*out > 0 && *out < 1)
+        return true;
+    cli_usage("%s: found '%s', expected a number > 0 and < 1", option, text);
+    return false;
+}
+
+static bool mode_count(const char *text, int *out)
+{
+    long value = 0;
+    if (text == NULL)
+        return true;
+    if (!cli_integer("--max-modes", text, 1, &value))
+        return false;
+    if (value <= TD_REDUCE_MOST_MODES)
+    {
+        *out = (int)value;
+        return true;
+    }
+    cli_usage("--max-modes: found '%s', expected at most %d", text, TD_REDUCE_MOST_MODES);
+    return false;
+}
+
 int cmd_reduce(int argc, char **argv)
 {
-    const char *threads = NULL;
+    const char *threads = NULL, *pod = NULL, *ecsw = NULL, *most = NULL;
     tdReduceTask task = {0};
     bool portable = false;
     const cliOption options[] = {
-        {"-o", &task.out, NULL},       {"--restart", NULL, &task.restart}, {"--keep", NULL, &task.keep},
-        {"--threads", &threads, NULL}, {"--portable", NULL, &portable},
+        {"-o", &task.out, NULL},
+        {"--pod-tolerance", &pod, NULL},
+        {"--ecsw-tolerance", &ecsw, NULL},
+        {"--max-modes", &most, NULL},
+        {"--work", &task.work, NULL},
+        {"--keep", NULL, &task.keep},
+        {"--restart", NULL, &task.restart},
+        {"--threads", &threads, NULL},
+        {"--portable", NULL, &portable},
     };
     int code = cli_parse(argc, argv, help, options, (int)(sizeof options / sizeof options[0]), &task.scene, 1, 1);
     if (code >= 0)
         return code;
     if (task.out == NULL)
         return cli_usage("where to? give -o FILE.h5");
+    if (!tolerance("--pod-tolerance", pod, &task.pod_tolerance) ||
+        !tolerance("--ecsw-tolerance", ecsw, &task.ecsw_tolerance) || !mode_count(most, &task.max_modes))
+        return 2;
     task.settings = cli_settings();
     task.settings.portable = portable;
     code = sim_check_common(threads, NULL, &task.settings);
@@ -215,7 +286,8 @@ int cmd_reduce(int argc, char **argv)
     else if (!report.stopped)
         print_table(&task, &report);
     if (report.stopped)
-        fprintf(stderr, "tendril: interrupted; the same command goes on from %s.work\n", task.out);
+        fprintf(stderr, "tendril: interrupted; the same command goes on from %s%s\n",
+                task.work != NULL ? task.work : task.out, task.work != NULL ? "" : ".work");
     if (report.failures > 0)
         fprintf(stderr, "warning: %" PRId64 " places have no equilibrium and are no snapshots; the first: %s\n",
                 report.failures, report.why);

@@ -153,13 +153,17 @@ static void hash_motion(uint64_t *hash, const tdSceneMotion *motion)
 
 static void hash_files(tdModel *model)
 {
-    uint64_t *hash = &model->scene.hash;
+    uint64_t found = 0, *hash = &found;
     for (int b = 0; b < model->n_bodies; b++)
     {
         const tdMesh *mesh = &model->bodies[b].soft->mesh;
-        const tdCells *tets = &mesh->cells[TD_CELL_TET];
         *hash = td_hash_mix(*hash ^ td_hash_bytes(mesh->x, 3 * (size_t)mesh->n_nodes * sizeof *mesh->x));
-        *hash = td_hash_mix(*hash ^ td_hash_bytes(tets->nodes, 4 * (size_t)tets->count * sizeof *tets->nodes));
+        for (int t = 0; t < TD_CELL_TYPES; t++)
+        {
+            const tdCells *cells = &mesh->cells[t];
+            size_t bytes = (size_t)td_cell_nodes((tdCellType)t) * (size_t)cells->count * sizeof *cells->nodes;
+            *hash = bytes > 0 ? td_hash_mix(*hash ^ td_hash_bytes(cells->nodes, bytes)) : *hash;
+        }
     }
     for (int a = 0; a < model->n_actuators; a++)
     {
@@ -167,6 +171,9 @@ static void hash_files(tdModel *model)
         *hash = td_hash_mix(*hash ^ td_hash_bytes(measure->rest, 3 * (size_t)measure->n * sizeof *measure->rest));
     }
     hash_motion(hash, &model->scene.motion);
+    model->scene.equilibria = td_hash_mix(model->scene.equilibria ^ found);
+    hash = &model->scene.hash;
+    *hash = td_hash_mix(*hash ^ found);
     hash_motion(hash, model->scene.reduction.sequence);
     hash_motion(hash, model->scene.validation.motion);
 }

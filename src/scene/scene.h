@@ -419,8 +419,10 @@ typedef struct tdSceneOutput
 typedef struct tdScene
 {
     tdArena arena;
-    const char *file;   ///< as given, for messages
-    uint64_t hash;      ///< of the text, and once compiled of meshes and motion too; a checkpoint keeps it
+    const char *file; ///< as given, for messages
+    uint64_t hash;    ///< of the text, and once compiled of meshes and motion too; a checkpoint keeps it
+    uint64_t
+        equilibria; ///< the same without `reduction`, `validation`, `output` and `probes`: what equilibria depend on
     double length_unit; ///< metres in the scene's length unit, for meshes and for reports
     tdSceneSettings settings;
     tdSceneOutput output;

@@ -108,7 +108,8 @@ tdStatus td_job_check(tdJob *job, tdError *error)
     job->rom.held_out_error = report->held_out_error = report->held_out_worst = NAN;
     if (job->held_out.count == 0)
         return TD_OK;
-    td_job_begin(job, TD_REDUCE_CHECK, job->held_out.count);
+    td_job_begin(job, TD_REDUCE_CHECK, td_work_key(job->training, &job->held_out.count, sizeof job->held_out.count),
+                 job->held_out.count);
     TD_TRY(td_job_visit(job, "check-full", &job->held_out, true, error));
     if (job->stopped)
         return TD_OK;

@@ -18,6 +18,8 @@ typedef struct tdJob
     tdModel *model, *moving; ///< of full order, for td_walker
     tdTasks *tasks;
     tdWork work;
+    uint64_t equilibria, basis, training; ///< keys: of all full-order work, of the modes, of their forces
+    uint64_t keys[TD_REDUCE_PHASES];      ///< of the phases' times
     tdTrainee trainee;
     tdSamplePath path;     ///< of training
     tdSamplePath held_out; ///< of the check
@@ -29,12 +31,14 @@ typedef struct tdJob
     tdReducePhase phase;
     int64_t done, total;
     double clock; ///< since when time is not charged to a phase
+    bool begun[TD_REDUCE_PHASES];
     bool stopped;
 } tdJob;
 
 /// Counts `more` of what the phase has to do. False: stop.
 bool td_job_progress(tdJob *job, int64_t more);
-void td_job_begin(tdJob *job, tdReducePhase phase, int64_t total);
+/// key: of what the phase does, under which its time is kept.
+void td_job_begin(tdJob *job, tdReducePhase phase, uint64_t key, int64_t total);
 
 /// Arrays of one trajectory's snapshots and the pieces of its part. `positions`: q too.
 typedef struct tdJobTrajectory
@@ -45,6 +49,8 @@ typedef struct tdJobTrajectory
 tdStatus td_job_take(const tdJob *job, const tdSamplePath *path, int trajectory, bool positions, tdJobTrajectory *out,
                      tdError *error);
 void td_job_drop(tdJobTrajectory *trajectory);
+/// Key of a trajectory's part.
+uint64_t td_job_trajectory_key(const tdJob *job, const tdSamplePath *path, int trajectory, bool positions);
 /// Reads the part NAME-NUMBER; false when it is not there.
 bool td_job_load(const tdJob *job, const char *name, const tdSamplePath *path, int trajectory, bool positions,
                  tdJobTrajectory *out);

@@ -56,6 +56,15 @@ static void list_pieces(const tdJob *job, const tdSamplePath *path, int trajecto
     pieces[1] = (tdWorkPart){data->memory, (size_t)numbers * sizeof(double)};
 }
 
+uint64_t td_job_trajectory_key(const tdJob *job, const tdSamplePath *path, int trajectory, bool positions)
+{
+    int64_t first = path->start[trajectory], places = places_of(path, trajectory);
+    const int64_t about[] = {first, places, path->n, positions};
+    uint64_t key = td_work_key(job->equilibria, about, sizeof about);
+    key = td_work_key(key, path->values + first * path->n, (size_t)(places * path->n) * sizeof(double));
+    return td_work_key(key, path->weight + first, (size_t)places * sizeof(double));
+}
+
 bool td_job_load(const tdJob *job, const char *name, const tdSamplePath *path, int trajectory, bool positions,
                  tdJobTrajectory *out)
 {
@@ -64,7 +73,8 @@ bool td_job_load(const tdJob *job, const char *name, const tdSamplePath *path, i
     tdWorkPart pieces[2];
     name_part(name, trajectory, part);
     list_pieces(job, path, trajectory, positions, &counts, out, pieces);
-    if (!td_work_load(&job->work, part, 2, pieces))
+    uint64_t key = td_job_trajectory_key(job, path, trajectory, positions);
+    if (!td_work_load(&job->work, key, part, 2, pieces))
         return false;
     out->found.reached = counts.reached;
     out->found.failed = counts.failed;
@@ -81,7 +91,7 @@ static tdStatus save(const tdJob *job, const char *name, const tdSamplePath *pat
     memcpy(counts.why, data->found.why, sizeof counts.why);
     name_part(name, trajectory, part);
     list_pieces(job, path, trajectory, positions, &counts, data, pieces);
-    return td_work_save(&job->work, part, 2, pieces, error);
+    return td_work_save(&job->work, td_job_trajectory_key(job, path, trajectory, positions), part, 2, pieces, error);
 }
 
 // ---------------------------------------------------------------- threads
@@ -148,6 +158,7 @@ static tdStatus find_pending(tdJob *job, Visit *visit, int *count, tdError *erro
             visit->pending[(*count)++] = t;
         td_job_drop(&data);
     }
+    job->report->reused[job->phase] += done;
     if (done > 0)
         td_job_progress(job, done);
     return TD_OK;

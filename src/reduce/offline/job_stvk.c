@@ -114,18 +114,22 @@ tdStatus td_job_modes(tdJob *job, tdError *error)
     const tdScene *scene = &job->model->scene;
     const tdSceneReduction *given = &scene->reduction;
     tdRom *rom = &job->rom;
-    td_job_begin(job, TD_REDUCE_MODES, 2);
+    const int64_t counts[] = {given->modes, given->derivatives, given->columns, given->memory};
+    job->basis = td_work_key(job->equilibria, counts, sizeof counts);
+    job->basis = job->training = td_work_key(job->basis, &given->amplitude, sizeof given->amplitude);
+    td_job_begin(job, TD_REDUCE_MODES, job->basis, 2);
     TD_TRY(take_basis(job, given->columns, given->modes, error));
     const tdWorkPart pieces[] = {{rom->phi, (size_t)(job->trainee.n * rom->r) * sizeof(double)},
                                  {rom->sigma, (size_t)rom->r * sizeof(double)},
                                  {rom->lambda, (size_t)rom->n_lambda * sizeof(double)}};
-    if (!td_work_load(&job->work, "modes.part", 3, pieces))
+    job->report->reused[TD_REDUCE_MODES] = td_work_load(&job->work, job->basis, "modes.part", 3, pieces);
+    if (job->report->reused[TD_REDUCE_MODES] == 0)
     {
         tdError why = {0};
         tdStatus status = make_basis(job, &why);
         if (status != TD_OK)
             return td_fail_at(error, status, scene->file, given->line, "reduction", "%.480s", why.message);
-        TD_TRY(td_work_save(&job->work, "modes.part", 3, pieces, error));
+        TD_TRY(td_work_save(&job->work, job->basis, "modes.part", 3, pieces, error));
     }
     td_job_progress(job, 1);
     rom->pod_error = NAN; // no snapshots to leave behind
@@ -155,7 +159,7 @@ tdStatus td_job_polynomials(tdJob *job, tdError *error)
     const tdSoft *soft = job->model->bodies[given->body].soft;
     tdRom *rom = &job->rom;
     int n = rom->r + rom->n_u;
-    td_job_begin(job, TD_REDUCE_POLYNOMIALS, 1);
+    td_job_begin(job, TD_REDUCE_POLYNOMIALS, job->training, 1);
     double *U = td_take((size_t)job->trainee.n, (size_t)n * sizeof *U);
     if (U == NULL)
         return td_fail_memory(error, "the basis");

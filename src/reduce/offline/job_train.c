@@ -184,12 +184,38 @@ static tdStatus decompose(tdJob *job, tdError *error)
         status = each_trajectory(job, project_snapshots, &at, error);
         int n = list_basis(job, pieces);
         if (status == TD_OK)
-            status = td_work_save(&job->work, "basis.part", n, pieces, error);
+            status = td_work_save(&job->work, job->basis, "basis.part", n, pieces, error);
         if (status == TD_OK)
-            status = td_work_save(&job->work, "basis-head.part", 1, &about, error);
+            status = td_work_save(&job->work, job->basis, "basis-head.part", 1, &about, error);
     }
     td_pod_free(pod);
     return status;
+}
+
+// Of the modes: all snapshots, and how many modes are made of them. Memory bounds what is kept between blocks.
+static uint64_t basis_key(const tdJob *job)
+{
+    const tdSceneReduction *given = &job->model->scene.reduction;
+    const int64_t counts[] = {given->max_modes, given->memory};
+    uint64_t key = td_work_key(job->equilibria, counts, sizeof counts);
+    key = td_work_key(key, &given->pod_tolerance, sizeof given->pod_tolerance);
+    for (int t = 0; t < job->path.n_trajectories; t++)
+    {
+        uint64_t one = td_job_trajectory_key(job, &job->path, t, false);
+        key = td_work_key(key, &one, sizeof one);
+    }
+    return key;
+}
+
+// Of forces in these modes: by their numbers, because other tolerances may give the same ones.
+static uint64_t training_key(const tdJob *job)
+{
+    tdWorkPart pieces[4];
+    int n = list_basis(job, pieces);
+    uint64_t key = td_work_key(job->equilibria, &job->model->scene.reduction.seed, sizeof(uint64_t));
+    for (int i = 0; i < n; i++)
+        key = td_work_key(key, pieces[i].data, pieces[i].size);
+    return key;
 }
 
 tdStatus td_job_pod(tdJob *job, tdError *error)
@@ -203,19 +229,22 @@ tdStatus td_job_pod(tdJob *job, tdError *error)
                           "steps_between",
                           (long long)report->failures, (long long)job->path.count, report->why);
     report->snapshots = job->rom.n_snapshots = job->n_k - report->weight_snapshots;
-    td_job_begin(job, TD_REDUCE_POD, job->path.n_trajectories);
+    job->basis = basis_key(job);
+    td_job_begin(job, TD_REDUCE_POD, job->basis, job->path.n_trajectories);
     BasisHead head;
     tdWorkPart about = {&head, sizeof head}, pieces[4];
-    bool found = td_work_load(&job->work, "basis-head.part", 1, &about);
+    bool found = td_work_load(&job->work, job->basis, "basis-head.part", 1, &about);
     if (found)
     {
         TD_TRY(take_basis(job, &head, error));
-        found = td_work_load(&job->work, "basis.part", list_basis(job, pieces), pieces);
+        found = td_work_load(&job->work, job->basis, "basis.part", list_basis(job, pieces), pieces);
     }
     if (found)
         td_job_progress(job, job->path.n_trajectories);
     else
         TD_TRY(decompose(job, error));
+    report->reused[TD_REDUCE_POD] = found;
+    job->training = training_key(job);
     measure_ranges(job);
     report->modes = job->rom.r;
     report->pod_error = job->rom.pod_error;
@@ -234,6 +263,7 @@ typedef struct Field
     int64_t rows, block;
     int sketch;
     bool training; // still in that phase
+    uint64_t key;  // of the blocks of training
 } Field;
 
 static int find_fields(tdJob *job, Field fields[TD_REDUCE_DOMAINS])
@@ -278,8 +308,10 @@ static bool load_block(void *user, int64_t begin, int64_t end, double *sketched,
     tdWorkPart pieces[2];
     name_block(field, begin, name);
     list_block(field, begin, end, sketched, sum, pieces);
-    if (!td_work_load(&field->job->work, name, 2, pieces))
+    if (!td_work_load(&field->job->work, field->key, name, 2, pieces))
         return false;
+    if (field->training)
+        field->job->report->reused[TD_REDUCE_TRAINING] += end - begin;
     if (field->training)
         td_job_progress(field->job, end - begin);
     return true;
@@ -293,10 +325,17 @@ static tdStatus save_block(void *user, int64_t begin, int64_t end, const double 
     tdWorkPart pieces[2];
     name_block(field, begin, name);
     list_block(field, begin, end, sketched, sum, pieces);
-    TD_TRY(td_work_save(&field->job->work, name, 2, pieces, error));
+    TD_TRY(td_work_save(&field->job->work, field->key, name, 2, pieces, error));
     if (field->training)
         td_job_progress(field->job, end - begin);
     return TD_OK;
+}
+
+// Of the domain that is chosen; the second choice follows from it.
+static uint64_t choice_key(const Field *field)
+{
+    double tau = field->job->model->scene.reduction.ecsw_tolerance;
+    return td_work_key(field->key, &tau, sizeof tau);
 }
 
 static bool chosen_more(void *user, int count, double residual)
@@ -307,7 +346,7 @@ static bool chosen_more(void *user, int count, double residual)
     if (field->training)
     {
         field->training = false;
-        td_job_begin(field->job, TD_REDUCE_ECSW, 0);
+        td_job_begin(field->job, TD_REDUCE_ECSW, choice_key(field), 0);
     }
     return td_job_progress(field->job, 1);
 }
@@ -323,6 +362,8 @@ static void size_field(Field *field)
     double block = (double)given->memory / 8 / (8 * (double)field->rows);
     field->block = (int64_t)fmin(fmax(block, 16), 4096);
     field->block = field->block < n ? field->block : n;
+    const int64_t sizes[] = {field->number, field->rows, field->sketch, field->block, n};
+    field->key = td_work_key(field->job->training, sizes, sizeof sizes);
 }
 
 /// The part of a chosen domain, before its arrays.
@@ -349,13 +390,17 @@ static tdStatus choose(Field *field, const char *name, const uint8_t *skip, Choi
     snprintf(part, sizeof part, "%s-%d-head.part", name, field->number);
     snprintf(arrays, sizeof arrays, "%s-%d.part", name, field->number);
     tdWorkPart about = {head, sizeof *head};
-    if (td_work_load(&job->work, part, 1, &about))
+    uint64_t key = choice_key(field);
+    if (td_work_load(&job->work, key, part, 1, &about))
     {
         TD_TRY(take_choice(job, head->count, element, weight, error));
         const tdWorkPart pieces[2] = {{*element, (size_t)head->count * sizeof **element},
                                       {*weight, (size_t)head->count * sizeof **weight}};
-        if (td_work_load(&job->work, arrays, 2, pieces))
+        if (td_work_load(&job->work, key, arrays, 2, pieces))
+        {
+            job->report->reused[TD_REDUCE_ECSW]++;
             return TD_OK;
+        }
     }
     tdArena arena = {0};
     tdEcswResult result = {0};
@@ -385,9 +430,9 @@ static tdStatus choose(Field *field, const char *name, const uint8_t *skip, Choi
         const tdWorkPart pieces[2] = {{*element, (size_t)head->count * sizeof **element},
                                       {*weight, (size_t)head->count * sizeof **weight}};
         if (status == TD_OK)
-            status = td_work_save(&job->work, arrays, 2, pieces, error);
+            status = td_work_save(&job->work, key, arrays, 2, pieces, error);
         if (status == TD_OK)
-            status = td_work_save(&job->work, part, 1, &about, error);
+            status = td_work_save(&job->work, key, part, 1, &about, error);
     }
     td_arena_free(&arena);
     return status;
@@ -399,7 +444,7 @@ static tdStatus reduce_field(Field *field, tdRomDomain *domain, tdError *error)
     ChoiceHead head = {0};
     int64_t n = field->end - field->begin;
     size_field(field);
-    td_job_begin(job, TD_REDUCE_TRAINING, n);
+    td_job_begin(job, TD_REDUCE_TRAINING, job->training, n);
     field->training = true;
     *domain = (tdRomDomain){.name = field->name, .tolerance = job->model->scene.reduction.ecsw_tolerance};
     TD_TRY(choose(field, "domain", NULL, &head, &domain->element, &domain->weight, error));
