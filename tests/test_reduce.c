@@ -289,10 +289,9 @@ static void test_reuse(void **unused)
         double pod, ecsw;
         int modes;
         bool basis, training, domain; // that are found
-    } cases[] = {{0, 0, 0, true, true, true},         {0, 0.05, 0, true, true, false}, {0, 0, 3, false, false, false},
-                 {0, 0.01, 150, false, false, false}, // as above, where the modes were others,
-                 {0, 0, 100, false, true, false},     // and the same
-                 {1e-2, 0, 0, false, false, false}};
+    } cases[] = {{0, 0, 0, true, true, true},     {0, 0.05, 0, true, true, false},
+                 {0, 0, 3, false, false, false},  {0, 0.01, 150, false, true, false}, // the same modes come out
+                 {0, 0, 100, false, true, false}, {1e-2, 0, 0, false, false, false}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
     {
         task.pod_tolerance = cases[i].pod;

@@ -131,6 +131,9 @@ static void print_json(const tdReduceTask *task, const tdReduceReport *report)
         td_json_integer(&json, "rid_elements", report->domains[d].rid_elements);
         td_json_integer(&json, "check_elements", report->domains[d].check_elements);
         td_json_number(&json, "error", report->domains[d].error);
+        td_json_number(&json, "check_error", report->domains[d].check_error);
+        if (report->domains[d].why != NULL)
+            td_json_string(&json, "above_tolerance", report->domains[d].why);
         td_json_close(&json, '}');
     }
     td_json_close(&json, ']');

@@ -57,6 +57,14 @@ typedef struct tdReduceTask
 #define TD_REDUCE_DOMAINS    2
 #define TD_REDUCE_MOST_MODES 2000 // that a scene may ask for
 
+typedef struct tdReduceDomain
+{
+    const char *name;
+    int64_t elements, rid_elements, check_elements;
+    double error, check_error; ///< of the training forces, on all rows
+    const char *why;           ///< the error is larger than was asked for; NULL: it is not
+} tdReduceDomain;
+
 typedef struct tdReduceReport
 {
     const char *kind;                 ///< "domains", "stvk"
@@ -75,12 +83,7 @@ typedef struct tdReduceReport
     double frequency;               ///< [Hz] of the first
     double polynomial_bytes;        ///< of polynomials while they run; 0: none
     int n_domains;
-    struct
-    {
-        const char *name;
-        int64_t elements, rid_elements, check_elements;
-        double error;
-    } domains[TD_REDUCE_DOMAINS];
+    tdReduceDomain domains[TD_REDUCE_DOMAINS];
     int64_t held_out_places, held_out_failures;
     double held_out_error, held_out_worst; ///< relative: of all places together, of the worst
     double seconds[TD_REDUCE_PHASES];      ///< earlier runs included, as far as they ended in order

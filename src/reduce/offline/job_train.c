@@ -2,6 +2,7 @@
 // Training proper: snapshots -> modes -> forces of elements -> reduced integration domains.
 #include "reduce/offline/job_parts.h"
 
+#include "base/log.h"
 #include "body/soft.h"
 #include "reduce/offline/ecsw.h"
 #include "reduce/offline/pod.h"
@@ -13,7 +14,7 @@
 #include <string.h>
 
 #define KEPT_SIGMA    1e-10 // relative to the largest: what falls below is rounding
-#define SKETCH_ROWS   1024  // of the training matrix, at most: some for each element that is chosen
+#define SKETCH_ROWS   1024  // of the training matrix, to begin with: some for each element that is chosen
 #define FEWEST_SKETCH 256
 
 // ---------------------------------------------------------------- modes
@@ -261,9 +262,9 @@ typedef struct Field
     const char *name;
     int64_t begin, end; // elements of the body
     int64_t rows, block;
-    int sketch;
-    bool training; // still in that phase
-    uint64_t key;  // of the blocks of training
+    int sketch, most_sketch; // rows: with which it begins, or which it came to; that memory allows
+    bool training;           // still in that phase
+    uint64_t key;            // of the blocks of training
 } Field;
 
 static int find_fields(tdJob *job, Field fields[TD_REDUCE_DOMAINS])
@@ -289,26 +290,38 @@ static tdStatus make_columns(void *user, int64_t begin, int64_t end, double *out
                                field->begin + begin, field->begin + end, job->tasks, out, error);
 }
 
-static void name_block(const Field *field, int64_t begin, char name[64])
+static uint64_t block_key(const Field *field, int sketch)
 {
-    snprintf(name, 64, "training-%d-%09lld.part", field->number, (long long)begin);
+    int64_t rows = sketch;
+    return td_work_key(field->key, &rows, sizeof rows);
 }
 
-static void list_block(const Field *field, int64_t begin, int64_t end, const double *sketched, const double *sum,
-                       tdWorkPart pieces[2])
+static void name_block(const Field *field, int sketch, int64_t begin, char name[64])
 {
-    pieces[0] = (tdWorkPart){sketched, (size_t)(field->sketch * (end - begin)) * sizeof(double)};
+    snprintf(name, 64, "training-%d-%d-%09lld.part", field->number, sketch, (long long)begin);
+}
+
+static void list_block(const Field *field, int sketch, int64_t begin, int64_t end, const double *sketched,
+                       const double *sum, tdWorkPart pieces[2])
+{
+    pieces[0] = (tdWorkPart){sketched, (size_t)(sketch * (end - begin)) * sizeof(double)};
     pieces[1] = (tdWorkPart){sum, (size_t)field->rows * sizeof(double)};
 }
 
-static bool load_block(void *user, int64_t begin, int64_t end, double *sketched, double *sum)
+static bool load_block(void *user, int sketch, int64_t begin, int64_t end, double *sketched, double *sum)
 {
     Field *field = user;
     char name[64];
     tdWorkPart pieces[2];
-    name_block(field, begin, name);
-    list_block(field, begin, end, sketched, sum, pieces);
-    if (!td_work_load(&field->job->work, field->key, name, 2, pieces))
+    if (sketch != field->sketch) // it was too small, and all is done once more
+    {
+        field->sketch = sketch;
+        field->training = true;
+        td_job_begin(field->job, TD_REDUCE_TRAINING, field->job->training, field->end - field->begin);
+    }
+    name_block(field, sketch, begin, name);
+    list_block(field, sketch, begin, end, sketched, sum, pieces);
+    if (!td_work_load(&field->job->work, block_key(field, sketch), name, 2, pieces))
         return false;
     if (field->training)
         field->job->report->reused[TD_REDUCE_TRAINING] += end - begin;
@@ -317,15 +330,15 @@ static bool load_block(void *user, int64_t begin, int64_t end, double *sketched,
     return true;
 }
 
-static tdStatus save_block(void *user, int64_t begin, int64_t end, const double *sketched, const double *sum,
-                           tdError *error)
+static tdStatus save_block(void *user, int sketch, int64_t begin, int64_t end, const double *sketched,
+                           const double *sum, tdError *error)
 {
     Field *field = user;
     char name[64];
     tdWorkPart pieces[2];
-    name_block(field, begin, name);
-    list_block(field, begin, end, sketched, sum, pieces);
-    TD_TRY(td_work_save(&field->job->work, field->key, name, 2, pieces, error));
+    name_block(field, sketch, begin, name);
+    list_block(field, sketch, begin, end, sketched, sum, pieces);
+    TD_TRY(td_work_save(&field->job->work, block_key(field, sketch), name, 2, pieces, error));
     if (field->training)
         td_job_progress(field->job, end - begin);
     return TD_OK;
@@ -357,19 +370,20 @@ static void size_field(Field *field)
     const tdSceneReduction *given = &field->job->model->scene.reduction;
     int64_t n = field->end - field->begin;
     field->rows = field->job->n_k * field->job->rom.r;
-    double sketch = fmin((double)given->memory / 2 / (8 * (double)n), SKETCH_ROWS);
-    field->sketch = (int)fmin(fmax(sketch, FEWEST_SKETCH), (double)field->rows);
+    double most = (double)given->memory / 2 / (8 * (double)(n + field->rows));
+    field->most_sketch = (int)fmin(fmax(most, FEWEST_SKETCH), (double)field->rows);
+    field->sketch = field->most_sketch < SKETCH_ROWS ? field->most_sketch : SKETCH_ROWS;
     double block = (double)given->memory / 8 / (8 * (double)field->rows);
     field->block = (int64_t)fmin(fmax(block, 16), 4096);
     field->block = field->block < n ? field->block : n;
-    const int64_t sizes[] = {field->number, field->rows, field->sketch, field->block, n};
+    const int64_t sizes[] = {field->number, field->rows, field->sketch, field->most_sketch, field->block, n};
     field->key = td_work_key(field->job->training, sizes, sizeof sizes);
 }
 
 /// The part of a chosen domain, before its arrays.
 typedef struct ChoiceHead
 {
-    int64_t count;
+    int64_t count, sketch, end;
     double error;
 } ChoiceHead;
 
@@ -399,6 +413,7 @@ static tdStatus choose(Field *field, const char *name, const uint8_t *skip, Choi
         if (td_work_load(&job->work, key, arrays, 2, pieces))
         {
             job->report->reused[TD_REDUCE_ECSW]++;
+            field->sketch = (int)head->sketch; // with which the second choice begins
             return TD_OK;
         }
     }
@@ -411,6 +426,7 @@ static tdStatus choose(Field *field, const char *name, const uint8_t *skip, Choi
                        .user = field,
                        .tau = given->ecsw_tolerance,
                        .sketch = field->sketch,
+                       .most_sketch = field->most_sketch,
                        .seed = given->seed,
                        .skip = skip,
                        .tasks = job->tasks,
@@ -420,7 +436,7 @@ static tdStatus choose(Field *field, const char *name, const uint8_t *skip, Choi
     tdStatus status = td_ecsw(&task, &arena, &result, error);
     if (status == TD_OK && !job->stopped)
     {
-        *head = (ChoiceHead){result.count, result.error};
+        *head = (ChoiceHead){result.count, result.sketch_rows, result.end, result.error};
         status = take_choice(job, result.count, element, weight, error);
         for (int i = 0; status == TD_OK && i < result.count; i++)
         {
@@ -438,9 +454,26 @@ static tdStatus choose(Field *field, const char *name, const uint8_t *skip, Choi
     return status;
 }
 
+// A domain that misses the tolerance is a warning: it may do, and the held-out error will tell.
+static const char *note_end(const Field *field, const char *what, const ChoiceHead *head)
+{
+    const tdSceneReduction *given = &field->job->model->scene.reduction;
+    const char *why = head->end == TD_ECSW_SKETCH ? "more cannot be told apart within 'memory'; give more of it"
+                      : head->end == TD_ECSW_COLUMNS
+                          ? "no element with a positive weight brings them closer; take fewer modes, or a larger "
+                            "tolerance"
+                          : NULL;
+    if (why != NULL)
+        td_log(&field->job->task->settings, TD_LOG_WARNING,
+               "the %s of the %s, %lld elements, is off by %.3g of the training forces, more than the tolerance %g: %s",
+               what, field->name, (long long)head->count, head->error, given->ecsw_tolerance, why);
+    return why;
+}
+
 static tdStatus reduce_field(Field *field, tdRomDomain *domain, tdError *error)
 {
     tdJob *job = field->job;
+    tdReduceDomain *report = &job->report->domains[field->number];
     ChoiceHead head = {0};
     int64_t n = field->end - field->begin;
     size_field(field);
@@ -452,6 +485,7 @@ static tdStatus reduce_field(Field *field, tdRomDomain *domain, tdError *error)
         return TD_OK;
     domain->n = head.count;
     domain->error = head.error;
+    report->why = note_end(field, "reduced domain", &head);
     // The second choice knows nothing of the first: what it sees differently is a measure of the error.
     uint8_t *skip = td_take((size_t)n, 1);
     if (skip == NULL)
@@ -461,7 +495,11 @@ static tdStatus reduce_field(Field *field, tdRomDomain *domain, tdError *error)
     tdStatus status =
         domain->n < n ? choose(field, "check", skip, &head, &domain->check, &domain->check_weight, error) : TD_OK;
     if (status == TD_OK && domain->n < n && !job->stopped)
+    {
         domain->n_check = head.count;
+        report->check_error = head.error;
+        note_end(field, "second choice", &head);
+    }
     free(skip);
     return status;
 }
