@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// From equilibrium to equilibrium. A static model finds each from the one before; where that way ends, because the body
-// snaps, or because Newton's method gets stuck, a moving model of the same scene is let go from rest to the place and
-// settles there, and so on to the places behind.
+// From equilibrium to equilibrium. A static model finds each from the one before. Where that way ends, because the body
+// snaps, or because Newton's method gets stuck, a moving model of the same scene goes there from the last equilibrium,
+// and once it nearly rests the static model goes on.
 #pragma once
 #include "state.h"
 
@@ -9,7 +9,7 @@
 typedef struct tdWalk
 {
     const tdModel *at_rest, *moving;
-    bool settle; ///< with the moving model from the start, so that equilibria are stable ones
+    bool settle; ///< every way is gone by the moving model, so that equilibria are stable ones
 } tdWalk;
 
 /// The scenes of the two models, as tdSceneEdit: static; and moving with long, damped time steps. Targets are taken
