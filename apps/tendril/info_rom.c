@@ -61,6 +61,9 @@ static void print_words(const char *path, const tdRom *rom)
         printf("held out     off by %.2g %% of the motion where training was not\n", 100 * rom->held_out_error);
     if (!isnan(rom->indicator_threshold))
         printf("indicator    warns above %.3g\n", rom->indicator_threshold);
+    if (rom->single_error > 0)
+        printf("tangent      in single precision it would be off by %.1e; %s is used unless told otherwise\n",
+               rom->single_error, rom->single_error <= TD_ROM_SINGLE_ERROR ? "single" : "double");
     double seconds = 0;
     for (int i = 0; i < rom->n_phases; i++)
         seconds += rom->seconds[i];

@@ -56,6 +56,9 @@ tdReducedWork td_reduced_work(const tdReduced *reduced, int b, tdReducedState *m
     }
     work.B = reduced->B + 36 * reduced->stride * block->first;
     work.F0 = reduced->F0 + 36 * block->first;
+    work.stride_single = reduced->stride_single;
+    if (reduced->B_single != NULL)
+        work.B_single = reduced->B_single + 36 * (int64_t)reduced->stride_single * block->first;
     return work;
 }
 

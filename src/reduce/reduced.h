@@ -15,10 +15,10 @@ struct tdSoft;
 
 extern const tdBodyOps td_reduced_ops;
 
-/// Replaces body number `body`, compiled at full order, by its reduced form. whole: all elements instead of the file's
-/// domains. Refused with the reason when the file was made from another scene or the body has what a reduced one cannot
-/// do (a pressure load on a surface, a rotation actuator).
-tdStatus td_compile_reduced(tdModel *model, int body, const tdRom *rom, bool whole, tdError *error);
+/// Replaces body number `body`, compiled at full order, by its reduced form: with the file's domains or all elements,
+/// and in the precision, that the settings ask for. Refused with the reason when the file was made from another scene
+/// or the body has what a reduced one cannot do (a pressure load on a surface, a rotation actuator).
+tdStatus td_compile_reduced(tdModel *model, int body, const tdRom *rom, const tdSettings *settings, tdError *error);
 
 /// Hash of all that a reduced model depends on: mesh, elements, materials, supports, moved nodes, mass. Not of motion,
 /// loads, actuators with rows, time step or output.

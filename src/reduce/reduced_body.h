@@ -43,9 +43,11 @@ typedef struct tdReduced
     double *gravity;
     int n_loads;
     tdReducedLoad *loads;
-    tdStvk stvk;       ///< polynomials of (alpha, u) in the place of a domain; r = 0: none
-    tdSoft domain;     ///< blocks of the elements that stand for all, weights included; only what their points need
-    double *B;         ///< 36 x stride a point batch of the domain
+    tdStvk stvk;     ///< polynomials of (alpha, u) in the place of a domain; r = 0: none
+    tdSoft domain;   ///< blocks of the elements that stand for all, weights included; only what their points need
+    double *B;       ///< 36 x stride a point batch of the domain
+    float *B_single; ///< the same in rows of `stride_single`, for the tangent; NULL: double precision throughout
+    int stride_single;
     double *F0;        ///< 36 a point batch
     double **constant; ///< by block: stride^2, the part 2 mu sum w B'B of a corotational law's K; NULL: no such law
     // Whether it is to be trusted (reduced_check.c)
@@ -91,7 +93,9 @@ typedef struct tdReducedWork
 {
     tdElementWork points;
     int stride;
-    const double *B, *F0; ///< of the block, from its point batch `first` on
+    const double *B, *F0;  ///< of the block, from its point batch `first` on
+    const float *B_single; ///< the same rows, for the tangent alone, `stride_single` apart; NULL: in double precision
+    int stride_single;
     int64_t first;
     const double *q;    ///< stride; NULL: F is there
     double *rows;       ///< TD_REDUCED_WORK(stride)

@@ -550,8 +550,31 @@ static void hash_reduced(tdModel *model, const tdReduced *reduced, const tdRom *
     model->scene.hash = hash;
 }
 
-tdStatus td_compile_reduced(tdModel *model, int index, const tdRom *rom, bool whole, tdError *error)
+// A tangent in single precision is good enough when steps with it end where they would in double precision.
+static bool wants_single(const tdRom *rom, const tdSettings *settings)
 {
+    return settings->rom_precision == TD_ROM_SINGLE ||
+           (settings->rom_precision == TD_ROM_AUTO && rom->single_error > 0 &&
+            rom->single_error <= TD_ROM_SINGLE_ERROR);
+}
+
+// Rows of B in single precision, whole registers of them.
+static tdStatus build_single(tdArena *arena, tdReduced *reduced, tdError *error)
+{
+    int64_t stride = reduced->stride, n = (stride + 7) / 8 * 8, rows = 36 * reduced->domain.point_batches;
+    reduced->B_single = TD_TAKE(arena, float, rows *n);
+    if (reduced->B_single == NULL)
+        return td_fail_memory(error, "the domain of a reduced body");
+    reduced->stride_single = (int)n;
+    for (int64_t k = 0; k < rows; k++)
+        for (int64_t j = 0; j < stride; j++)
+            reduced->B_single[k * n + j] = (float)reduced->B[k * stride + j];
+    return TD_OK;
+}
+
+tdStatus td_compile_reduced(tdModel *model, int index, const tdRom *rom, const tdSettings *settings, tdError *error)
+{
+    bool whole = settings->rom_whole;
     tdBody *body = &model->bodies[index];
     tdSoft *soft = body->data;
     TD_TRY(check_sizes(soft, rom, error));
@@ -574,6 +597,8 @@ tdStatus td_compile_reduced(tdModel *model, int index, const tdRom *rom, bool wh
     bool polynomial = rom->kind == TD_ROM_STVK && !whole;
     if (!polynomial)
         TD_TRY(td_reduced_build_domain(&model->arena, reduced, rom, whole, false, error));
+    if (!polynomial && !whole && wants_single(rom, settings))
+        TD_TRY(build_single(&model->arena, reduced, error));
     if (rom->n_lambda == 0) // vibration modes know of no training that a step could leave
         TD_TRY(td_reduced_check_compile(model, index, reduced, rom, whole, error));
     TD_TRY(build_mass(model, &model->scene.bodies[index], reduced, error));

@@ -238,7 +238,7 @@ static tdStatus compile(tdModel *model, const tdSettings *settings, const tdRom 
         TD_TRY(td_compile_soft(model, b, settings, error));
         if (rom != NULL && find_body(scene, rom->body) == b)
         {
-            TD_TRY(td_compile_reduced(model, b, rom, settings->rom_whole, error));
+            TD_TRY(td_compile_reduced(model, b, rom, settings, error));
             warn_of_errors(rom, settings);
         }
         model->coords += body->count;

@@ -87,6 +87,8 @@ static tdStatus compare_all(tdJob *job, Errors *errors, tdError *error)
         status = compare_trajectory(job, &walk, t, errors, error);
     td_model_free(at_rest);
     td_model_free(moving);
+    if (status == TD_OK && job->rom.kind == TD_ROM_DOMAINS)
+        status = td_job_precision(job, path, error);
     return status;
 }
 

@@ -65,5 +65,7 @@ tdStatus td_job_ecsw(tdJob *job, tdError *error);
 tdStatus td_job_stvk_plan(tdJob *job, tdError *error);
 tdStatus td_job_modes(tdJob *job, tdError *error);
 tdStatus td_job_polynomials(tdJob *job, tdError *error);
+/// job_precision.c: whether single precision will do, of the model in the file `rom`.
+tdStatus td_job_precision(tdJob *job, const char *rom, tdError *error);
 /// job_check.c: against full order on the held-out path.
 tdStatus td_job_check(tdJob *job, tdError *error);
