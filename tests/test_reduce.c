@@ -42,6 +42,27 @@
     "reduction: {" R "}\n"                                                                                             \
     "validation: {random: {" V "}}\n"
 
+// Cables pull at once, and nothing damps what comes of it. R: as above.
+#define TEXT_DROP(R)                                                                                                   \
+    "tendril: 1\n"                                                                                                     \
+    "time_step: 2 ms\n"                                                                                                \
+    "duration: 0.3 s\n"                                                                                                \
+    "integrator: {method: midpoint}\n"                                                                                 \
+    "bodies:\n"                                                                                                        \
+    "  - name: arm\n"                                                                                                  \
+    "    mesh: {box: [[0, 0, 0], [0.1, 0.02, 0.02]], cells: [10, 2, 2]}\n"                                             \
+    "    material: {law: corotational, young: 100 kPa, poisson: 0.4, density: 1000}\n"                                 \
+    "    fixed: [{group: xmin}]\n"                                                                                     \
+    "actuators:\n"                                                                                                     \
+    "  - {name: top, type: cable, body: arm, path: [[0.09, 0.01, 0.02], [0, 0.01, 0.02]], drive: force,\n"             \
+    "     range: [0, 0.5 N]}\n"                                                                                        \
+    "  - {name: side, type: cable, body: arm, path: [[0.09, 0.02, 0.01], [0, 0.02, 0.01]], drive: force,\n"            \
+    "     range: [0, 0.5 N]}\n"                                                                                        \
+    "probes: [{name: tip, body: arm, point: [0.1, 0.01, 0.01]}]\n"                                                     \
+    "motion: {keyframes: [{t: 0, top: 0.3 N, side: 0.1 N}]}\n"                                                         \
+    "reduction: {" R "}\n"                                                                                             \
+    "validation: {random: {steps: 12, moves: 4, seed: 2}}\n"
+
 static const char scene[] = TEXT("100 kPa", USUAL);
 
 static void write_scene(const char *text)
@@ -110,6 +131,34 @@ static tdModel *load(const char *rom)
     return model;
 }
 
+// The largest distance of the tip from full order while the scene runs, relative to its largest displacement.
+static double worst_on_the_way(void)
+{
+    tdModel *full = load(NULL), *reduced = load(OUT);
+    tdState *a = NULL, *b = NULL;
+    tdError error = {0};
+    assert_ok(td_state_create(full, NULL, &a, &error), error);
+    assert_ok(td_state_create(reduced, NULL, &b, &error), error);
+    double most = 0, off = 0, rest[3];
+    td_state_probe(full, a, 0, rest);
+    for (int i = 0; i < td_model_steps(full); i++)
+    {
+        assert_int_equal(td_step(full, a), TD_OK);
+        assert_int_equal(td_step(reduced, b), TD_OK);
+        double x[3], y[3];
+        td_state_probe(full, a, 0, x);
+        td_state_probe(reduced, b, 0, y);
+        most = fmax(most, hypot(hypot(x[0] - rest[0], x[1] - rest[1]), x[2] - rest[2]));
+        off = fmax(off, hypot(hypot(x[0] - y[0], x[1] - y[1]), x[2] - y[2]));
+    }
+    td_state_free(a);
+    td_state_free(b);
+    td_model_free(full);
+    td_model_free(reduced);
+    assert_true(most > 0.01); // it bends
+    return off / most;
+}
+
 // A beam needs few modes and elements. The modes leave 1e-4 of the snapshots behind and the domain 0.1 % of the
 // training forces; at equilibria elsewhere errors are a few times those.
 static void test_accuracy(void **unused)
@@ -130,29 +179,34 @@ static void test_accuracy(void **unused)
     assert_true(report.held_out_error < 0.01);
     assert_false(exists(OUT ".work"));
 
-    tdModel *full = load(NULL), *reduced = load(OUT);
-    tdState *a = NULL, *b = NULL;
-    assert_ok(td_state_create(full, NULL, &a, &error), error);
-    assert_ok(td_state_create(reduced, NULL, &b, &error), error);
+    tdModel *reduced = load(OUT);
     assert_int_equal(td_model_dofs(reduced), report.modes);
-    double most = 0, off = 0, rest[3];
-    td_state_probe(full, a, 0, rest);
-    for (int i = 0; i < td_model_steps(full); i++)
-    {
-        assert_int_equal(td_step(full, a), TD_OK);
-        assert_int_equal(td_step(reduced, b), TD_OK);
-        double x[3], y[3];
-        td_state_probe(full, a, 0, x);
-        td_state_probe(reduced, b, 0, y);
-        most = fmax(most, hypot(hypot(x[0] - rest[0], x[1] - rest[1]), x[2] - rest[2]));
-        off = fmax(off, hypot(hypot(x[0] - y[0], x[1] - y[1]), x[2] - y[2]));
-    }
-    assert_true(most > 0.01);       // it bends
-    assert_true(off < 0.04 * most); // the drop at the start excites waves that no equilibrium has
-    td_state_free(a);
-    td_state_free(b);
-    td_model_free(full);
     td_model_free(reduced);
+    assert_true(worst_on_the_way() < 0.04); // the drop at the start excites waves that no equilibrium has
+}
+
+// Pulled at once and without damping, an arm moves as no equilibrium does: with vibration modes beside
+// those of the snapshots the reduced model follows better. They are in the file, and trained: no step is warned of for
+// leaving the ranges of equilibria.
+static void test_drop(void **unused)
+{
+    (void)unused;
+    tdReduceReport report;
+    tdError error;
+    double off[3];
+    static const char *const reductions[] = {TEXT_DROP(USUAL), TEXT_DROP(USUAL ", modes: 8"),
+                                             TEXT_DROP("basis: modes, modes: 6, ecsw_tolerance: 1e-3")};
+    for (int i = 0; i < 3; i++)
+    {
+        write_scene(reductions[i]);
+        assert_ok(reduce(0, true, &report, &error), error);
+        assert_int_equal(report.vibration_modes, i == 0 ? 0 : i == 1 ? 8 : 6);
+        assert_true(report.ecsw_error <= 1e-3 && report.rid_elements < 240);
+        off[i] = worst_on_the_way();
+        print_message("%d modes, %lld elements, held out %g, off %g\n", report.modes, (long long)report.rid_elements,
+                      report.held_out_error, off[i]);
+    }
+    assert_true(off[1] < 0.5 * off[0]);
 }
 
 static void test_threads(void **unused)
@@ -397,9 +451,10 @@ static int remove_files(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_accuracy),     cmocka_unit_test(test_threads), cmocka_unit_test(test_killed),
-        cmocka_unit_test(test_damaged_part), cmocka_unit_test(test_reuse),   cmocka_unit_test(test_other_job),
-        cmocka_unit_test(test_other_scene),  cmocka_unit_test(test_stop),    cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_accuracy),  cmocka_unit_test(test_drop),         cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_killed),    cmocka_unit_test(test_damaged_part), cmocka_unit_test(test_reuse),
+        cmocka_unit_test(test_other_job), cmocka_unit_test(test_other_scene),  cmocka_unit_test(test_stop),
+        cmocka_unit_test(test_refusals),
     };
     return cmocka_run_group_tests(tests, NULL, remove_files);
 }

@@ -184,17 +184,22 @@ static void print_table(const tdReduceTask *task, const tdReduceReport *report)
 {
     printf("scene       %s\n", task->scene);
     printf("rom         %s\n", task->out);
-    if (report->vibration_modes > 0)
-        printf("modes       %d, of %d vibration modes from %.4g Hz on and their derivatives\n", report->modes,
-               report->vibration_modes, report->frequency);
-    else
+    bool snapshots = report->snapshots > 0;
+    if (snapshots)
         printf("snapshots   %" PRId64 ", and %" PRId64 " while gravity comes on\n", report->snapshots,
                report->weight_snapshots);
     print_reused(report);
     if (report->failures > 0)
         printf("failures    %" PRId64 " places without an equilibrium, the first: %s\n", report->failures, report->why);
-    if (report->vibration_modes == 0)
+    if (!snapshots)
+        printf("modes       %d, of %d vibration modes from %.4g Hz on and their derivatives\n", report->modes,
+               report->vibration_modes, report->frequency);
+    else
         printf("modes       %d, which leave %.2e of the snapshots behind\n", report->modes, report->pod_error);
+    if (snapshots && report->vibration_modes > 0)
+        printf(
+            "            among them %d vibration modes from %.4g Hz on, as far as those of the snapshots lack them\n",
+            report->vibration_modes, report->frequency);
     for (int d = 0; d < report->n_domains; d++)
         printf("%-11s %" PRId64 " of %" PRId64 " elements, error of the training forces %.3g\n",
                report->domains[d].name, report->domains[d].rid_elements, report->domains[d].elements,

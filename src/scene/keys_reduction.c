@@ -13,7 +13,7 @@ static const tdChoice kind_choices[] = {
 };
 static const tdChoice basis_choices[] = {
     {"snapshots", TD_BASIS_SNAPSHOTS, "modes of equilibria at the places of `samples`", NULL},
-    {"modes", TD_BASIS_MODES, "vibration modes and their derivatives, no equilibria: kind stvk only", NULL},
+    {"modes", TD_BASIS_MODES, "vibration modes and their derivatives, no equilibria", NULL},
     {0},
 };
 static const tdChoice sample_choices[] = {
@@ -53,7 +53,10 @@ static const tdKey reduction_keys[] = {
      .least = 1,
      .most = 500,
      .standard = "6",
-     .doc = "basis modes: vibration modes, the lowest ones"},
+     .standard_doc = "6; none with basis snapshots",
+     .doc =
+         "vibration modes, the lowest ones; with basis snapshots and kind domains beside those of the snapshots, for "
+         "waves that no equilibrium has"},
     {.name = "derivatives",
      .kind = TD_KEY_INTEGER,
      .least = 0,
@@ -120,7 +123,7 @@ static const tdKey reduction_keys[] = {
      .least = 1,
      .most = 2000,
      .standard_doc = "200; 40 with kind stvk",
-     .doc = "modes at most, whatever the tolerance"},
+     .doc = "modes of snapshots at most, whatever the tolerance"},
     {.name = "frame",
      .kind = TD_KEY_CHOICE,
      .choices = frame_choices,
@@ -136,7 +139,7 @@ static const tdKey reduction_keys[] = {
      .least = 0,
      .most = INT32_MAX,
      .standard = "1",
-     .doc = "of what is random: the Latin hypercube, and the sketch of the training forces"},
+     .doc = "of what is random: the Latin hypercube, vibrations of training, and the sketch of the training forces"},
     {0},
 };
 const tdSchema td_schema_reduction = {

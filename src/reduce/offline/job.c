@@ -252,11 +252,12 @@ static tdStatus run_phases(tdJob *job, tdError *error)
     typedef tdStatus (*Phase)(tdJob * job, tdError * error);
     static const Phase of_domains[] = {snapshots, td_job_pod, td_job_ecsw, td_job_check, NULL};
     static const Phase of_snapshots[] = {snapshots, td_job_pod, td_job_polynomials, td_job_check, NULL};
+    static const Phase of_vibrations[] = {td_job_modes, td_job_ecsw, td_job_check, NULL};
     static const Phase of_modes[] = {td_job_modes, td_job_polynomials, td_job_check, NULL};
     const tdSceneReduction *given = &job->model->scene.reduction;
-    const Phase *phases = given->basis == TD_BASIS_MODES     ? of_modes
-                          : given->kind == TD_REDUCTION_STVK ? of_snapshots
-                                                             : of_domains;
+    bool polynomials = given->kind == TD_REDUCTION_STVK;
+    const Phase *phases = given->basis == TD_BASIS_MODES ? (polynomials ? of_modes : of_vibrations)
+                                                         : (polynomials ? of_snapshots : of_domains);
     for (int i = 0; phases[i] != NULL && !job->stopped; i++)
     {
         tdStatus status = phases[i](job, error);
