@@ -102,6 +102,8 @@ static tdStatus parse_samples(tdSceneParser *parser, const tdRecord *record, tdS
     bool counted = kind == TD_SAMPLE_LATIN_HYPERCUBE || kind == TD_SAMPLE_GREEDY || kind == TD_SAMPLE_MOTION;
     TD_TRY(only_for(parser, record, "levels", kind == TD_SAMPLE_GRID, "grid"));
     TD_TRY(only_for(parser, record, "count", counted, "latin_hypercube, greedy and motion"));
+    TD_TRY(only_for(parser, record, "candidates", kind == TD_SAMPLE_GREEDY, "greedy"));
+    TD_TRY(only_for(parser, record, "greedy_tolerance", kind == TD_SAMPLE_GREEDY, "greedy"));
     TD_TRY(only_for(parser, record, "sequence", kind == TD_SAMPLE_SEQUENCE, "sequence"));
     if (kind == TD_SAMPLE_SEQUENCE && !sequence)
         return td_record_fail(&parser->reader, record, "sequence",
@@ -113,7 +115,12 @@ static tdStatus parse_samples(tdSceneParser *parser, const tdRecord *record, tdS
     reduction->samples = kind;
     reduction->levels = (int)td_record_get(record, "levels")->integer[0];
     reduction->count = count->has ? (int)count->integer[0] : kind == TD_SAMPLE_MOTION ? 0 : 100;
-    reduction->steps_between = between->has ? (int)between->integer[0] : kind == TD_SAMPLE_CORNERS ? 9 : 1;
+    reduction->candidates = (int)td_record_get(record, "candidates")->integer[0];
+    reduction->greedy_tolerance = td_record_get(record, "greedy_tolerance")->number[0];
+    reduction->steps_between = between->has                ? (int)between->integer[0]
+                               : kind == TD_SAMPLE_CORNERS ? 9
+                               : kind == TD_SAMPLE_GREEDY  ? 3
+                                                           : 1;
     return sequence ? read_sequence(parser, record, reduction) : TD_OK;
 }
 
@@ -121,8 +128,9 @@ static tdStatus parse_samples(tdSceneParser *parser, const tdRecord *record, tdS
 static tdStatus check_keys(tdSceneParser *parser, const tdRecord *record, const tdSceneReduction *reduction)
 {
     static const char *const of_modes[] = {"modes", "derivatives", "columns", "amplitude"};
-    static const char *const of_snapshots[] = {"samples",       "levels",        "count",     "sequence",
-                                               "steps_between", "pod_tolerance", "max_modes", "seed"};
+    static const char *const of_snapshots[] = {"samples",          "levels",   "count",         "candidates",
+                                               "greedy_tolerance", "sequence", "steps_between", "pod_tolerance",
+                                               "max_modes",        "seed"};
     bool modes = reduction->basis == TD_BASIS_MODES;
     bool beside = reduction->kind == TD_REDUCTION_DOMAINS; // modes beside those of snapshots; random states
     for (size_t i = beside ? 1 : 0; i < sizeof of_modes / sizeof of_modes[0] && !modes; i++)

@@ -20,8 +20,8 @@
 
 const char *td_reduce_phase_name(tdReducePhase phase)
 {
-    static const char *const names[TD_REDUCE_PHASES] = {"snapshots", "pod",         "training", "ecsw",
-                                                        "modes",     "polynomials", "check"};
+    static const char *const names[TD_REDUCE_PHASES] = {"snapshots", "search", "pod",         "training",
+                                                        "ecsw",      "modes",  "polynomials", "check"};
     return names[phase];
 }
 
@@ -104,9 +104,6 @@ static tdStatus load_model(tdJob *job, tdError *error)
         return td_fail_at(error, TD_ERROR_INPUT, scene->file, 0, "reduction",
                           "the scene has %d bodies; say which one is reduced, e.g. 'reduction: {body: %s}'",
                           scene->n_bodies, scene->bodies[0].name);
-    if (given->samples == TD_SAMPLE_GREEDY)
-        return td_fail_at(error, TD_ERROR_INPUT, scene->file, given->line, "reduction.samples",
-                          "samples greedy are not supported by this version; take corners, grid or latin_hypercube");
     return TD_OK;
 }
 
@@ -243,6 +240,8 @@ static void note_time(tdJob *job)
 
 static tdStatus snapshots(tdJob *job, tdError *error)
 {
+    if (job->model->scene.reduction.samples == TD_SAMPLE_GREEDY)
+        return td_job_greedy(job, error);
     td_job_begin(job, TD_REDUCE_SNAPSHOTS, job->work.key, job->path.count);
     return td_job_visit(job, "snapshots", &job->path, false, error);
 }

@@ -57,6 +57,11 @@ bool td_job_load(const tdJob *job, const char *name, const tdSamplePath *path, i
                  tdJobTrajectory *out);
 /// job_snapshots.c: computes the trajectories of a path that are not there, in several threads.
 tdStatus td_job_visit(tdJob *job, const char *name, const tdSamplePath *path, bool positions, tdError *error);
+/// The same for trajectories from `first` on; those before are there.
+tdStatus td_job_visit_from(tdJob *job, const char *name, const tdSamplePath *path, int first, bool positions,
+                           tdError *error);
+/// job_greedy.c: snapshots of samples greedy.
+tdStatus td_job_greedy(tdJob *job, tdError *error);
 
 /// job_basis.c: snapshots -> modes.
 tdStatus td_job_pod(tdJob *job, tdError *error);

@@ -215,8 +215,9 @@ static tdStatus choose(Field *field, const char *name, const uint8_t *skip, Choi
     return status;
 }
 
-// A domain that misses the tolerance is a warning: it may do, and the held-out error will tell.
-static const char *note_end(const Field *field, const char *what, const ChoiceHead *head)
+// A domain that misses the tolerance is a warning: it may do, and the held-out error will tell. The second choice has
+// only what the first left over, and often misses it.
+static const char *note_end(const Field *field, const ChoiceHead *head)
 {
     const tdSceneReduction *given = &field->job->model->scene.reduction;
     const char *why = head->end == TD_ECSW_SKETCH ? "more cannot be told apart within 'memory'; give more of it"
@@ -226,8 +227,9 @@ static const char *note_end(const Field *field, const char *what, const ChoiceHe
                           : NULL;
     if (why != NULL)
         td_log(&field->job->task->settings, TD_LOG_WARNING,
-               "the %s of the %s, %lld elements, is off by %.3g of the training forces, more than the tolerance %g: %s",
-               what, field->name, (long long)head->count, head->error, given->ecsw_tolerance, why);
+               "the reduced domain of the %s, %lld elements, is off by %.3g of the training forces, more than the "
+               "tolerance %g: %s",
+               field->name, (long long)head->count, head->error, given->ecsw_tolerance, why);
     return why;
 }
 
@@ -246,7 +248,7 @@ static tdStatus reduce_field(Field *field, tdRomDomain *domain, tdError *error)
         return TD_OK;
     domain->n = head.count;
     domain->error = head.error;
-    report->why = note_end(field, "reduced domain", &head);
+    report->why = note_end(field, &head);
     // The second choice knows nothing of the first: what it sees differently is a measure of the error.
     uint8_t *skip = td_take((size_t)n, 1);
     if (skip == NULL)
@@ -259,7 +261,6 @@ static tdStatus reduce_field(Field *field, tdRomDomain *domain, tdError *error)
     {
         domain->n_check = head.count;
         report->check_error = head.error;
-        note_end(field, "second choice", &head);
     }
     free(skip);
     return status;
