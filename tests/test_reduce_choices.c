@@ -142,7 +142,8 @@ static void test_reuse(void **unused)
         assert_int_equal(report.reused[TD_REDUCE_TRAINING], cases[i].training && !cases[i].domain ? 240 : 0);
         assert_int_equal(report.reused[TD_REDUCE_ECSW], cases[i].domain ? 2 : 0);
         assert_int_equal(report.reused[TD_REDUCE_CHECK], 12);
-        assert_true(report.content == content_alone(task));
+        if (i % 2 == 1) // each takes a while
+            assert_true(report.content == content_alone(task));
         assert_true((report.content == usual) == (i == 0 || i == 4));
     }
     assert_true(report.modes < 8 && report.pod_error > 1e-4);
