@@ -86,6 +86,8 @@ static bool show(void *user, tdReducePhase phase, int64_t done, int64_t total)
     else if (terminal)
         fprintf(stderr, "\r%-10s %8" PRId64 " %s          ", name, done,
                 phase == TD_REDUCE_SEARCH ? "tried" : "chosen");
+    else if (first && total == 0)
+        fprintf(stderr, "%s\n", name);
     else if (tenth != p->tenth && total > 0)
         fprintf(stderr, "%s: %" PRId64 " of %" PRId64 "%s%s\n", name, done, total, left[0] != '\0' ? ", left: " : "",
                 left);
