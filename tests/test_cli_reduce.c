@@ -108,6 +108,25 @@ static void test_polynomials(void **state)
 }
 
 // A sweep over tolerances computes equilibria once.
+static void test_vibrations(void **state)
+{
+    (void)state;
+    write_text("beside.yaml", LAW_SCENE("corotational", "100 kPa") "reduction: {modes: 3}\n");
+    assert_int_equal(run_command("reduce", "beside.yaml -o beside.h5"), 0);
+    assert_says("stdout.txt", "among them 3 vibration modes from");
+    assert_int_equal(run_command("info", "beside.h5 --plot modes.png"), 0);
+    assert_says("stdout.txt", "of 3 vibration modes");
+    assert_says("stdout.txt", "10 snapshots; the modes leave");
+    write_text("alone.yaml", LAW_SCENE("corotational", "100 kPa") "reduction: {basis: modes, modes: 4}\n");
+    assert_int_equal(run_command("reduce", "alone.yaml -o alone.h5 --json --quiet"), 0);
+    assert_near(json_number("modes"), 14, 0);
+    assert_near(json_number("snapshots"), 0, 0);
+    assert_true(json_number("ecsw_error") <= 0.05);
+    assert_int_equal(run_command("info", "alone.h5 --plot modes.png"), 0);
+    assert_says("stdout.txt", "and their derivatives");
+    assert_int_equal(run_command("run", "alone.yaml --rom alone.h5 --json --quiet"), 0);
+}
+
 static void test_sweep(void **state)
 {
     (void)state;
@@ -145,7 +164,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_reduces),     cmocka_unit_test(test_runs),  cmocka_unit_test(test_info),
-        cmocka_unit_test(test_polynomials), cmocka_unit_test(test_sweep), cmocka_unit_test(test_usage),
+        cmocka_unit_test(test_polynomials), cmocka_unit_test(test_sweep), cmocka_unit_test(test_vibrations),
+        cmocka_unit_test(test_usage),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -84,7 +84,10 @@ static bool show(void *user, tdReducePhase phase, int64_t done, int64_t total)
         fprintf(stderr, "\r%-10s %8" PRId64 " of %" PRId64 "%s%s          ", name, done, total,
                 left[0] != '\0' ? ", left: " : "", left);
     else if (terminal)
-        fprintf(stderr, "\r%-10s %8" PRId64 " chosen          ", name, done);
+        fprintf(stderr, "\r%-10s %8" PRId64 " %s          ", name, done,
+                phase == TD_REDUCE_SEARCH ? "tried" : "chosen");
+    else if (first && total == 0)
+        fprintf(stderr, "%s\n", name);
     else if (tenth != p->tenth && total > 0)
         fprintf(stderr, "%s: %" PRId64 " of %" PRId64 "%s%s\n", name, done, total, left[0] != '\0' ? ", left: " : "",
                 left);
@@ -117,6 +120,11 @@ static void print_json(const tdReduceTask *task, const tdReduceReport *report)
     td_json_integer(&json, "failures", report->failures);
     if (report->failures > 0)
         td_json_string(&json, "first_failure", report->why);
+    if (report->greedy_error > 0)
+    {
+        td_json_integer(&json, "greedy_added", report->greedy_added);
+        td_json_number(&json, "greedy_error", report->greedy_error);
+    }
     td_json_integer(&json, "modes", report->modes);
     td_json_number(&json, "pod_error", report->pod_error);
     td_json_integer(&json, "elements", report->elements);
@@ -162,9 +170,9 @@ static void print_json(const tdReduceTask *task, const tdReduceReport *report)
 // What an earlier run had done of each phase.
 static void print_reused(const tdReduceReport *report)
 {
-    static const char *const what[TD_REDUCE_PHASES] = {"equilibria",          "the modes",           "elements' forces",
-                                                       "choices of elements", "the vibration modes", "",
-                                                       "held-out places"};
+    static const char *const what[TD_REDUCE_PHASES] = {
+        "equilibria",          "places of samples greedy", "the modes", "elements' forces",
+        "choices of elements", "the vibration modes",      "",          "held-out places"};
     int n = 0;
     for (int i = 0; i < TD_REDUCE_PHASES; i++)
     {
@@ -184,17 +192,25 @@ static void print_table(const tdReduceTask *task, const tdReduceReport *report)
 {
     printf("scene       %s\n", task->scene);
     printf("rom         %s\n", task->out);
-    if (report->vibration_modes > 0)
-        printf("modes       %d, of %d vibration modes from %.4g Hz on and their derivatives\n", report->modes,
-               report->vibration_modes, report->frequency);
-    else
+    bool snapshots = report->snapshots > 0;
+    if (snapshots)
         printf("snapshots   %" PRId64 ", and %" PRId64 " while gravity comes on\n", report->snapshots,
                report->weight_snapshots);
+    if (report->greedy_error > 0)
+        printf("greedy      %" PRId64 " places added, estimated error %.3g at the worst\n", report->greedy_added,
+               report->greedy_error);
     print_reused(report);
     if (report->failures > 0)
         printf("failures    %" PRId64 " places without an equilibrium, the first: %s\n", report->failures, report->why);
-    if (report->vibration_modes == 0)
+    if (!snapshots)
+        printf("modes       %d, of %d vibration modes from %.4g Hz on and their derivatives\n", report->modes,
+               report->vibration_modes, report->frequency);
+    else
         printf("modes       %d, which leave %.2e of the snapshots behind\n", report->modes, report->pod_error);
+    if (snapshots && report->vibration_modes > 0)
+        printf(
+            "            among them %d vibration modes from %.4g Hz on, as far as those of the snapshots lack them\n",
+            report->vibration_modes, report->frequency);
     for (int d = 0; d < report->n_domains; d++)
         printf("%-11s %" PRId64 " of %" PRId64 " elements, error of the training forces %.3g\n",
                report->domains[d].name, report->domains[d].rid_elements, report->domains[d].elements,

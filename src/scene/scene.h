@@ -360,6 +360,8 @@ typedef struct tdSceneReduction
     double amplitude;                ///< [m]; NAN: a fifth of the body's size
     tdSampleKind samples;
     int levels, count;
+    int candidates;          ///< samples greedy: among so many places the worst is looked for
+    double greedy_tolerance; ///< samples greedy: relative error at which no place is added any more
     int steps_between;       ///< equilibria from one place to the next, the next included
     tdSceneMotion *sequence; ///< rows of values of inputs; `times` holds the lines of the file
     double pod_tolerance;    ///< S1 eq. 15

@@ -20,8 +20,8 @@
 
 const char *td_reduce_phase_name(tdReducePhase phase)
 {
-    static const char *const names[TD_REDUCE_PHASES] = {"snapshots", "pod",         "training", "ecsw",
-                                                        "modes",     "polynomials", "check"};
+    static const char *const names[TD_REDUCE_PHASES] = {"snapshots", "search", "pod",         "training",
+                                                        "ecsw",      "modes",  "polynomials", "check"};
     return names[phase];
 }
 
@@ -104,9 +104,6 @@ static tdStatus load_model(tdJob *job, tdError *error)
         return td_fail_at(error, TD_ERROR_INPUT, scene->file, 0, "reduction",
                           "the scene has %d bodies; say which one is reduced, e.g. 'reduction: {body: %s}'",
                           scene->n_bodies, scene->bodies[0].name);
-    if (given->samples == TD_SAMPLE_GREEDY)
-        return td_fail_at(error, TD_ERROR_INPUT, scene->file, given->line, "reduction.samples",
-                          "samples greedy are not supported by this version; take corners, grid or latin_hypercube");
     return TD_OK;
 }
 
@@ -243,6 +240,8 @@ static void note_time(tdJob *job)
 
 static tdStatus snapshots(tdJob *job, tdError *error)
 {
+    if (job->model->scene.reduction.samples == TD_SAMPLE_GREEDY)
+        return td_job_greedy(job, error);
     td_job_begin(job, TD_REDUCE_SNAPSHOTS, job->work.key, job->path.count);
     return td_job_visit(job, "snapshots", &job->path, false, error);
 }
@@ -252,11 +251,12 @@ static tdStatus run_phases(tdJob *job, tdError *error)
     typedef tdStatus (*Phase)(tdJob * job, tdError * error);
     static const Phase of_domains[] = {snapshots, td_job_pod, td_job_ecsw, td_job_check, NULL};
     static const Phase of_snapshots[] = {snapshots, td_job_pod, td_job_polynomials, td_job_check, NULL};
+    static const Phase of_vibrations[] = {td_job_modes, td_job_ecsw, td_job_check, NULL};
     static const Phase of_modes[] = {td_job_modes, td_job_polynomials, td_job_check, NULL};
     const tdSceneReduction *given = &job->model->scene.reduction;
-    const Phase *phases = given->basis == TD_BASIS_MODES     ? of_modes
-                          : given->kind == TD_REDUCTION_STVK ? of_snapshots
-                                                             : of_domains;
+    bool polynomials = given->kind == TD_REDUCTION_STVK;
+    const Phase *phases = given->basis == TD_BASIS_MODES ? (polynomials ? of_modes : of_vibrations)
+                                                         : (polynomials ? of_snapshots : of_domains);
     for (int i = 0; phases[i] != NULL && !job->stopped; i++)
     {
         tdStatus status = phases[i](job, error);

@@ -28,6 +28,7 @@
 typedef enum tdReducePhase
 {
     TD_REDUCE_SNAPSHOTS,
+    TD_REDUCE_SEARCH, // samples greedy
     TD_REDUCE_POD,
     TD_REDUCE_TRAINING,
     TD_REDUCE_ECSW,
@@ -73,6 +74,8 @@ typedef struct tdReduceReport
     int64_t reused[TD_REDUCE_PHASES]; ///< of it: equilibria, bases, elements, domains and second choices; 0: none
     int64_t snapshots;                ///< at places of the samples,
     int64_t weight_snapshots;         ///< and before them, while gravity comes on
+    int64_t greedy_added;             ///< samples greedy: places that were added,
+    double greedy_error;              ///< and the estimated error at the worst candidate then
     int64_t failures;                 ///< places without an equilibrium
     char why[320];                    ///< the first of those
     int modes;

@@ -65,9 +65,10 @@ static tdStatus find_inputs(tdTrainee *trainee, tdArena *arena, tdError *error)
     return TD_OK;
 }
 
-// The stiffness at rest, without loads, and its factor. Nothing is advanced.
-static tdStatus stiffness_at_rest(const tdModel *model, const tdBody *body, tdState *state, int columns)
+tdStatus td_trainee_stiffness(const tdTrainee *trainee, tdState *state, int columns)
 {
+    const tdModel *model = trainee->model;
+    const tdBody *body = &model->bodies[trainee->body];
     memcpy(state->q_e, state->q, (size_t)model->coords * sizeof(double));
     memset(state->v_e, 0, (size_t)model->coords * sizeof(double));
     memset(state->inertia, 0, (size_t)model->coords * sizeof(double));
@@ -87,7 +88,7 @@ static tdStatus respond(const tdTrainee *trainee, tdState *state, double *work, 
     const tdModel *model = trainee->model;
     const tdBody *body = &model->bodies[trainee->body];
     double *drive = work, *pull = work + trainee->n, *back = work + 2 * trainee->n;
-    tdStatus status = stiffness_at_rest(model, body, state, trainee->n_u);
+    tdStatus status = td_trainee_stiffness(trainee, state, trainee->n_u);
     for (int j = 0; j < trainee->n_u && status == TD_OK; j++)
     {
         int input = trainee->inputs[j][0] == '\0' ? -1 : td_model_find_input(model, trainee->inputs[j]);

@@ -25,6 +25,9 @@ typedef struct tdTrainee
 /// Finds the moved inputs and their responses. Bodies that cannot be reduced are refused with the reason.
 tdStatus td_trainee_create(const tdModel *model, const tdModel *moving, int body, const tdSettings *settings,
                            tdArena *arena, tdTrainee *out, tdError *error);
+/// The body's stiffness at rest, without loads, and its factor for `columns` vectors at a time, in a state of the
+/// static model: for the body's multiply and apply_inverse. Nothing is advanced.
+tdStatus td_trainee_stiffness(const tdTrainee *trainee, tdState *state, int columns);
 /// u and d of positions q of the body's nodes.
 void td_trainee_split(const tdTrainee *trainee, const double *q, double *u, double *d);
 

@@ -111,6 +111,11 @@ const double *td_walker_nodes(const tdWalker *walker, int body)
     return td_state_positions(model_of(walker), walker->state, body);
 }
 
+const tdState *td_walker_state(const tdWalker *walker)
+{
+    return walker->state;
+}
+
 const tdReport *td_walker_report(const tdWalker *walker)
 {
     return td_state_report(walker->state);

@@ -28,5 +28,7 @@ tdStatus td_walker_visit(tdWalker *walker, const double *values, double weight, 
 const char *td_walker_why(const tdWalker *walker);
 /// Positions of a body's nodes.
 const double *td_walker_nodes(const tdWalker *walker, int body);
+/// Where it is: of whichever of the two models moves now.
+const tdState *td_walker_state(const tdWalker *walker);
 /// Of the last step.
 const tdReport *td_walker_report(const tdWalker *walker);
