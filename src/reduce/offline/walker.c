@@ -193,7 +193,7 @@ tdStatus td_walker_visit(tdWalker *walker, const double *values, double weight, 
     if (!walker->settling)
     {
         status = go_static(walker, values);
-        if (status == TD_ERROR_NUMERIC)
+        if (status == TD_ERROR_NUMERIC && walker->walk.moving != NULL)
         {
             td_state_free(walker->state);
             walker->state = NULL;
