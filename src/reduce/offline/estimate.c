@@ -90,7 +90,7 @@ void td_estimator_free(tdEstimator *e)
     free(e);
 }
 
-tdStatus td_estimator_set(tdEstimator *e, const tdRom *rom, double amplitude, tdError *error)
+tdStatus td_estimator_set(tdEstimator *e, const tdRom *rom, double amplitude, bool settle, tdError *error)
 {
     tdSettings settings = e->settings;
     free_models(e);
@@ -100,7 +100,7 @@ tdStatus td_estimator_set(tdEstimator *e, const tdRom *rom, double amplitude, td
     settings.rom_whole = true;
     settings.log = NULL; // what there is to say of the scene has been said
     TD_TRY(td_model_load_edited(e->scene, &settings, td_walk_edit_static, NULL, &e->at_rest, error));
-    return td_model_load_edited(e->scene, &settings, td_walk_edit_moving, NULL, &e->moving, error);
+    return settle ? td_model_load_edited(e->scene, &settings, td_walk_edit_moving, NULL, &e->moving, error) : TD_OK;
 }
 
 // ---------------------------------------------------------------- one place

@@ -19,7 +19,9 @@ tdStatus td_estimator_create(const tdTrainee *trainee, const char *scene, const 
                              tdEstimator **out, tdError *error);
 void td_estimator_free(tdEstimator *estimator);
 /// From now on with these modes; `rom` need not have domains. amplitude: size of displacements, over all coordinates.
-tdStatus td_estimator_set(tdEstimator *estimator, const tdRom *rom, double amplitude, tdError *error);
+/// settle: where the static way ends, the reduced model moves on (walker.h); else that is enough to tell that it is
+/// bad.
+tdStatus td_estimator_set(tdEstimator *estimator, const tdRom *rom, double amplitude, bool settle, tdError *error);
 #define TD_ESTIMATES 8 // at a time, whatever the number of threads
 /// Estimates at n <= TD_ESTIMATES places, values[i] of all inputs. INFINITY: the reduced model has no equilibrium
 /// there. d: deviation of each reduced shape as of a snapshot, n coordinates each; may be NULL.

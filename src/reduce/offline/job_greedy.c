@@ -19,6 +19,7 @@
 
 #define POD_SHARE    0.1 // of the tolerance that the modes may leave of the snapshots: what counts is what these lack
 #define KEPT_SIGMA   1e-10
+#define EARLY        2 // places for each actuator, until which a reduced model that gets stuck counts as bad without more
 #define FEWEST_KNOWN 3 // places from which the ratio of error and estimate is learned
 
 /// One place that was added.
@@ -181,7 +182,9 @@ static tdStatus set_modes(Greedy *greedy, tdError *error)
         td_pod_basis(greedy->pod, r, rom.phi);
         for (int64_t i = 0; i < n * r; i++)
             rom.phi[i] *= job->trainee.loose[i / r];
-        status = td_estimator_set(greedy->estimator, &rom, greedy->largest, error);
+        // The first modes are so few that the reduced model often gets stuck, and to move on takes long.
+        bool settle = greedy->n >= EARLY * job->model->n_actuators;
+        status = td_estimator_set(greedy->estimator, &rom, greedy->largest, settle, error);
     }
     free(rom.phi);
     free(rom.low);
