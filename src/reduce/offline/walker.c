@@ -236,28 +236,11 @@ tdStatus td_walker_visit(tdWalker *walker, const double *values, double weight, 
     double before = walker->state->weight;
     tdStatus status = TD_ERROR_NUMERIC;
     walker->state->weight = weight;
-<<<<<<< HEAD
     if (!walker->started)
-=======
-    if (!walker->settling)
-    {
-        status = go_static(walker, values);
-        if (status == TD_ERROR_NUMERIC && walker->walk.moving != NULL)
-        {
-            td_state_free(walker->state);
-            walker->state = NULL;
-            walker->settling = true;
-            TD_TRY(td_state_create(walker->walk.moving, &walker->settings, &walker->state, error));
-            walker->state->weight = weight;
-            start_at_rest(walker, values);
-        }
-    }
-    else if (!walker->started)
->>>>>>> greedy
         start_at_rest(walker, values);
     if (walker->state != walker->moving && !walker->walk.settle)
         status = go_static(walker, values);
-    if (status == TD_ERROR_NUMERIC)
+    if (status == TD_ERROR_NUMERIC && walker->walk.moving != NULL)
     {
         status = TD_OK;
         if (walker->state != walker->moving)

@@ -8,13 +8,8 @@
 /// The two models, of full order or reduced.
 typedef struct tdWalk
 {
-<<<<<<< HEAD
-    const tdModel *at_rest, *moving;
-    bool settle; ///< every way is gone by the moving model, so that equilibria are stable ones
-=======
     const tdModel *at_rest, *moving; ///< moving NULL: where the static way ends, nothing is reached
-    bool settle;                     ///< with the moving model from the start, so that equilibria are stable ones
->>>>>>> greedy
+    bool settle;                     ///< every way is gone by the moving model, so that equilibria are stable ones
 } tdWalk;
 
 /// The scenes of the two models, as tdSceneEdit: static; and moving with long, damped time steps. Targets are taken
