@@ -138,7 +138,7 @@ void td_state_probe(const tdModel *model, const tdState *state, int probe, doubl
     assert(state->model == model && probe >= 0 && probe < model->n_probes);
     const tdPointSet *set = &model->probes[probe].point;
     const tdBody *body = &model->bodies[set->body];
-    body->ops->positions(body, set, state->q + body->first, position);
+    body->ops->positions(body, state, set, state->q + body->first, position);
 }
 
 void td_state_reaction(const tdModel *model, const tdState *state, int body, double force[3])

@@ -250,8 +250,9 @@ void td_soft_describe(const tdBody *body, int64_t element, char *out, size_t siz
 
 /// soft_points.c: points of the body that constraints act on.
 tdStatus td_soft_point_set(tdModel *model, const tdBody *body, tdPointSet *set, tdError *error);
-void td_soft_positions(const tdBody *body, const tdPointSet *set, const double *q, double *x);
-void td_soft_pull(const tdBody *body, const tdPointSet *set, const double *f, double *row);
+void td_soft_positions(const tdBody *body, const tdState *state, const tdPointSet *set, const double *q, double *x);
+void td_soft_pull(const tdBody *body, const tdState *state, const tdPointSet *set, const double *q, const double *f,
+                  double *row);
 void td_soft_stiffen(const tdModel *model, const tdBody *body, tdState *state, const tdPointSet *set, int32_t i,
                      int32_t j, const double H[9], bool definite);
 void td_soft_drive(const tdModel *model, const tdBody *body, const tdState *state, int input, double *psi);
