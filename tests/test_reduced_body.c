@@ -462,7 +462,7 @@ static void refusals(void **unused)
     refused(good, &bad, "0 modes");
     bad = rom;
     bad.frame = TD_FRAME_FREE;
-    refused(good, &bad, "rigid frame");
+    refused(good, &bad, "frame that is free");
     int32_t element = rom.domains->element[1];
     rom.domains->element[1] = rom.domains->element[0];
     refused(good, &rom, "twice");

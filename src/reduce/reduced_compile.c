@@ -161,10 +161,10 @@ static tdStatus check_sizes(const tdSoft *soft, const tdRom *rom, tdError *error
 
 static tdStatus check_body(const tdSoft *soft, const tdRom *rom, tdError *error)
 {
-    if (rom->frame != TD_FRAME_FIXED && (rom->n_u > 0 || soft->n_driven > 0))
+    if (rom->frame != TD_FRAME_FIXED && (rom->n_u > 0 || soft->supported))
         return refuse(rom, error,
-                      "its frame is free, but the scene moves nodes of it; hold the body, or make the reduced model "
-                      "again with the frame 'fixed'",
+                      "the file has a frame that is free, but the scene holds the body; make the file again with the "
+                      "frame 'fixed'",
                       NULL);
     if (rom->frame == TD_FRAME_FREE && !(soft->total_mass > 0))
         return refuse(rom, error, "a body on a free frame needs mass; give its materials a density", NULL);

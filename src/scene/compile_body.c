@@ -251,8 +251,9 @@ static tdStatus add_supports(tdBodyWork *w, tdError *error)
     for (int64_t i = 0; i < coords; i++)
         if (soft->held[i])
             soft->held_list[soft->n_held++] = (int32_t)i;
-    if (w->model->scene.settings.method == TD_METHOD_STATIC &&
-        w->given->n_fixed + w->given->n_prescribed + n_moved == 0)
+    int supports = w->given->n_fixed + w->given->n_prescribed + n_moved;
+    soft->supported = supports > 0 || w->given->plane != TD_PLANE_NONE;
+    if (w->model->scene.settings.method == TD_METHOD_STATIC && supports == 0)
         return fail(w, w->given->line, error, "fixed",
                     "nothing holds it, so it has no equilibrium; add 'fixed', or use a dynamic integrator");
     return TD_OK;
