@@ -5,6 +5,7 @@
 #include "reduced.h"
 
 #include "base/vector.h"
+#include "constraint/rotation.h"
 
 static inline double frame_dot(int64_t n, const double *a, const double *b)
 {
@@ -148,4 +149,24 @@ static inline const tdReduced *frame_of(const tdModel *model)
 static inline tdFloatingState *frame_mine(const tdState *state)
 {
     return ((tdReducedState *)state->bodies[0])->floating;
+}
+
+/// Largest distance of two shapes after the best rigid motion of one onto the other, relative to the size.
+static inline double frame_shape_difference(const tdModel *model, const double *x, const double *y)
+{
+    int32_t n = (int32_t)model->bodies[0].nodes;
+    tdRotationFit fit;
+    double mean[3] = {0, 0, 0}, most = 0;
+    td_rotation_fit(n, y, x, &fit);
+    for (int64_t i = 0; i < 3 * (int64_t)n; i++)
+        mean[i % 3] += x[i] / n;
+    for (int32_t p = 0; p < n; p++)
+    {
+        double arm[3], turned[3];
+        td_subtract3(y + 3 * (int64_t)p, fit.mean, arm);
+        td_rotation_apply(fit.q, arm, turned);
+        for (int c = 0; c < 3; c++)
+            most = fmax(most, fabs(mean[c] + turned[c] - x[3 * (int64_t)p + c]));
+    }
+    return most / model->size;
 }

@@ -317,7 +317,7 @@ static void commit(const tdModel *model, const tdBody *body, tdState *state)
     if (reduced->check != NULL)
         commit_domain(model, reduced->check, mine->check, state, state->q + body->first);
     if (reduced->floating != NULL)
-        td_reduced_frame_commit(reduced, mine, state->q + body->first);
+        td_reduced_frame_commit(model, reduced, mine, state->q + body->first, state->v + body->first);
 }
 
 // Gradients are taken together with the forces, so that B is read once.

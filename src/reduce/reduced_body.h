@@ -72,6 +72,8 @@ typedef struct tdFloatingState
 {
     double *turn;         ///< 4: R_ref as a quaternion, kept from step to step
     double l0[3], *p0;    ///< momenta at the start of the step: angular in the frame, of the modes
+    double gain[3];       ///< of angular momentum, in the last evaluation
+    bool linear;          ///< that was a first pass
     int looks;            ///< kinematics since the step began
     tdInertia at_e, at_c; ///< where forces are taken; elsewhere
     double *mass;         ///< wide^2
@@ -198,7 +200,8 @@ tdStatus td_reduced_frame_compile(tdModel *model, tdReduced *reduced, const tdRo
 tdStatus td_reduced_frame_take(tdArena *arena, const tdReduced *reduced, tdReducedState *mine, tdError *error);
 /// Of bodies that have one. Momenta of the start; after a step the turn goes into the reference.
 void td_reduced_frame_begin(const tdReduced *reduced, tdReducedState *mine, const double *q, const double *v);
-void td_reduced_frame_commit(const tdReduced *reduced, tdReducedState *mine, double *q);
+void td_reduced_frame_commit(const tdModel *model, const tdReduced *reduced, tdReducedState *mine, double *q,
+                             double *v);
 /// m[coords] of inertia and mass damping, and the mass matrix when `tangent`. Returns the square of their size.
 double td_reduced_frame_inertia(const tdModel *model, const tdBody *body, tdState *state, bool tangent, double *m);
 void td_reduced_frame_loads(const tdBody *body, const tdState *state, double *load);

@@ -91,13 +91,6 @@ void td_reduced_frame_begin(const tdReduced *reduced, tdReducedState *mine, cons
     own->looks = 0;
 }
 
-void td_reduced_frame_commit(const tdReduced *reduced, tdReducedState *mine, double *q)
-{
-    double *theta = q + reduced->r + 3;
-    td_pose_turn(mine->floating->turn, theta);
-    memset(theta, 0, 3 * sizeof *theta);
-}
-
 // ---------------------------------------------------------------- inertia
 
 /// Where inertia is taken: as td_scheme_evaluate() and td_scheme_end() give it.
@@ -137,7 +130,7 @@ static void momentum_balance(const tdScheme *scheme, const tdReduced *reduced, t
     for (int j = 0; j < r; j++)
         m[j] = own->p[j] - own->p0[j] - scheme->s * own->slope[j];
     for (int c = 0; c < 3; c++)
-        m[r + 3 + c] = end[c] - start[c];
+        own->gain[c] = m[r + 3 + c] = end[c] - start[c];
 }
 
 // J dw + C da + s (dJ/dt w + w x l); M da + C'dw - s (2 w . D a + centrifugal force); dC/dt a = 0, as D is
@@ -283,7 +276,8 @@ double td_reduced_frame_inertia(const tdModel *model, const tdBody *body, tdStat
     int64_t first = body->first;
     const double *change = state->inertia + first, *v_e = state->v_e + first, *q_c = state->q_c + first;
     double l[3], p2 = 0;
-    if (own->looks == 1 && !all_zero(coords, change))
+    own->linear = own->looks == 1 && !all_zero(coords, change);
+    if (own->linear)
         first_inertia(model, body, state, own, m);
     else
     {
@@ -301,6 +295,42 @@ double td_reduced_frame_inertia(const tdModel *model, const tdBody *body, tdStat
     const double *w = state->v + first + r + 3;
     double s = model->scheme.s;
     return p2 + s * s * (td_dot3(w, w) * td_dot3(l, l) + dot(r, own->slope, own->slope));
+}
+
+// ---------------------------------------------------------------- end of a step
+
+// What a step of one linearization says of the angular momentum is right, as torques are what they are; but inertia was
+// taken linear, and the angular velocity that has this momentum in the new shape is another one.
+static void keep_momentum(const tdReduced *reduced, tdFloatingState *own, const double *q, double *v)
+{
+    int r = reduced->r;
+    double l[3], wanted[3], miss[3], step[3];
+    tdPose end;
+    for (int c = 0; c < 3; c++)
+    {
+        const double *row = own->mass + (r + 3 + c) * (int64_t)reduced->wide;
+        wanted[c] = own->l0[c] + own->gain[c];
+        for (int i = 0; i < reduced->coords; i++)
+            wanted[c] += row[i] * (v[i] - own->v[i]);
+    }
+    td_inertia_at(reduced->floating, q, &own->at_c);
+    td_inertia_momentum(&own->at_c, r, reduced->M, reduced->stride, v, l, NULL);
+    td_pose_at(own->turn, q + r + 3, &end);
+    double back[3];
+    td_mat3_back(end.E, wanted, back);
+    td_subtract3(back, l, miss);
+    solve3(own->at_c.J, miss, step);
+    for (int c = 0; c < 3; c++)
+        v[r + 3 + c] += step[c];
+}
+
+void td_reduced_frame_commit(const tdModel *model, const tdReduced *reduced, tdReducedState *mine, double *q, double *v)
+{
+    double *theta = q + reduced->r + 3;
+    if (!model->scene.settings.newton && model->scheme.method == TD_METHOD_THETA && mine->floating->linear)
+        keep_momentum(reduced, mine->floating, q, v);
+    td_pose_turn(mine->floating->turn, theta);
+    memset(theta, 0, 3 * sizeof *theta);
 }
 
 // ---------------------------------------------------------------- loads, energy
