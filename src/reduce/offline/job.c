@@ -109,6 +109,7 @@ static void describe(const tdJob *job, tdText *out)
     td_text_format(out, "basis %s\n", given->basis == TD_BASIS_MODES ? "modes" : "snapshots");
     td_text_format(out, "modes %d, derivatives %d, columns %d\n", given->modes, given->derivatives, given->columns);
     td_text_format(out, "amplitude %.17g\n", given->amplitude);
+    td_text_format(out, "frame %s\n", td_frame_name(job->rom.frame));
     td_text_format(out, "samples %s\n", samples[given->samples]);
     td_text_format(out, "steps_between %d\n", given->steps_between);
     td_text_format(out, "snapshots %lld\n", (long long)job->path.count);
@@ -176,12 +177,12 @@ static tdStatus begin(tdJob *job, tdError *error)
     job->rom = (tdRom){.file = job->task->out,
                        .body = model->bodies[body].name,
                        .made_by = td_version(),
-                       .physics = td_soft_physics(model, body),
+                       .physics = td_soft_physics(job->moving, body), // with the scene's supports alone
                        .n_nodes = model->bodies[body].nodes,
                        .n_u = job->trainee.n_u,
                        .inputs = job->trainee.inputs,
                        .psi = job->trainee.psi,
-                       .frame = TD_FRAME_FIXED,
+                       .frame = job->trainee.frame,
                        .kind = stvk ? TD_ROM_STVK : TD_ROM_DOMAINS,
                        .pod_tolerance = model->scene.reduction.pod_tolerance,
                        .held_out_error = NAN,

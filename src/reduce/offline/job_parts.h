@@ -59,5 +59,7 @@ tdStatus td_job_ecsw(tdJob *job, tdError *error);
 tdStatus td_job_stvk_plan(tdJob *job, tdError *error);
 tdStatus td_job_modes(tdJob *job, tdError *error);
 tdStatus td_job_polynomials(tdJob *job, tdError *error);
+/// job_frame.c: the translations of a frame that translates, before the modes of the snapshots.
+tdStatus td_job_frame(tdJob *job, tdError *error);
 /// job_check.c: against full order on the held-out path.
 tdStatus td_job_check(tdJob *job, tdError *error);

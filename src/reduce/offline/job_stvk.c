@@ -91,11 +91,12 @@ static tdStatus take_basis(tdJob *job, int r, int modes, tdError *error)
 static tdStatus make_basis(tdJob *job, tdError *error)
 {
     const tdSceneReduction *given = &job->model->scene.reduction;
-    const tdSoft *soft = job->model->bodies[given->body].soft;
+    const tdSoft *soft = job->moving->bodies[given->body].soft;
     const tdModesSettings wanted = {given->modes, given->derivatives, (double)given->memory};
     tdRom *rom = &job->rom;
     tdModes modes;
-    tdStatus status = td_modes(job->model, given->body, &job->task->settings, &wanted, &modes, error);
+    // Of the moving model, which has the supports of the scene and no others.
+    tdStatus status = td_modes(job->moving, given->body, &job->task->settings, &wanted, &modes, error);
     if (status == TD_OK)
     {
         memcpy(rom->lambda, modes.lambda, (size_t)modes.k * sizeof(double));
@@ -115,6 +116,10 @@ tdStatus td_job_modes(tdJob *job, tdError *error)
     const tdSceneReduction *given = &scene->reduction;
     tdRom *rom = &job->rom;
     td_job_begin(job, TD_REDUCE_MODES, 2);
+    if (rom->frame == TD_FRAME_TRANSLATION)
+        return td_fail_at(error, TD_ERROR_INPUT, scene->file, given->line, "reduction.frame",
+                          "vibration modes of a body that nothing holds are carried by a free frame; remove 'frame', "
+                          "or take 'basis: snapshots'");
     TD_TRY(take_basis(job, given->columns, given->modes, error));
     const tdWorkPart pieces[] = {{rom->phi, (size_t)(job->trainee.n * rom->r) * sizeof(double)},
                                  {rom->sigma, (size_t)rom->r * sizeof(double)},

@@ -216,6 +216,7 @@ tdStatus td_job_pod(tdJob *job, tdError *error)
         td_job_progress(job, job->path.n_trajectories);
     else
         TD_TRY(decompose(job, error));
+    TD_TRY(td_job_frame(job, error));
     measure_ranges(job);
     report->modes = job->rom.r;
     report->pod_error = job->rom.pod_error;

@@ -3,10 +3,14 @@
 //
 //     d = q - q0 - Psi u       zero on held coordinates
 //
-// Psi is the linear static response at rest to each input that moves held coordinates; d is what modes are made of.
+// Psi is the linear static response at rest to each input that moves held coordinates; d is what modes are made of. Of
+// a body that nothing holds, d is what is left when its motion as a whole is taken away: a translation or, on a free
+// frame, a rigid motion (rigid.h), and d is as seen from the frame.
 #pragma once
 #include "base/task.h"
+#include "reduce/offline/rigid.h"
 #include "reduce/offline/sample.h"
+#include "reduce/rom.h"
 
 /// The body that is reduced, as training sees it. Lives in an arena.
 typedef struct tdTrainee
@@ -20,6 +24,8 @@ typedef struct tdTrainee
     double *per_u;       ///< and how far it moves for u = 1
     double *psi;         ///< n x n_u row-major
     double *loose;       ///< n: 1 for unknowns, 0 for held coordinates
+    tdFrameKind frame;
+    tdRigid rigid; ///< of a free frame
 } tdTrainee;
 
 /// Finds the moved inputs and their responses. Bodies that cannot be reduced are refused with the reason.

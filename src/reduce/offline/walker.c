@@ -20,6 +20,29 @@
 
 // ---------------------------------------------------------------- scenes
 
+static bool moves(const tdScene *scene, int body)
+{
+    for (int a = 0; a < scene->n_actuators; a++)
+        if (scene->actuators[a].body == body &&
+            (scene->actuators[a].kind == TD_ACTUATOR_TRANSLATION || scene->actuators[a].kind == TD_ACTUATOR_ROTATION))
+            return true;
+    return false;
+}
+
+// Bodies that nothing holds have equilibria of their shape alone. Where there are no others, gravity has no effect.
+static void set_adrift(tdScene *scene)
+{
+    bool all = true;
+    for (int b = 0; b < scene->n_bodies; b++)
+    {
+        tdSceneBody *body = &scene->bodies[b];
+        body->adrift = body->n_fixed + body->n_prescribed == 0 && body->plane == TD_PLANE_NONE && !moves(scene, b);
+        all = all && body->adrift;
+    }
+    if (all)
+        memset(scene->settings.gravity, 0, sizeof scene->settings.gravity);
+}
+
 // A scene that is static itself keeps its integrator, but for load steps.
 tdStatus td_walk_edit_static(void *context, tdScene *scene, tdError *error)
 {
@@ -32,12 +55,14 @@ tdStatus td_walk_edit_static(void *context, tdScene *scene, tdError *error)
     }
     if (settings->min_load_step_inverse > LOAD_STEPS)
         settings->min_load_step_inverse = LOAD_STEPS;
+    set_adrift(scene);
     return td_workspace_edit(context, scene, error);
 }
 
 tdStatus td_walk_edit_moving(void *context, tdScene *scene, tdError *error)
 {
     TD_TRY(td_workspace_edit(context, scene, error));
+    set_adrift(scene);
     tdSceneSettings *settings = &scene->settings;
     settings->time_step *= LONG_STEP;
     settings->method = TD_METHOD_THETA;
