@@ -173,30 +173,37 @@ tdStatus td_trainee_create(const tdModel *model, const tdModel *moving, int body
 }
 
 // S1 eq. 22: translations are modes of their own, in the inner product of the decomposition.
-static void split_translation(const tdTrainee *trainee, const double *rest, const double *q, double *d)
+static void without_translation(const tdTrainee *trainee, double *d)
 {
     double mean[3] = {0, 0, 0}, n = 0;
     for (int64_t i = 0; i < trainee->n; i++)
     {
-        mean[i % 3] += trainee->loose[i] * (q[i] - rest[i]);
+        mean[i % 3] += d[i];
         n += trainee->loose[i] / 3;
     }
     for (int64_t i = 0; i < trainee->n; i++)
-        d[i] = trainee->loose[i] * (q[i] - rest[i] - mean[i % 3] / n);
+        d[i] -= trainee->loose[i] * mean[i % 3] / n;
+}
+
+// How a body that nothing holds is turned where it was found is an accident of the supports there.
+static void split_frame(const tdTrainee *trainee, const double *q, double *d)
+{
+    double x[3], R[9];
+    td_rigid_split(&trainee->rigid, q, x, R, d);
+    for (int64_t i = 0; i < trainee->n; i++)
+        d[i] *= trainee->loose[i]; // nodes of no element stay behind
+    if (trainee->frame == TD_FRAME_TRANSLATION)
+        without_translation(trainee, d);
 }
 
 void td_trainee_split(const tdTrainee *trainee, const double *q, double *u, double *d)
 {
     const double *rest = trainee->model->bodies[trainee->body].soft->rest;
-    double x[3], R[9];
-    if (trainee->frame == TD_FRAME_TRANSLATION)
-        split_translation(trainee, rest, q, d);
-    else if (trainee->frame == TD_FRAME_FREE)
-        td_rigid_split(&trainee->rigid, q, x, R, d);
-    for (int64_t i = 0; i < trainee->n && trainee->frame == TD_FRAME_FREE; i++)
-        d[i] *= trainee->loose[i]; // nodes of no element stay behind
     if (trainee->frame != TD_FRAME_FIXED)
+    {
+        split_frame(trainee, q, d);
         return;
+    }
     for (int j = 0; j < trainee->n_u; j++)
         u[j] = (q[trainee->coord[j]] - rest[trainee->coord[j]]) / trainee->per_u[j];
     for (int64_t i = 0; i < trainee->n; i++)

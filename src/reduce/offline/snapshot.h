@@ -4,8 +4,7 @@
 //     d = q - q0 - Psi u       zero on held coordinates
 //
 // Psi is the linear static response at rest to each input that moves held coordinates; d is what modes are made of. Of
-// a body that nothing holds, d is what is left when its motion as a whole is taken away: a translation or, on a free
-// frame, a rigid motion (rigid.h), and d is as seen from the frame.
+// a body that nothing holds, d is what is left when its motion as a whole is taken away (rigid.h), seen from the frame.
 #pragma once
 #include "base/task.h"
 #include "reduce/offline/rigid.h"
@@ -25,7 +24,7 @@ typedef struct tdTrainee
     double *psi;         ///< n x n_u row-major
     double *loose;       ///< n: 1 for unknowns, 0 for held coordinates
     tdFrameKind frame;
-    tdRigid rigid; ///< of a free frame
+    tdRigid rigid; ///< of a frame that is not fixed
 } tdTrainee;
 
 /// Finds the moved inputs and their responses. Bodies that cannot be reduced are refused with the reason.
