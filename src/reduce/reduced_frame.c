@@ -276,7 +276,8 @@ double td_reduced_frame_inertia(const tdModel *model, const tdBody *body, tdStat
     int64_t first = body->first;
     const double *change = state->inertia + first, *v_e = state->v_e + first, *q_c = state->q_c + first;
     double l[3], p2 = 0;
-    own->linear = own->looks == 1 && !all_zero(coords, change);
+    // The start of Newmark's method asks for the forces of the present motion: there is no step, and no change.
+    own->linear = own->looks == 1 && (model->scheme.method == TD_METHOD_THETA || !all_zero(coords, change));
     if (own->linear)
         first_inertia(model, body, state, own, m);
     else
