@@ -267,6 +267,38 @@ static void cavity(void **unused)
     assert_near(fell, 0, 1e-6);
 }
 
+static bool stop_there(void *user, tdReducePhase phase, int64_t done, int64_t total)
+{
+    (void)total;
+    (void)done;
+    return phase != *(tdReducePhase *)user;
+}
+
+// Stopped after the modes were made and started again, a job gives the same file: translations are put before them
+// anew.
+static void resumes(void **unused)
+{
+    (void)unused;
+    const char *texts[] = {TEXT("corotational", USUAL, ""), TEXT("corotational", USUAL ", frame: translation", "")};
+    for (int k = 0; k < 2; k++)
+        for (tdReducePhase phase = TD_REDUCE_SNAPSHOTS; phase <= TD_REDUCE_CHECK; phase += 2)
+        {
+            tdReduceReport whole, report;
+            tdError error;
+            tdReduceTask task = {.scene = scene_path(texts[k]), .out = OUT, .settings = td_default_settings()};
+            if (phase == TD_REDUCE_MODES)
+                continue; // of another kind
+            assert_ok(reduce(task.scene, 0, &whole, &error), error);
+            task.progress = stop_there;
+            task.user = &phase;
+            assert_ok(td_reduce(&task, &report, &error), error);
+            assert_true(report.stopped);
+            task.progress = NULL;
+            assert_ok(td_reduce(&task, &report, &error), error);
+            assert_true(report.resumed && report.content == whole.content);
+        }
+}
+
 // Vibration modes of a free body know nothing of the supports of training: they carry no momentum.
 static void vibrations(void **unused)
 {
@@ -345,9 +377,10 @@ static int forget(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(splits),     cmocka_unit_test(supports_bear_nothing),
-        cmocka_unit_test(cables),     cmocka_unit_test(cavity),
-        cmocka_unit_test(vibrations), cmocka_unit_test(refusals),
+        cmocka_unit_test(splits),   cmocka_unit_test(supports_bear_nothing),
+        cmocka_unit_test(cables),   cmocka_unit_test(cavity),
+        cmocka_unit_test(resumes),  cmocka_unit_test(vibrations),
+        cmocka_unit_test(refusals),
     };
     return cmocka_run_group_tests(tests, NULL, forget);
 }
