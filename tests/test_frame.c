@@ -247,6 +247,56 @@ static void rows(void **unused)
     scene_free(model, state);
 }
 
+// Work of the weight and of dead loads on the nodes where they are.
+static double work_of_loads(const tdModel *model, const tdState *state)
+{
+    const tdSoft *soft = model->bodies[0].soft;
+    const double *x = td_state_positions(model, state, 0);
+    double work = 0;
+    for (int64_t i = 0; i < 3 * (int64_t)soft->n_nodes; i++)
+        work += soft->node_weight[i / 3] * model->scene.settings.gravity[i % 3] * x[i];
+    for (int k = 0; k < soft->n_loads; k++)
+        for (int32_t i = 0; i < soft->loads[k].n; i++)
+            work += td_dot3(soft->loads[k].force + 3 * (int64_t)i, x + 3 * (int64_t)soft->loads[k].nodes[i]);
+    return work;
+}
+
+// Loads on the coordinates are the derivatives of that work, and forces inside the body those of the elastic energy.
+static void forces(void **unused)
+{
+    (void)unused;
+    tdModel *model = floating("newton: true", 0.01, "neo_hookean", "100 kPa",
+                              "gravity: [1, 2, -9.81]\nloads:\n"
+                              "  - {name: push, type: point, body: bar, group: xmax, force: [0.3, 0.2, -0.1]}\n"
+                              "  - {name: drag, type: surface, body: bar, group: zmin, force: [0, 0.5, 0]}\n",
+                              9, 1);
+    tdState *state = scene_state(model);
+    const tdBody *body = &model->bodies[0];
+    random_motion(model, state, 0.004, 0, 9);
+    memcpy(state->q_e, state->q, (size_t)model->coords * sizeof(double));
+    state->gravity = state->input[0] = state->input[1] = 1;
+    body->ops->begin(model, body, state);
+    body->ops->kinematics(model, body, state);
+    assert_int_equal(body->ops->forces(model, body, state, false), TD_OK);
+    double load[15], force[15], h = 1e-6;
+    memcpy(load, state->load, sizeof load);
+    memcpy(force, state->force, sizeof force);
+    for (int i = 0; i < model->coords; i++)
+    {
+        double at = state->q[i], kinetic, up, down;
+        state->q[i] = at + h;
+        double more = work_of_loads(model, state);
+        td_state_energy(model, state, &kinetic, &up);
+        state->q[i] = at - h;
+        double less = work_of_loads(model, state);
+        td_state_energy(model, state, &kinetic, &down);
+        state->q[i] = at;
+        assert_near((more - less) / (2 * h), load[i], 1e-8); // forces of a few N at differences of 1e-6
+        assert_near((up - down) / (2 * h), force[i], 1e-7);
+    }
+    scene_free(model, state);
+}
+
 // A is the derivative of m for a body at rest, on which no gyroscopic term acts: bent, pulled together by its cable and
 // held by another one to a point in space.
 static void matrix(void **unused)
@@ -512,10 +562,10 @@ static void centrifugal(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rotations), cmocka_unit_test(no_force),    cmocka_unit_test(pose_of_nodes),
-        cmocka_unit_test(momenta),   cmocka_unit_test(rows),        cmocka_unit_test(matrix),
-        cmocka_unit_test(free_fall), cmocka_unit_test(top),         cmocka_unit_test(small_vibrations),
-        cmocka_unit_test(flight),    cmocka_unit_test(centrifugal),
+        cmocka_unit_test(rotations),        cmocka_unit_test(no_force),  cmocka_unit_test(pose_of_nodes),
+        cmocka_unit_test(momenta),          cmocka_unit_test(rows),      cmocka_unit_test(forces),
+        cmocka_unit_test(matrix),           cmocka_unit_test(free_fall), cmocka_unit_test(top),
+        cmocka_unit_test(small_vibrations), cmocka_unit_test(flight),    cmocka_unit_test(centrifugal),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
