@@ -159,10 +159,21 @@ tdStatus td_inertia_take(tdArena *arena, int r, tdInertia *out, tdError *error)
 
 static double dot(int n, const double *a, const double *b)
 {
-    double sum = 0;
+    double sum[4] = {0, 0, 0, 0}, rest = 0; // four at a time: one sum would wait for itself
+    int i = 0;
+    for (; i + 4 <= n; i += 4)
+        for (int l = 0; l < 4; l++)
+            sum[l] += a[i + l] * b[i + l];
+    for (; i < n; i++)
+        rest += a[i] * b[i];
+    return (sum[0] + sum[1]) + (sum[2] + sum[3]) + rest;
+}
+
+// y += factor x
+static void add(int n, double factor, const double *x, double *y)
+{
     for (int i = 0; i < n; i++)
-        sum += a[i] * b[i];
-    return sum;
+        y[i] += factor * x[i];
 }
 
 void td_inertia_at(const tdFloating *floating, const double *alpha, tdInertia *out)
@@ -174,13 +185,15 @@ void td_inertia_at(const tdFloating *floating, const double *alpha, tdInertia *o
     for (int k = 0; k < 6; k++)
     {
         double *Ez = out->Ez + k * n;
+        memset(Ez, 0, (size_t)n * sizeof *Ez);
         for (int i = 0; i < n; i++)
-            Ez[i] = dot(n, floating->E + ((int64_t)k * n + i) * n, out->z);
+            add(n, out->z[i], floating->E + ((int64_t)k * n + i) * n, Ez);
         out->J[entry[k]] = out->J[mirror[k]] = dot(n, out->z, Ez);
     }
+    memset(out->C, 0, 3 * (size_t)r * sizeof *out->C);
     for (int c = 0; c < 3; c++)
-        for (int j = 0; j < r; j++) // D is antisymmetric
-            out->C[c * r + j] = -dot(n, floating->D + ((int64_t)c * n + j + 1) * n, out->z);
+        for (int i = 0; i < n; i++)
+            add(r, out->z[i], floating->D + ((int64_t)c * n + i) * n + 1, out->C + c * r);
 }
 
 void td_inertia_momentum(const tdInertia *inertia, int r, const double *M, int stride, const double *v, double l[3],
@@ -201,17 +214,14 @@ void td_inertia_slope(const tdFloating *floating, const tdInertia *inertia, cons
     int r = floating->r, n = r + 1;
     const double *w = v + r + 3;
     const double square[6] = {w[0] * w[0], w[1] * w[1], w[2] * w[2], 2 * w[1] * w[2], 2 * w[2] * w[0], 2 * w[0] * w[1]};
-    for (int i = 0; i < r; i++)
-    {
-        double slope = 0, turned = 0;
-        for (int k = 0; k < 6; k++)
-            slope += square[k] * inertia->Ez[k * n + i + 1];
-        for (int c = 0; c < 3; c++)
-            turned += w[c] * dot(r, floating->D + ((int64_t)c * n + i + 1) * n + 1, v);
-        out[i] = slope + turned;
-        if (coriolis != NULL)
-            coriolis[i] = turned;
-    }
+    memset(out, 0, (size_t)r * sizeof *out);
+    for (int c = 0; c < 3; c++)
+        for (int j = 0; j < r; j++) // D is antisymmetric
+            add(r, -w[c] * v[j], floating->D + ((int64_t)c * n + j + 1) * n + 1, out);
+    if (coriolis != NULL)
+        memcpy(coriolis, out, (size_t)r * sizeof *out);
+    for (int k = 0; k < 6; k++)
+        add(r, square[k], inertia->Ez + k * n + 1, out);
 }
 
 void td_inertia_change(const tdInertia *inertia, int r, const double *v, double out[3])
