@@ -2,6 +2,7 @@
 // Making, reading and restoring a state.
 #include "state.h"
 
+#include "body/soft.h"
 #include "solve/condense.h"
 
 #include <assert.h>
@@ -138,15 +139,15 @@ void td_state_probe(const tdModel *model, const tdState *state, int probe, doubl
     assert(state->model == model && probe >= 0 && probe < model->n_probes);
     const tdPointSet *set = &model->probes[probe].point;
     const tdBody *body = &model->bodies[set->body];
-    body->ops->positions(body, set, state->q + body->first, position);
+    body->ops->positions(body, state, set, state->q + body->first, position);
 }
 
 void td_state_reaction(const tdModel *model, const tdState *state, int body, double force[3])
 {
     assert(state->model == model && body >= 0 && body < model->n_bodies);
     const tdBody *b = &model->bodies[body];
-    // The supports of a reduced body are in no mode, so what they bear is not known.
-    force[0] = force[1] = force[2] = b->count == 3 * b->nodes ? 0 : NAN;
+    // The supports of a reduced body are in no mode, so what they bear is not known; one that nothing holds has none.
+    force[0] = force[1] = force[2] = b->count == 3 * b->nodes || !b->soft->supported ? 0 : NAN;
     for (int32_t k = 0; k < b->n_held && b->count == 3 * b->nodes; k++)
         force[b->held[k] % 3] += state->reaction[b->first + b->held[k]];
 }

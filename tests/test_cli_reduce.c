@@ -2,8 +2,9 @@
 // 'tendril reduce', '--rom' and 'tendril info' of a reduced model as a user meets them.
 #include "program.h"
 
-#define SCENE(young) LAW_SCENE("corotational", young) "reduction: {ecsw_tolerance: 0.005}\n"
-#define LAW_SCENE(law, young)                                                                                          \
+#define SCENE(young)          LAW_SCENE("corotational", young) "reduction: {ecsw_tolerance: 0.005}\n"
+#define LAW_SCENE(law, young) BODY_SCENE(law, young, "    fixed: [{group: xmin}]\n")
+#define BODY_SCENE(law, young, supports)                                                                               \
     "tendril: 1\n"                                                                                                     \
     "gravity: [0, 0, -9.81]\n"                                                                                         \
     "time_step: 20 ms\n"                                                                                               \
@@ -11,9 +12,7 @@
     "bodies:\n"                                                                                                        \
     "  - name: arm\n"                                                                                                  \
     "    mesh: {box: [[0, 0, 0], [0.1, 0.02, 0.02]], cells: [6, 1, 1]}\n"                                              \
-    "    material: {law: " law ", young: " young ", poisson: 0.4, density: 1000}\n"                                    \
-    "    fixed: [{group: xmin}]\n"                                                                                     \
-    "actuators:\n"                                                                                                     \
+    "    material: {law: " law ", young: " young ", poisson: 0.4, density: 1000}\n" supports "actuators:\n"            \
     "  - {name: top, type: cable, body: arm, path: [[0.09, 0.01, 0.02], [0, 0.01, 0.02]], drive: displacement, "       \
     "range: "                                                                                                          \
     "[0, 8 mm]}\n"                                                                                                     \
@@ -33,6 +32,9 @@ static int setup(void **state)
     write_text("law.yaml", LAW_SCENE("corotational", "100 kPa") "reduction: {kind: stvk}\n");
     write_text("large.yaml",
                LAW_SCENE("stvk", "100 kPa") "reduction: {kind: stvk, modes: 20, columns: 100, memory: 16 MB}\n");
+    write_text("free.yaml", BODY_SCENE("corotational", "100 kPa", "") "reduction: {ecsw_tolerance: 0.005}\n");
+    write_text("fixed.yaml",
+               BODY_SCENE("corotational", "100 kPa", "") "reduction: {ecsw_tolerance: 0.005, frame: fixed}\n");
     return 0;
 }
 
@@ -107,7 +109,6 @@ static void test_polynomials(void **state)
     assert_false(exists("large.h5.work"));
 }
 
-// A sweep over tolerances computes equilibria once.
 static void test_vibrations(void **state)
 {
     (void)state;
@@ -127,6 +128,7 @@ static void test_vibrations(void **state)
     assert_int_equal(run_command("run", "alone.yaml --rom alone.h5 --json --quiet"), 0);
 }
 
+// A sweep over tolerances computes equilibria once.
 static void test_sweep(void **state)
 {
     (void)state;
@@ -150,6 +152,22 @@ static void test_sweep(void **state)
     assert_false(exists("c.h5"));
 }
 
+// A body that nothing holds: on a frame of its own.
+static void test_frame(void **state)
+{
+    (void)state;
+    assert_int_equal(run_command("reduce", "free.yaml -o free.h5 --json --quiet"), 0);
+    assert_true(json_number("held_out_error") < 0.1);
+    double modes = json_number("modes");
+    assert_int_equal(run_command("info", "free.h5"), 0);
+    assert_says("stdout.txt", "a rigid frame carries the modes");
+    assert_int_equal(run_command("run", "free.yaml --rom free.h5 --out out_free --json --quiet"), 0);
+    assert_near(json_number("dofs"), modes + 6, 0);
+    assert_int_equal(run_command("compare", "free.yaml --rom free.h5 --quiet"), 0);
+    assert_refuses("run", "arm.yaml --rom free.h5 --quiet", 3, "supports");
+    assert_refuses("reduce", "fixed.yaml -o fixed.h5 --quiet", 3, "its frame cannot be fixed");
+}
+
 static void test_usage(void **state)
 {
     (void)state;
@@ -165,7 +183,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_reduces),     cmocka_unit_test(test_runs),  cmocka_unit_test(test_info),
         cmocka_unit_test(test_polynomials), cmocka_unit_test(test_sweep), cmocka_unit_test(test_vibrations),
-        cmocka_unit_test(test_usage),
+        cmocka_unit_test(test_frame),       cmocka_unit_test(test_usage),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

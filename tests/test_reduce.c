@@ -177,7 +177,7 @@ static void test_refusals(void **unused)
          "poisson: 0.3, density: 1}}\n"
          "actuators: [{name: f, type: force, body: a, group: xmax, direction: [1, 0, 0], drive: force, range: [0, "
          "1]}]\n",
-         "nothing holds it"},
+         "which nothing holds"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
     {

@@ -107,7 +107,7 @@ static void volume_derivatives(void **unused)
     double *x = calloc((size_t)measure->n, 3 * sizeof *x),
            volume = body->ops->volume(body, state, measure->sets, q, row);
     double exact = 0;
-    body->ops->positions(body, measure->sets, q, x);
+    body->ops->positions(body, state, measure->sets, q, x);
     td_measure(measure, x, NULL, &exact, NULL);
     assert_near(volume, exact, 1e-13 * fabs(exact));
     free(x);
@@ -156,7 +156,7 @@ static void inverse_control(void **unused)
             assert_near(td_state_actuation(reduced, b, i).effort, td_state_actuation(full, a, i).effort, 1e-2);
         double tip[3];
         const tdEffector *effector = &reduced->effectors[0];
-        td_constraint_points(reduced, &effector->measure, b->q, tip);
+        td_constraint_points(reduced, b, &effector->measure, b->q, tip);
         for (int c = 0; c < 3; c++)
             assert_near(tip[c], target[c], k == 0 ? 1e-7 : 1e-3); // static: reached; one linearization: nearly
         scene_free(full, a);
@@ -462,7 +462,7 @@ static void refusals(void **unused)
     refused(good, &bad, "0 modes");
     bad = rom;
     bad.frame = TD_FRAME_FREE;
-    refused(good, &bad, "rigid frame");
+    refused(good, &bad, "frame that is free");
     int32_t element = rom.domains->element[1];
     rom.domains->element[1] = rom.domains->element[0];
     refused(good, &rom, "twice");

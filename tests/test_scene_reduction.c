@@ -149,7 +149,7 @@ static void test_bad(void **state)
         {ONE "reduction: {kind: stvk, levels: 3}\n", 8, "is used by basis snapshots only"},
         {ONE "reduction: {kind: stvk, ecsw_tolerance: 0.1}\n", 8, "polynomials are exact"},
         {ONE "reduction: {kind: stkv}\n", 8, "did you mean 'stvk'?"},
-        {ONE "reduction: {frame: free}\n", 8, "equilibria of bodies that nothing holds"},
+        {ONE "reduction: {frame: fre}\n", 8, "did you mean 'free'?"},
         {ONE "reduction: {memory: 4}\n", 8, "a number of bytes with its unit"},
         {ONE "reduction: {memory: 4 kg}\n", 8, "a number of bytes with its unit"},
         {ONE "reduction: {memory: nan GB}\n", 8, "expected 16 MB"},

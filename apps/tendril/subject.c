@@ -104,7 +104,7 @@ static bool mark_actuators(Subject *s, const tdModel *model, const tdState *stat
         double *x = calloc((size_t)measure->n, 3 * sizeof *x);
         if (x == NULL)
             return false;
-        td_constraint_points(model, measure, state->q, x);
+        td_constraint_points(model, state, measure, state->q, x);
         good = measure->kind == TD_MEASURE_LENGTH
                    ? mark_cable(s, actuator, x, cs->effort[a], cs->slide[a])
                    : marks_triangles(&s->cavities, measure->n, x, measure->n_tris, measure->tris, cs->effort[a]);

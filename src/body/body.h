@@ -75,13 +75,17 @@ struct tdBodyOps
     /// Compiles a point set whose points are given: size, coord, data.
     tdStatus (*point_set)(tdModel *model, const tdBody *body, tdPointSet *set, tdError *error);
     /// Positions x[3 n] of a set's points for the coordinates q of the body.
-    void (*positions)(const tdBody *body, const tdPointSet *set, const double *q, double *x);
-    /// row[size] = (dx/dq)' f for forces f[3 n] at a set's points.
-    void (*pull)(const tdBody *body, const tdPointSet *set, const double *f, double *row);
+    void (*positions)(const tdBody *body, const tdState *state, const tdPointSet *set, const double *q, double *x);
+    /// row[size] = (dx/dq)' f for forces f[3 n] at a set's points, at the coordinates q of the body.
+    void (*pull)(const tdBody *body, const tdState *state, const tdPointSet *set, const double *q, const double *f,
+                 double *row);
     /// Between forces and free_motion: adds the stiffness (dx_i/dq)' H (dx_j/dq), and its transpose when i != j, to A,
     /// times s ce. One that is not `definite` is dropped where tangents are projected.
     void (*stiffen)(const tdModel *model, const tdBody *body, tdState *state, const tdPointSet *set, int32_t i,
                     int32_t j, const double H[9], bool definite);
+    /// Optional, of bodies whose points are no linear function of the coordinates: adds the stiffness f . d2x/dq2 of
+    /// the potential whose gradient at the points is f[3 n], at the coordinates q of the body, to A as `stiffen` does.
+    void (*bend)(const tdBody *body, tdState *state, const tdPointSet *set, const double *q, const double *f);
     /// Optional: a closed surface whose volume and derivatives come from the coordinates of one body alone, at a cost
     /// that does not depend on its triangles. volume_set stands for point_set; volume writes row[size] = dV/dq (NULL:
     /// not wanted); volume_stiffen adds factor d2V/dq2 as `stiffen` does.

@@ -114,6 +114,7 @@ typedef struct tdSoftLoad
     int32_t *nodes;     ///< dead loads: the nodes; pressure: face_nodes a face
     int32_t *block;     ///< pressure: face_nodes^2 a face, blocks of node pairs (larger number first)
     double *force;      ///< dead loads: 3 a node
+    bool relief;        ///< inertia that bears the load before it, of a body that is adrift
     double pressure;
 } tdSoftLoad;
 
@@ -150,6 +151,7 @@ typedef struct tdSoft
     double alpha, beta;   ///< Rayleigh
     bool *held;           ///< by coordinate: fixed or driven
     int32_t n_held;
+    bool supported; ///< something holds it: fixed, prescribed or moved nodes, a plane; not only nodes of no element
     int32_t *held_list;
     int32_t n_driven;
     tdDriven *driven;
@@ -250,8 +252,9 @@ void td_soft_describe(const tdBody *body, int64_t element, char *out, size_t siz
 
 /// soft_points.c: points of the body that constraints act on.
 tdStatus td_soft_point_set(tdModel *model, const tdBody *body, tdPointSet *set, tdError *error);
-void td_soft_positions(const tdBody *body, const tdPointSet *set, const double *q, double *x);
-void td_soft_pull(const tdBody *body, const tdPointSet *set, const double *f, double *row);
+void td_soft_positions(const tdBody *body, const tdState *state, const tdPointSet *set, const double *q, double *x);
+void td_soft_pull(const tdBody *body, const tdState *state, const tdPointSet *set, const double *q, const double *f,
+                  double *row);
 void td_soft_stiffen(const tdModel *model, const tdBody *body, tdState *state, const tdPointSet *set, int32_t i,
                      int32_t j, const double H[9], bool definite);
 void td_soft_drive(const tdModel *model, const tdBody *body, const tdState *state, int input, double *psi);

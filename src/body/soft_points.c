@@ -22,9 +22,10 @@ tdStatus td_soft_point_set(tdModel *model, const tdBody *body, tdPointSet *set, 
     return TD_OK;
 }
 
-void td_soft_positions(const tdBody *body, const tdPointSet *set, const double *q, double *x)
+void td_soft_positions(const tdBody *body, const tdState *state, const tdPointSet *set, const double *q, double *x)
 {
     (void)body;
+    (void)state;
     for (int32_t p = 0; p < set->n; p++)
     {
         double sum[3] = {0, 0, 0};
@@ -35,9 +36,12 @@ void td_soft_positions(const tdBody *body, const tdPointSet *set, const double *
     }
 }
 
-void td_soft_pull(const tdBody *body, const tdPointSet *set, const double *f, double *row)
+void td_soft_pull(const tdBody *body, const tdState *state, const tdPointSet *set, const double *q, const double *f,
+                  double *row)
 {
     (void)body;
+    (void)state;
+    (void)q;
     for (int32_t p = 0; p < set->n; p++)
         for (int32_t k = set->start[p]; k < set->start[p + 1]; k++)
             for (int c = 0; c < 3; c++)

@@ -197,7 +197,8 @@ void td_constraint_latch(const tdModel *model, tdState *state, double share)
 
 // ---------------------------------------------------------------- rows
 
-void td_constraint_points(const tdModel *model, const tdMeasure *measure, const double *q, double *x)
+void td_constraint_points(const tdModel *model, const tdState *state, const tdMeasure *measure, const double *q,
+                          double *x)
 {
     for (int s = 0; s < measure->n_sets; s++)
     {
@@ -207,20 +208,22 @@ void td_constraint_points(const tdModel *model, const tdMeasure *measure, const 
         else
         {
             const tdBody *body = &model->bodies[set->body];
-            body->ops->positions(body, set, q + body->first, x);
+            body->ops->positions(body, state, set, q + body->first, x);
         }
         x += 3 * (int64_t)set->n;
     }
 }
 
-// Carries forces at points over to the coordinates: one row.
-static void carry(const tdModel *model, const tdMeasure *measure, const double *f, double *row)
+// Carries forces at points over to the coordinates, which are q: one row.
+static void carry(const tdModel *model, const tdState *state, const tdMeasure *measure, const double *q,
+                  const double *f, double *row)
 {
     for (int s = 0; s < measure->n_sets; s++)
     {
         const tdPointSet *set = &measure->sets[s];
-        if (set->body >= 0)
-            model->bodies[set->body].ops->pull(&model->bodies[set->body], set, f, row);
+        const tdBody *body = set->body < 0 ? NULL : &model->bodies[set->body];
+        if (body != NULL)
+            body->ops->pull(body, state, set, q + body->first, f, row);
         row += set->size;
         f += 3 * (int64_t)set->n;
     }
@@ -270,10 +273,10 @@ static void measure_at(const tdModel *model, tdState *state, const tdMeasure *me
         *value = body->ops->volume(body, state, measure->sets, q + body->first, J);
         return;
     }
-    td_constraint_points(model, measure, q, cs->x);
+    td_constraint_points(model, state, measure, q, cs->x);
     td_measure(measure, cs->x, near, value, row < 0 ? NULL : cs->gradient);
     for (int r = 0; r < measure->rows && row >= 0; r++)
-        carry(model, measure, cs->gradient + 3 * (int64_t)measure->n * r, cs->J + model->row_start[row + r]);
+        carry(model, state, measure, q, cs->gradient + 3 * (int64_t)measure->n * r, cs->J + model->row_start[row + r]);
 }
 
 typedef struct stiffening
@@ -307,6 +310,22 @@ static void stiffen(void *context, int32_t i, int32_t j, const double H[9])
     body->ops->stiffen(w->model, body, w->state, a, i, j, scaled, w->definite);
 }
 
+// Bodies that turn: the gradient, in cs->gradient, times a factor is that of a potential.
+static void bend(const tdModel *model, tdState *state, const tdMeasure *measure, double factor)
+{
+    double *f = state->constraint->gradient;
+    for (int s = 0; s < measure->n_sets; f += 3 * (int64_t)measure->sets[s].n, s++)
+    {
+        const tdPointSet *set = &measure->sets[s];
+        const tdBody *body = set->body < 0 ? NULL : &model->bodies[set->body];
+        if (body == NULL || body->ops->bend == NULL)
+            continue;
+        for (int64_t k = 0; k < 3 * (int64_t)set->n; k++)
+            f[k] *= factor;
+        body->ops->bend(body, state, set, state->q_c + body->first, f);
+    }
+}
+
 // Sense of sliding after a change of length: it turns round over the slip distance.
 static double sliding(const tdModel *model, const tdConstraintState *cs, int a)
 {
@@ -336,7 +355,7 @@ void td_constraint_slide_force(const tdModel *model, tdState *state, int a, doub
     const tdActuator *actuator = &model->actuators[a];
     const tdMeasure *measure = &actuator->measure;
     tdConstraintState *cs = state->constraint;
-    td_constraint_points(model, measure, state->q_c, cs->x);
+    td_constraint_points(model, state, measure, state->q_c, cs->x);
     td_cable_shares(measure, cs->x, actuator->given->friction, cs->share);
     for (int32_t k = 0; k + 1 < measure->n; k++)
         cs->share[k] = log(cs->share[k]) * pow(cs->share[k], cs->slide[a]);
@@ -345,7 +364,7 @@ void td_constraint_slide_force(const tdModel *model, tdState *state, int a, doub
     for (int64_t k = 0; k < 3 * (int64_t)measure->n; k++)
         cs->gradient[k] *= factor;
     double *row = cs->F + model->row_start[actuator->row]; // read no more in this linearization
-    carry(model, measure, cs->gradient, row);
+    carry(model, state, measure, state->q_c, cs->gradient, row);
     for (int64_t k = model->row_start[actuator->row]; k < model->row_start[actuator->row + 1]; k++)
         b[model->row_coord[k]] += cs->F[k];
 }
@@ -379,17 +398,21 @@ static void constrain_actuator(const tdModel *model, tdState *state, int a, bool
         td_cable_gradient(measure, cs->x, cs->share, cs->gradient);
         for (int64_t k = 0; k < 3 * (int64_t)measure->n; k++)
             cs->gradient[k] *= actuator->sign;
-        carry(model, measure, cs->gradient, F);
+        carry(model, state, measure, state->q_c, cs->gradient, F);
         share = cs->share;
     }
     else
         memcpy(F, J, (size_t)entries * sizeof *F);
     td_constraint_push(model, state, a, cs->effort[a]);
-    if (!tangent || cs->effort[a] == 0 || measure->kind == TD_MEASURE_ALONG)
+    if (!tangent || cs->effort[a] == 0)
+        return;
+    const tdBody *body = volume_body(model, measure);
+    if (body == NULL)
+        bend(model, state, measure, share == NULL ? -cs->effort[a] * actuator->sign : -cs->effort[a]);
+    if (measure->kind == TD_MEASURE_ALONG)
         return;
     // A taut cable stiffens (its length is a convex function), a pressure may do either.
     stiffening w = {model, state, measure, -cs->effort[a] * actuator->sign, measure->kind == TD_MEASURE_LENGTH};
-    const tdBody *body = volume_body(model, measure);
     if (body != NULL)
         body->ops->volume_stiffen(body, state, measure->sets, state->q_c + body->first, w.factor);
     else

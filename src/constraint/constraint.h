@@ -73,7 +73,8 @@ void td_constraint_commit(const tdModel *model, tdState *state);
 void td_constraint_measure(const tdModel *model, tdState *state);
 
 /// Positions x[3 n] of the points of a measure for the coordinates q of all bodies.
-void td_constraint_points(const tdModel *model, const tdMeasure *measure, const double *q, double *x);
+void td_constraint_points(const tdModel *model, const tdState *state, const tdMeasure *measure, const double *q,
+                          double *x);
 /// Product of a row with a vector over all coordinates.
 double td_row_dot(const tdModel *model, const double *values, int row, const double *x);
 /// Whether the integrator is one for inverse control.

@@ -246,7 +246,7 @@ static void gather(tdActuationOutput *output, tdPartSeries *series, const tdStat
             continue;
         bool cable = series->kind == TD_ACTUATOR_CABLE;
         int64_t n = cells_of(series, measure);
-        td_constraint_points(model, measure, state->q, x);
+        td_constraint_points(model, state, measure, state->q, x);
         if (cable)
             td_cable_shares(measure, x, actuator->given->friction * cs->slide[a], output->share);
         for (int64_t k = 0; k < n; k++)

@@ -7,6 +7,7 @@
 // and the work of a step depends on the numbers of modes and of elements in the domain alone. With all elements and
 // weights 1 it is the Galerkin projection of the full model ("reduced"), with the file's domains "hyper-reduced".
 // Mass, gravity and dead loads are projected exactly when the model is made.
+// A body that nothing holds is carried by a rigid frame (floating.h), with six more unknowns.
 #pragma once
 #include "model.h"
 #include "reduce/rom.h"

@@ -31,10 +31,11 @@ static const tdChoice sample_choices[] = {
     {0},
 };
 static const tdChoice frame_choices[] = {
-    {"auto", TD_FRAME_CHOICE_AUTO, "fixed for a body that is held somewhere", NULL},
-    {"fixed", TD_FRAME_CHOICE_FIXED, "q = q0 + Φ α", NULL},
-    {"translation", TD_FRAME_CHOICE_TRANSLATION, "", "it needs equilibria of bodies that nothing holds"},
-    {"free", TD_FRAME_CHOICE_FREE, "", "it needs equilibria of bodies that nothing holds"},
+    {"auto", TD_FRAME_CHOICE_AUTO, "fixed for a body that is held somewhere, else free", NULL},
+    {"fixed", TD_FRAME_CHOICE_FIXED, "q = q0 + Φ α: something must hold the body", NULL},
+    {"translation", TD_FRAME_CHOICE_TRANSLATION,
+     "three translations are modes too (S1 eq. 22): for a body that nothing holds and that does not turn", NULL},
+    {"free", TD_FRAME_CHOICE_FREE, "q = x + R (q0 + Φ α): a rigid frame, for a body that nothing holds", NULL},
     {0},
 };
 static const tdKey reduction_keys[] = {

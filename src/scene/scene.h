@@ -151,6 +151,7 @@ typedef struct tdSceneBody
     int n_fixed, n_prescribed;
     tdSceneFixed *fixed;
     tdScenePrescribed *prescribed;
+    bool adrift; ///< not of the file: nothing holds it, and training looks for its shapes (compile_adrift.c)
 } tdSceneBody;
 
 typedef enum tdLoadKind

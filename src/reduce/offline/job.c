@@ -133,11 +133,10 @@ static uint64_t hash_path(const tdSamplePath *path)
 static void describe(tdJob *job, tdText *out)
 {
     static const char *const samples[] = {"corners", "grid", "latin_hypercube", "greedy", "motion", "sequence"};
-    static const char *const frames[] = {"auto", "fixed", "translation", "free"};
     const tdSceneReduction *given = &job->model->scene.reduction;
     td_text_format(out, "Tendril %s, work of 'tendril reduce', format %d\n", td_version(), JOB_FORMAT);
     td_text_format(out, "body %s\n", job->model->bodies[given->body].name);
-    td_text_format(out, "frame %s\n", frames[given->frame]);
+    td_text_format(out, "frame %s\n", td_frame_name(job->rom.frame));
     td_text_format(out, "kernels %s\n",
                    td_isa_pick(job->task->settings.portable) == TD_ISA_PORTABLE ? "portable" : "native");
     td_text_format(out, "scene %016" PRIx64 "\n", job->model->scene.equilibria);
@@ -203,15 +202,16 @@ static tdStatus begin(tdJob *job, tdError *error)
     TD_TRY(plan_held_out(job, error));
     TD_TRY(td_tasks_create(job->task->settings.threads, &job->tasks, error));
     TD_TRY(td_trainee_create(model, job->moving, body, &job->task->settings, &job->arena, &job->trainee, error));
+    TD_TRY(td_job_greedy_plan(job, error));
     job->rom = (tdRom){.file = job->task->out,
                        .body = model->bodies[body].name,
                        .made_by = td_version(),
-                       .physics = td_soft_physics(model, body),
+                       .physics = td_soft_physics(job->moving, body), // with the scene's supports alone
                        .n_nodes = model->bodies[body].nodes,
                        .n_u = job->trainee.n_u,
                        .inputs = job->trainee.inputs,
                        .psi = job->trainee.psi,
-                       .frame = TD_FRAME_FIXED,
+                       .frame = job->trainee.frame,
                        .kind = stvk ? TD_ROM_STVK : TD_ROM_DOMAINS,
                        .pod_tolerance = model->scene.reduction.pod_tolerance,
                        .held_out_error = NAN,

@@ -277,6 +277,7 @@ tdStatus td_job_pod(tdJob *job, tdError *error)
     else
         TD_TRY(decompose(job, error));
     report->reused[TD_REDUCE_POD] = found;
+    TD_TRY(td_job_frame(job, error));
     job->training = training_key(job);
     td_job_ranges(job);
     report->modes = job->rom.r;

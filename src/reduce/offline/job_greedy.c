@@ -334,6 +334,18 @@ static tdStatus add_places(Greedy *greedy, tdError *error)
     return TD_OK;
 }
 
+tdStatus td_job_greedy_plan(const tdJob *job, tdError *error)
+{
+    const tdScene *scene = &job->model->scene;
+    if (scene->reduction.samples != TD_SAMPLE_GREEDY || job->trainee.frame == TD_FRAME_FIXED)
+        return TD_OK;
+    return td_fail_at(error, TD_ERROR_INPUT, scene->file, scene->reduction.line, "reduction.samples",
+                      "greedy samples are judged by equilibria of the reduced body, and body '%s', which nothing "
+                      "holds, has none once it is on a frame; take 'samples: grid' or 'latin_hypercube', or hold the "
+                      "body",
+                      job->model->bodies[job->trainee.body].name);
+}
+
 tdStatus td_job_greedy(tdJob *job, tdError *error)
 {
     Greedy greedy;

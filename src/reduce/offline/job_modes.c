@@ -70,7 +70,7 @@ static void project(const tdJob *job, const double *d, double *alpha)
 static tdStatus random_states(tdJob *job, const tdModes *modes, tdError *error)
 {
     const tdSceneReduction *given = &job->model->scene.reduction;
-    const tdSoft *soft = job->model->bodies[given->body].soft;
+    const tdSoft *soft = job->moving->bodies[given->body].soft;
     int n = (int)modes->n, k = modes->k;
     double *d = td_take((size_t)n, sizeof *d), *p = td_take((size_t)k, sizeof *p);
     tdStatus status = d == NULL || p == NULL ? td_fail_memory(error, "the states of training") : TD_OK;
@@ -96,11 +96,12 @@ static tdStatus random_states(tdJob *job, const tdModes *modes, tdError *error)
 static tdStatus make_basis(tdJob *job, tdError *error)
 {
     const tdSceneReduction *given = &job->model->scene.reduction;
-    const tdSoft *soft = job->model->bodies[given->body].soft;
+    const tdSoft *soft = job->moving->bodies[given->body].soft;
     const tdModesSettings wanted = {given->modes, given->derivatives, (double)given->memory};
     tdRom *rom = &job->rom;
     tdModes modes;
-    tdStatus status = td_modes(job->model, given->body, &job->task->settings, &wanted, &modes, error);
+    // Of the moving model, which has the supports of the scene and no others.
+    tdStatus status = td_modes(job->moving, given->body, &job->task->settings, &wanted, &modes, error);
     if (status == TD_OK)
     {
         memcpy(rom->lambda, modes.lambda, (size_t)modes.k * sizeof(double));
@@ -125,6 +126,10 @@ static tdStatus plan(tdJob *job, int *states, tdError *error)
         return td_fail_at(error, TD_ERROR_INPUT, scene->file, scene->reduction.line, "reduction.basis",
                           "vibrations say nothing of the forces when input '%s' moves nodes; take basis snapshots",
                           job->trainee.inputs[0]);
+    if (job->rom.frame == TD_FRAME_TRANSLATION)
+        return td_fail_at(error, TD_ERROR_INPUT, scene->file, scene->reduction.line, "reduction.frame",
+                          "vibration modes of a body that nothing holds are carried by a free frame; remove 'frame', "
+                          "or take 'basis: snapshots'");
     return TD_OK;
 }
 
@@ -177,7 +182,7 @@ tdStatus td_job_vibrations_create(tdJob *job, int r, const double *phi, tdJobVib
     *out = (tdJobVibrations){.modes = td_take(1, sizeof(tdModes))};
     if (out->modes == NULL)
         return td_fail_memory(error, "the vibration modes");
-    tdStatus status = td_modes(job->model, given->body, &job->task->settings, &wanted, out->modes, &why);
+    tdStatus status = td_modes(job->moving, given->body, &job->task->settings, &wanted, out->modes, &why);
     if (status != TD_OK)
         return td_fail_at(error, status, scene->file, given->line, "reduction.modes", "%.480s", why.message);
     out->k = out->modes->k;
@@ -187,6 +192,7 @@ tdStatus td_job_vibrations_create(tdJob *job, int r, const double *phi, tdJobVib
     for (int i = 0; i < out->k && out->column != NULL && sum != NULL; i++)
     {
         double *x = out->column + (int64_t)out->n * n, *psi = out->modes->psi + (int64_t)i * n;
+        td_trainee_steady(&job->trainee, psi);
         cblas_dscal(n, 1 / cblas_dnrm2(n, psi, 1), psi, 1);
         memcpy(x, psi, (size_t)n * sizeof *x);
         for (int twice = 0; twice < 2; twice++)

@@ -60,7 +60,8 @@ tdStatus td_job_visit(tdJob *job, const char *name, const tdSamplePath *path, bo
 /// The same for trajectories from `first` on; those before are there.
 tdStatus td_job_visit_from(tdJob *job, const char *name, const tdSamplePath *path, int first, bool positions,
                            tdError *error);
-/// job_greedy.c: snapshots of samples greedy.
+/// job_greedy.c: refuses bodies that have no reduced equilibria; snapshots of samples greedy.
+tdStatus td_job_greedy_plan(const tdJob *job, tdError *error);
 tdStatus td_job_greedy(tdJob *job, tdError *error);
 
 /// job_basis.c: snapshots -> modes.
@@ -93,5 +94,7 @@ tdStatus td_job_stvk_plan(tdJob *job, tdError *error);
 tdStatus td_job_polynomials(tdJob *job, tdError *error);
 /// job_precision.c: whether single precision will do, of the model in the file `rom`.
 tdStatus td_job_precision(tdJob *job, const char *rom, tdError *error);
+/// job_frame.c: the translations of a frame that translates, before the modes of the snapshots.
+tdStatus td_job_frame(tdJob *job, tdError *error);
 /// job_check.c: against full order on the held-out path.
 tdStatus td_job_check(tdJob *job, tdError *error);

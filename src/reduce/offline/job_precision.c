@@ -58,25 +58,46 @@ static tdStatus step(const tdModel *model, tdState *state, const tdSceneMotion *
     return td_step(model, state);
 }
 
-// The largest distance over the steps, relative to the largest displacement; 0 where steps fail or nothing moves.
-static double follow(const Pair *pair, int body, const tdSceneMotion *motion, double duration)
+// How far the two are apart, and how far the first is from rest. Where a body that nothing holds has gone is of no
+// matter; `shape` has room for two of them.
+static double apart(const tdTrainee *trainee, const Pair *pair, double *shape, double *size)
 {
-    const tdBody *reduced = &pair->model[0]->bodies[body];
+    const tdBody *body = &pair->model[0]->bodies[trainee->body];
+    const double *a = pair->state[0]->q + body->first, *b = pair->state[1]->q + body->first;
+    int64_t n = body->count;
+    if (trainee->frame != TD_FRAME_FIXED)
+    {
+        n = trainee->n;
+        for (int p = 0; p < 2; p++)
+            td_trainee_split(trainee, td_state_positions(pair->model[p], pair->state[p], trainee->body), NULL,
+                             shape + p * n);
+        a = shape;
+        b = shape + n;
+    }
+    double off = 0;
+    *size = 0;
+    for (int64_t i = 0; i < n; i++)
+    {
+        off += (a[i] - b[i]) * (a[i] - b[i]);
+        *size += a[i] * a[i];
+    }
+    *size = sqrt(*size);
+    return sqrt(off);
+}
+
+// The largest distance over the steps, relative to the largest displacement; 0 where steps fail or nothing moves.
+static double follow(const tdTrainee *trainee, const Pair *pair, const tdSceneMotion *motion, double duration,
+                     double *shape)
+{
     double worst = 0, largest = 0, h = pair->model[0]->scheme.h;
     for (int k = 1; k <= MOST_STEPS && k * h <= duration * (1 + 1e-9); k++)
     {
         for (int p = 0; p < 2; p++)
             if (step(pair->model[p], pair->state[p], motion, k * h) != TD_OK)
                 return 0;
-        double off = 0, size = 0;
-        for (int64_t i = reduced->first; i < reduced->first + reduced->count; i++)
-        {
-            double a = pair->state[0]->q[i], b = pair->state[1]->q[i];
-            off += (a - b) * (a - b);
-            size += a * a;
-        }
-        worst = fmax(worst, sqrt(off));
-        largest = fmax(largest, sqrt(size));
+        double size = 0;
+        worst = fmax(worst, apart(trainee, pair, shape, &size));
+        largest = fmax(largest, size);
     }
     // Never 0 when it was measured: that would say that it was not.
     return largest > 0 ? fmax(worst / largest, 1e-16) : 0;
@@ -88,9 +109,12 @@ tdStatus td_job_precision(tdJob *job, const char *rom, tdError *error)
     double duration = 0;
     Pair pair = {0};
     TD_TRY(td_sample_validation(job->model, &job->arena, &motion, &duration, error));
-    tdStatus status = make_pair(job, rom, &pair, error);
+    double *shape = td_take(2 * (size_t)job->trainee.n, sizeof *shape);
+    tdStatus status =
+        shape == NULL ? td_fail_memory(error, "the check of precision") : make_pair(job, rom, &pair, error);
     if (status == TD_OK)
-        job->rom.single_error = follow(&pair, job->trainee.body, motion, duration);
+        job->rom.single_error = follow(&job->trainee, &pair, motion, duration, shape);
     free_pair(&pair);
+    free(shape);
     return status;
 }

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reduce/offline/walker.h"
 
+#include "body/soft.h"
 #include "control/workspace.h"
+#include "reduce/offline/rigid.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,6 +26,29 @@
 
 // ---------------------------------------------------------------- scenes
 
+static bool moves(const tdScene *scene, int body)
+{
+    for (int a = 0; a < scene->n_actuators; a++)
+        if (scene->actuators[a].body == body &&
+            (scene->actuators[a].kind == TD_ACTUATOR_TRANSLATION || scene->actuators[a].kind == TD_ACTUATOR_ROTATION))
+            return true;
+    return false;
+}
+
+// Bodies that nothing holds have equilibria of their shape alone. Where there are no others, gravity has no effect.
+static void set_adrift(tdScene *scene)
+{
+    bool all = true;
+    for (int b = 0; b < scene->n_bodies; b++)
+    {
+        tdSceneBody *body = &scene->bodies[b];
+        body->adrift = body->n_fixed + body->n_prescribed == 0 && body->plane == TD_PLANE_NONE && !moves(scene, b);
+        all = all && body->adrift;
+    }
+    if (all)
+        memset(scene->settings.gravity, 0, sizeof scene->settings.gravity);
+}
+
 // A scene that is static itself keeps its integrator, but for load steps.
 tdStatus td_walk_edit_static(void *context, tdScene *scene, tdError *error)
 {
@@ -35,12 +61,14 @@ tdStatus td_walk_edit_static(void *context, tdScene *scene, tdError *error)
     }
     if (settings->min_load_step_inverse > LOAD_STEPS)
         settings->min_load_step_inverse = LOAD_STEPS;
+    set_adrift(scene);
     return td_workspace_edit(context, scene, error);
 }
 
 tdStatus td_walk_edit_moving(void *context, tdScene *scene, tdError *error)
 {
     TD_TRY(td_workspace_edit(context, scene, error));
+    set_adrift(scene);
     tdSceneSettings *settings = &scene->settings;
     settings->time_step *= LONG_STEP;
     settings->method = TD_METHOD_THETA;
@@ -203,6 +231,7 @@ static tdStatus change(tdWalker *walker, bool moving, const double *at, double w
     if (*other == NULL)
         TD_TRY(td_state_create(model, &walker->settings, other, error));
     int n_to = td_state_arrays(model, *other, to, MOST_ARRAYS);
+    assert(model->coords == model_of(walker)->coords); // of full order, or reduced by the same file
     for (int i = 0; i < n_from && i < n_to; i++)
     {
         // Both models are of one scene.
@@ -217,13 +246,38 @@ static tdStatus change(tdWalker *walker, bool moving, const double *at, double w
     return td_state_restore(model, state, error);
 }
 
+// A body that nothing holds has gone somewhere; the static model has it on supports, which bear nothing only where they
+// stand as at rest. Its shape is what matters, so it is put there. What materials remember does not know of turns.
+// False: it cannot be.
+static bool seat(const tdWalker *walker, tdState *state)
+{
+    const tdModel *model = walker->walk.at_rest;
+    for (int b = 0; b < model->n_bodies; b++)
+    {
+        const tdBody *body = &model->bodies[b];
+        const tdSoft *pinned = body->soft, *loose = walker->walk.moving->bodies[b].soft;
+        int32_t held[6], n = 0;
+        if (!model->scene.bodies[b].adrift || body->count != 3 * body->nodes)
+            continue;
+        for (int32_t k = 0; k < pinned->n_held; k++)
+            if (!loose->held[pinned->held_list[k]] && n < 6)
+                held[n++] = pinned->held_list[k];
+        if (n == 6 && !td_rigid_seat(pinned->n_nodes, pinned->rest, held, state->q + body->first))
+            return false;
+    }
+    return true;
+}
+
 // From where the body is to an equilibrium at the place: moving, and from close to it by Newton's method. Where that
 // fails the moving model goes on alone.
 static tdStatus go_settling(tdWalker *walker, const double *place, double weight, tdError *error)
 {
-    TD_TRY(settle(walker, place, walker->started ? RAMP_NEAR : RAMP, NEARLY));
+    int ramp = walker->started ? RAMP_NEAR : RAMP;
+    if (walker->walk.at_rest == walker->walk.moving)
+        return settle(walker, place, ramp, AT_REST);
+    TD_TRY(settle(walker, place, ramp, NEARLY));
     TD_TRY(change(walker, false, place, weight, error));
-    tdStatus status = step(walker, place, 1);
+    tdStatus status = seat(walker, walker->state) ? step(walker, place, 1) : TD_ERROR_NUMERIC;
     if (status != TD_ERROR_NUMERIC)
         return status;
     walker->state = walker->moving;

@@ -8,8 +8,10 @@
 /// The two models, of full order or reduced.
 typedef struct tdWalk
 {
-    const tdModel *at_rest, *moving; ///< moving NULL: where the static way ends, nothing is reached
-    bool settle;                     ///< every way is gone by the moving model, so that equilibria are stable ones
+    // moving NULL: where the static way ends, nothing is reached. Both the same one, with `settle`: there is no static
+    // model, as of reduced bodies that nothing holds.
+    const tdModel *at_rest, *moving;
+    bool settle; ///< every way is gone by the moving model, so that equilibria are stable ones
 } tdWalk;
 
 /// The scenes of the two models, as tdSceneEdit: static; and moving with long, damped time steps. Targets are taken
