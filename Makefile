@@ -3,7 +3,7 @@
 PREFIX ?= /usr/local
 SECONDS_EACH ?= 60
 
-.PHONY: help demo build docs robots test test-long bench fuzz format install clean
+.PHONY: help demo build docs robots test test-long test-nightly bench fuzz format install clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## /  make \1\t/p' Makefile | expand -t 20
@@ -34,6 +34,9 @@ test-long: ## the tests that take minutes
 	@cmake --preset release >/dev/null
 	@cmake --build build
 	@ctest --test-dir build -L long --output-on-failure --no-tests=ignore
+
+test-nightly: build ## the reduced robots from nothing, against limits, and killed in every phase (FINE=1: fine ones)
+	@scripts/nightly $(if $(FINE),--fine)
 
 bench: build ## measure the speed of this machine; JSON and plots to out/bench
 	build/tendril bench --out out/bench

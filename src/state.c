@@ -2,6 +2,7 @@
 // Making, reading and restoring a state.
 #include "state.h"
 
+#include "body/soft.h"
 #include "body/spring.h"
 #include "solve/condense.h"
 
@@ -149,8 +150,8 @@ void td_state_reaction(const tdModel *model, const tdState *state, int body, dou
 {
     assert(state->model == model && body >= 0 && body < model->n_bodies);
     const tdBody *b = &model->bodies[body];
-    // The supports of a reduced body are in no mode, so what they bear is not known.
-    force[0] = force[1] = force[2] = b->count == 3 * b->nodes ? 0 : NAN;
+    // The supports of a reduced body are in no mode, so what they bear is not known; one that nothing holds has none.
+    force[0] = force[1] = force[2] = b->count == 3 * b->nodes || !b->soft->supported ? 0 : NAN;
     for (int32_t k = 0; k < b->n_held && b->count == 3 * b->nodes; k++)
         force[b->held[k] % 3] += state->reaction[b->first + b->held[k]];
 }

@@ -2,8 +2,9 @@
 // 'tendril reduce', '--rom' and 'tendril info' of a reduced model as a user meets them.
 #include "program.h"
 
-#define SCENE(young) LAW_SCENE("corotational", young) "reduction: {ecsw_tolerance: 0.005}\n"
-#define LAW_SCENE(law, young)                                                                                          \
+#define SCENE(young)          LAW_SCENE("corotational", young) "reduction: {ecsw_tolerance: 0.005}\n"
+#define LAW_SCENE(law, young) BODY_SCENE(law, young, "    fixed: [{group: xmin}]\n")
+#define BODY_SCENE(law, young, supports)                                                                               \
     "tendril: 1\n"                                                                                                     \
     "gravity: [0, 0, -9.81]\n"                                                                                         \
     "time_step: 20 ms\n"                                                                                               \
@@ -11,9 +12,7 @@
     "bodies:\n"                                                                                                        \
     "  - name: arm\n"                                                                                                  \
     "    mesh: {box: [[0, 0, 0], [0.1, 0.02, 0.02]], cells: [6, 1, 1]}\n"                                              \
-    "    material: {law: " law ", young: " young ", poisson: 0.4, density: 1000}\n"                                    \
-    "    fixed: [{group: xmin}]\n"                                                                                     \
-    "actuators:\n"                                                                                                     \
+    "    material: {law: " law ", young: " young ", poisson: 0.4, density: 1000}\n" supports "actuators:\n"            \
     "  - {name: top, type: cable, body: arm, path: [[0.09, 0.01, 0.02], [0, 0.01, 0.02]], drive: displacement, "       \
     "range: "                                                                                                          \
     "[0, 8 mm]}\n"                                                                                                     \
@@ -33,6 +32,9 @@ static int setup(void **state)
     write_text("law.yaml", LAW_SCENE("corotational", "100 kPa") "reduction: {kind: stvk}\n");
     write_text("large.yaml",
                LAW_SCENE("stvk", "100 kPa") "reduction: {kind: stvk, modes: 20, columns: 100, memory: 16 MB}\n");
+    write_text("free.yaml", BODY_SCENE("corotational", "100 kPa", "") "reduction: {ecsw_tolerance: 0.005}\n");
+    write_text("fixed.yaml",
+               BODY_SCENE("corotational", "100 kPa", "") "reduction: {ecsw_tolerance: 0.005, frame: fixed}\n");
     return 0;
 }
 
@@ -107,6 +109,65 @@ static void test_polynomials(void **state)
     assert_false(exists("large.h5.work"));
 }
 
+static void test_vibrations(void **state)
+{
+    (void)state;
+    write_text("beside.yaml", LAW_SCENE("corotational", "100 kPa") "reduction: {modes: 3}\n");
+    assert_int_equal(run_command("reduce", "beside.yaml -o beside.h5"), 0);
+    assert_says("stdout.txt", "among them 3 vibration modes from");
+    assert_int_equal(run_command("info", "beside.h5 --plot modes.png"), 0);
+    assert_says("stdout.txt", "of 3 vibration modes");
+    assert_says("stdout.txt", "10 snapshots; the modes leave");
+    write_text("alone.yaml", LAW_SCENE("corotational", "100 kPa") "reduction: {basis: modes, modes: 4}\n");
+    assert_int_equal(run_command("reduce", "alone.yaml -o alone.h5 --json --quiet"), 0);
+    assert_near(json_number("modes"), 14, 0);
+    assert_near(json_number("snapshots"), 0, 0);
+    assert_true(json_number("ecsw_error") <= 0.05);
+    assert_int_equal(run_command("info", "alone.h5 --plot modes.png"), 0);
+    assert_says("stdout.txt", "and their derivatives");
+    assert_int_equal(run_command("run", "alone.yaml --rom alone.h5 --json --quiet"), 0);
+}
+
+// A sweep over tolerances computes equilibria once.
+static void test_sweep(void **state)
+{
+    (void)state;
+    assert_int_equal(run_command("reduce", "arm.yaml -o a.h5 --work sweep --ecsw-tolerance 0.1 --json --quiet"), 0);
+    double few = json_number("rid_elements");
+    assert_near(json_number("ecsw_error"), 0.05, 0.05);
+    assert_int_equal(run_command("reduce", "arm.yaml -o b.h5 --work sweep --ecsw-tolerance 0.001 --json --quiet"), 0);
+    assert_true(json_number("rid_elements") > few);
+    assert_true(json_number("ecsw_error") <= 0.001);
+    char *reused = json_value("reused");
+    assert_non_null(strstr(reused, "\"snapshots\": 19"));
+    free(reused);
+    assert_int_equal(run_command("reduce", "arm.yaml -o b.h5 --work sweep --max-modes 1 --pod-tolerance 0.5"), 0);
+    assert_says("stdout.txt", "reused      19 equilibria, 4 held-out places, of an earlier run");
+    assert_true(exists("a.h5") && exists("b.h5") && exists("sweep/job.txt"));
+    assert_refuses("reduce", "other.yaml -o c.h5 --work sweep --quiet", 3, "was left by another job");
+    assert_refuses("reduce", "arm.yaml -o c.h5 --ecsw-tolerance 1", 2, "expected a number > 0 and < 1");
+    assert_refuses("reduce", "arm.yaml -o c.h5 --max-modes 2001", 2, "expected at most 2000");
+    assert_refuses("reduce", "stvk.yaml -o c.h5 --ecsw-tolerance 0.1", 3, "the polynomials of kind stvk are exact");
+    assert_refuses("reduce", "stvk.yaml -o c.h5 --max-modes 3", 3, "basis modes has no snapshots");
+    assert_false(exists("c.h5"));
+}
+
+// A body that nothing holds: on a frame of its own.
+static void test_frame(void **state)
+{
+    (void)state;
+    assert_int_equal(run_command("reduce", "free.yaml -o free.h5 --json --quiet"), 0);
+    assert_true(json_number("held_out_error") < 0.1);
+    double modes = json_number("modes");
+    assert_int_equal(run_command("info", "free.h5"), 0);
+    assert_says("stdout.txt", "a rigid frame carries the modes");
+    assert_int_equal(run_command("run", "free.yaml --rom free.h5 --out out_free --json --quiet"), 0);
+    assert_near(json_number("dofs"), modes + 6, 0);
+    assert_int_equal(run_command("compare", "free.yaml --rom free.h5 --quiet"), 0);
+    assert_refuses("run", "arm.yaml --rom free.h5 --quiet", 3, "supports");
+    assert_refuses("reduce", "fixed.yaml -o fixed.h5 --quiet", 3, "its frame cannot be fixed");
+}
+
 static void test_usage(void **state)
 {
     (void)state;
@@ -121,7 +182,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_reduces),     cmocka_unit_test(test_runs),  cmocka_unit_test(test_info),
-        cmocka_unit_test(test_polynomials), cmocka_unit_test(test_usage),
+        cmocka_unit_test(test_polynomials), cmocka_unit_test(test_sweep), cmocka_unit_test(test_vibrations),
+        cmocka_unit_test(test_frame),       cmocka_unit_test(test_usage),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

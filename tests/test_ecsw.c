@@ -104,10 +104,11 @@ static tdStatus columns(void *user, int64_t begin, int64_t end, double *out, tdE
     return TD_OK;
 }
 
-static bool load(void *user, int64_t begin, int64_t end, double *sketched, double *sum)
+static bool load(void *user, int sketch, int64_t begin, int64_t end, double *sketched, double *sum)
 {
     Training *t = user;
     (void)end;
+    assert_int_equal(sketch, 200);
     int64_t b = begin / 500;
     if (t->sketched[b] == NULL)
         return false;
@@ -116,12 +117,13 @@ static bool load(void *user, int64_t begin, int64_t end, double *sketched, doubl
     return true;
 }
 
-static tdStatus save(void *user, int64_t begin, int64_t end, const double *sketched, const double *sum, tdError *error)
+static tdStatus save(void *user, int sketch, int64_t begin, int64_t end, const double *sketched, const double *sum,
+                     tdError *error)
 {
     Training *t = user;
     (void)error;
     int64_t b = begin / 500;
-    t->size = 200 * sizeof(double) * (size_t)(end - begin);
+    t->size = (size_t)sketch * sizeof(double) * (size_t)(end - begin);
     t->sketched[b] = malloc(t->size);
     t->sum[b] = malloc(ROWS * sizeof(double));
     memcpy(t->sketched[b], sketched, t->size);
@@ -226,6 +228,52 @@ static void test_same_bits(void **state)
     td_arena_free(&arena);
 }
 
+static tdEcswResult choose_sketched(tdArena *arena, double tau, int sketch, int most, const uint8_t *skip)
+{
+    Training training = {0};
+    tdError error = {0};
+    const tdEcswTask task = {.rows = ROWS,
+                             .n = ELEMENTS,
+                             .block = 500,
+                             .columns = columns,
+                             .user = &training,
+                             .tau = tau,
+                             .sketch = sketch,
+                             .most_sketch = most,
+                             .seed = 5,
+                             .skip = skip};
+    tdEcswResult result;
+    assert_ok(td_ecsw(&task, arena, &result, &error), error);
+    return result;
+}
+
+// A sketch with fewer rows than elements are needed grows until all rows agree; where it may not, that is told. So it
+// is where the elements that are left cannot do it.
+static void test_small_sketch(void **state)
+{
+    (void)state;
+    tdArena arena = {0};
+    static uint8_t skip[ELEMENTS];
+    tdEcswResult grown = choose_sketched(&arena, 1e-3, 8, 0, NULL);
+    assert_int_equal(grown.end, TD_ECSW_WITHIN);
+    assert_true(grown.count > 8 && grown.sketch_rows > 8 && grown.error <= 1e-3);
+    assert_near(true_residual(&grown), grown.error, 1e-9);
+    tdEcswResult stuck = choose_sketched(&arena, 1e-3, 8, 8, NULL);
+    assert_int_equal(stuck.end, TD_ECSW_SKETCH);
+    assert_true(stuck.sketch_rows == 8 && stuck.error > 1e-3 && stuck.count <= 8);
+    assert_near(true_residual(&stuck), stuck.error, 1e-9);
+    memset(skip, 1, sizeof skip);
+    memset(skip, 0, 30); // from one end of the body, whose forces are much alike
+    tdEcswResult few = choose_sketched(&arena, 1e-3, 40, 0, skip);
+    assert_int_equal(few.end, TD_ECSW_COLUMNS);
+    assert_true(few.error > 1e-3);
+    memset(skip, 1, sizeof skip);
+    tdEcswResult none = choose_sketched(&arena, 1e-3, 8, 0, skip);
+    assert_true(none.count == 0 && none.end == TD_ECSW_COLUMNS);
+    assert_near(none.error, 1, 0);
+    td_arena_free(&arena);
+}
+
 static void test_second_choice(void **state)
 {
     (void)state;
@@ -245,6 +293,7 @@ static void test_second_choice(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_nnls_is_optimal), cmocka_unit_test(test_residual_is_true),
-                                       cmocka_unit_test(test_same_bits), cmocka_unit_test(test_second_choice)};
+                                       cmocka_unit_test(test_same_bits), cmocka_unit_test(test_small_sketch),
+                                       cmocka_unit_test(test_second_choice)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -107,7 +107,7 @@ static void volume_derivatives(void **unused)
     double *x = calloc((size_t)measure->n, 3 * sizeof *x),
            volume = body->ops->volume(body, state, measure->sets, q, row);
     double exact = 0;
-    body->ops->positions(body, NULL, measure->sets, q, x);
+    body->ops->positions(body, state, measure->sets, q, x);
     td_measure(measure, x, NULL, &exact, NULL);
     assert_near(volume, exact, 1e-13 * fabs(exact));
     free(x);
@@ -462,7 +462,7 @@ static void refusals(void **unused)
     refused(good, &bad, "0 modes");
     bad = rom;
     bad.frame = TD_FRAME_FREE;
-    refused(good, &bad, "rigid frame");
+    refused(good, &bad, "frame that is free");
     int32_t element = rom.domains->element[1];
     rom.domains->element[1] = rom.domains->element[0];
     refused(good, &rom, "twice");

@@ -68,6 +68,7 @@ static void make_rom(tdRom *rom)
     rom->held_out_error = NAN;
     rom->indicator_slope = 2;
     rom->indicator_threshold = 0.25;
+    rom->single_error = 3e-7;
     rom->n_loads = 2;
     rom->loads = TD_TAKE(&rom->arena, const char *, 2);
     rom->loads[0] = " 0123456789abcdef";
@@ -137,6 +138,7 @@ static void test_round_trip(void **unused)
     assert_memory_equal(back.sigma, rom.sigma, MODES * sizeof(double));
     assert_true(isnan(back.held_out_error));
     assert_true(back.indicator_threshold == 0.25);
+    assert_true(back.single_error == 3e-7);
     assert_int_equal(back.n_loads, 2);
     assert_string_equal(back.loads[1], rom.loads[1]);
     assert_true(back.load_low[1] == -1 && back.load_high[1] == 3);

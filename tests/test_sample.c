@@ -155,6 +155,43 @@ static void test_latin_hypercube(void **unused)
     }
 }
 
+// Greedy begins with each actuator alone, from rest to the ends that are not rest, and adds any place likewise.
+static void test_greedy(void **unused)
+{
+    (void)unused;
+    tdModel *model = make_model(FORCE("a", "[0, 4]") FORCE("b", "[-1, 1]"),
+                                "reduction: {samples: greedy, steps_between: 2, count: 5}\n");
+    tdArena arena = {0};
+    tdError error = {0};
+    tdSamplePath path, candidates;
+    get_path(model, &arena, &path);
+    assert_int_equal(path.count, 7);
+    assert_int_equal(path.n_trajectories, 4);
+    const double expected[7][2] = {{0, 0}, {2, 0}, {4, 0}, {0, -0.5}, {0, -1}, {0, 0.5}, {0, 1}};
+    for (int i = 0; i < 7; i++)
+    {
+        assert_near(value(model, &path, i, "a"), expected[i][0], 1e-15);
+        assert_near(value(model, &path, i, "b"), expected[i][1], 1e-15);
+        assert_near(value(model, &path, i, "push"), 1, 0); // what is not sampled is there all the way
+    }
+    assert_ok(td_sample_candidates(model, &arena, 6, &candidates, &error), error);
+    assert_int_equal(candidates.count, 4 + 6);
+    for (int i = 0; i < 4; i++) // corners
+    {
+        double a = value(model, &candidates, i, "a"), b = value(model, &candidates, i, "b");
+        assert_true((a == 0 || a == 4) && (b == -1 || b == 1));
+    }
+    td_sample_append(model, &path, candidates.values + 7 * candidates.n, 42);
+    assert_int_equal(path.count, 9);
+    assert_int_equal(path.number[4], 42);
+    assert_int_equal(path.start[5], 9);
+    assert_near(value(model, &path, 8, "a"), value(model, &candidates, 7, "a"), 0);
+    assert_near(value(model, &path, 7, "a"), 0.5 * value(model, &candidates, 7, "a"), 1e-15);
+    assert_near(value(model, &path, 7, "push"), 1, 0);
+    td_arena_free(&arena);
+    td_model_free(model);
+}
+
 static void test_motion(void **unused)
 {
     (void)unused;
@@ -235,8 +272,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_corners),         cmocka_unit_test(test_trajectories), cmocka_unit_test(test_grid),
-        cmocka_unit_test(test_latin_hypercube), cmocka_unit_test(test_motion),       cmocka_unit_test(test_validation),
-        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_latin_hypercube), cmocka_unit_test(test_greedy),       cmocka_unit_test(test_motion),
+        cmocka_unit_test(test_validation),      cmocka_unit_test(test_refusals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

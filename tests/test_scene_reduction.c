@@ -95,6 +95,26 @@ static void test_given(void **state)
     remove(TD_BUILD_DIR "/test_reduction.csv");
 }
 
+// Vibration modes alone, or beside those of snapshots.
+static void test_modes(void **state)
+{
+    (void)state;
+    tdScene scene;
+    tdError error = {0};
+    assert_ok(parse(ONE "reduction: {}\n", &scene, &error), error);
+    assert_int_equal(scene.reduction.modes, 0);
+    td_scene_free(&scene);
+    assert_ok(parse(ONE "reduction: {modes: 5, samples: grid}\n", &scene, &error), error);
+    assert_int_equal(scene.reduction.modes, 5);
+    assert_int_equal(scene.reduction.basis, TD_BASIS_SNAPSHOTS);
+    td_scene_free(&scene);
+    assert_ok(parse(ONE "reduction: {basis: modes, ecsw_tolerance: 0.1, seed: 3}\n", &scene, &error), error);
+    assert_int_equal(scene.reduction.modes, 6);
+    assert_int_equal(scene.reduction.columns, 20);
+    assert_int_equal(scene.reduction.kind, TD_REDUCTION_DOMAINS);
+    td_scene_free(&scene);
+}
+
 static void test_bad(void **state)
 {
     (void)state;
@@ -106,6 +126,9 @@ static void test_bad(void **state)
         {ONE "reduction: {levels: 3}\n", 8, "is used by samples grid only"},
         {ONE "reduction: {samples: grid, levels: 1}\n", 8, "expected a whole number from 2"},
         {ONE "reduction: {samples: grid, count: 9}\n", 8, "is used by samples latin_hypercube, greedy and motion only"},
+        {ONE "reduction: {samples: grid, candidates: 9}\n", 8, "is used by samples greedy only"},
+        {ONE "reduction: {greedy_tolerance: 0.1}\n", 8, "is used by samples greedy only"},
+        {ONE "reduction: {samples: greedy, greedy_tolerance: 1}\n", 8, "must be > 0 and < 1"},
         {ONE "reduction: {samples: sequence}\n", 8, "need 'sequence', a CSV file"},
         {ONE "reduction: {samples: grid, sequence: a.csv}\n", 8, "is used by samples sequence only"},
         {ONE "reduction: {sequence: no_such.csv}\n", 8, "cannot be opened"},
@@ -116,16 +139,17 @@ static void test_bad(void **state)
         {ONE "reduction: {max_modes: 0}\n", 8, "expected a whole number from 1"},
         {ONE "reduction: {steps_between: 0}\n", 8, "expected a whole number from 1"},
         {ONE "reduction: {modes: {eigen: 5}}\n", 8, "expected a whole number"},
-        {ONE "reduction: {modes: 5}\n", 8, "is used by kind stvk with basis modes only"},
+        {ONE "reduction: {modes: 5, derivatives: 2}\n", 8, "is used by basis modes only"},
+        {ONE "reduction: {kind: stvk, basis: snapshots, modes: 5}\n", 8, "is used by basis modes only"},
+        {ONE "reduction: {basis: modes, samples: grid}\n", 8, "is used by basis snapshots only"},
         {ONE "reduction: {kind: stvk, modes: 0}\n", 8, "expected a whole number from 1"},
         {ONE "reduction: {kind: stvk, derivatives: 7}\n", 8, "derivatives of 7 modes, where there are 6"},
         {ONE "reduction: {kind: stvk, columns: 28}\n", 8, "are 27 directions, fewer than 28"},
         {ONE "reduction: {kind: stvk, amplitude: 0 mm}\n", 8, "must be > 0"},
         {ONE "reduction: {kind: stvk, levels: 3}\n", 8, "is used by basis snapshots only"},
         {ONE "reduction: {kind: stvk, ecsw_tolerance: 0.1}\n", 8, "polynomials are exact"},
-        {ONE "reduction: {basis: modes}\n", 8, "take basis snapshots, or kind stvk"},
         {ONE "reduction: {kind: stkv}\n", 8, "did you mean 'stvk'?"},
-        {ONE "reduction: {frame: free}\n", 8, "equilibria of bodies that nothing holds"},
+        {ONE "reduction: {frame: fre}\n", 8, "did you mean 'free'?"},
         {ONE "reduction: {memory: 4}\n", 8, "a number of bytes with its unit"},
         {ONE "reduction: {memory: 4 kg}\n", 8, "a number of bytes with its unit"},
         {ONE "reduction: {memory: nan GB}\n", 8, "expected 16 MB"},
@@ -157,10 +181,8 @@ static void test_field(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_defaults),
-        cmocka_unit_test(test_given),
-        cmocka_unit_test(test_bad),
-        cmocka_unit_test(test_field),
+        cmocka_unit_test(test_defaults), cmocka_unit_test(test_given), cmocka_unit_test(test_modes),
+        cmocka_unit_test(test_bad),      cmocka_unit_test(test_field),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -16,7 +16,7 @@ static bool json_wanted;
 static bool quiet_wanted;
 static bool json_printed;
 static const char *rom_wanted;
-static bool rom_whole_wanted;
+static bool rom_whole_wanted, rom_exact_wanted;
 
 bool cli_json(void)
 {
@@ -36,6 +36,11 @@ const char **cli_rom(void)
 bool *cli_rom_whole(void)
 {
     return &rom_whole_wanted;
+}
+
+bool *cli_rom_exact(void)
+{
+    return &rom_exact_wanted;
 }
 
 int cli_usage(const char *format, ...)
@@ -135,8 +140,9 @@ int cli_parse(int argc, char **argv, const char *help, const cliOption *options,
     }
     if (found < min)
         return cli_usage("an argument is missing; --help shows the form");
-    if (rom_whole_wanted && rom_wanted == NULL)
-        return cli_usage("--rom-whole says how --rom is used; give --rom FILE too");
+    if ((rom_whole_wanted || rom_exact_wanted) && rom_wanted == NULL)
+        return cli_usage("%s says how --rom is used; give --rom FILE too",
+                         rom_whole_wanted ? "--rom-whole" : "--rom-exact");
     return -1;
 }
 
@@ -219,6 +225,7 @@ tdSettings cli_settings(void)
     settings.log = log_to_stderr;
     settings.rom = rom_wanted;
     settings.rom_whole = rom_whole_wanted;
+    settings.rom_precision = rom_exact_wanted ? TD_ROM_DOUBLE : TD_ROM_AUTO;
     return settings;
 }
 

@@ -21,18 +21,20 @@ typedef struct cliOption
 int cli_parse(int argc, char **argv, const char *help, const cliOption *options, int n_options, const char **positional,
               int min, int max);
 
-/// --rom FILE and --rom-whole, for commands that load a scene: to be listed among the options; cli_settings() has what
-/// was given. Their lines of the help:
+/// --rom FILE and how it is used, for commands that load a scene: to be listed among the options; cli_settings() has
+/// what was given. Their lines of the help:
 #define CLI_ROM_OPTIONS                                                                                                \
-    {"--rom", cli_rom(), NULL},                                                                                        \
+    {"--rom", cli_rom(), NULL}, {"--rom-exact", NULL, cli_rom_exact()},                                                \
     {                                                                                                                  \
         "--rom-whole", NULL, cli_rom_whole()                                                                           \
     }
 #define CLI_ROM_HELP(space)                                                                                            \
     "  --rom FILE " space "use the reduced model of a body, made by 'tendril reduce'\n"                                \
-    "  --rom-whole" space "with it: integrate over all elements, not over the reduced domain\n"
+    "  --rom-whole" space "with it: integrate over all elements, not over the reduced domain\n"                        \
+    "  --rom-exact" space "and: double precision, even where single precision was found to be good enough\n"
 const char **cli_rom(void);
 bool *cli_rom_whole(void);
+bool *cli_rom_exact(void);
 
 /// Text of a positive whole number or a number; on failure prints why and returns false.
 bool cli_integer(const char *option, const char *text, long least, long *out);

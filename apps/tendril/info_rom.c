@@ -45,9 +45,10 @@ static void print_words(const char *path, const tdRom *rom)
     printf("nodes        %" PRId64 ", moved by %d modes instead of %" PRId64 " coordinates; %s\n", rom->n_nodes, rom->r,
            3 * rom->n_nodes, frames[rom->frame]);
     if (rom->n_lambda > 0)
-        printf("modes        of %d vibration modes, from %.4g Hz on, and their derivatives\n", rom->n_lambda,
-               sqrt(rom->lambda[0]) / (2 * 3.14159265358979323846));
-    else
+        printf("modes        of %d vibration modes, from %.4g Hz on, %s\n", rom->n_lambda,
+               sqrt(rom->lambda[0]) / (2 * 3.14159265358979323846),
+               rom->n_snapshots > 0 ? "beside those of the snapshots" : "and their derivatives");
+    if (rom->n_lambda == 0 || rom->n_snapshots > 0)
         printf("training     %" PRId64 " snapshots; the modes leave %.2e of them behind (%.2e allowed)\n",
                rom->n_snapshots, rom->pod_error, rom->pod_tolerance);
     print_inputs(rom);
@@ -61,6 +62,9 @@ static void print_words(const char *path, const tdRom *rom)
         printf("held out     off by %.2g %% of the motion where training was not\n", 100 * rom->held_out_error);
     if (!isnan(rom->indicator_threshold))
         printf("indicator    warns above %.3g\n", rom->indicator_threshold);
+    if (rom->single_error > 0)
+        printf("tangent      in single precision it would be off by %.1e; %s is used unless told otherwise\n",
+               rom->single_error, rom->single_error <= TD_ROM_SINGLE_ERROR ? "single" : "double");
     double seconds = 0;
     for (int i = 0; i < rom->n_phases; i++)
         seconds += rom->seconds[i];
@@ -150,7 +154,7 @@ static tdStatus draw(const tdRom *rom, const char *picture, tdError *error)
         {.name = "chosen", .n = 1, .x = chosen_x, .y = chosen_y, .marker = TD_MARKER_DIAMOND, .line = TD_LINE_NONE},
     };
     char title[160];
-    if (rom->n_lambda > 0)
+    if (rom->n_snapshots == 0)
         snprintf(title, sizeof title, "%.80s: %d columns of %d vibration modes", rom->body, rom->r, rom->n_lambda);
     else
         snprintf(title, sizeof title, "%.80s: %d modes of %" PRId64 " snapshots", rom->body, rom->r, rom->n_snapshots);

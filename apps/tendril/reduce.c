@@ -21,17 +21,24 @@ static const char help[] =
     "elements.\n"
     "\n"
     "What is done is kept in FILE.h5.work/ until the end. Killed or interrupted, the same command goes on from there,\n"
-    "and the model that comes out is the same, bit for bit.\n\n"
-    "  -o FILE      the reduced model (HDF5)\n"
-    "  --restart    throw work away that an earlier run left\n"
-    "  --keep       leave the work folder\n"
-    "  --threads N  worker threads (default: all cores); the result does not depend on it\n"
-    "  --portable   use kernels without AVX2, for results that are the same on any machine\n"
-    "  --json       print one JSON object: snapshots, modes, elements, rid_elements, pod_error, ecsw_error,\n"
-    "               held_out_error, seconds of each phase, peak_rss\n"
-    "  --quiet      no progress\n\n"
+    "and the model that comes out is the same, bit for bit. With --keep or --work, a run with other tolerances or\n"
+    "another validation takes from there what does not depend on them: equilibria first of all.\n\n"
+    "  -o FILE              the reduced model (HDF5)\n"
+    "  --pod-tolerance X    in the place of the scene's: of the modes,\n"
+    "  --ecsw-tolerance X   of the reduced domain,\n"
+    "  --max-modes N        modes at most\n"
+    "  --work FOLDER        keep the work there, and leave it: for several outputs from the same equilibria\n"
+    "  --keep               leave the work folder\n"
+    "  --restart            throw work away that an earlier run left\n"
+    "  --threads N          worker threads (default: all cores); the result does not depend on it\n"
+    "  --portable           use kernels without AVX2, for results that are the same on any machine\n"
+    "  --json               print one JSON object: snapshots, modes, elements, rid_elements, pod_error, ecsw_error,\n"
+    "                       held_out_error, reused work and seconds of each phase, peak_rss\n"
+    "  --quiet              no progress\n\n"
     "Exit codes: 0 done, 2 usage, 3 bad input, 4 numerical failure, 130 interrupted.\n\n"
-    "example: tendril reduce robots/parallel/coarse.yaml -o parallel.h5\n";
+    "example: tendril reduce robots/parallel/coarse.yaml -o parallel.h5\n"
+    "         for t in 0.03 0.05 0.1; do tendril reduce robots/parallel/coarse.yaml -o tau-$t.h5 --work sweep \\\n"
+    "           --ecsw-tolerance $t; done\n";
 
 // ---------------------------------------------------------------- progress
 
@@ -69,7 +76,10 @@ bool reduce_show(void *user, tdReducePhase phase, int64_t done, int64_t total)
         fprintf(stderr, "\r%-10s %8" PRId64 " of %" PRId64 "%s%s          ", name, done, total,
                 left[0] != '\0' ? ", left: " : "", left);
     else if (terminal)
-        fprintf(stderr, "\r%-10s %8" PRId64 " chosen          ", name, done);
+        fprintf(stderr, "\r%-10s %8" PRId64 " %s          ", name, done,
+                phase == TD_REDUCE_SEARCH ? "tried" : "chosen");
+    else if (first && total == 0)
+        fprintf(stderr, "%s\n", name);
     else if (tenth != p->tenth && total > 0)
         fprintf(stderr, "%s: %" PRId64 " of %" PRId64 "%s%s\n", name, done, total, left[0] != '\0' ? ", left: " : "",
                 left);
@@ -108,6 +118,11 @@ static void print_json(const tdReduceTask *task, const tdReduceReport *report)
     td_json_integer(&json, "failures", report->failures);
     if (report->failures > 0)
         td_json_string(&json, "first_failure", report->why);
+    if (report->greedy_error > 0)
+    {
+        td_json_integer(&json, "greedy_added", report->greedy_added);
+        td_json_number(&json, "greedy_error", report->greedy_error);
+    }
     td_json_integer(&json, "modes", report->modes);
     td_json_number(&json, "pod_error", report->pod_error);
     td_json_integer(&json, "elements", report->elements);
@@ -122,6 +137,9 @@ static void print_json(const tdReduceTask *task, const tdReduceReport *report)
         td_json_integer(&json, "rid_elements", report->domains[d].rid_elements);
         td_json_integer(&json, "check_elements", report->domains[d].check_elements);
         td_json_number(&json, "error", report->domains[d].error);
+        td_json_number(&json, "check_error", report->domains[d].check_error);
+        if (report->domains[d].why != NULL)
+            td_json_string(&json, "above_tolerance", report->domains[d].why);
         td_json_close(&json, '}');
     }
     td_json_close(&json, ']');
@@ -137,26 +155,60 @@ static void print_json(const tdReduceTask *task, const tdReduceReport *report)
         all += report->seconds[i];
     }
     td_json_close(&json, '}');
+    td_json_open(&json, "reused", '{');
+    for (int i = 0; i < TD_REDUCE_PHASES; i++)
+        td_json_integer(&json, td_reduce_phase_name((tdReducePhase)i), report->reused[i]);
+    td_json_close(&json, '}');
     td_json_number(&json, "wall_s", all);
     td_json_integer(&json, "peak_rss", sim_peak_memory());
     td_json_close(&json, '}');
     cli_print_json(&json);
 }
 
+// What an earlier run had done of each phase.
+static void print_reused(const tdReduceReport *report)
+{
+    static const char *const what[TD_REDUCE_PHASES] = {
+        "equilibria",          "places of samples greedy", "the modes", "elements' forces",
+        "choices of elements", "the vibration modes",      "",          "held-out places"};
+    int n = 0;
+    for (int i = 0; i < TD_REDUCE_PHASES; i++)
+    {
+        if (report->reused[i] == 0)
+            continue;
+        fputs(n++ == 0 ? "reused      " : ", ", stdout);
+        if (i == TD_REDUCE_POD || i == TD_REDUCE_MODES)
+            fputs(what[i], stdout);
+        else
+            printf("%" PRId64 " %s", report->reused[i], what[i]);
+    }
+    if (n > 0)
+        fputs(", of an earlier run\n", stdout);
+}
+
 static void print_table(const tdReduceTask *task, const tdReduceReport *report)
 {
     printf("scene       %s\n", task->scene);
     printf("rom         %s\n", task->out);
-    if (report->vibration_modes > 0)
+    bool snapshots = report->snapshots > 0;
+    if (snapshots)
+        printf("snapshots   %" PRId64 ", and %" PRId64 " while gravity comes on\n", report->snapshots,
+               report->weight_snapshots);
+    if (report->greedy_error > 0)
+        printf("greedy      %" PRId64 " places added, estimated error %.3g at the worst\n", report->greedy_added,
+               report->greedy_error);
+    print_reused(report);
+    if (report->failures > 0)
+        printf("failures    %" PRId64 " places without an equilibrium, the first: %s\n", report->failures, report->why);
+    if (!snapshots)
         printf("modes       %d, of %d vibration modes from %.4g Hz on and their derivatives\n", report->modes,
                report->vibration_modes, report->frequency);
     else
-        printf("snapshots   %" PRId64 ", and %" PRId64 " while gravity comes on%s\n", report->snapshots,
-               report->weight_snapshots, report->resumed ? " (some of an earlier run)" : "");
-    if (report->failures > 0)
-        printf("failures    %" PRId64 " places without an equilibrium, the first: %s\n", report->failures, report->why);
-    if (report->vibration_modes == 0)
         printf("modes       %d, which leave %.2e of the snapshots behind\n", report->modes, report->pod_error);
+    if (snapshots && report->vibration_modes > 0)
+        printf(
+            "            among them %d vibration modes from %.4g Hz on, as far as those of the snapshots lack them\n",
+            report->vibration_modes, report->frequency);
     for (int d = 0; d < report->n_domains; d++)
         printf("%-11s %" PRId64 " of %" PRId64 " elements, error of the training forces %.3g\n",
                report->domains[d].name, report->domains[d].rid_elements, report->domains[d].elements,
@@ -177,20 +229,58 @@ static void print_table(const tdReduceTask *task, const tdReduceReport *report)
 
 // ---------------------------------------------------------------- the command
 
+static bool tolerance(const char *option, const char *text, double *out)
+{
+    if (text == NULL)
+        return true;
+    if (!cli_number(option, text, out))
+        return false;
+    if (*out > 0 && *out < 1)
+        return true;
+    cli_usage("%s: found '%s', expected a number > 0 and < 1", option, text);
+    return false;
+}
+
+static bool mode_count(const char *text, int *out)
+{
+    long value = 0;
+    if (text == NULL)
+        return true;
+    if (!cli_integer("--max-modes", text, 1, &value))
+        return false;
+    if (value <= TD_REDUCE_MOST_MODES)
+    {
+        *out = (int)value;
+        return true;
+    }
+    cli_usage("--max-modes: found '%s', expected at most %d", text, TD_REDUCE_MOST_MODES);
+    return false;
+}
+
 int cmd_reduce(int argc, char **argv)
 {
-    const char *threads = NULL;
+    const char *threads = NULL, *pod = NULL, *ecsw = NULL, *most = NULL;
     tdReduceTask task = {0};
     bool portable = false;
     const cliOption options[] = {
-        {"-o", &task.out, NULL},       {"--restart", NULL, &task.restart}, {"--keep", NULL, &task.keep},
-        {"--threads", &threads, NULL}, {"--portable", NULL, &portable},
+        {"-o", &task.out, NULL},
+        {"--pod-tolerance", &pod, NULL},
+        {"--ecsw-tolerance", &ecsw, NULL},
+        {"--max-modes", &most, NULL},
+        {"--work", &task.work, NULL},
+        {"--keep", NULL, &task.keep},
+        {"--restart", NULL, &task.restart},
+        {"--threads", &threads, NULL},
+        {"--portable", NULL, &portable},
     };
     int code = cli_parse(argc, argv, help, options, (int)(sizeof options / sizeof options[0]), &task.scene, 1, 1);
     if (code >= 0)
         return code;
     if (task.out == NULL)
         return cli_usage("where to? give -o FILE.h5");
+    if (!tolerance("--pod-tolerance", pod, &task.pod_tolerance) ||
+        !tolerance("--ecsw-tolerance", ecsw, &task.ecsw_tolerance) || !mode_count(most, &task.max_modes))
+        return 2;
     task.settings = cli_settings();
     task.settings.portable = portable;
     code = sim_check_common(threads, NULL, &task.settings);
@@ -212,7 +302,8 @@ int cmd_reduce(int argc, char **argv)
     else if (!report.stopped)
         print_table(&task, &report);
     if (report.stopped)
-        fprintf(stderr, "tendril: interrupted; the same command goes on from %s.work\n", task.out);
+        fprintf(stderr, "tendril: interrupted; the same command goes on from %s%s\n",
+                task.work != NULL ? task.work : task.out, task.work != NULL ? "" : ".work");
     if (report.failures > 0)
         fprintf(stderr, "warning: %" PRId64 " places have no equilibrium and are no snapshots; the first: %s\n",
                 report.failures, report.why);

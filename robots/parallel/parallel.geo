@@ -6,6 +6,7 @@
 //   gmsh -3 parallel.geo -setnumber fine 1 -o fine.msh
 SetFactory("OpenCASCADE");
 DefineConstant[ fine = {0, Choices{0, 1}, Name "fine mesh"} ];
+DefineConstant[ scale = {1, Name "size of its elements, times the usual one"} ];
 
 elbow_r = 97;     // radius and height of the elbow, where the cable is tied
 elbow_z = 45;
@@ -26,6 +27,8 @@ Else
   size = 9.6;
   size_elbow = 6;
 EndIf
+size = size * scale;
+size_elbow = size_elbow * scale;
 
 // Outline of a leg in the plane of r = x and z: outer points from the base to the effector, inner ones back.
 h = arm_t / 2;

@@ -38,6 +38,37 @@ static inline void td4_store(double *p, td4 a)
     memcpy(p, &a, sizeof a);
 }
 
+/// Eight floats, for products that need not be exact.
+typedef float td8f __attribute__((vector_size(32)));
+typedef float td4f __attribute__((vector_size(16)));
+
+static inline td8f td8f_set(float a)
+{
+    return (td8f){a, a, a, a, a, a, a, a};
+}
+
+static inline td8f td8f_load(const float *p)
+{
+    td8f a;
+    memcpy(&a, p, sizeof a);
+    return a;
+}
+
+static inline void td8f_store(float *p, td8f a)
+{
+    memcpy(p, &a, sizeof a);
+}
+
+/// to[0..count) += a, with count 4 or 8.
+static inline void td8f_add_to(double *to, td8f a, int count)
+{
+    td4f part[2];
+    memcpy(part, &a, sizeof a);
+    td4_store(to, td4_load(to) + __builtin_convertvector(part[0], td4));
+    if (count > 4)
+        td4_store(to + 4, td4_load(to + 4) + __builtin_convertvector(part[1], td4));
+}
+
 static inline td4 td4_select(td4i mask, td4 yes, td4 no)
 {
     return (td4)((mask & (td4i)yes) | (~mask & (td4i)no));

@@ -83,6 +83,9 @@ struct tdBodyOps
     /// times s ce. One that is not `definite` is dropped where tangents are projected.
     void (*stiffen)(const tdModel *model, const tdBody *body, tdState *state, const tdPointSet *set, int32_t i,
                     int32_t j, const double H[9], bool definite);
+    /// Optional, of bodies whose points are no linear function of the coordinates: adds the stiffness f . d2x/dq2 of
+    /// the potential whose gradient at the points is f[3 n], at the coordinates q of the body, to A as `stiffen` does.
+    void (*bend)(const tdBody *body, tdState *state, const tdPointSet *set, const double *q, const double *f);
     /// Optional: a closed surface whose volume and derivatives come from the coordinates of one body alone, at a cost
     /// that does not depend on its triangles. volume_set stands for point_set; volume writes row[size] = dV/dq (NULL:
     /// not wanted); volume_stiffen adds factor d2V/dq2 as `stiffen` does.

@@ -114,6 +114,7 @@ typedef struct tdSoftLoad
     int32_t *nodes;     ///< dead loads: the nodes; pressure: face_nodes a face
     int32_t *block;     ///< pressure: face_nodes^2 a face, blocks of node pairs (larger number first)
     double *force;      ///< dead loads: 3 a node
+    bool relief;        ///< inertia that bears the load before it, of a body that is adrift
     double pressure;
 } tdSoftLoad;
 
@@ -150,6 +151,7 @@ typedef struct tdSoft
     double alpha, beta;   ///< Rayleigh
     bool *held;           ///< by coordinate: fixed or driven
     int32_t n_held;
+    bool supported; ///< something holds it: fixed, prescribed or moved nodes, a plane; not only nodes of no element
     int32_t *held_list;
     int32_t n_driven;
     tdDriven *driven;

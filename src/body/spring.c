@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "body/spring.h"
 
+#include "body/articulated.h"
 #include "body/soft.h"
 #include "state.h"
 
@@ -54,7 +55,7 @@ static bool is_sound(const tdModel *model, const tdSpring *spring)
 {
     if (spring->body < 0 || spring->body >= model->n_bodies || !(spring->stiffness > 0) || !isfinite(spring->stiffness))
         return false;
-    if (model->bodies[spring->body].soft == NULL) // links of rigid bodies are not elements
+    if (td_body_is_articulated(&model->bodies[spring->body])) // links are not elements
         return false;
     double sum = 0;
     for (int i = 0; i < 3; i++)

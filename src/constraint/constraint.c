@@ -226,18 +226,16 @@ void td_constraint_points(const tdModel *model, const tdState *state, const tdMe
     }
 }
 
-// Carries forces at points over to the coordinates: one row.
+// Carries forces at points over to the coordinates, which are q: one row.
 static void carry(const tdModel *model, const tdState *state, const tdMeasure *measure, const double *q,
                   const double *f, double *row)
 {
     for (int s = 0; s < measure->n_sets; s++)
     {
         const tdPointSet *set = &measure->sets[s];
-        if (set->body >= 0)
-        {
-            const tdBody *body = &model->bodies[set->body];
+        const tdBody *body = set->body < 0 ? NULL : &model->bodies[set->body];
+        if (body != NULL)
             body->ops->pull(body, state, set, q + body->first, f, row);
-        }
         row += set->size;
         f += 3 * (int64_t)set->n;
     }
@@ -332,6 +330,22 @@ static void stiffen(void *context, int32_t i, int32_t j, const double H[9])
     body->ops->stiffen(w->model, body, w->state, a, i, j, scaled, w->definite);
 }
 
+// Bodies that turn: the gradient, in cs->gradient, times a factor is that of a potential.
+static void bend(const tdModel *model, tdState *state, const tdMeasure *measure, double factor)
+{
+    double *f = state->constraint->gradient;
+    for (int s = 0; s < measure->n_sets; f += 3 * (int64_t)measure->sets[s].n, s++)
+    {
+        const tdPointSet *set = &measure->sets[s];
+        const tdBody *body = set->body < 0 ? NULL : &model->bodies[set->body];
+        if (body == NULL || body->ops->bend == NULL)
+            continue;
+        for (int64_t k = 0; k < 3 * (int64_t)set->n; k++)
+            f[k] *= factor;
+        body->ops->bend(body, state, set, state->q_c + body->first, f);
+    }
+}
+
 // Sense of sliding after a change of length: it turns round over the slip distance.
 static double sliding(const tdModel *model, const tdConstraintState *cs, int a)
 {
@@ -412,11 +426,15 @@ static void constrain_actuator(const tdModel *model, tdState *state, int a, bool
     if (cs->role[a] == TD_ROLE_SERVO)
         return;
     td_constraint_push(model, state, a, cs->effort[a]);
-    if (!tangent || cs->effort[a] == 0 || measure->kind == TD_MEASURE_ALONG || measure->kind == TD_MEASURE_COORDINATE)
+    if (!tangent || cs->effort[a] == 0 || measure->kind == TD_MEASURE_COORDINATE)
+        return;
+    const tdBody *body = volume_body(model, measure);
+    if (body == NULL)
+        bend(model, state, measure, share == NULL ? -cs->effort[a] * actuator->sign : -cs->effort[a]);
+    if (measure->kind == TD_MEASURE_ALONG)
         return;
     // A taut cable stiffens (its length is a convex function), a pressure may do either.
     stiffening w = {model, state, measure, -cs->effort[a] * actuator->sign, measure->kind == TD_MEASURE_LENGTH};
-    const tdBody *body = volume_body(model, measure);
     if (body != NULL)
         body->ops->volume_stiffen(body, state, measure->sets, state->q_c + body->first, w.factor);
     else

@@ -10,8 +10,6 @@
 
 tdStatus td_workspace_edit(void *context, tdScene *scene, tdError *error)
 {
-    (void)context;
-    (void)error;
     scene->settings.method = TD_METHOD_STATIC;
     scene->settings.newton = true;
     for (int b = 0; b < scene->n_bodies; b++)
@@ -22,6 +20,13 @@ tdStatus td_workspace_edit(void *context, tdScene *scene, tdError *error)
         body->consistent_mass = false;
         memset(body->velocity, 0, sizeof body->velocity);
     }
+    return td_workspace_edit_targets(context, scene, error);
+}
+
+tdStatus td_workspace_edit_targets(void *context, tdScene *scene, tdError *error)
+{
+    (void)context;
+    (void)error;
     for (int e = 0; e < scene->n_effectors; e++)
     {
         scene->effectors[e].has_target = false;

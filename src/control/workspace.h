@@ -15,6 +15,8 @@ typedef struct tdWorkspaceAxis
 
 /// Makes any scene static and takes targets away, so that actuators stay where they are set: a tdSceneEdit.
 tdStatus td_workspace_edit(void *context, tdScene *scene, tdError *error);
+/// Only that: actuators stay where they are set.
+tdStatus td_workspace_edit_targets(void *context, tdScene *scene, tdError *error);
 
 /// The axes, in the arena. A range that is not limited on both sides is an error that names the actuator.
 tdStatus td_workspace_axes(const tdModel *model, tdArena *arena, int *n, tdWorkspaceAxis **axes, tdError *error);

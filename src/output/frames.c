@@ -167,7 +167,7 @@ static tdStatus prepare_bodies(tdOutput *output, tdError *error)
         {
             out->unknown = TD_TAKE(arena, double, 3 * body->nodes);
             for (int64_t i = 0; i < 3 * body->nodes && out->unknown != NULL; i++)
-                out->unknown[i] = NAN;
+                out->unknown[i] = soft->supported ? NAN : 0;
             good = out->unknown != NULL;
         }
         good = good && map_cells(arena, soft, out);

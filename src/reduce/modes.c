@@ -319,6 +319,8 @@ static tdStatus keep_modes(modesWork *w, const lanczos *l, tdError *error)
         cblas_dscal(n, scale, Mx, 1);
         stiffness_times(w, w->mine->K, x, w->a);
         out->lambda[i] = cblas_ddot(n, x, 1, w->a, 1);
+        if (i > 0) // two of one frequency may come either way round, by rounding
+            out->lambda[i] = fmax(out->lambda[i], out->lambda[i - 1]);
         double size = cblas_dnrm2(n, w->a, 1);
         cblas_daxpy(n, -out->lambda[i], Mx, 1, w->a, 1);
         out->residual = fmax(out->residual, cblas_dnrm2(n, w->a, 1) / size);

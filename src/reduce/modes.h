@@ -55,6 +55,9 @@ double td_modes_frequency(double lambda); ///< [Hz]
 /// y = M x over the body's coordinates; held ones are zero in y.
 void td_modes_mass(const struct tdSoft *soft, tdTasks *tasks, const double *x, double *y);
 
+/// p such that the largest displacement of p psi_1 is `amplitude` [m]; NAN: a fifth of the body's size; 0: p = 1.
+double td_modes_amplitude(const tdModes *modes, const struct tdSoft *soft, double amplitude);
+
 typedef enum tdOrthonormal
 {
     TD_ORTHONORMAL_MASS, // U' M U = I

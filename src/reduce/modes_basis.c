@@ -47,7 +47,7 @@ static const double *candidate(const tdModes *modes, int c)
     return c < modes->k ? modes->psi + c * modes->n : modes->derived + (c - modes->k) * modes->n;
 }
 
-static double amplitude_of(const tdModes *modes, const tdSoft *soft, double amplitude)
+double td_modes_amplitude(const tdModes *modes, const tdSoft *soft, double amplitude)
 {
     double low[3] = {INFINITY, INFINITY, INFINITY}, high[3] = {-INFINITY, -INFINITY, -INFINITY}, move = 0;
     if (amplitude == 0)
@@ -172,7 +172,7 @@ tdStatus td_modes_basis(const tdModes *modes, const tdSoft *soft, tdTasks *tasks
     openblas_set_num_threads(1);
     tdStatus status = take(&w, r, error);
     if (status == TD_OK)
-        status = decompose(&w, r, amplitude_of(modes, soft, amplitude), error);
+        status = decompose(&w, r, td_modes_amplitude(modes, soft, amplitude), error);
     if (status == TD_OK)
     {
         cblas_dgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, (int)n, r, w.m, 1, w.Q, (int)n, w.A, w.m, 0, w.U,

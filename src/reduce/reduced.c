@@ -56,6 +56,9 @@ tdReducedWork td_reduced_work(const tdReduced *reduced, int b, tdReducedState *m
     }
     work.B = reduced->B + 36 * reduced->stride * block->first;
     work.F0 = reduced->F0 + 36 * block->first;
+    work.stride_single = reduced->stride_single;
+    if (reduced->B_single != NULL)
+        work.B_single = reduced->B_single + 36 * (int64_t)reduced->stride_single * block->first;
     return work;
 }
 
@@ -97,20 +100,20 @@ static tdStatus state_create(const tdModel *model, const tdBody *body, tdState *
     if (mine == NULL)
         return td_fail_memory(error, "the state of a reduced body");
     state->bodies[body->index] = (tdBodyState *)mine;
-    int64_t stride = reduced->stride, square = stride * stride, y = stride + 4;
+    int64_t stride = reduced->stride, square = stride * stride, y = stride + 4, wide = reduced->wide;
     struct
     {
         double **array;
         int64_t count;
     } list[] = {
         {&mine->K, square},
-        {&mine->A, square},
-        {&mine->L, square},
+        {&mine->A, wide * wide},
+        {&mine->L, wide * wide},
         {&mine->rows, TD_REDUCED_WORK(stride)},
         {&mine->at, stride},
         {&mine->sum, stride},
-        {&mine->stiff[0], reduced->set_rows * stride},
-        {&mine->stiff[1], reduced->set_rows * stride},
+        {&mine->stiff[0], reduced->set_rows * wide},
+        {&mine->stiff[1], reduced->set_rows * wide},
         {&mine->coupling, square},
         {&mine->y, y},
         {&mine->S, y * y},
@@ -129,8 +132,8 @@ static tdStatus state_create(const tdModel *model, const tdBody *body, tdState *
         !td_reduced_take_points(arena, body->soft, &mine->whole) ||
         !td_reduced_check_take(model, arena, reduced, mine, state))
         return td_fail_memory(error, "the state of a reduced body");
-    memcpy(state->v + body->first, reduced->start, (size_t)reduced->n * sizeof(double));
-    return TD_OK;
+    memcpy(state->v + body->first, reduced->start, (size_t)reduced->coords * sizeof(double));
+    return td_reduced_frame_take(arena, reduced, mine, error);
 }
 
 static void state_free(const tdBody *body, tdState *state)
@@ -294,6 +297,8 @@ static void begin(const tdModel *model, const tdBody *body, tdState *state)
     begin_domain(model, reduced, mine, state, state->q + body->first);
     if (reduced->check != NULL)
         begin_domain(model, reduced->check, mine->check, state, state->q + body->first);
+    if (reduced->floating != NULL)
+        td_reduced_frame_begin(reduced, mine, state->q + body->first, state->v + body->first);
 }
 
 static void commit_domain(const tdModel *model, const tdReduced *reduced, tdReducedState *mine, tdState *state,
@@ -314,6 +319,8 @@ static void commit(const tdModel *model, const tdBody *body, tdState *state)
     commit_domain(model, reduced, mine, state, state->q + body->first);
     if (reduced->check != NULL)
         commit_domain(model, reduced->check, mine->check, state, state->q + body->first);
+    if (reduced->floating != NULL)
+        td_reduced_frame_commit(model, reduced, mine, state->q + body->first, state->v + body->first);
 }
 
 // Gradients are taken together with the forces, so that B is read once.
@@ -324,10 +331,18 @@ static void kinematics(const tdModel *model, const tdBody *body, tdState *state)
     (void)model;
     td_reduced_clear_coupling(reduced, mine);
     td_reduced_move(reduced, mine, state->q_e + body->first);
+    if (reduced->floating != NULL)
+        mine->floating->looks++;
 }
 
-static void add_loads(const tdReduced *reduced, const tdState *state, double *load)
+static void add_loads(const tdBody *body, const tdState *state, double *load)
 {
+    const tdReduced *reduced = td_reduced_of(body);
+    if (reduced->floating != NULL)
+    {
+        td_reduced_frame_loads(body, state, load);
+        return;
+    }
     for (int i = 0; i < reduced->n; i++)
         load[i] = state->gravity * reduced->gravity[i];
     for (int k = 0; k < reduced->n_loads; k++)
@@ -361,16 +376,32 @@ static void sum_blocks(const tdReduced *reduced, const tdBody *body, const tdRed
     }
 }
 
-// m = mass M (v - v_hat) + s [alpha M v_e + beta K v_e + f_int - f_ext]
+// m = mass M (v - v_hat) + s alpha M v_e. Returns the square of the size of the first.
+static double add_inertia(const tdModel *model, const tdBody *body, tdState *state, bool tangent, double *m)
+{
+    const tdReduced *reduced = td_reduced_of(body);
+    const tdScheme *scheme = &model->scheme;
+    int n = reduced->n, stride = reduced->stride;
+    if (scheme->mass == 0)
+        return 0;
+    if (reduced->floating != NULL)
+        return td_reduced_frame_inertia(model, body, state, tangent, m);
+    multiply_add(n, n, stride, scheme->mass, reduced->M, state->inertia + body->first, m);
+    double inertia = dot(n, m, m);
+    if (reduced->soft->alpha > 0)
+        multiply_add(n, n, stride, scheme->s * reduced->soft->alpha, reduced->M, state->v_e + body->first, m);
+    return inertia;
+}
+
+// Inertia + s [beta K v_e + f_int - f_ext]; the force inside a body does not know of its frame.
 static tdStatus forces(const tdModel *model, const tdBody *body, tdState *state, bool tangent)
 {
     const tdReduced *reduced = td_reduced_of(body);
     const tdSoft *soft = reduced->soft;
     tdReducedState *mine = td_reduced_mine(body, state);
     const tdScheme *scheme = &model->scheme;
-    int n = reduced->n, stride = reduced->stride;
+    int n = reduced->coords, stride = reduced->stride;
     double *m = state->m + body->first, *force = state->force + body->first, *load = state->load + body->first;
-    const double *v_e = state->v_e + body->first;
     bool assemble = tangent && !mine->K_valid && (scheme->ce > 0 || soft->beta > 0);
     td_reduced_domain_forces(model, reduced, mine, state, force, assemble ? mine->K : NULL);
     sum_blocks(reduced, body, mine, state);
@@ -387,17 +418,13 @@ static tdStatus forces(const tdModel *model, const tdBody *body, tdState *state,
         }
         mine->damping_kept = true;
     }
-    add_loads(reduced, state, load);
+    add_loads(body, state, load);
     td_reduced_spring_loads(body, state);
     memset(m, 0, (size_t)n * sizeof *m);
-    bool moving = scheme->mass > 0;
-    if (moving)
-        multiply_add(n, n, stride, scheme->mass, reduced->M, state->inertia + body->first, m);
-    double inertia = dot(n, m, m);
-    if (moving && soft->alpha > 0)
-        multiply_add(n, n, stride, scheme->s * soft->alpha, reduced->M, v_e, m);
-    if (moving && soft->beta > 0)
-        multiply_add(n, n, stride, scheme->s * soft->beta, mine->K_damping, v_e, m);
+    double inertia = add_inertia(model, body, state, tangent, m);
+    if (scheme->mass > 0 && soft->beta > 0)
+        multiply_add(reduced->n, reduced->n, stride, scheme->s * soft->beta, mine->K_damping, state->v_e + body->first,
+                     m);
     for (int i = 0; i < n; i++)
         m[i] += scheme->s * (force[i] - load[i]);
     double s2 = scheme->s * scheme->s;
@@ -415,12 +442,20 @@ static void build_matrix(const tdModel *model, const tdBody *body, const tdState
     bool moving = scheme->mass > 0;
     double of_mass = scheme->mass + (moving ? scheme->s * scheme->de * soft->alpha : 0);
     double of_K = scheme->s * scheme->ce, of_damping = moving ? scheme->s * scheme->de * soft->beta : 0;
-    int64_t square = (int64_t)reduced->stride * reduced->stride;
-    for (int64_t k = 0; k < square; k++)
-        mine->A[k] = of_mass * reduced->M[k] + of_K * mine->K[k] + of_damping * mine->K_damping[k];
+    int64_t stride = reduced->stride, wide = reduced->wide;
+    if (reduced->floating != NULL)
+    {
+        td_reduced_frame_matrix(reduced, mine, of_mass, mine->A);
+        for (int64_t i = 0; i < reduced->n; i++)
+            for (int64_t j = 0; j < reduced->n; j++)
+                mine->A[i * wide + j] += of_K * mine->K[i * stride + j] + of_damping * mine->K_damping[i * stride + j];
+    }
+    else
+        for (int64_t k = 0; k < stride * stride; k++)
+            mine->A[k] = of_mass * reduced->M[k] + of_K * mine->K[k] + of_damping * mine->K_damping[k];
     td_reduced_add_coupling(reduced, mine, state, of_K, mine->A);
     td_reduced_spring_stiffness(body, state, of_K, mine->A);
-    mirror(reduced->n, reduced->stride, mine->A);
+    mirror(reduced->coords, reduced->wide, mine->A);
 }
 
 static tdStatus fail_indefinite(const tdModel *model, tdState *state)
@@ -440,18 +475,20 @@ static tdStatus free_motion(const tdModel *model, const tdBody *body, tdState *s
     tdReducedState *mine = td_reduced_mine(body, state);
     const tdReducedKernels *kernels = td_reduced_kernels(state->isa);
     double *rhs = state->work + body->first, *dv = state->dv + body->first, *m = state->m + body->first;
-    int r = reduced->r, n = reduced->n, stride = reduced->stride;
+    int r = td_reduced_unknowns(reduced), n = reduced->coords, stride = reduced->stride, wide = reduced->wide;
     for (int attempt = 0; attempt < 2; attempt++)
     {
         build_matrix(model, body, state);
-        if (kernels->cholesky(r, stride, mine->A, mine->L))
+        if (kernels->cholesky(r, wide, mine->A, mine->L))
         {
             memset(rhs, 0, (size_t)n * sizeof *rhs);
-            multiply_add(r, reduced->n_u, stride, -model->scheme.s, mine->K + r, state->held + body->first + r, rhs);
+            if (reduced->n_u > 0)
+                multiply_add(r, reduced->n_u, stride, -model->scheme.s, mine->K + r, state->held + body->first + r,
+                             rhs);
             for (int i = 0; i < r; i++)
                 dv[i] = rhs[i] -= m[i];
             memset(dv + r, 0, (size_t)reduced->n_u * sizeof *dv);
-            kernels->solve(r, stride, mine->L, dv);
+            kernels->solve(r, wide, mine->L, dv);
             state->report.factorizations++;
             mine->projecting = false; // the next pass may do without: nearer the solution it converges faster
             state->rhs = sqrt(state->rhs * state->rhs + dot(r, rhs, rhs));
@@ -474,8 +511,8 @@ static void multiply(const tdModel *model, const tdBody *body, tdState *state, c
 {
     const tdReduced *reduced = td_reduced_of(body);
     (void)model;
-    memset(y, 0, (size_t)reduced->n * sizeof *y);
-    multiply_add(reduced->n, reduced->n, reduced->stride, 1, td_reduced_mine(body, state)->A, x, y);
+    memset(y, 0, (size_t)reduced->coords * sizeof *y);
+    multiply_add(reduced->coords, reduced->coords, reduced->wide, 1, td_reduced_mine(body, state)->A, x, y);
 }
 
 static void balance(const tdModel *model, const tdBody *body, tdState *state)
@@ -483,7 +520,7 @@ static void balance(const tdModel *model, const tdBody *body, tdState *state)
     const tdReduced *reduced = td_reduced_of(body);
     const tdReducedState *mine = td_reduced_mine(body, state);
     double *m = state->m + body->first;
-    multiply_add(reduced->n, reduced->n, reduced->stride, 1, mine->A, state->dv + body->first, m);
+    multiply_add(reduced->coords, reduced->coords, reduced->wide, 1, mine->A, state->dv + body->first, m);
     multiply_add(reduced->n, reduced->n, reduced->stride, model->scheme.s, mine->K, state->held + body->first, m);
 }
 
@@ -492,12 +529,13 @@ static tdStatus apply_inverse(const tdModel *model, const tdBody *body, tdState 
 {
     const tdReduced *reduced = td_reduced_of(body);
     const tdReducedState *mine = td_reduced_mine(body, state);
+    int r = td_reduced_unknowns(reduced);
     (void)model;
     for (int j = 0; j < n; j++, b += stride, x += stride)
     {
-        memcpy(x, b, (size_t)reduced->r * sizeof *x);
-        memset(x + reduced->r, 0, (size_t)reduced->n_u * sizeof *x);
-        td_reduced_kernels(state->isa)->solve(reduced->r, reduced->stride, mine->L, x);
+        memcpy(x, b, (size_t)r * sizeof *x);
+        memset(x + r, 0, (size_t)reduced->n_u * sizeof *x);
+        td_reduced_kernels(state->isa)->solve(r, reduced->wide, mine->L, x);
     }
     return TD_OK;
 }
@@ -509,13 +547,15 @@ static tdStatus start_acceleration(const tdModel *model, const tdBody *body, tdS
     tdReducedState *mine = td_reduced_mine(body, state);
     const tdReducedKernels *kernels = td_reduced_kernels(state->isa);
     double *a = state->a + body->first;
-    if (!kernels->cholesky(reduced->r, reduced->stride, reduced->M, mine->L))
+    int r = td_reduced_unknowns(reduced);
+    const double *M = reduced->floating != NULL ? mine->floating->mass : reduced->M;
+    if (!kernels->cholesky(r, reduced->wide, M, mine->L))
         return td_fail(&state->report.error, TD_ERROR_NUMERIC,
                        "the mass matrix of the reduced body '%s' is singular; its modes depend on each other",
                        body->name);
-    for (int i = 0; i < reduced->n; i++)
-        a[i] = i < reduced->r ? -state->m[body->first + i] / model->scheme.s : 0;
-    kernels->solve(reduced->r, reduced->stride, mine->L, a);
+    for (int i = 0; i < reduced->coords; i++)
+        a[i] = i < r ? -state->m[body->first + i] / model->scheme.s : 0;
+    kernels->solve(r, reduced->wide, mine->L, a);
     return TD_OK;
 }
 
@@ -526,17 +566,19 @@ static int arrays(const tdModel *model, const tdBody *body, tdState *state, tdSt
     const tdReduced *reduced = td_reduced_of(body);
     const tdReducedState *mine = td_reduced_mine(body, state);
     (void)model;
-    if (most < 2)
+    int n = 0;
+    if (most < 3)
         return 0;
-    out[0] = (tdStateArray){"history", body->index, false, reduced->domain.history, mine->points.history};
-    if (reduced->check == NULL)
-        return 1;
-    out[1] = (tdStateArray){"check_history", body->index, false, reduced->check->domain.history,
-                            mine->check->points.history};
-    return 2;
+    out[n++] = (tdStateArray){"history", body->index, false, reduced->domain.history, mine->points.history};
+    if (reduced->check != NULL)
+        out[n++] = (tdStateArray){"check_history", body->index, false, reduced->check->domain.history,
+                                  mine->check->points.history};
+    if (reduced->floating != NULL)
+        out[n++] = (tdStateArray){"turn", body->index, false, 4, mine->floating->turn};
+    return n;
 }
 
-// Nothing is kept from step to step but q, v and what the material remembers.
+// Nothing is kept from step to step but q, v, what the material remembers and how far a frame has turned.
 static tdStatus restore(const tdModel *model, const tdBody *body, tdState *state, tdError *error)
 {
     tdReducedState *mine = td_reduced_mine(body, state);
@@ -553,12 +595,14 @@ static void energy(const tdModel *model, const tdBody *body, tdState *state, dou
     const tdReduced *reduced = td_reduced_of(body);
     tdReducedState *mine = td_reduced_mine(body, state);
     double *momentum = state->work + body->first;
+    const double *q = state->q + body->first, *v = state->v + body->first;
     memset(momentum, 0, (size_t)reduced->n * sizeof *momentum);
-    multiply_add(reduced->n, reduced->n, reduced->stride, 1, reduced->M, state->v + body->first, momentum);
-    *kinetic = 0.5 * dot(reduced->n, momentum, state->v + body->first);
+    multiply_add(reduced->n, reduced->n, reduced->stride, 1, reduced->M, v, momentum);
+    *kinetic =
+        reduced->floating != NULL ? td_reduced_frame_kinetic(reduced, mine, q, v) : 0.5 * dot(reduced->n, momentum, v);
     // As for a body of full order: the energy a new step would start from, after relaxation.
     td_reduced_history_begin(reduced, mine, INFINITY);
-    td_reduced_move(reduced, mine, state->q + body->first);
+    td_reduced_move(reduced, mine, q);
     td_reduced_gradients(reduced, mine, state, true);
     td_reduced_domain_forces(model, reduced, mine, state, state->scratch + body->first, NULL);
     *elastic = td_reduced_polynomial(reduced) ? mine->elastic : 0;
@@ -578,13 +622,22 @@ static const double *nodes(const tdModel *model, const tdBody *body, const tdSta
 {
     (void)model;
     const tdReduced *reduced = td_reduced_of(body);
-    return expand(reduced, reduced->soft->rest, state->q + body->first, td_reduced_mine(body, state)->node_x);
+    const tdReducedState *mine = td_reduced_mine(body, state);
+    if (reduced->floating == NULL)
+        return expand(reduced, reduced->soft->rest, state->q + body->first, mine->node_x);
+    td_reduced_frame_nodes(reduced, mine, state->q + body->first, mine->node_x);
+    return mine->node_x;
 }
 
 static const double *node_velocities(const tdModel *model, const tdBody *body, const tdState *state)
 {
     (void)model;
-    return expand(td_reduced_of(body), NULL, state->v + body->first, td_reduced_mine(body, state)->node_v);
+    const tdReduced *reduced = td_reduced_of(body);
+    const tdReducedState *mine = td_reduced_mine(body, state);
+    if (reduced->floating == NULL)
+        return expand(reduced, NULL, state->v + body->first, mine->node_v);
+    td_reduced_frame_velocities(reduced, mine, state->q + body->first, state->v + body->first, mine->node_v);
+    return mine->node_v;
 }
 
 // Over all elements at the expanded positions. What they remember is known of the domain alone, so that a viscoelastic
@@ -614,6 +667,7 @@ const tdBodyOps td_reduced_ops = {
     .positions = td_reduced_positions,
     .pull = td_reduced_pull,
     .stiffen = td_reduced_stiffen,
+    .bend = td_reduced_bend,
     .volume_set = td_reduced_volume_set,
     .volume = td_reduced_volume,
     .volume_stiffen = td_reduced_volume_stiffen,

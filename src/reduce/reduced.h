@@ -7,6 +7,7 @@
 // and the work of a step depends on the numbers of modes and of elements in the domain alone. With all elements and
 // weights 1 it is the Galerkin projection of the full model ("reduced"), with the file's domains "hyper-reduced".
 // Mass, gravity and dead loads are projected exactly when the model is made.
+// A body that nothing holds is carried by a rigid frame (floating.h), with six more unknowns.
 #pragma once
 #include "model.h"
 #include "reduce/rom.h"
@@ -15,10 +16,10 @@ struct tdSoft;
 
 extern const tdBodyOps td_reduced_ops;
 
-/// Replaces body number `body`, compiled at full order, by its reduced form. whole: all elements instead of the file's
-/// domains. Refused with the reason when the file was made from another scene or the body has what a reduced one cannot
-/// do (a pressure load on a surface, a rotation actuator).
-tdStatus td_compile_reduced(tdModel *model, int body, const tdRom *rom, bool whole, tdError *error);
+/// Replaces body number `body`, compiled at full order, by its reduced form: with the file's domains or all elements,
+/// and in the precision, that the settings ask for. Refused with the reason when the file was made from another scene
+/// or the body has what a reduced one cannot do (a pressure load on a surface, a rotation actuator).
+tdStatus td_compile_reduced(tdModel *model, int body, const tdRom *rom, const tdSettings *settings, tdError *error);
 
 /// Hash of all that a reduced model depends on: mesh, elements, materials, supports, moved nodes, mass. Not of motion,
 /// loads, actuators with rows, time step or output.

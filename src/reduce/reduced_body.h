@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Inside a reduced body: its tables, its state, and what its kernels read and write.
 //
-// Columns of all matrices are the coordinates (alpha, u) and, up to `stride`, zeros. The rows of B of a point batch
-// (four points, one a lane) stand as F does: row 4 c + l is component c of lane l.
+// Columns of all matrices are the coordinates (alpha, u) and, up to `stride`, zeros. A body that a frame carries has
+// the coordinates (alpha, x, theta); only A and what constraints add to it know of the last two, in rows of `wide`. The
+// rows of B of a point batch (four points, one a lane) stand as F does: row 4 c + l is component c of lane l.
 #pragma once
 #include "body/soft.h"
+#include "reduce/floating.h"
 #include "reduce/reduced.h"
 #include "reduce/stvk.h"
 
@@ -15,7 +17,7 @@ typedef struct tdReducedLoad
     double *force; ///< n
 } tdReducedLoad;
 
-/// Points that constraints act on: x = rest + X (alpha, u).
+/// Points that constraints act on: x = rest + X (alpha, u), in a frame from its centre.
 typedef struct tdReducedSet
 {
     int64_t first; ///< row of its first point among those of all sets, for the state
@@ -34,18 +36,23 @@ typedef struct tdReduced
 {
     tdSoft *soft; ///< its mesh, materials and supports
     int r, n_u, n;
-    int stride;     ///< n, rounded up to whole registers
-    int32_t *input; ///< n_u: which input moves a held coordinate; -1: constant 1
-    int32_t *held;  ///< n_u
-    double *basis;  ///< 3 n_nodes x stride: (Phi, Psi)
-    double *M;      ///< stride^2, exact
-    double *start;  ///< n: velocity at the start
+    int stride;           ///< n, rounded up to whole registers
+    int coords;           ///< of the body: n, and 6 of a frame
+    int wide;             ///< coords, rounded up
+    tdFloating *floating; ///< NULL: no frame
+    int32_t *input;       ///< n_u: which input moves a held coordinate; -1: constant 1
+    int32_t *held;        ///< n_u
+    double *basis;        ///< 3 n_nodes x stride: (Phi, Psi)
+    double *M;            ///< stride^2, exact
+    double *start;        ///< n: velocity at the start
     double *gravity;
     int n_loads;
     tdReducedLoad *loads;
-    tdStvk stvk;       ///< polynomials of (alpha, u) in the place of a domain; r = 0: none
-    tdSoft domain;     ///< blocks of the elements that stand for all, weights included; only what their points need
-    double *B;         ///< 36 x stride a point batch of the domain
+    tdStvk stvk;     ///< polynomials of (alpha, u) in the place of a domain; r = 0: none
+    tdSoft domain;   ///< blocks of the elements that stand for all, weights included; only what their points need
+    double *B;       ///< 36 x stride a point batch of the domain
+    float *B_single; ///< the same in rows of `stride_single`, for the tangent; NULL: double precision throughout
+    int stride_single;
     double *F0;        ///< 36 a point batch
     double **constant; ///< by block: stride^2, the part 2 mu sum w B'B of a corotational law's K; NULL: no such law
     // Whether it is to be trusted (reduced_check.c)
@@ -61,6 +68,23 @@ typedef struct tdReduced
     int n_sets;
     tdReducedSet *sets[TD_REDUCED_SETS];
 } tdReduced;
+
+/// Of a frame.
+typedef struct tdFloatingState
+{
+    double *turn;         ///< 4: R_ref as a quaternion, kept from step to step
+    double l0[3], *p0;    ///< momenta at the start of the step: angular in the frame, of the modes
+    double gain[3];       ///< of angular momentum, in the last evaluation
+    bool linear;          ///< that was a first pass
+    int looks;            ///< kinematics since the step began
+    tdInertia at_e, at_c; ///< where forces are taken; elsewhere
+    double *mass;         ///< wide^2
+    double *X;            ///< set_rows x wide: motion of points, in the axes of the frame
+    double *bend[2];      ///< wide^2: forces on turning points, in balance among themselves and other
+    bool bent[2];
+    double *p, *slope, *coriolis, *part;  ///< for the moment only,
+    double *v, *q_e, *q_c, *v_e, *change; ///< of a first pass too
+} tdFloatingState;
 
 typedef struct tdReducedState
 {
@@ -78,6 +102,7 @@ typedef struct tdReducedState
     double *polynomial;            ///< scratch of polynomials, td_stvk_scratch(n), and of eigenvectors, 2 r^2
     double elastic;                ///< energy of polynomials, where K was not asked for
     double *node_x, *node_v;       ///< 3 n_nodes: expanded
+    tdFloatingState *floating;     ///< NULL: no frame
     struct tdReducedState *check;  ///< points of the second choice
     double *check_force, *check_L; ///< stride, stride^2
     bool checking;                 ///< it can be judged: there is a second choice, and the body is held
@@ -91,7 +116,9 @@ typedef struct tdReducedWork
 {
     tdElementWork points;
     int stride;
-    const double *B, *F0; ///< of the block, from its point batch `first` on
+    const double *B, *F0;  ///< of the block, from its point batch `first` on
+    const float *B_single; ///< the same rows, for the tangent alone, `stride_single` apart; NULL: in double precision
+    int stride_single;
     int64_t first;
     const double *q;    ///< stride; NULL: F is there
     double *rows;       ///< TD_REDUCED_WORK(stride)
@@ -125,6 +152,12 @@ const tdReducedKernels *td_reduced_kernels(tdIsa isa);
 static inline const tdReduced *td_reduced_of(const tdBody *body)
 {
     return body->data;
+}
+
+/// Coordinates that are not held: the first of them.
+static inline int td_reduced_unknowns(const tdReduced *reduced)
+{
+    return reduced->coords - reduced->n_u;
 }
 
 static inline tdReducedState *td_reduced_mine(const tdBody *body, const tdState *state)
@@ -166,11 +199,29 @@ void td_reduced_stvk_forces(const tdReduced *reduced, tdReducedState *mine, tdIs
 /// Takes away what makes K indefinite on the unknowns, if it is. True: it was.
 bool td_reduced_stvk_project(const tdReduced *reduced, tdReducedState *mine, tdIsa isa, double *K);
 
+/// reduced_frame.c: what a frame adds to the stages; nothing where the body has none.
+tdStatus td_reduced_frame_compile(tdModel *model, tdReduced *reduced, const tdRom *rom, tdError *error);
+tdStatus td_reduced_frame_take(tdArena *arena, const tdReduced *reduced, tdReducedState *mine, tdError *error);
+/// Of bodies that have one. Momenta of the start; after a step the turn goes into the reference.
+void td_reduced_frame_begin(const tdReduced *reduced, tdReducedState *mine, const double *q, const double *v);
+void td_reduced_frame_commit(const tdModel *model, const tdReduced *reduced, tdReducedState *mine, double *q,
+                             double *v);
+/// m[coords] of inertia and mass damping, and the mass matrix when `tangent`. Returns the square of their size.
+double td_reduced_frame_inertia(const tdModel *model, const tdBody *body, tdState *state, bool tangent, double *m);
+void td_reduced_frame_loads(const tdBody *body, const tdState *state, double *load);
+double td_reduced_frame_kinetic(const tdReduced *reduced, tdReducedState *mine, const double *q, const double *v);
+/// A = of_mass times the mass, rows of `wide`.
+void td_reduced_frame_matrix(const tdReduced *reduced, const tdReducedState *mine, double of_mass, double *A);
+void td_reduced_frame_nodes(const tdReduced *reduced, const tdReducedState *mine, const double *q, double *out);
+void td_reduced_frame_velocities(const tdReduced *reduced, const tdReducedState *mine, const double *q, const double *v,
+                                 double *out);
+
 /// reduced_points.c
 tdStatus td_reduced_point_set(tdModel *model, const tdBody *body, tdPointSet *set, tdError *error);
 void td_reduced_positions(const tdBody *body, const tdState *state, const tdPointSet *set, const double *q, double *x);
 void td_reduced_pull(const tdBody *body, const tdState *state, const tdPointSet *set, const double *q, const double *f,
                      double *row);
+void td_reduced_bend(const tdBody *body, tdState *state, const tdPointSet *set, const double *q, const double *f);
 void td_reduced_stiffen(const tdModel *model, const tdBody *body, tdState *state, const tdPointSet *set, int32_t i,
                         int32_t j, const double H[9], bool definite);
 tdStatus td_reduced_volume_set(tdModel *model, const tdBody *body, const struct tdMeasure *measure, tdPointSet *set,

@@ -61,7 +61,7 @@ tdStatus td_soft_dead_loads(const tdModel *model, int body, tdArena *arena, tdDe
             continue;
         uint64_t hash = 0;
         for (int i = k; i < soft->n_loads; i++)
-            if (soft->loads[i].input == input)
+            if (soft->loads[i].input == input && !soft->loads[i].relief)
             {
                 const tdSoftLoad *load = &soft->loads[i];
                 hash = td_hash_mix(hash ^ td_hash_bytes(load->nodes, (size_t)load->n * sizeof *load->nodes));
@@ -137,6 +137,11 @@ static bool factor_rest(const tdModel *model, const tdReduced *reduced, tdReduce
     td_reduced_gradients(reduced, mine, state, true);
     td_reduced_domain_forces(model, reduced, mine, state, mine->check_force, mine->K);
     mine->current = false;
+    double most = 0;
+    for (int i = 0; i < reduced->r; i++)
+        most = fmax(most, mine->K[i * (int64_t)(reduced->stride + 1)]);
+    for (int i = 0; i < reduced->free_modes; i++) // nothing resists a translation, and none is looked at
+        mine->K[i * (int64_t)(reduced->stride + 1)] += most;
     return td_reduced_kernels(state->isa)->cholesky(reduced->r, reduced->stride, mine->K, mine->check_L);
 }
 

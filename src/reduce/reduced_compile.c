@@ -161,11 +161,13 @@ static tdStatus check_sizes(const tdSoft *soft, const tdRom *rom, tdError *error
 
 static tdStatus check_body(const tdSoft *soft, const tdRom *rom, tdError *error)
 {
-    if (rom->frame == TD_FRAME_FREE)
+    if (rom->frame != TD_FRAME_FIXED && (rom->n_u > 0 || soft->supported))
         return refuse(rom, error,
-                      "a free rigid frame is not available for reduced bodies; hold the body somewhere, or make the "
-                      "reduced model with the frame 'translation'",
+                      "the file has a frame that is free, but the scene holds the body; make the file again with the "
+                      "frame 'fixed'",
                       NULL);
+    if (rom->frame == TD_FRAME_FREE && !(soft->total_mass > 0))
+        return refuse(rom, error, "a body on a free frame needs mass; give its materials a density", NULL);
     if (soft->n_turned > 0)
         return refuse(
             rom, error,
@@ -489,7 +491,12 @@ static tdStatus build_mass(tdModel *model, const tdSceneBody *given, tdReduced *
             for (int j = 0; j < i; j++)
                 reduced->M[j * stride + i] = reduced->M[i * stride + j];
         memset(reduced->start + reduced->r, 0, (size_t)reduced->n_u * sizeof(double));
-        if (kernels->cholesky(reduced->r, (int)stride, reduced->M, L))
+        if (reduced->floating != NULL) // no mode moves the centre
+        {
+            memset(reduced->start, 0, (size_t)reduced->r * sizeof(double));
+            memcpy(reduced->start + reduced->r, given->velocity, 3 * sizeof(double));
+        }
+        else if (kernels->cholesky(reduced->r, (int)stride, reduced->M, L))
             kernels->solve(reduced->r, (int)stride, L, reduced->start);
         else
             memset(reduced->start, 0, (size_t)reduced->r * sizeof(double)); // no mass: a static scene
@@ -511,7 +518,9 @@ static tdStatus build_loads(tdModel *model, tdReduced *reduced, tdError *error)
     bool good = f != NULL && reduced->loads != NULL;
     for (int64_t i = 0; i < coords && good; i++)
         f[i] = soft->node_weight[i / 3] * model->scene.settings.gravity[i % 3];
-    if (good)
+    if (good && reduced->floating != NULL)
+        td_floating_add_load(soft, reduced->stride, reduced->basis, f, reduced->floating);
+    else if (good)
         project(reduced, f, reduced->gravity);
     for (int k = 0; k < soft->n_loads && good; k++)
     {
@@ -523,7 +532,9 @@ static tdStatus build_loads(tdModel *model, tdReduced *reduced, tdError *error)
         for (int32_t i = 0; i < load->n && good; i++)
             for (int c = 0; c < 3; c++)
                 f[3 * (int64_t)load->nodes[i] + c] += load->force[3 * i + c];
-        if (good)
+        if (good && reduced->floating != NULL)
+            td_floating_add_load(soft, reduced->stride, reduced->basis, f, reduced->floating);
+        else if (good)
             project(reduced, f, to->force);
     }
     free(f);
@@ -533,7 +544,7 @@ static tdStatus build_loads(tdModel *model, tdReduced *reduced, tdError *error)
 // A checkpoint belongs to the reduced model too.
 static void hash_reduced(tdModel *model, const tdReduced *reduced, const tdRom *rom)
 {
-    uint64_t hash = model->scene.hash;
+    uint64_t hash = td_hash_mix(model->scene.hash ^ (uint64_t)rom->frame);
     hash = mix_bytes(hash, rom->phi, 3 * (size_t)rom->n_nodes * (size_t)rom->r * sizeof(double));
     if (rom->n_u > 0)
         hash = mix_bytes(hash, rom->psi, 3 * (size_t)rom->n_nodes * (size_t)rom->n_u * sizeof(double));
@@ -550,8 +561,31 @@ static void hash_reduced(tdModel *model, const tdReduced *reduced, const tdRom *
     model->scene.hash = hash;
 }
 
-tdStatus td_compile_reduced(tdModel *model, int index, const tdRom *rom, bool whole, tdError *error)
+// A tangent in single precision is good enough when steps with it end where they would in double precision.
+static bool wants_single(const tdRom *rom, const tdSettings *settings)
 {
+    return settings->rom_precision == TD_ROM_SINGLE ||
+           (settings->rom_precision == TD_ROM_AUTO && rom->single_error > 0 &&
+            rom->single_error <= TD_ROM_SINGLE_ERROR);
+}
+
+// Rows of B in single precision, whole registers of them.
+static tdStatus build_single(tdArena *arena, tdReduced *reduced, tdError *error)
+{
+    int64_t stride = reduced->stride, n = (stride + 7) / 8 * 8, rows = 36 * reduced->domain.point_batches;
+    reduced->B_single = TD_TAKE(arena, float, rows *n);
+    if (reduced->B_single == NULL)
+        return td_fail_memory(error, "the domain of a reduced body");
+    reduced->stride_single = (int)n;
+    for (int64_t k = 0; k < rows; k++)
+        for (int64_t j = 0; j < stride; j++)
+            reduced->B_single[k * n + j] = (float)reduced->B[k * stride + j];
+    return TD_OK;
+}
+
+tdStatus td_compile_reduced(tdModel *model, int index, const tdRom *rom, const tdSettings *settings, tdError *error)
+{
+    bool whole = settings->rom_whole;
     tdBody *body = &model->bodies[index];
     tdSoft *soft = body->data;
     TD_TRY(check_sizes(soft, rom, error));
@@ -564,17 +598,21 @@ tdStatus td_compile_reduced(tdModel *model, int index, const tdRom *rom, bool wh
     reduced->r = rom->r;
     reduced->n_u = rom->n_u;
     reduced->n = rom->r + rom->n_u;
-    reduced->stride = (reduced->n + 3) / 4 * 4;
+    reduced->stride = reduced->wide = (reduced->n + 3) / 4 * 4;
+    reduced->coords = reduced->n;
     reduced->M = TD_TAKE(&model->arena, double, (int64_t)reduced->stride * reduced->stride);
-    reduced->start = TD_TAKE(&model->arena, double, reduced->n);
+    reduced->start = TD_TAKE(&model->arena, double, reduced->n + TD_FLOATING);
     reduced->gravity = TD_TAKE(&model->arena, double, reduced->n);
     if (reduced->M == NULL || reduced->start == NULL || reduced->gravity == NULL)
         return td_fail_memory(error, "the reduced body");
     TD_TRY(build_basis(model, reduced, rom, error));
+    TD_TRY(td_reduced_frame_compile(model, reduced, rom, error));
     bool polynomial = rom->kind == TD_ROM_STVK && !whole;
     if (!polynomial)
         TD_TRY(td_reduced_build_domain(&model->arena, reduced, rom, whole, false, error));
-    if (rom->n_lambda == 0) // vibration modes know of no training that a step could leave
+    if (!polynomial && !whole && wants_single(rom, settings))
+        TD_TRY(build_single(&model->arena, reduced, error));
+    if (rom->n_lambda == 0 || rom->n_domains > 0) // polynomials know of no training that a step could leave
         TD_TRY(td_reduced_check_compile(model, index, reduced, rom, whole, error));
     TD_TRY(build_mass(model, &model->scene.bodies[index], reduced, error));
     TD_TRY(build_loads(model, reduced, error));
@@ -584,8 +622,8 @@ tdStatus td_compile_reduced(tdModel *model, int index, const tdRom *rom, bool wh
     td_linear_model_free(&soft->linear); // the sparse matrix is never factored
     body->ops = &td_reduced_ops;
     body->data = reduced;
-    body->count = reduced->n;
-    body->unknowns = reduced->r;
+    body->count = reduced->coords;
+    body->unknowns = td_reduced_unknowns(reduced);
     body->n_held = reduced->n_u;
     body->held = reduced->held;
     return TD_OK;

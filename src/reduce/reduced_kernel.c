@@ -172,6 +172,98 @@ static void tangent_rows(const double *D, td4 weight, const double *B, int strid
     }
 }
 
+// ---------------------------------------------------------------- products in single precision
+
+// As above, with rows of floats `n` apart. Sums over the rows of one piece are floats, sums of pieces doubles.
+FLAT void gram_tile_single(int rows, int n, const float *X, const float *Y, double *K, int stride, int columns,
+                           const int vectors)
+{
+    td8f sum[4][3];
+    memset(sum, 0, sizeof sum);
+    for (int k = 0; k < rows; k++, X += n, Y += n)
+    {
+        td8f y[3];
+        for (int v = 0; v < vectors; v++)
+            y[v] = td8f_load(Y + 8 * v);
+        for (int a = 0; a < 4; a++)
+        {
+            td8f x = td8f_set(X[a]);
+            for (int v = 0; v < vectors; v++)
+                sum[a][v] += x * y[v];
+        }
+    }
+    for (int a = 0; a < 4; a++)
+        for (int v = 0; v < vectors; v++)
+            td8f_add_to(K + a * (int64_t)stride + 8 * v, sum[a][v], columns - 8 * v);
+}
+
+// Lower triangle of K and what stands right of it in the same registers.
+static void gram_single(int rows, int n, const float *X, const float *Y, int stride, double *K)
+{
+    for (int i = 0; i < stride; i += 4)
+        for (int j = 0; j <= i;)
+        {
+            int width = tile_width((i + 4 - j + 7) / 8), columns = stride - j;
+            double *to = K + i * (int64_t)stride + j;
+            if (width == 3)
+                gram_tile_single(rows, n, X + i, Y + j, to, stride, columns, 3);
+            else if (width == 2)
+                gram_tile_single(rows, n, X + i, Y + j, to, stride, columns, 2);
+            else
+                gram_tile_single(rows, n, X + i, Y + j, to, stride, columns, 1);
+            j += 8 * width;
+        }
+}
+
+FLAT void product_tile_single(const float *D, const float *B, int64_t step, float *T, const int vectors)
+{
+    td8f sum[3][3];
+    memset(sum, 0, sizeof sum);
+    for (int d = 0; d < 9; d++)
+    {
+        td8f y[3];
+        for (int v = 0; v < vectors; v++)
+            y[v] = td8f_load(B + d * step + 8 * v);
+        for (int a = 0; a < 3; a++)
+        {
+            td8f x = td8f_set(D[9 * a + d]);
+            for (int v = 0; v < vectors; v++)
+                sum[a][v] += x * y[v];
+        }
+    }
+    for (int a = 0; a < 3; a++)
+        for (int v = 0; v < vectors; v++)
+            td8f_store(T + a * step + 8 * v, sum[a][v]);
+}
+
+static void tangent_rows_single(const double *D, td4 weight, const float *B, int n, float *T)
+{
+    int64_t step = 4 * (int64_t)n;
+    for (int l = 0; l < 4; l++)
+    {
+        float full[81];
+        for (int i = 0; i < 9; i++)
+            for (int j = 0; j <= i; j++)
+                full[9 * i + j] = full[9 * j + i] = (float)(weight[l] * D[4 * TD_PACKED(i, j) + l]);
+        for (int j = 0; j < n;)
+        {
+            int width = tile_width((n - j) / 8);
+            for (int a = 0; a < 9; a += 3)
+            {
+                const float *from = B + l * (int64_t)n + j;
+                float *to = T + a * step + l * (int64_t)n + j;
+                if (width == 3)
+                    product_tile_single(full + 9 * a, from, step, to, 3);
+                else if (width == 2)
+                    product_tile_single(full + 9 * a, from, step, to, 2);
+                else
+                    product_tile_single(full + 9 * a, from, step, to, 1);
+            }
+            j += 8 * width;
+        }
+    }
+}
+
 // f(j..j+4 vectors) += B' p
 FLAT void force_tile(int rows, int stride, const double *B, const double *p, double *f, const int vectors)
 {
@@ -310,8 +402,32 @@ FLAT void spin_tile(const double R[9], double lambda, const double H[9], const d
     td4_store(T + 3 * stride, H[6] * q0 + H[7] * q1 + H[8] * q2);
 }
 
-// All but the constant part of a corotational tangent, 16 rows a point batch instead of 36.
-static void spin_rows(const tdReducedWork *work, int64_t point, const double *B, double *S, double *T)
+FLAT void spin_tile_single(const float R[9], float lambda, const float H[9], const float *B, int64_t step, int64_t n,
+                           float *S, float *T)
+{
+    td8f s = td8f_set(0), q0 = s, q1 = s, q2 = s;
+    for (int i = 0; i < 3; i++)
+    {
+        td8f b0 = td8f_load(B + 3 * i * step), b1 = td8f_load(B + (3 * i + 1) * step),
+             b2 = td8f_load(B + (3 * i + 2) * step);
+        float r0 = R[3 * i], r1 = R[3 * i + 1], r2 = R[3 * i + 2];
+        s += r0 * b0 + r1 * b1 + r2 * b2;
+        q0 += r2 * b1 - r1 * b2;
+        q1 += r0 * b2 - r2 * b0;
+        q2 += r1 * b0 - r0 * b1;
+    }
+    td8f_store(S, s);
+    td8f_store(S + n, q0);
+    td8f_store(S + 2 * n, q1);
+    td8f_store(S + 3 * n, q2);
+    td8f_store(T, lambda * s);
+    td8f_store(T + n, H[0] * q0 + H[1] * q1 + H[2] * q2);
+    td8f_store(T + 2 * n, H[3] * q0 + H[4] * q1 + H[5] * q2);
+    td8f_store(T + 3 * n, H[6] * q0 + H[7] * q1 + H[8] * q2);
+}
+
+// All but the constant part of a corotational tangent, 16 rows a point batch instead of 36: S and T, `at` rows on.
+static void spin_rows(const tdReducedWork *work, int64_t point, double *S, double *T, int64_t at)
 {
     const tdElementWork *points = &work->points;
     double mu = points->parameters[0], lambda = points->parameters[1];
@@ -335,9 +451,25 @@ static void spin_rows(const tdReducedWork *work, int64_t point, const double *B,
             r[c] = R[c][l];
             h[c] = weight[l] * H[c][l];
         }
-        for (int64_t j = 0; j < stride; j += 4)
-            spin_tile(r, weight[l] * lambda, h, B + l * stride + j, 4 * stride, stride, S + 4 * l * stride + j,
-                      T + 4 * l * stride + j);
+        if (work->B_single == NULL)
+        {
+            const double *B = work->B + 36 * stride * point + l * stride;
+            int64_t to = (at + 4 * l) * stride;
+            for (int64_t j = 0; j < stride; j += 4)
+                spin_tile(r, weight[l] * lambda, h, B + j, 4 * stride, stride, S + to + j, T + to + j);
+            continue;
+        }
+        float rf[9], hf[9];
+        for (int c = 0; c < 9; c++)
+        {
+            rf[c] = (float)r[c];
+            hf[c] = (float)h[c];
+        }
+        int64_t n = work->stride_single, to = (at + 4 * l) * n;
+        const float *B = work->B_single + 36 * n * point + l * n;
+        for (int64_t j = 0; j < n; j += 8)
+            spin_tile_single(rf, (float)(weight[l] * lambda), hf, B + j, 4 * n, n, (float *)S + to + j,
+                             (float *)T + to + j);
     }
 }
 
@@ -356,14 +488,17 @@ static void spin_forces(const tdReducedWork *work, tdChunkSums *sums)
         batch e = begin_batch(work, b);
         for (int k = 0; k < n_points; k++)
         {
-            int64_t point = n_points * (int64_t)b + k, at = 16 * pending * (int64_t)stride;
+            int64_t point = n_points * (int64_t)b + k;
             respond(work, &e, point, p + 36 * pending, NULL, NULL);
-            spin_rows(work, point, work->B + 36 * stride * point, S + at, T + at);
+            spin_rows(work, point, S, T, 16 * pending);
             pending++;
             if (pending < SPIN_PIECE && (b + 1 < block->batches || k + 1 < n_points))
                 continue;
             add_force(36 * pending, stride, piece, p, work->force);
-            TD_ISA(td_dense_gram)(16 * pending, stride, S, T, work->K);
+            if (work->B_single == NULL)
+                TD_ISA(td_dense_gram)(16 * pending, stride, S, T, work->K);
+            else
+                gram_single(16 * pending, work->stride_single, (float *)S, (float *)T, stride, work->K);
             piece += 36 * pending * (int64_t)stride;
             pending = 0;
         }
@@ -381,6 +516,7 @@ static void general_forces(const tdReducedWork *work, tdChunkSums *sums)
     _Alignas(64) double D_here[4 * TD_TANGENT], *D = work->K != NULL ? D_here : NULL;
     memset(dV, 0, 4 * (size_t)stride * sizeof *dV);
     const double *piece = work->B;
+    const float *piece_single = work->B_single;
     for (int32_t b = 0; b < block->batches; b++)
     {
         if (work->q != NULL)
@@ -391,17 +527,23 @@ static void general_forces(const tdReducedWork *work, tdChunkSums *sums)
             int64_t point = n_points * (int64_t)b + k;
             const double *B = work->B + 36 * stride * point;
             td4 cof[9], weight = respond(work, &e, point, p + rows, D, cof);
-            if (D != NULL)
+            if (D != NULL && work->B_single == NULL)
                 tangent_rows(D, weight, B, stride, T + rows * (int64_t)stride);
+            else if (D != NULL)
+                tangent_rows_single(D, weight, work->B_single + 36 * work->stride_single * point, work->stride_single,
+                                    (float *)T + rows * (int64_t)work->stride_single);
             if (D != NULL && e.mean)
                 add_volume_rows(weight, cof, B, stride, dV);
             rows += 36;
             if (rows < TD_REDUCED_ROWS && (b + 1 < block->batches || k + 1 < n_points))
                 continue;
             add_force(rows, stride, piece, p, work->force);
-            if (D != NULL)
+            if (D != NULL && work->B_single == NULL)
                 TD_ISA(td_dense_gram)(rows, stride, piece, T, work->K);
+            else if (D != NULL)
+                gram_single(rows, work->stride_single, piece_single, (float *)T, stride, work->K);
             piece += rows * (int64_t)stride;
+            piece_single += work->B_single != NULL ? rows * (int64_t)work->stride_single : 0;
             rows = 0;
         }
         if (D != NULL && e.mean)

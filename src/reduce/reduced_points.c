@@ -3,6 +3,12 @@
 // whatever the mesh. A stiffness H between points i and j adds H X_j to the rows Y_i of the set, so that all of a set
 // goes to the matrix by one product X'Y.
 //
+// On a frame the points are x + R y with y = rest + X alpha, and their motion seen from the frame is
+//
+//     R'dx = X d alpha + R'dx_frame - [y] T d theta      rows of `wide`, made where constraints are taken
+//
+// so that H is turned into the frame; forces f at points that turn have a stiffness of their own, `bend`.
+//
 // The volume that a surface encloses is a cubic in q. With y = (1, q) and the symmetric tensor T,
 //
 //     V = T_ijk y_i y_j y_k      S_ij = T_ijk y_k      dV/dy = 3 S y      d2V/dy2 = 6 S
@@ -11,6 +17,9 @@
 #include "body/spring.h"
 #include "reduce/reduced_body.h"
 
+#include "base/vector.h"
+
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,15 +43,15 @@ static tdStatus add_set(tdModel *model, const tdBody *body, tdPointSet *set, tdR
 {
     tdReduced *reduced = body->data;
     tdReducedSet *own = TD_TAKE(&model->arena, tdReducedSet, 1);
-    set->size = reduced->n;
-    set->coord = TD_TAKE(&model->arena, int32_t, reduced->n);
+    set->size = reduced->coords;
+    set->coord = TD_TAKE(&model->arena, int32_t, reduced->coords);
     if (own == NULL || set->coord == NULL)
         return td_fail_memory(error, "the points of a reduced body");
     if (reduced->n_sets == TD_REDUCED_SETS)
         return td_fail(error, TD_ERROR_INPUT,
                        "reduced body '%s' has more than %d actuators, effectors and probes; leave some out", body->name,
                        TD_REDUCED_SETS);
-    for (int i = 0; i < reduced->n; i++)
+    for (int i = 0; i < reduced->coords; i++)
         set->coord[i] = i;
     own->number = reduced->n_sets;
     reduced->sets[reduced->n_sets++] = own;
@@ -64,11 +73,12 @@ static void fill_rows(const tdReduced *reduced, const tdPointSet *set, int strid
             }
 }
 
+// On a frame: from its centre.
 static double rest_of(const tdReduced *reduced, const tdPointSet *set, int32_t p, int c)
 {
-    double sum = 0;
+    double sum = 0, centre = reduced->floating == NULL ? 0 : reduced->floating->centre[c];
     for (int32_t k = set->start[p]; k < set->start[p + 1]; k++)
-        sum += set->weights[k] * reduced->soft->rest[3 * (int64_t)set->nodes[k] + c];
+        sum += set->weights[k] * (reduced->soft->rest[3 * (int64_t)set->nodes[k] + c] - centre);
     return sum;
 }
 
@@ -91,10 +101,8 @@ tdStatus td_reduced_point_set(tdModel *model, const tdBody *body, tdPointSet *se
     return TD_OK;
 }
 
-void td_reduced_positions(const tdBody *body, const tdState *state, const tdPointSet *set, const double *q, double *x)
+static void local_positions(const tdReduced *reduced, const tdPointSet *set, const double *q, double *x)
 {
-    (void)state;
-    const tdReduced *reduced = td_reduced_of(body);
     const tdReducedSet *own = set_of(set);
     bool compiled = own != NULL && own->X != NULL;
     for (int64_t i = 0; i < 3 * (int64_t)set->n && compiled; i++)
@@ -111,14 +119,75 @@ void td_reduced_positions(const tdBody *body, const tdState *state, const tdPoin
         }
 }
 
+static void pose_of(const tdReduced *reduced, const tdReducedState *mine, const double *q, tdFramePose *pose)
+{
+    td_frame_pose_at(mine->floating->turn, q + reduced->r + 3, pose);
+}
+
+void td_reduced_positions(const tdBody *body, const tdState *state, const tdPointSet *set, const double *q, double *x)
+{
+    const tdReduced *reduced = td_reduced_of(body);
+    local_positions(reduced, set, q, x);
+    if (reduced->floating == NULL)
+        return;
+    tdFramePose pose;
+    pose_of(reduced, td_reduced_mine(body, state), q, &pose);
+    for (int32_t p = 0; p < set->n; p++)
+    {
+        double *at = x + 3 * (int64_t)p, turned[3];
+        td_mat3_apply(pose.R, at, turned);
+        for (int c = 0; c < 3; c++)
+            at[c] = reduced->floating->centre[c] + q[reduced->r + c] + turned[c];
+    }
+}
+
+// One point of a set, from the centre of the frame.
+static void local_point(const tdReduced *reduced, const tdReducedSet *own, int32_t p, const double *q, double y[3])
+{
+    for (int c = 0; c < 3; c++)
+    {
+        int64_t i = 3 * (int64_t)p + c;
+        y[c] = own->rest[i] + dot(reduced->n, own->X + i * reduced->stride, q);
+    }
+}
+
+static void pull_frame(const tdReduced *reduced, const tdReducedState *mine, const tdPointSet *set, const double *q,
+                       const double *f, double *row)
+{
+    const tdReducedSet *own = set_of(set);
+    int r = reduced->r;
+    double torque[3] = {0, 0, 0};
+    tdFramePose pose;
+    pose_of(reduced, mine, q, &pose);
+    for (int32_t p = 0; p < set->n; p++)
+    {
+        const double *at = f + 3 * (int64_t)p, *X = own->X + 3 * (int64_t)p * reduced->stride;
+        double g[3], y[3], moment[3];
+        td_mat3_back(pose.R, at, g);
+        local_point(reduced, own, p, q, y);
+        td_cross3(y, g, moment);
+        for (int c = 0; c < 3; c++)
+        {
+            row[r + c] += at[c];
+            torque[c] += moment[c];
+            for (int j = 0; j < r; j++)
+                row[j] += g[c] * X[c * reduced->stride + j];
+        }
+    }
+    td_mat3_back(pose.T, torque, row + r + 3);
+}
+
 void td_reduced_pull(const tdBody *body, const tdState *state, const tdPointSet *set, const double *q, const double *f,
                      double *row)
 {
-    (void)state;
-    (void)q;
     const tdReduced *reduced = td_reduced_of(body);
     const tdReducedSet *own = set_of(set);
-    memset(row, 0, (size_t)reduced->n * sizeof *row);
+    memset(row, 0, (size_t)reduced->coords * sizeof *row);
+    if (reduced->floating != NULL)
+    {
+        pull_frame(reduced, td_reduced_mine(body, state), set, q, f, row);
+        return;
+    }
     for (int64_t i = 0; i < 3 * (int64_t)set->n; i++)
         for (int j = 0; j < reduced->n; j++)
             row[j] += f[i] * own->X[i * reduced->stride + j];
@@ -135,6 +204,54 @@ static void add_rows(int stride, const double H[9], const double *X, double *Y)
                 H[3 * r] * X[j] + H[3 * r + 1] * X[stride + j] + H[3 * r + 2] * X[2 * (int64_t)stride + j];
 }
 
+// Rows of a set on a frame, made when the first of its stiffness comes.
+static const double *wide_rows(const tdReduced *reduced, tdReducedState *mine, const tdReducedSet *own, const double *q)
+{
+    int r = reduced->r, wide = reduced->wide;
+    double *to = mine->floating->X + own->first * wide;
+    if (mine->stiffened[2 * own->number] || mine->stiffened[2 * own->number + 1])
+        return to;
+    tdFramePose pose;
+    pose_of(reduced, mine, q, &pose);
+    for (int32_t p = 0; p < own->n; p++)
+    {
+        double y[3];
+        local_point(reduced, own, p, q, y);
+        const double turn[9] = {0, y[2], -y[1], -y[2], 0, y[0], y[1], -y[0], 0}; // -[y]
+        for (int c = 0; c < 3; c++)
+        {
+            int64_t i = 3 * (int64_t)p + c;
+            memcpy(to + i * wide, own->X + i * reduced->stride, (size_t)r * sizeof *to);
+            for (int d = 0; d < 3; d++)
+            {
+                to[i * wide + r + d] = pose.R[3 * d + c];
+                to[i * wide + r + 3 + d] =
+                    turn[3 * c] * pose.T[d] + turn[3 * c + 1] * pose.T[3 + d] + turn[3 * c + 2] * pose.T[6 + d];
+            }
+        }
+    }
+    return to;
+}
+
+// out = R'H R
+static void turn_back(const tdReduced *reduced, const tdReducedState *mine, const double *q, const double H[9],
+                      double out[9])
+{
+    tdFramePose pose;
+    double half[9];
+    pose_of(reduced, mine, q, &pose);
+    for (int i = 0; i < 3; i++)
+        td_mat3_back(pose.R, H + 3 * i, half + 3 * i); // rows of H R
+    for (int j = 0; j < 3; j++)
+    {
+        const double column[3] = {half[j], half[3 + j], half[6 + j]};
+        double turned[3];
+        td_mat3_back(pose.R, column, turned);
+        for (int i = 0; i < 3; i++)
+            out[3 * i + j] = turned[i];
+    }
+}
+
 void td_reduced_stiffen(const tdModel *model, const tdBody *body, tdState *state, const tdPointSet *set, int32_t i,
                         int32_t j, const double H[9], bool definite)
 {
@@ -142,14 +259,76 @@ void td_reduced_stiffen(const tdModel *model, const tdBody *body, tdState *state
     tdReducedState *mine = td_reduced_mine(body, state);
     const tdReducedSet *own = set_of(set);
     (void)model;
-    int64_t step = 3 * (int64_t)reduced->stride;
-    double *Y = mine->stiff[!definite] + own->first * reduced->stride;
+    int64_t step = 3 * (int64_t)reduced->wide;
+    const double *X = own->X;
+    double *Y = mine->stiff[!definite] + own->first * reduced->wide, turned[9];
+    if (reduced->floating != NULL)
+    {
+        const double *q = state->q_c + body->first;
+        X = wide_rows(reduced, mine, own, q);
+        turn_back(reduced, mine, q, H, turned);
+        H = turned;
+    }
     mine->stiffened[2 * own->number + !definite] = true;
-    add_rows(reduced->stride, H, own->X + j * step, Y + i * step);
+    add_rows(reduced->wide, H, X + j * step, Y + i * step);
     if (i == j)
         return;
     const double transposed[9] = {H[0], H[3], H[6], H[1], H[4], H[7], H[2], H[5], H[8]};
-    add_rows(reduced->stride, transposed, own->X + i * step, Y + j * step);
+    add_rows(reduced->wide, transposed, X + i * step, Y + j * step);
+}
+
+// Forces g = R'f at y: virtual turns w give w'(sym(g y') - g.y I) w, with modes 2 w . (X_j x g). Forces that balance
+// each other, as those of a cable within the body, take away what H makes of a turn of the whole, which stretches
+// nothing: that part is kept whatever happens to other stiffness that may be indefinite.
+void td_reduced_bend(const tdBody *body, tdState *state, const tdPointSet *set, const double *q, const double *f)
+{
+    const tdReduced *reduced = td_reduced_of(body);
+    if (reduced->floating == NULL)
+        return;
+    tdFloatingState *floating = td_reduced_mine(body, state)->floating;
+    const tdReducedSet *own = set_of(set);
+    int r = reduced->r, wide = reduced->wide;
+    double sum[3] = {0, 0, 0}, size = 0, V[9] = {0}, S[9];
+    for (int64_t i = 0; i < 3 * (int64_t)set->n; i++)
+    {
+        sum[i % 3] += f[i];
+        size += fabs(f[i]);
+    }
+    bool other = fabs(sum[0]) + fabs(sum[1]) + fabs(sum[2]) > 1e-9 * size;
+    double *B = floating->bend[other];
+    tdFramePose pose;
+    floating->bent[other] = true;
+    pose_of(reduced, td_reduced_mine(body, state), q, &pose);
+    for (int32_t p = 0; p < set->n; p++)
+    {
+        const double *X = own->X + 3 * (int64_t)p * reduced->stride;
+        double g[3], y[3];
+        td_mat3_back(pose.R, f + 3 * (int64_t)p, g);
+        local_point(reduced, own, p, q, y);
+        for (int k = 0; k < 9; k++)
+            V[k] += 0.5 * (g[k / 3] * y[k % 3] + y[k / 3] * g[k % 3]) - (k % 4 == 0 ? td_dot3(g, y) : 0);
+        for (int j = 0; j < r; j++)
+        {
+            const double mode[3] = {X[j], X[reduced->stride + j], X[2 * (int64_t)reduced->stride + j]};
+            double across[3], row[3];
+            td_cross3(mode, g, across);
+            td_mat3_back(pose.T, across, row);
+            for (int c = 0; c < 3; c++)
+                B[(r + 3 + c) * (int64_t)wide + j] += row[c];
+        }
+    }
+    for (int c = 0; c < 3; c++) // T'V T
+    {
+        const double column[3] = {pose.T[c], pose.T[3 + c], pose.T[6 + c]};
+        td_mat3_apply(V, column, S + 3 * c);
+    }
+    for (int c = 0; c < 3; c++)
+    {
+        double row[3];
+        td_mat3_back(pose.T, S + 3 * c, row);
+        for (int d = 0; d < 3; d++)
+            B[(r + 3 + d) * (int64_t)wide + r + 3 + c] += row[d];
+    }
 }
 
 void td_reduced_clear_coupling(const tdReduced *reduced, tdReducedState *mine)
@@ -159,12 +338,18 @@ void td_reduced_clear_coupling(const tdReduced *reduced, tdReducedState *mine)
         if (!mine->stiffened[k])
             continue;
         const tdReducedSet *own = reduced->sets[k / 2];
-        int64_t stride = reduced->stride;
+        int64_t stride = reduced->stride, wide = reduced->wide;
         if (own->T == NULL)
-            memset(mine->stiff[k % 2] + own->first * stride, 0, 3 * (size_t)(own->n * stride) * sizeof(double));
+            memset(mine->stiff[k % 2] + own->first * wide, 0, 3 * (size_t)(own->n * wide) * sizeof(double));
         else
             memset(mine->coupling, 0, (size_t)(stride * stride) * sizeof(double));
         mine->stiffened[k] = false;
+    }
+    for (int k = 0; k < 2 && reduced->floating != NULL; k++)
+    {
+        if (mine->floating->bent[k])
+            memset(mine->floating->bend[k], 0, (size_t)reduced->wide * (size_t)reduced->wide * sizeof(double));
+        mine->floating->bent[k] = false;
     }
 }
 
@@ -172,7 +357,7 @@ void td_reduced_add_coupling(const tdReduced *reduced, tdReducedState *mine, con
                              double *A)
 {
     const tdReducedKernels *kernels = td_reduced_kernels(state->isa);
-    int64_t stride = reduced->stride, square = stride * stride;
+    int64_t stride = reduced->stride, wide = reduced->wide, square = wide * wide;
     double *sum = mine->L; // free until the matrix is there
     bool any = false;
     memset(sum, 0, (size_t)square * sizeof *sum);
@@ -181,71 +366,101 @@ void td_reduced_add_coupling(const tdReduced *reduced, tdReducedState *mine, con
         const tdReducedSet *own = reduced->sets[k / 2];
         if (!mine->stiffened[k] || own->T != NULL || (k % 2 != 0 && mine->projecting))
             continue;
-        kernels->gram(3 * (int64_t)own->n, reduced->stride, own->X, mine->stiff[k % 2] + own->first * stride, sum);
+        const double *X = reduced->floating != NULL ? mine->floating->X + own->first * wide : own->X;
+        kernels->gram(3 * (int64_t)own->n, reduced->wide, X, mine->stiff[k % 2] + own->first * wide, sum);
         any = true;
     }
     for (int64_t k = 0; k < square && any; k++)
         A[k] += factor * sum[k];
-    for (int64_t k = 0; k < square && !mine->projecting; k++)
-        A[k] += factor * mine->coupling[k];
+    for (int64_t i = 0; i < reduced->n && !mine->projecting; i++)
+        for (int64_t j = 0; j <= i; j++)
+            A[i * wide + j] += factor * mine->coupling[i * stride + j];
+    for (int n = 0; n < (mine->projecting ? 1 : 2) && reduced->floating != NULL; n++)
+        for (int64_t k = 0; k < square && mine->floating->bent[n]; k++)
+            A[k] += factor * mine->floating->bend[n][k];
 }
 
 // ---------------------------------------------------------------- springs
 
-// X (3 x stride) of a spring's point into the scratch of the kernels.
-static const double *spring_rows(const tdReduced *reduced, tdReducedState *mine, const tdSpring *spring)
+// J = dx/dq (3 x wide) of a spring's point into the scratch of the kernels, and the point x itself.
+static const double *spring_rows(const tdReduced *reduced, tdReducedState *mine, const tdSpring *spring,
+                                 const double *q, double x[3])
 {
-    double *X = mine->rows;
-    memset(X, 0, 3 * (size_t)reduced->stride * sizeof *X);
-    for (int a = 0; a < 3; a++)
-        for (int c = 0; c < 3; c++)
+    int64_t stride = reduced->stride, wide = reduced->wide;
+    double *J = mine->rows, y[3] = {0, 0, 0};
+    memset(J, 0, 3 * (size_t)wide * sizeof *J);
+    for (int c = 0; c < 3; c++)
+    {
+        double *row = J + c * wide;
+        for (int a = 0; a < 3; a++)
         {
-            const double *from = reduced->basis + (3 * (int64_t)spring->nodes[a] + c) * reduced->stride;
+            int64_t i = 3 * (int64_t)spring->nodes[a] + c;
             for (int j = 0; j < reduced->n; j++)
-                X[c * (int64_t)reduced->stride + j] += spring->weights[a] * from[j];
+                row[j] += spring->weights[a] * reduced->basis[i * stride + j];
+            y[c] += spring->weights[a] * reduced->soft->rest[i];
         }
-    return X;
+        y[c] += dot(reduced->n, row, q);
+    }
+    memcpy(x, y, 3 * sizeof *x);
+    if (reduced->floating == NULL)
+        return J;
+    // On a frame: x = centre + q_x + R y, with y and the rows above from the centre.
+    tdFramePose pose;
+    int r = reduced->r;
+    pose_of(reduced, mine, q, &pose);
+    for (int c = 0; c < 3; c++)
+        y[c] -= reduced->floating->centre[c];
+    for (int j = 0; j < r; j++)
+    {
+        double local[3] = {J[j], J[wide + j], J[2 * wide + j]}, turned[3];
+        td_mat3_apply(pose.R, local, turned);
+        for (int c = 0; c < 3; c++)
+            J[c * wide + j] = turned[c];
+    }
+    td_mat3_apply(pose.R, y, x);
+    for (int c = 0; c < 3; c++)
+    {
+        double unit[3] = {c == 0, c == 1, c == 2}, g[3], moment[3];
+        td_mat3_back(pose.R, unit, g);
+        td_cross3(y, g, moment);
+        J[c * wide + r + c] = 1;
+        td_mat3_back(pose.T, moment, J + c * wide + r + 3);
+        x[c] += reduced->floating->centre[c] + q[r + c];
+    }
+    return J;
 }
 
 void td_reduced_spring_loads(const tdBody *body, tdState *state)
 {
     const tdReduced *reduced = td_reduced_of(body);
-    tdReducedState *mine = td_reduced_mine(body, state);
-    const double *q = state->q_e + body->first;
-    double *load = state->load + body->first;
+    double *load = state->load + body->first, x[3];
     tdSpring spring;
     for (int k = 0; k < TD_SPRINGS; k++)
     {
         if (!td_spring_get(state->springs, k, &spring) || spring.body != body->index)
             continue;
-        const double *X = spring_rows(reduced, mine, &spring);
+        const double *J = spring_rows(reduced, td_reduced_mine(body, state), &spring, state->q_e + body->first, x);
         for (int c = 0; c < 3; c++)
-        {
-            const double *row = X + c * (int64_t)reduced->stride;
-            double x = dot(reduced->n, row, q);
-            for (int a = 0; a < 3; a++)
-                x += spring.weights[a] * reduced->soft->rest[3 * (int64_t)spring.nodes[a] + c];
-            for (int j = 0; j < reduced->n; j++)
-                load[j] += spring.stiffness * (spring.anchor[c] - x) * row[j];
-        }
+            for (int j = 0; j < reduced->coords; j++)
+                load[j] += spring.stiffness * (spring.anchor[c] - x[c]) * J[c * (int64_t)reduced->wide + j];
     }
 }
 
 void td_reduced_spring_stiffness(const tdBody *body, const tdState *state, double factor, double *A)
 {
     const tdReduced *reduced = td_reduced_of(body);
+    int64_t wide = reduced->wide;
+    double x[3];
     tdSpring spring;
     for (int k = 0; k < TD_SPRINGS; k++)
     {
         if (!td_spring_get(state->springs, k, &spring) || spring.body != body->index)
             continue;
-        const double *X = spring_rows(reduced, td_reduced_mine(body, state), &spring);
+        const double *J = spring_rows(reduced, td_reduced_mine(body, state), &spring, state->q_e + body->first, x);
         for (int c = 0; c < 3; c++)
-            for (int i = 0; i < reduced->n; i++)
+            for (int i = 0; i < reduced->coords; i++)
                 for (int j = 0; j <= i; j++)
-                    A[i * (int64_t)reduced->stride + j] += factor * spring.stiffness *
-                                                           X[c * (int64_t)reduced->stride + i] *
-                                                           X[c * (int64_t)reduced->stride + j];
+                    A[i * wide + j] += factor * spring.stiffness * J[c * wide + i] * J[c * wide + j];
     }
 }
 
@@ -374,6 +589,8 @@ double td_reduced_volume(const tdBody *body, tdState *state, const tdPointSet *s
         if (i > 0 && row != NULL)
             row[i - 1] = 3 * sum;
     }
+    for (int i = reduced->n; i < reduced->coords && row != NULL; i++)
+        row[i] = 0; // a frame moves it as it is
     return volume;
 }
 

@@ -6,7 +6,7 @@
 //   /domains/I     attributes name, tolerance, error; element, weight, check, check_weight
 //   /stvk          P, Q, S of kind stvk (reduce/stvk.h), none of another
 //   /training      attributes snapshots, pod_tolerance, pod_error, held_out_error, indicator_slope,
-//                  indicator_threshold, loads; sigma, lambda, load_low, load_high
+//                  indicator_threshold, single_error, loads; sigma, lambda, load_low, load_high
 //   /timing        attribute phases; seconds
 #include "reduce/rom.h"
 
@@ -143,8 +143,8 @@ uint64_t td_rom_hash(const tdRom *rom)
         mix_text(&hash, rom->loads[i]);
     mix_numbers(&hash, rom->load_low, rom->n_loads);
     mix_numbers(&hash, rom->load_high, rom->n_loads);
-    const double numbers[] = {rom->pod_tolerance, rom->pod_error, rom->held_out_error, rom->indicator_slope,
-                              rom->indicator_threshold};
+    const double numbers[] = {rom->pod_tolerance,   rom->pod_error,           rom->held_out_error,
+                              rom->indicator_slope, rom->indicator_threshold, rom->single_error};
     mix_numbers(&hash, numbers, (int64_t)(sizeof numbers / sizeof numbers[0]));
     return hash;
 }
@@ -223,7 +223,8 @@ static herr_t write_training(const tdRom *rom, hid_t group)
         td_h5_number(group, "pod_error", rom->pod_error) < 0 ||
         td_h5_number(group, "held_out_error", rom->held_out_error) < 0 ||
         td_h5_number(group, "indicator_slope", rom->indicator_slope) < 0 ||
-        td_h5_number(group, "indicator_threshold", rom->indicator_threshold) < 0 || write_loads(rom, group) < 0)
+        td_h5_number(group, "indicator_threshold", rom->indicator_threshold) < 0 ||
+        td_h5_number(group, "single_error", rom->single_error) < 0 || write_loads(rom, group) < 0)
         return -1;
     return write_vector(group, "sigma", H5T_NATIVE_DOUBLE, rom->n_sigma, rom->sigma) < 0
                ? -1
@@ -505,7 +506,8 @@ static tdStatus read_training(const Reader *reader)
                    {"pod_error", &rom->pod_error},
                    {"held_out_error", &rom->held_out_error},
                    {"indicator_slope", &rom->indicator_slope},
-                   {"indicator_threshold", &rom->indicator_threshold}};
+                   {"indicator_threshold", &rom->indicator_threshold},
+                   {"single_error", &rom->single_error}};
     TD_TRY(td_h5_read_integer(reader->file, "training", "snapshots", reader->path, 0, INT64_MAX, &rom->n_snapshots,
                               reader->error));
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)

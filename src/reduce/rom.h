@@ -11,7 +11,8 @@
 #include "base/memory.h"
 #include "base/status.h"
 
-#define TD_ROM_VERSION 2
+#define TD_ROM_SINGLE_ERROR 1e-5 // up to which single precision is taken when nothing is said
+#define TD_ROM_VERSION      3
 
 /// Elements of one force field (volume, membrane) and their weights: factors on their own volume.
 typedef struct tdRomDomain
@@ -74,6 +75,8 @@ typedef struct tdRom
     double *load_low, *load_high;
     // Indicator: error ~ slope * residual on the second domain, warned above `threshold`.
     double indicator_slope, indicator_threshold;
+    // A tangent in single precision moves the body by this much on the held-out motion, relative; 0: not measured.
+    double single_error;
     // How long the phases of training took: no part of the content, in a group of its own in the file.
     int n_phases;
     const char **phases;

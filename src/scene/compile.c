@@ -176,13 +176,17 @@ static void hash_links(uint64_t *hash, const tdArticulated *rigid)
 
 static void hash_files(tdModel *model)
 {
-    uint64_t *hash = &model->scene.hash;
+    uint64_t found = 0, *hash = &found;
     for (int b = 0; b < model->n_bodies; b++)
     {
         const tdMesh *mesh = &model->bodies[b].soft->mesh;
-        const tdCells *tets = &mesh->cells[TD_CELL_TET];
         *hash = td_hash_mix(*hash ^ td_hash_bytes(mesh->x, 3 * (size_t)mesh->n_nodes * sizeof *mesh->x));
-        *hash = td_hash_mix(*hash ^ td_hash_bytes(tets->nodes, 4 * (size_t)tets->count * sizeof *tets->nodes));
+        for (int t = 0; t < TD_CELL_TYPES; t++)
+        {
+            const tdCells *cells = &mesh->cells[t];
+            size_t bytes = (size_t)td_cell_nodes((tdCellType)t) * (size_t)cells->count * sizeof *cells->nodes;
+            *hash = bytes > 0 ? td_hash_mix(*hash ^ td_hash_bytes(cells->nodes, bytes)) : *hash;
+        }
         if (td_body_is_articulated(&model->bodies[b]))
             hash_links(hash, td_articulated_of(&model->bodies[b]));
     }
@@ -192,6 +196,9 @@ static void hash_files(tdModel *model)
         *hash = td_hash_mix(*hash ^ td_hash_bytes(measure->rest, 3 * (size_t)measure->n * sizeof *measure->rest));
     }
     hash_motion(hash, &model->scene.motion);
+    model->scene.equilibria = td_hash_mix(model->scene.equilibria ^ found);
+    hash = &model->scene.hash;
+    *hash = td_hash_mix(*hash ^ found);
     hash_motion(hash, model->scene.reduction.sequence);
     hash_motion(hash, model->scene.validation.motion);
 }
@@ -262,7 +269,7 @@ static tdStatus compile(tdModel *model, const tdSettings *settings, const tdRom 
                 return td_fail_at(error, TD_ERROR_INPUT, rom->file, 0, NULL,
                                   "the reduced model is of a soft body '%s', but that of '%s' is rigid", rom->body,
                                   scene->file);
-            TD_TRY(td_compile_reduced(model, b, rom, settings->rom_whole, error));
+            TD_TRY(td_compile_reduced(model, b, rom, settings, error));
             warn_of_errors(rom, settings);
         }
         model->coords += body->count;

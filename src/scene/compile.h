@@ -36,6 +36,11 @@ void td_compile_pressure_blocks(tdSoft *soft);
 tdStatus td_compile_face_shares(tdBodyWork *work, const tdSelect *select, const char *field, double *share,
                                 tdError *error);
 
+/// compile_adrift.c: bodies that nothing holds, for training. Six held coordinates, of nodes that w->chosen has; after
+/// the tables are there: no weight, and loads in balance.
+void td_compile_pin(tdBodyWork *work);
+tdStatus td_compile_adrift(tdBodyWork *work, tdError *error);
+
 /// A material point as a weighted mean of nodes.
 typedef struct tdMaterialPoint
 {

@@ -246,13 +246,17 @@ static tdStatus add_supports(tdBodyWork *w, tdError *error)
     free(driver);
     TD_TRY(status);
     hold_loose_nodes(w);
+    bool at_rest = w->model->scene.settings.method == TD_METHOD_STATIC;
+    if (at_rest && w->given->adrift)
+        td_compile_pin(w);
     for (int64_t i = 2; i < coords && w->given->plane != TD_PLANE_NONE; i += 3)
         soft->held[i] = true;
     for (int64_t i = 0; i < coords; i++)
         if (soft->held[i])
             soft->held_list[soft->n_held++] = (int32_t)i;
-    if (w->model->scene.settings.method == TD_METHOD_STATIC &&
-        w->given->n_fixed + w->given->n_prescribed + n_moved == 0)
+    int supports = w->given->n_fixed + w->given->n_prescribed + n_moved;
+    soft->supported = supports > 0 || w->given->plane != TD_PLANE_NONE;
+    if (at_rest && supports == 0 && !w->given->adrift)
         return fail(w, w->given->line, error, "fixed",
                     "nothing holds it, so it has no equilibrium; add 'fixed', or use a dynamic integrator");
     return TD_OK;
@@ -365,6 +369,8 @@ static tdStatus compile(tdBodyWork *w, tdError *error)
     TD_TRY(td_soft_build(&w->model->arena, soft, w->n_lists, w->lists, (int)w->n_couplings, w->couplings, w->given,
                          at_rest, w->model->scene.file, error));
     td_compile_pressure_blocks(soft);
+    if (w->given->adrift)
+        TD_TRY(td_compile_adrift(w, error));
     warn_about_statics(w);
     warn_about_step(w);
     return TD_OK;

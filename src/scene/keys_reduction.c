@@ -13,7 +13,7 @@ static const tdChoice kind_choices[] = {
 };
 static const tdChoice basis_choices[] = {
     {"snapshots", TD_BASIS_SNAPSHOTS, "modes of equilibria at the places of `samples`", NULL},
-    {"modes", TD_BASIS_MODES, "vibration modes and their derivatives, no equilibria: kind stvk only", NULL},
+    {"modes", TD_BASIS_MODES, "vibration modes and their derivatives, no equilibria", NULL},
     {0},
 };
 static const tdChoice sample_choices[] = {
@@ -23,17 +23,19 @@ static const tdChoice sample_choices[] = {
     {"latin_hypercube", TD_SAMPLE_LATIN_HYPERCUBE,
      "`count` places that share no value of any actuator, visited from neighbour to neighbour", NULL},
     {"greedy", TD_SAMPLE_GREEDY,
-     "begins with the corners and adds up to `count` places of a Latin hypercube where the reduced model is worst",
+     "begins with each actuator alone and adds the place where the reduced model is worst, until it is nowhere worse "
+     "than `greedy_tolerance`, or after `count`",
      NULL},
     {"motion", TD_SAMPLE_MOTION, "along the scene's own `motion`, a place a step, or `count` of them", NULL},
     {"sequence", TD_SAMPLE_SEQUENCE, "the rows of the file `sequence`, one after the other", NULL},
     {0},
 };
 static const tdChoice frame_choices[] = {
-    {"auto", TD_FRAME_CHOICE_AUTO, "fixed for a body that is held somewhere", NULL},
-    {"fixed", TD_FRAME_CHOICE_FIXED, "q = q0 + Φ α", NULL},
-    {"translation", TD_FRAME_CHOICE_TRANSLATION, "", "it needs equilibria of bodies that nothing holds"},
-    {"free", TD_FRAME_CHOICE_FREE, "", "it needs equilibria of bodies that nothing holds"},
+    {"auto", TD_FRAME_CHOICE_AUTO, "fixed for a body that is held somewhere, else free", NULL},
+    {"fixed", TD_FRAME_CHOICE_FIXED, "q = q0 + Φ α: something must hold the body", NULL},
+    {"translation", TD_FRAME_CHOICE_TRANSLATION,
+     "three translations are modes too (S1 eq. 22): for a body that nothing holds and that does not turn", NULL},
+    {"free", TD_FRAME_CHOICE_FREE, "q = x + R (q0 + Φ α): a rigid frame, for a body that nothing holds", NULL},
     {0},
 };
 static const tdKey reduction_keys[] = {
@@ -53,7 +55,10 @@ static const tdKey reduction_keys[] = {
      .least = 1,
      .most = 500,
      .standard = "6",
-     .doc = "basis modes: vibration modes, the lowest ones"},
+     .standard_doc = "6; none with basis snapshots",
+     .doc =
+         "vibration modes, the lowest ones; with basis snapshots and kind domains beside those of the snapshots, for "
+         "waves that no equilibrium has"},
     {.name = "derivatives",
      .kind = TD_KEY_INTEGER,
      .least = 0,
@@ -90,6 +95,20 @@ static const tdKey reduction_keys[] = {
      .most = MOST_SAMPLES,
      .standard_doc = "100; all steps with samples motion",
      .doc = "samples latin_hypercube and motion: places; greedy: places that are added at most"},
+    {.name = "candidates",
+     .kind = TD_KEY_INTEGER,
+     .least = 1,
+     .most = 20000,
+     .standard = "100",
+     .doc = "samples greedy: places of a Latin hypercube, beside the corners, among which the worst is looked for"},
+    {.name = "greedy_tolerance",
+     .kind = TD_KEY_QUANTITY,
+     .range = TD_RANGE_OPEN,
+     .lo = 0,
+     .hi = 1,
+     .standard = "0.01",
+     .doc = "samples greedy: estimated error, relative to the largest displacement, at which no place is added any "
+            "more"},
     {.name = "sequence",
      .kind = TD_KEY_FILE,
      .doc = "samples sequence: a CSV file with a header of names of actuators, loads or prescribed motions, a place on "
@@ -98,8 +117,8 @@ static const tdKey reduction_keys[] = {
      .kind = TD_KEY_INTEGER,
      .least = 1,
      .most = 10000,
-     .standard_doc = "9 with samples corners, else 1",
-     .doc = "equilibria from one place to the next, all of them snapshots"},
+     .standard_doc = "9 with samples corners, 3 with greedy, else 1",
+     .doc = "equilibria from one place to the next (greedy: from rest to each), all of them snapshots"},
     {.name = "pod_tolerance",
      .kind = TD_KEY_QUANTITY,
      .range = TD_RANGE_OPEN,
@@ -120,7 +139,7 @@ static const tdKey reduction_keys[] = {
      .least = 1,
      .most = 2000,
      .standard_doc = "200; 40 with kind stvk",
-     .doc = "modes at most, whatever the tolerance"},
+     .doc = "modes of snapshots at most, whatever the tolerance"},
     {.name = "frame",
      .kind = TD_KEY_CHOICE,
      .choices = frame_choices,
@@ -136,7 +155,7 @@ static const tdKey reduction_keys[] = {
      .least = 0,
      .most = INT32_MAX,
      .standard = "1",
-     .doc = "of what is random: the Latin hypercube, and the sketch of the training forces"},
+     .doc = "of what is random: the Latin hypercube, vibrations of training, and the sketch of the training forces"},
     {0},
 };
 const tdSchema td_schema_reduction = {

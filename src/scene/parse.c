@@ -4,6 +4,7 @@
 // that it may drive.
 #include "scene/parse.h"
 
+#include "base/hash.h"
 #include "base/suggest.h"
 
 #include <limits.h>
@@ -360,6 +361,33 @@ static uint64_t fnv1a(const char *text, size_t length)
     return hash;
 }
 
+// Of the tree below a node: neither layout nor comments count. Trees are not deep.
+static uint64_t hash_tree(uint64_t hash, const tdYaml *node)
+{
+    hash = td_hash_mix(hash ^ (uint64_t)node->kind);
+    if (node->key != NULL)
+        hash = td_hash_mix(hash ^ td_hash_bytes(node->key, strlen(node->key)));
+    if (node->text != NULL)
+        hash = td_hash_mix(hash ^ td_hash_bytes(node->text, strlen(node->text)));
+    for (const tdYaml *child = node->first; child != NULL; child = child->next)
+        hash = hash_tree(hash, child);
+    return td_hash_mix(hash + 1); // where it ends
+}
+
+static uint64_t hash_equilibria(const tdYaml *root)
+{
+    static const char *const others[] = {"reduction", "validation", "output", "probes"};
+    uint64_t hash = 0;
+    for (const tdYaml *child = root->first; child != NULL; child = child->next)
+    {
+        bool counts = true;
+        for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+            counts = counts && (child->key == NULL || strcmp(child->key, others[i]) != 0);
+        hash = counts ? hash_tree(hash, child) : hash;
+    }
+    return hash;
+}
+
 tdStatus td_scene_parse(const char *text, size_t length, const char *name, const char *folder, tdScene *scene,
                         tdError *error)
 {
@@ -376,6 +404,8 @@ tdStatus td_scene_parse(const char *text, size_t length, const char *name, const
     if (status == TD_OK)
         status = td_yaml_parse(text, length, scene->file, &tree, &root, error);
     scene->hash = fnv1a(text, length);
+    if (status == TD_OK)
+        scene->equilibria = hash_equilibria(root);
     if (status == TD_OK)
         status = parse_scene(&parser, root);
     td_arena_free(&tree);

@@ -102,6 +102,8 @@ static tdStatus parse_samples(tdSceneParser *parser, const tdRecord *record, tdS
     bool counted = kind == TD_SAMPLE_LATIN_HYPERCUBE || kind == TD_SAMPLE_GREEDY || kind == TD_SAMPLE_MOTION;
     TD_TRY(only_for(parser, record, "levels", kind == TD_SAMPLE_GRID, "grid"));
     TD_TRY(only_for(parser, record, "count", counted, "latin_hypercube, greedy and motion"));
+    TD_TRY(only_for(parser, record, "candidates", kind == TD_SAMPLE_GREEDY, "greedy"));
+    TD_TRY(only_for(parser, record, "greedy_tolerance", kind == TD_SAMPLE_GREEDY, "greedy"));
     TD_TRY(only_for(parser, record, "sequence", kind == TD_SAMPLE_SEQUENCE, "sequence"));
     if (kind == TD_SAMPLE_SEQUENCE && !sequence)
         return td_record_fail(&parser->reader, record, "sequence",
@@ -113,7 +115,12 @@ static tdStatus parse_samples(tdSceneParser *parser, const tdRecord *record, tdS
     reduction->samples = kind;
     reduction->levels = (int)td_record_get(record, "levels")->integer[0];
     reduction->count = count->has ? (int)count->integer[0] : kind == TD_SAMPLE_MOTION ? 0 : 100;
-    reduction->steps_between = between->has ? (int)between->integer[0] : kind == TD_SAMPLE_CORNERS ? 9 : 1;
+    reduction->candidates = (int)td_record_get(record, "candidates")->integer[0];
+    reduction->greedy_tolerance = td_record_get(record, "greedy_tolerance")->number[0];
+    reduction->steps_between = between->has                ? (int)between->integer[0]
+                               : kind == TD_SAMPLE_CORNERS ? 9
+                               : kind == TD_SAMPLE_GREEDY  ? 3
+                                                           : 1;
     return sequence ? read_sequence(parser, record, reduction) : TD_OK;
 }
 
@@ -121,14 +128,16 @@ static tdStatus parse_samples(tdSceneParser *parser, const tdRecord *record, tdS
 static tdStatus check_keys(tdSceneParser *parser, const tdRecord *record, const tdSceneReduction *reduction)
 {
     static const char *const of_modes[] = {"modes", "derivatives", "columns", "amplitude"};
-    static const char *const of_snapshots[] = {"samples",       "levels",        "count",     "sequence",
-                                               "steps_between", "pod_tolerance", "max_modes", "seed"};
+    static const char *const of_snapshots[] = {"samples",          "levels",   "count",         "candidates",
+                                               "greedy_tolerance", "sequence", "steps_between", "pod_tolerance",
+                                               "max_modes",        "seed"};
     bool modes = reduction->basis == TD_BASIS_MODES;
-    for (size_t i = 0; i < sizeof of_modes / sizeof of_modes[0] && !modes; i++)
+    bool beside = reduction->kind == TD_REDUCTION_DOMAINS; // modes beside those of snapshots; random states
+    for (size_t i = beside ? 1 : 0; i < sizeof of_modes / sizeof of_modes[0] && !modes; i++)
         if (given(record, of_modes[i]))
             return td_record_fail(&parser->reader, record, of_modes[i],
-                                  "is used by kind stvk with basis modes only; remove it, or change 'kind'");
-    for (size_t i = 0; i < sizeof of_snapshots / sizeof of_snapshots[0] && modes; i++)
+                                  "is used by basis modes only; remove it, or change 'basis'");
+    for (size_t i = 0; i < sizeof of_snapshots / sizeof of_snapshots[0] - (beside ? 1 : 0) && modes; i++)
         if (given(record, of_snapshots[i]))
             return td_record_fail(&parser->reader, record, of_snapshots[i],
                                   "is used by basis snapshots only; remove it, or add 'basis: snapshots'");
@@ -145,11 +154,12 @@ static tdStatus parse_kind(tdSceneParser *parser, const tdRecord *record, tdScen
     reduction->kind = (tdReductionKind)td_record_get(record, "kind")->integer[0];
     bool stvk = reduction->kind == TD_REDUCTION_STVK;
     reduction->basis = basis->has ? (tdBasisKind)basis->integer[0] : stvk ? TD_BASIS_MODES : TD_BASIS_SNAPSHOTS;
-    if (!stvk && reduction->basis == TD_BASIS_MODES)
-        return td_record_fail(&parser->reader, record, "basis",
-                              "elements are chosen by the forces of snapshots; take basis snapshots, or kind stvk");
     TD_TRY(check_keys(parser, record, reduction));
-    reduction->modes = (int)td_record_get(record, "modes")->integer[0];
+    reduction->modes = given(record, "modes") || reduction->basis == TD_BASIS_MODES
+                           ? (int)td_record_get(record, "modes")->integer[0]
+                           : 0;
+    if (reduction->basis == TD_BASIS_SNAPSHOTS)
+        return TD_OK;
     reduction->derivatives = derivatives->has ? (int)derivatives->integer[0] : reduction->modes;
     reduction->columns = columns->has ? (int)columns->integer[0] : 0;
     reduction->amplitude = amplitude->has ? amplitude->number[0] : NAN;

@@ -163,6 +163,7 @@ typedef struct tdSceneBody
     // rigid and articulated: placed by rotation and translate
     tdTree *tree; ///< checked; its root is fixed or free
     double angular_velocity[3];
+    bool adrift; ///< not of the file: nothing holds it, and training looks for its shapes (compile_adrift.c)
 } tdSceneBody;
 
 typedef enum tdLoadKind
@@ -382,6 +383,8 @@ typedef struct tdSceneReduction
     double amplitude;                ///< [m]; NAN: a fifth of the body's size
     tdSampleKind samples;
     int levels, count;
+    int candidates;          ///< samples greedy: among so many places the worst is looked for
+    double greedy_tolerance; ///< samples greedy: relative error at which no place is added any more
     int steps_between;       ///< equilibria from one place to the next, the next included
     tdSceneMotion *sequence; ///< rows of values of inputs; `times` holds the lines of the file
     double pod_tolerance;    ///< S1 eq. 15
@@ -441,8 +444,10 @@ typedef struct tdSceneOutput
 typedef struct tdScene
 {
     tdArena arena;
-    const char *file;   ///< as given, for messages
-    uint64_t hash;      ///< of the text, and once compiled of meshes and motion too; a checkpoint keeps it
+    const char *file; ///< as given, for messages
+    uint64_t hash;    ///< of the text, and once compiled of meshes and motion too; a checkpoint keeps it
+    uint64_t
+        equilibria; ///< the same without `reduction`, `validation`, `output` and `probes`: what equilibria depend on
     double length_unit; ///< metres in the scene's length unit, for meshes and for reports
     tdSceneSettings settings;
     tdSceneOutput output;

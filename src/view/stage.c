@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "view/stage.h"
 
+#include "body/articulated.h"
 #include "body/soft.h"
 #include "constraint/constraint.h"
 #include "mesh/topology.h"
@@ -171,11 +172,16 @@ static void add_cavity(tdViewStage *stage, int a)
 static tdStatus check_bodies(const tdModel *model, tdError *error)
 {
     for (int b = 0; b < model->n_bodies; b++)
-        if (model->bodies[b].soft == NULL)
-            return td_fail_at(error, TD_ERROR_INPUT, model->scene.file, model->scene.bodies[b].line, "bodies",
-                              "body '%s' is rigid, and the viewer of this version shows soft bodies only; 'tendril run' "
-                              "and 'tendril render' show all",
-                              model->bodies[b].name);
+    {
+        const tdBody *body = &model->bodies[b];
+        bool rigid = td_body_is_articulated(body);
+        if (!rigid && !(is_reduced(body) && td_reduced_of(body)->floating != NULL))
+            continue;
+        return td_fail_at(error, TD_ERROR_INPUT, model->scene.file, model->scene.bodies[b].line, "bodies",
+                          "body '%s' is %s, which the viewer of this version does not show; 'tendril run' and 'tendril "
+                          "render' do",
+                          body->name, rigid ? "rigid" : "reduced on a frame of its own");
+    }
     return TD_OK;
 }
 

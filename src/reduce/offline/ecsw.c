@@ -27,6 +27,7 @@ typedef struct ecswWork
     double *columns; // rows x block
     double *sum;     // rows: of a block
     int64_t begin, end;
+    bool stopped;
 } ecswWork;
 
 static void free_work(ecswWork *w)
@@ -52,8 +53,6 @@ static void gaussian(uint64_t seed, uint64_t counter, double *out)
 static tdStatus prepare(ecswWork *w, tdError *error)
 {
     const tdEcswTask *task = w->task;
-    int64_t s = task->sketch > 0 ? task->sketch : SKETCH;
-    w->s = (int)(s < task->rows ? s : task->rows);
     size_t rows = (size_t)task->rows, n = (size_t)task->n, many = (size_t)w->s;
     bool whole = w->s == task->rows;
     w->omega = td_take(whole ? 1 : many * rows + 1, sizeof(double));
@@ -96,7 +95,7 @@ static tdStatus make_sketch(ecswWork *w, tdError *error)
     {
         w->end = w->begin + task->block < task->n ? w->begin + task->block : task->n;
         double *sketched = w->sketch + w->begin * w->s;
-        if (task->load == NULL || !task->load(task->user, w->begin, w->end, sketched, w->sum))
+        if (task->load == NULL || !task->load(task->user, w->s, w->begin, w->end, sketched, w->sum))
         {
             TD_TRY(task->columns(task->user, w->begin, w->end, w->columns, error));
             td_parallel(task->tasks, td_pieces(w->end - w->begin, GRAIN), sketch_piece, w);
@@ -104,7 +103,7 @@ static tdStatus make_sketch(ecswWork *w, tdError *error)
             for (int64_t j = 0; j < w->end - w->begin; j++)
                 cblas_daxpy((int)task->rows, 1, w->columns + j * task->rows, 1, w->sum, 1);
             if (task->save != NULL)
-                TD_TRY(task->save(task->user, w->begin, w->end, sketched, w->sum, error));
+                TD_TRY(task->save(task->user, w->s, w->begin, w->end, sketched, w->sum, error));
         }
         for (int64_t i = 0; i < task->rows; i++)
             if (!isfinite(w->sum[i]))
@@ -148,9 +147,33 @@ static tdStatus fit_all_rows(const ecswWork *w, int *count, int32_t *column, dou
     return status;
 }
 
+// What kept the last run, which was to bring the residual on the sketch to `asked`, from going on.
+static tdEcswEnd find_end(const ecswWork *w, const tdNnls *nnls, double asked, const tdEcswResult *result)
+{
+    const tdEcswTask *task = w->task;
+    int count = td_nnls_count(nnls);
+    if (result->error <= task->tau)
+        return TD_ECSW_WITHIN;
+    if (task->most > 0 && count >= task->most)
+        return TD_ECSW_MOST;
+    // A sketch with many more rows than columns were chosen is to be trusted when it finds no further one.
+    if (w->s == task->rows || (2 * count < w->s && td_nnls_residual(nnls) > asked))
+        return TD_ECSW_COLUMNS;
+    return TD_ECSW_SKETCH;
+}
+
+static bool note_stop(void *user, int count, double residual)
+{
+    ecswWork *w = user;
+    const tdNnlsProgress *told = &w->task->progress;
+    w->stopped = told->fn != NULL && !told->fn(told->user, count, residual);
+    return !w->stopped;
+}
+
 // The sketch judges too well: its tolerance is tightened until all rows agree.
 static tdStatus choose(ecswWork *w, tdArena *arena, tdEcswResult *result, tdError *error)
 {
+    const tdNnlsProgress progress = {note_stop, w};
     const tdEcswTask *task = w->task;
     tdNnls *nnls = NULL;
     TD_TRY(td_nnls_create(w->s, task->n, w->sketch, w->sy, task->skip, task->most, &nnls, error));
@@ -159,7 +182,7 @@ static tdStatus choose(ecswWork *w, tdArena *arena, tdEcswResult *result, tdErro
     result->sketch_rows = w->s;
     for (int attempt = 0; attempt < ATTEMPTS && status == TD_OK; attempt++)
     {
-        td_nnls_run(nnls, tau, task->tasks, &task->progress);
+        td_nnls_run(nnls, tau, task->tasks, &progress);
         int count = td_nnls_count(nnls);
         int32_t *column = TD_TAKE(arena, int32_t, count);
         double *value = TD_TAKE(arena, double, count);
@@ -173,12 +196,14 @@ static tdStatus choose(ecswWork *w, tdArena *arena, tdEcswResult *result, tdErro
         if (count > 0)
             status = fit_all_rows(w, &count, column, value, &result->error, error);
         else
-            result->error = 0;
+            result->error = td_nnls_residual(nnls);
         result->count = count;
         result->element = column;
         result->weight = value;
+        result->end = w->stopped ? TD_ECSW_STOPPED : find_end(w, nnls, tau, result);
         // No further: within the tolerance, or nothing more to choose from.
-        if (status != TD_OK || result->error <= task->tau || td_nnls_residual(nnls) > tau || result->error >= last)
+        if (w->stopped || status != TD_OK || result->error <= task->tau || td_nnls_residual(nnls) > tau ||
+            result->error >= last)
             break;
         last = result->error;
         tau *= fmin(0.95 * task->tau / result->error, 0.95);
@@ -187,10 +212,9 @@ static tdStatus choose(ecswWork *w, tdArena *arena, tdEcswResult *result, tdErro
     return status;
 }
 
-tdStatus td_ecsw(const tdEcswTask *task, tdArena *arena, tdEcswResult *result, tdError *error)
+static tdStatus try_sketch(const tdEcswTask *task, int rows, tdArena *arena, tdEcswResult *result, tdError *error)
 {
-    ecswWork w = {.task = task};
-    openblas_set_num_threads(1);
+    ecswWork w = {.task = task, .s = rows};
     *result = (tdEcswResult){0};
     tdStatus status = prepare(&w, error);
     if (status == TD_OK)
@@ -199,4 +223,17 @@ tdStatus td_ecsw(const tdEcswTask *task, tdArena *arena, tdEcswResult *result, t
         status = choose(&w, arena, result, error);
     free_work(&w);
     return status;
+}
+
+tdStatus td_ecsw(const tdEcswTask *task, tdArena *arena, tdEcswResult *result, tdError *error)
+{
+    int64_t most = task->most_sketch > 0 && task->most_sketch < task->rows ? task->most_sketch : task->rows;
+    int64_t rows = task->sketch > 0 ? task->sketch : SKETCH;
+    openblas_set_num_threads(1);
+    for (rows = rows < most ? rows : most;; rows = 2 * rows < most ? 2 * rows : most)
+    {
+        TD_TRY(try_sketch(task, (int)rows, arena, result, error));
+        if (result->end != TD_ECSW_SKETCH || rows == most)
+            return TD_OK;
+    }
 }

@@ -6,7 +6,8 @@
 //
 // by greedy non-negative least squares with an updated factorization. G has a column for each element and a row for
 // each mode of each snapshot: it comes in blocks of columns and is never held whole; a sketch of its rows is, which
-// finds the same elements, and the residual that counts is evaluated on all rows at the end.
+// finds the same elements, and the residual that counts is evaluated on all rows at the end. A sketch that turns out
+// too small for the tolerance is made again with twice its rows, as far as it may grow.
 #pragma once
 #include "base/memory.h"
 #include "base/status.h"
@@ -33,16 +34,28 @@ typedef struct tdEcswTask
     void *user;
     double tau;
     int most;            ///< columns chosen at most; 0: no bound
-    int sketch;          ///< rows of the sketch; 0: chosen
+    int sketch;          ///< rows of the sketch to begin with; 0: chosen
+    int most_sketch;     ///< to which it may grow; 0: all rows
     uint64_t seed;       ///< of the sketch
     const uint8_t *skip; ///< n: columns that may not be chosen (for a second, independent choice); NULL: none
     tdTasks *tasks;
     tdNnlsProgress progress;
-    // Resuming: called with the sketched columns of each block as they are made; and asked for before, returning true
-    // when it has them. Both may be NULL.
-    bool (*load)(void *user, int64_t begin, int64_t end, double *sketched, double *sum);
-    tdStatus (*save)(void *user, int64_t begin, int64_t end, const double *sketched, const double *sum, tdError *error);
+    // Resuming: called with the sketched columns (`sketch` rows) of each block as they are made; and asked for before,
+    // returning true when it has them. Both may be NULL.
+    bool (*load)(void *user, int sketch, int64_t begin, int64_t end, double *sketched, double *sum);
+    tdStatus (*save)(void *user, int sketch, int64_t begin, int64_t end, const double *sketched, const double *sum,
+                     tdError *error);
 } tdEcswTask;
+
+/// Why there are no more elements.
+typedef enum tdEcswEnd
+{
+    TD_ECSW_WITHIN,  // the residual is within the tolerance
+    TD_ECSW_SKETCH,  // no more can be told apart by a sketch of this size
+    TD_ECSW_COLUMNS, // none that may be chosen makes it smaller
+    TD_ECSW_MOST,    // as many as were asked for at most
+    TD_ECSW_STOPPED  // by `progress`
+} tdEcswEnd;
 
 typedef struct tdEcswResult
 {
@@ -51,8 +64,9 @@ typedef struct tdEcswResult
     double *weight;
     double sketched_error, error; ///< relative residuals: on the sketch, on all rows
     int sketch_rows;
+    tdEcswEnd end;
 } tdEcswResult;
 
-/// Chooses with a tighter tolerance on the sketch until the true residual is within tau, or says in `error` what was
-/// reached: no more elements can be chosen than the sketch has rows.
+/// Chooses with a tighter tolerance on the sketch, then with a larger sketch, until the true residual is within tau, or
+/// `end` says what was in the way.
 tdStatus td_ecsw(const tdEcswTask *task, tdArena *arena, tdEcswResult *result, tdError *error);

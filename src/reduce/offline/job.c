@@ -14,14 +14,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define JOB_FORMAT       2
+#define JOB_FORMAT       3
 #define HELD_OUT_PLACES  40 // of a validation that the scene gives,
 #define HELD_OUT_DEFAULT 20 // and without one
 
 const char *td_reduce_phase_name(tdReducePhase phase)
 {
-    static const char *const names[TD_REDUCE_PHASES] = {"snapshots", "pod",         "training", "ecsw",
-                                                        "modes",     "polynomials", "check"};
+    static const char *const names[TD_REDUCE_PHASES] = {"snapshots", "search", "pod",         "training",
+                                                        "ecsw",      "modes",  "polynomials", "check"};
     return names[phase];
 }
 
@@ -35,10 +35,26 @@ static void charge(tdJob *job)
     job->clock = now;
 }
 
-void td_job_begin(tdJob *job, tdReducePhase phase, int64_t total)
+static void name_time(tdReducePhase phase, char out[64])
+{
+    snprintf(out, 64, "time-%s.part", td_reduce_phase_name(phase));
+}
+
+void td_job_begin(tdJob *job, tdReducePhase phase, uint64_t key, int64_t total)
 {
     charge(job);
     job->phase = phase;
+    if (!job->begun[phase])
+    {
+        double earlier = 0;
+        char name[64];
+        const tdWorkPart part = {&earlier, sizeof earlier};
+        name_time(phase, name);
+        job->begun[phase] = true;
+        job->keys[phase] = key;
+        if (td_work_load(&job->work, key, name, 1, &part))
+            job->report->seconds[phase] += earlier;
+    }
     job->done = 0;
     job->total = total;
     td_job_progress(job, 0);
@@ -57,11 +73,29 @@ bool td_job_progress(tdJob *job, int64_t more)
 
 // ---------------------------------------------------------------- begin
 
+// The static scene, with the tolerances that the task gives in the place of its own.
+static tdStatus edit_static(void *context, tdScene *scene, tdError *error)
+{
+    const tdReduceTask *task = context;
+    tdSceneReduction *given = &scene->reduction;
+    bool modes = given->basis == TD_BASIS_MODES, polynomials = given->kind == TD_REDUCTION_STVK;
+    const char *useless = modes && (task->pod_tolerance > 0 || task->max_modes > 0) ? "basis modes has no snapshots"
+                          : polynomials && task->ecsw_tolerance > 0 ? "the polynomials of kind stvk are exact"
+                                                                    : NULL;
+    if (useless != NULL)
+        return td_fail_at(error, TD_ERROR_INPUT, scene->file, given->line, "reduction",
+                          "a tolerance or a number of modes was given that has no effect: %s", useless);
+    given->pod_tolerance = task->pod_tolerance > 0 ? task->pod_tolerance : given->pod_tolerance;
+    given->ecsw_tolerance = task->ecsw_tolerance > 0 ? task->ecsw_tolerance : given->ecsw_tolerance;
+    given->max_modes = task->max_modes > 0 ? task->max_modes : given->max_modes;
+    return td_walk_edit_static(NULL, scene, error);
+}
+
 static tdStatus load_model(tdJob *job, tdError *error)
 {
     tdSettings settings = job->task->settings;
     settings.rom = NULL;
-    TD_TRY(td_model_load_edited(job->task->scene, &settings, td_walk_edit_static, NULL, &job->model, error));
+    TD_TRY(td_model_load_edited(job->task->scene, &settings, edit_static, (void *)job->task, &job->model, error));
     settings.log = NULL; // all has been said
     TD_TRY(td_model_load_edited(job->task->scene, &settings, td_walk_edit_moving, NULL, &job->moving, error));
     const tdScene *scene = &job->model->scene;
@@ -74,9 +108,6 @@ static tdStatus load_model(tdJob *job, tdError *error)
         return td_fail_at(error, TD_ERROR_INPUT, scene->file, scene->bodies[given->body].line, "reduction",
                           "body '%s' is rigid: there is nothing to reduce; name a soft body",
                           scene->bodies[given->body].name);
-    if (given->samples == TD_SAMPLE_GREEDY)
-        return td_fail_at(error, TD_ERROR_INPUT, scene->file, given->line, "reduction.samples",
-                          "samples greedy are not supported by this version; take corners, grid or latin_hypercube");
     return TD_OK;
 }
 
@@ -97,45 +128,43 @@ static tdStatus plan_held_out(tdJob *job, tdError *error)
 static uint64_t hash_path(const tdSamplePath *path)
 {
     return td_hash_bytes(path->values, (size_t)(path->count * path->n) * sizeof(double)) ^
-           td_hash_mix(td_hash_bytes(path->weight, (size_t)path->count * sizeof(double)));
+           td_hash_mix(td_hash_bytes(path->weight, (size_t)path->count * sizeof(double)) ^
+                       td_hash_bytes(path->start, (size_t)path->n_trajectories * sizeof(int64_t)));
 }
 
-// What the job is, line by line: work of another one is not continued.
-static void describe(const tdJob *job, tdText *out)
+// What the snapshots are made from, line by line: work on other ones is not continued. All else is in the keys of
+// parts.
+static void describe(tdJob *job, tdText *out)
 {
     static const char *const samples[] = {"corners", "grid", "latin_hypercube", "greedy", "motion", "sequence"};
     const tdSceneReduction *given = &job->model->scene.reduction;
     td_text_format(out, "Tendril %s, work of 'tendril reduce', format %d\n", td_version(), JOB_FORMAT);
     td_text_format(out, "body %s\n", job->model->bodies[given->body].name);
+    td_text_format(out, "frame %s\n", td_frame_name(job->rom.frame));
     td_text_format(out, "kernels %s\n",
                    td_isa_pick(job->task->settings.portable) == TD_ISA_PORTABLE ? "portable" : "native");
-    td_text_format(out, "kind %s\n", td_rom_kind_name(job->rom.kind));
-    td_text_format(out, "basis %s\n", given->basis == TD_BASIS_MODES ? "modes" : "snapshots");
-    td_text_format(out, "modes %d, derivatives %d, columns %d\n", given->modes, given->derivatives, given->columns);
-    td_text_format(out, "amplitude %.17g\n", given->amplitude);
+    td_text_format(out, "scene %016" PRIx64 "\n", job->model->scene.equilibria);
+    job->equilibria = out->failed ? 0 : td_work_key(0, out->data, strlen(out->data));
+    if (given->basis == TD_BASIS_MODES)
+        return;
     td_text_format(out, "samples %s\n", samples[given->samples]);
     td_text_format(out, "steps_between %d\n", given->steps_between);
     td_text_format(out, "snapshots %lld\n", (long long)job->path.count);
-    td_text_format(out, "pod_tolerance %.17g\n", given->pod_tolerance);
-    td_text_format(out, "ecsw_tolerance %.17g\n", given->ecsw_tolerance);
-    td_text_format(out, "max_modes %d\n", given->max_modes);
-    td_text_format(out, "memory %lld\n", (long long)given->memory);
-    td_text_format(out, "seed %llu\n", (unsigned long long)given->seed);
     td_text_format(out, "places %016" PRIx64 "\n", hash_path(&job->path));
-    td_text_format(out, "held out %016" PRIx64 "\n", hash_path(&job->held_out));
-    td_text_format(out, "scene %016" PRIx64 "\n", job->model->scene.hash);
 }
 
 static tdStatus open_work(tdJob *job, tdError *error)
 {
+    const tdReduceTask *task = job->task;
     tdText about = {0};
     char folder[PATH_MAX];
-    int n = snprintf(folder, sizeof folder, "%s.work", job->task->out);
+    int n = task->work != NULL ? snprintf(folder, sizeof folder, "%s", task->work)
+                               : snprintf(folder, sizeof folder, "%s.work", task->out);
     if (n < 0 || (size_t)n >= sizeof folder)
-        return td_fail_at(error, TD_ERROR_IO, job->task->out, 0, NULL, "the path is too long");
+        return td_fail_at(error, TD_ERROR_IO, task->out, 0, NULL, "the path is too long");
     describe(job, &about);
     tdStatus status = about.failed ? td_fail_memory(error, "the job")
-                                   : td_work_open(folder, about.data, job->task->restart, &job->work, error);
+                                   : td_work_open(folder, about.data, task->restart, &job->work, error);
     free(about.data);
     job->report->resumed = job->work.resumed;
     return status;
@@ -177,15 +206,16 @@ static tdStatus begin(tdJob *job, tdError *error)
     TD_TRY(plan_held_out(job, error));
     TD_TRY(td_tasks_create(job->task->settings.threads, &job->tasks, error));
     TD_TRY(td_trainee_create(model, job->moving, body, &job->task->settings, &job->arena, &job->trainee, error));
+    TD_TRY(td_job_greedy_plan(job, error));
     job->rom = (tdRom){.file = job->task->out,
                        .body = model->bodies[body].name,
                        .made_by = td_version(),
-                       .physics = td_soft_physics(model, body),
+                       .physics = td_soft_physics(job->moving, body), // with the scene's supports alone
                        .n_nodes = model->bodies[body].nodes,
                        .n_u = job->trainee.n_u,
                        .inputs = job->trainee.inputs,
                        .psi = job->trainee.psi,
-                       .frame = TD_FRAME_FIXED,
+                       .frame = job->trainee.frame,
                        .kind = stvk ? TD_ROM_STVK : TD_ROM_DOMAINS,
                        .pod_tolerance = model->scene.reduction.pod_tolerance,
                        .held_out_error = NAN,
@@ -201,14 +231,22 @@ static tdStatus begin(tdJob *job, tdError *error)
 // Time of the phases is kept for the next run.
 static void note_time(tdJob *job)
 {
-    const tdWorkPart part = {job->report->seconds, sizeof job->report->seconds};
     charge(job);
-    td_work_save(&job->work, "times.part", 1, &part, NULL); // only of interest
+    for (int i = 0; i < TD_REDUCE_PHASES; i++)
+    {
+        char name[64];
+        const tdWorkPart part = {&job->report->seconds[i], sizeof(double)};
+        name_time((tdReducePhase)i, name);
+        if (job->begun[i])
+            td_work_save(&job->work, job->keys[i], name, 1, &part, NULL); // only of interest
+    }
 }
 
 static tdStatus snapshots(tdJob *job, tdError *error)
 {
-    td_job_begin(job, TD_REDUCE_SNAPSHOTS, job->path.count);
+    if (job->model->scene.reduction.samples == TD_SAMPLE_GREEDY)
+        return td_job_greedy(job, error);
+    td_job_begin(job, TD_REDUCE_SNAPSHOTS, job->work.key, job->path.count);
     return td_job_visit(job, "snapshots", &job->path, false, error);
 }
 
@@ -217,11 +255,12 @@ static tdStatus run_phases(tdJob *job, tdError *error)
     typedef tdStatus (*Phase)(tdJob * job, tdError * error);
     static const Phase of_domains[] = {snapshots, td_job_pod, td_job_ecsw, td_job_check, NULL};
     static const Phase of_snapshots[] = {snapshots, td_job_pod, td_job_polynomials, td_job_check, NULL};
+    static const Phase of_vibrations[] = {td_job_modes, td_job_ecsw, td_job_check, NULL};
     static const Phase of_modes[] = {td_job_modes, td_job_polynomials, td_job_check, NULL};
     const tdSceneReduction *given = &job->model->scene.reduction;
-    const Phase *phases = given->basis == TD_BASIS_MODES     ? of_modes
-                          : given->kind == TD_REDUCTION_STVK ? of_snapshots
-                                                             : of_domains;
+    bool polynomials = given->kind == TD_REDUCTION_STVK;
+    const Phase *phases = given->basis == TD_BASIS_MODES ? (polynomials ? of_modes : of_vibrations)
+                                                         : (polynomials ? of_snapshots : of_domains);
     for (int i = 0; phases[i] != NULL && !job->stopped; i++)
     {
         tdStatus status = phases[i](job, error);
@@ -253,9 +292,6 @@ tdStatus td_reduce(const tdReduceTask *task, tdReduceReport *report, tdError *er
     tdStatus status = begin(&job, error);
     if (status == TD_OK)
     {
-        const tdWorkPart part = {report->seconds, sizeof report->seconds};
-        if (!td_work_load(&job.work, "times.part", 1, &part))
-            memset(report->seconds, 0, sizeof report->seconds);
         job.clock = td_seconds();
         job.phase = job.model->scene.reduction.basis == TD_BASIS_MODES ? TD_REDUCE_MODES : TD_REDUCE_SNAPSHOTS;
         status = run_phases(&job, error);
@@ -263,7 +299,7 @@ tdStatus td_reduce(const tdReduceTask *task, tdReduceReport *report, tdError *er
     report->stopped = status == TD_OK && job.stopped;
     if (status == TD_OK && !job.stopped)
         status = write_rom(&job, error);
-    td_work_close(&job.work, status == TD_OK && !job.stopped && !task->keep);
+    td_work_close(&job.work, status == TD_OK && !job.stopped && !task->keep && task->work == NULL);
     td_tasks_free(job.tasks);
     td_model_free(job.model);
     td_model_free(job.moving);

@@ -13,13 +13,22 @@
 //     polynomials  forces as polynomials of the coordinates                               -> P, Q, S
 //
 // What is done lies in a folder beside the output, so that the job goes on where it was killed; the file that comes out
-// is the same, whatever happened on the way and however many threads there were, but for its timings.
+// is the same, whatever happened on the way and however many threads there were, but for its timings. Each part there
+// has the key of what it depends on, so that with other tolerances, or another validation, only what depends on them is
+// done again:
+//
+//     snapshots  <- scene without `reduction` and `validation`, places, kernels
+//     basis      <- snapshots, pod_tolerance, max_modes
+//     training   <- basis (its numbers), seed
+//     domains    <- training, ecsw_tolerance
+//     check      <- scene as above, places of the validation
 #pragma once
 #include "model.h"
 
 typedef enum tdReducePhase
 {
     TD_REDUCE_SNAPSHOTS,
+    TD_REDUCE_SEARCH, // samples greedy
     TD_REDUCE_POD,
     TD_REDUCE_TRAINING,
     TD_REDUCE_ECSW,
@@ -33,27 +42,42 @@ const char *td_reduce_phase_name(tdReducePhase phase);
 
 typedef struct tdReduceTask
 {
-    const char *scene; ///< file
-    const char *out;   ///< file of the reduced model; work is kept in `out`.work/
-    bool restart;      ///< throw work away that lies there
-    bool keep;         ///< leave the work folder
+    const char *scene;                    ///< file
+    const char *out;                      ///< file of the reduced model
+    const char *work;                     ///< folder of the work, which stays; NULL: `out`.work
+    bool restart;                         ///< throw work away that lies there
+    bool keep;                            ///< leave the work folder
+    double pod_tolerance, ecsw_tolerance; ///< in the place of the scene's; 0: those
+    int max_modes;
     tdSettings settings;
     /// Told of progress, by one thread at a time; false: stop in order. May be NULL. total 0: not known.
     bool (*progress)(void *user, tdReducePhase phase, int64_t done, int64_t total);
     void *user;
 } tdReduceTask;
 
-#define TD_REDUCE_DOMAINS 2
+#define TD_REDUCE_DOMAINS    2
+#define TD_REDUCE_MOST_MODES 2000 // that a scene may ask for
+
+typedef struct tdReduceDomain
+{
+    const char *name;
+    int64_t elements, rid_elements, check_elements;
+    double error, check_error; ///< of the training forces, on all rows
+    const char *why;           ///< the error is larger than was asked for; NULL: it is not
+} tdReduceDomain;
 
 typedef struct tdReduceReport
 {
-    const char *kind;         ///< "domains", "stvk"
-    bool stopped;             ///< by `progress`: no file was written, the work is kept
-    bool resumed;             ///< work of an earlier run was found
-    int64_t snapshots;        ///< at places of the samples,
-    int64_t weight_snapshots; ///< and before them, while gravity comes on
-    int64_t failures;         ///< places without an equilibrium
-    char why[320];            ///< the first of those
+    const char *kind;                 ///< "domains", "stvk"
+    bool stopped;                     ///< by `progress`: no file was written, the work is kept
+    bool resumed;                     ///< work of an earlier run was found
+    int64_t reused[TD_REDUCE_PHASES]; ///< of it: equilibria, bases, elements, domains and second choices; 0: none
+    int64_t snapshots;                ///< at places of the samples,
+    int64_t weight_snapshots;         ///< and before them, while gravity comes on
+    int64_t greedy_added;             ///< samples greedy: places that were added,
+    double greedy_error;              ///< and the estimated error at the worst candidate then
+    int64_t failures;                 ///< places without an equilibrium
+    char why[320];                    ///< the first of those
     int modes;
     double pod_error;
     int64_t elements, rid_elements; ///< of the body, of all domains
@@ -62,12 +86,7 @@ typedef struct tdReduceReport
     double frequency;               ///< [Hz] of the first
     double polynomial_bytes;        ///< of polynomials while they run; 0: none
     int n_domains;
-    struct
-    {
-        const char *name;
-        int64_t elements, rid_elements, check_elements;
-        double error;
-    } domains[TD_REDUCE_DOMAINS];
+    tdReduceDomain domains[TD_REDUCE_DOMAINS];
     int64_t held_out_places, held_out_failures;
     double held_out_error, held_out_worst; ///< relative: of all places together, of the worst
     double seconds[TD_REDUCE_PHASES];      ///< earlier runs included, as far as they ended in order

@@ -19,6 +19,7 @@ typedef struct Errors
     double largest;
     int64_t n, failed;
     double *indicator, *found; // by place: of the reduced model, and how far off it is
+    double *shape[2];          // of a body that nothing holds: full order and reduced, without its motion as a whole
 } Errors;
 
 static void compare(const tdTrainee *trainee, const double *full, const double *reduced, double indicator,
@@ -26,9 +27,16 @@ static void compare(const tdTrainee *trainee, const double *full, const double *
 {
     const double *rest = trainee->model->bodies[trainee->body].soft->rest;
     double off = 0, size = 0;
+    bool held = trainee->frame == TD_FRAME_FIXED;
+    if (!held)
+    {
+        td_trainee_split(trainee, full, NULL, errors->shape[0]);
+        td_trainee_split(trainee, reduced, NULL, errors->shape[1]);
+    }
     for (int64_t i = 0; i < trainee->n; i++)
     {
-        double e = reduced[i] - full[i], d = full[i] - rest[i];
+        double e = held ? reduced[i] - full[i] : errors->shape[1][i] - errors->shape[0][i];
+        double d = held ? full[i] - rest[i] : errors->shape[0][i];
         off += e * e;
         size += d * d;
     }
@@ -79,14 +87,19 @@ static tdStatus compare_all(tdJob *job, Errors *errors, tdError *error)
     settings.rom = path;
     settings.rom_whole = false;
     settings.log = NULL; // what there is to say of the scene has been said
-    tdStatus status = td_model_load_edited(job->task->scene, &settings, td_walk_edit_static, NULL, &at_rest, error);
+    // Of a body that nothing holds there is no static one; it would not be used, as the walk settles from the start.
+    tdStatus status = TD_OK;
+    if (job->trainee.frame == TD_FRAME_FIXED)
+        status = td_model_load_edited(job->task->scene, &settings, td_walk_edit_static, NULL, &at_rest, error);
     if (status == TD_OK)
         status = td_model_load_edited(job->task->scene, &settings, td_walk_edit_moving, NULL, &moving, error);
-    const tdWalk walk = {at_rest, moving, true};
+    const tdWalk walk = {at_rest != NULL ? at_rest : moving, moving, true};
     for (int t = 0; t < job->held_out.n_trajectories && status == TD_OK; t++)
         status = compare_trajectory(job, &walk, t, errors, error);
     td_model_free(at_rest);
     td_model_free(moving);
+    if (status == TD_OK && job->rom.kind == TD_ROM_DOMAINS)
+        status = td_job_precision(job, path, error);
     return status;
 }
 
@@ -108,13 +121,16 @@ tdStatus td_job_check(tdJob *job, tdError *error)
     job->rom.held_out_error = report->held_out_error = report->held_out_worst = NAN;
     if (job->held_out.count == 0)
         return TD_OK;
-    td_job_begin(job, TD_REDUCE_CHECK, job->held_out.count);
+    td_job_begin(job, TD_REDUCE_CHECK, td_work_key(job->training, &job->held_out.count, sizeof job->held_out.count),
+                 job->held_out.count);
     TD_TRY(td_job_visit(job, "check-full", &job->held_out, true, error));
     if (job->stopped)
         return TD_OK;
-    Errors errors = {.indicator = TD_TAKE(&job->arena, double, job->held_out.count),
-                     .found = TD_TAKE(&job->arena, double, job->held_out.count)};
-    if (errors.indicator == NULL || errors.found == NULL)
+    Errors errors = {
+        .indicator = TD_TAKE(&job->arena, double, job->held_out.count),
+        .found = TD_TAKE(&job->arena, double, job->held_out.count),
+        .shape = {TD_TAKE(&job->arena, double, job->trainee.n), TD_TAKE(&job->arena, double, job->trainee.n)}};
+    if (errors.indicator == NULL || errors.found == NULL || errors.shape[0] == NULL || errors.shape[1] == NULL)
         return td_fail_memory(error, "the check");
     tdStatus status = compare_all(job, &errors, error);
     report->held_out_places = errors.n;

@@ -41,9 +41,16 @@ typedef struct Counts
     char why[sizeof((tdSnapshots *)0)->why];
 } Counts;
 
-static void name_part(const char *name, int trajectory, char out[64])
+static void name_part(const char *name, const tdSamplePath *path, int trajectory, char out[64])
 {
-    snprintf(out, 64, "%s-%05d.part", name, trajectory);
+    snprintf(out, 64, "%s-%05d.part", name, path->number != NULL ? path->number[trajectory] : trajectory);
+}
+
+// In a part, places are counted from the first of the trajectory: what comes before it may change.
+static void count_from(const tdSamplePath *path, int trajectory, int sign, const tdJobTrajectory *data)
+{
+    for (int64_t k = 0; k < data->found.reached; k++)
+        data->found.place[k] += sign * path->start[trajectory];
 }
 
 // Parts have room for all places of the trajectory, so that their size is known.
@@ -56,19 +63,30 @@ static void list_pieces(const tdJob *job, const tdSamplePath *path, int trajecto
     pieces[1] = (tdWorkPart){data->memory, (size_t)numbers * sizeof(double)};
 }
 
+uint64_t td_job_trajectory_key(const tdJob *job, const tdSamplePath *path, int trajectory, bool positions)
+{
+    int64_t first = path->start[trajectory], places = places_of(path, trajectory);
+    const int64_t about[] = {places, path->n, positions};
+    uint64_t key = td_work_key(job->equilibria, about, sizeof about);
+    key = td_work_key(key, path->values + first * path->n, (size_t)(places * path->n) * sizeof(double));
+    return td_work_key(key, path->weight + first, (size_t)places * sizeof(double));
+}
+
 bool td_job_load(const tdJob *job, const char *name, const tdSamplePath *path, int trajectory, bool positions,
                  tdJobTrajectory *out)
 {
     char part[64];
     Counts counts = {0};
     tdWorkPart pieces[2];
-    name_part(name, trajectory, part);
+    name_part(name, path, trajectory, part);
     list_pieces(job, path, trajectory, positions, &counts, out, pieces);
-    if (!td_work_load(&job->work, part, 2, pieces))
+    uint64_t key = td_job_trajectory_key(job, path, trajectory, positions);
+    if (!td_work_load(&job->work, key, part, 2, pieces))
         return false;
     out->found.reached = counts.reached;
     out->found.failed = counts.failed;
     memcpy(out->found.why, counts.why, sizeof counts.why);
+    count_from(path, trajectory, 1, out);
     return true;
 }
 
@@ -79,9 +97,10 @@ static tdStatus save(const tdJob *job, const char *name, const tdSamplePath *pat
     Counts counts = {.reached = data->found.reached, .failed = data->found.failed};
     tdWorkPart pieces[2];
     memcpy(counts.why, data->found.why, sizeof counts.why);
-    name_part(name, trajectory, part);
+    name_part(name, path, trajectory, part);
     list_pieces(job, path, trajectory, positions, &counts, data, pieces);
-    return td_work_save(&job->work, part, 2, pieces, error);
+    count_from(path, trajectory, -1, data); // it is not looked at any more
+    return td_work_save(&job->work, td_job_trajectory_key(job, path, trajectory, positions), part, 2, pieces, error);
 }
 
 // ---------------------------------------------------------------- threads
@@ -134,11 +153,11 @@ static void visit_one(void *context, int i)
 }
 
 // Those that no part holds yet; the others count as done.
-static tdStatus find_pending(tdJob *job, Visit *visit, int *count, tdError *error)
+static tdStatus find_pending(tdJob *job, Visit *visit, int first, int *count, tdError *error)
 {
     int64_t done = 0;
     *count = 0;
-    for (int t = 0; t < visit->path->n_trajectories; t++)
+    for (int t = first; t < visit->path->n_trajectories; t++)
     {
         tdJobTrajectory data;
         TD_TRY(td_job_take(job, visit->path, t, visit->positions, &data, error));
@@ -148,6 +167,8 @@ static tdStatus find_pending(tdJob *job, Visit *visit, int *count, tdError *erro
             visit->pending[(*count)++] = t;
         td_job_drop(&data);
     }
+    if (first == 0) // later ones may have been found by a search that was killed: they count as its work
+        job->report->reused[job->phase] += done;
     if (done > 0)
         td_job_progress(job, done);
     return TD_OK;
@@ -155,12 +176,18 @@ static tdStatus find_pending(tdJob *job, Visit *visit, int *count, tdError *erro
 
 tdStatus td_job_visit(tdJob *job, const char *name, const tdSamplePath *path, bool positions, tdError *error)
 {
+    return td_job_visit_from(job, name, path, 0, positions, error);
+}
+
+tdStatus td_job_visit_from(tdJob *job, const char *name, const tdSamplePath *path, int first, bool positions,
+                           tdError *error)
+{
     Visit visit = {.job = job, .name = name, .path = path, .positions = positions, .settings = job->task->settings};
     visit.pending = td_take((size_t)path->n_trajectories, sizeof *visit.pending);
     if (visit.pending == NULL)
         return td_fail_memory(error, "the trajectories");
     int count = 0, threads = td_tasks_threads(job->tasks);
-    tdStatus status = find_pending(job, &visit, &count, error);
+    tdStatus status = find_pending(job, &visit, first, &count, error);
     if (status == TD_OK && count > 0)
     {
         // As many states at a time as memory allows; each has its share of the threads.

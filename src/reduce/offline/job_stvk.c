@@ -68,75 +68,6 @@ tdStatus td_job_stvk_plan(tdJob *job, tdError *error)
     return TD_OK;
 }
 
-// ---------------------------------------------------------------- modes
-
-static tdStatus take_basis(tdJob *job, int r, int modes, tdError *error)
-{
-    tdRom *rom = &job->rom;
-    tdArena *arena = &job->arena;
-    rom->r = rom->n_sigma = r;
-    rom->n_lambda = modes;
-    rom->phi = TD_TAKE(arena, double, job->trainee.n *r);
-    rom->sigma = TD_TAKE(arena, double, r);
-    rom->lambda = TD_TAKE(arena, double, modes);
-    rom->low = TD_TAKE(arena, double, r); // nothing was trained: no amplitude has been seen
-    rom->high = TD_TAKE(arena, double, r);
-    rom->spread = TD_TAKE(arena, double, r);
-    if (rom->phi == NULL || rom->sigma == NULL || rom->lambda == NULL || rom->low == NULL || rom->high == NULL ||
-        rom->spread == NULL)
-        return td_fail_memory(error, "the modes");
-    return TD_OK;
-}
-
-static tdStatus make_basis(tdJob *job, tdError *error)
-{
-    const tdSceneReduction *given = &job->model->scene.reduction;
-    const tdSoft *soft = job->model->bodies[given->body].soft;
-    const tdModesSettings wanted = {given->modes, given->derivatives, (double)given->memory};
-    tdRom *rom = &job->rom;
-    tdModes modes;
-    tdStatus status = td_modes(job->model, given->body, &job->task->settings, &wanted, &modes, error);
-    if (status == TD_OK)
-    {
-        memcpy(rom->lambda, modes.lambda, (size_t)modes.k * sizeof(double));
-        td_job_progress(job, 1);
-        status = td_modes_basis(&modes, soft, job->tasks, given->columns, given->amplitude, TD_ORTHONORMAL_PLAIN,
-                                rom->phi, rom->sigma, error);
-    }
-    td_modes_free(&modes);
-    for (int64_t i = 0; status == TD_OK && i < job->trainee.n * rom->r; i++)
-        rom->phi[i] *= job->trainee.loose[i / rom->r];
-    return status;
-}
-
-tdStatus td_job_modes(tdJob *job, tdError *error)
-{
-    const tdScene *scene = &job->model->scene;
-    const tdSceneReduction *given = &scene->reduction;
-    tdRom *rom = &job->rom;
-    td_job_begin(job, TD_REDUCE_MODES, 2);
-    TD_TRY(take_basis(job, given->columns, given->modes, error));
-    const tdWorkPart pieces[] = {{rom->phi, (size_t)(job->trainee.n * rom->r) * sizeof(double)},
-                                 {rom->sigma, (size_t)rom->r * sizeof(double)},
-                                 {rom->lambda, (size_t)rom->n_lambda * sizeof(double)}};
-    if (!td_work_load(&job->work, "modes.part", 3, pieces))
-    {
-        tdError why = {0};
-        tdStatus status = make_basis(job, &why);
-        if (status != TD_OK)
-            return td_fail_at(error, status, scene->file, given->line, "reduction", "%.480s", why.message);
-        TD_TRY(td_work_save(&job->work, "modes.part", 3, pieces, error));
-    }
-    td_job_progress(job, 1);
-    rom->pod_error = NAN; // no snapshots to leave behind
-    rom->pod_tolerance = NAN;
-    job->report->modes = rom->r;
-    job->report->pod_error = NAN;
-    job->report->vibration_modes = rom->n_lambda;
-    job->report->frequency = td_modes_frequency(rom->lambda[0]);
-    return TD_OK;
-}
-
 // ---------------------------------------------------------------- polynomials
 
 static tdStatus copy(tdArena *arena, const double *from, int64_t n, double **to, tdError *error)
@@ -155,7 +86,7 @@ tdStatus td_job_polynomials(tdJob *job, tdError *error)
     const tdSoft *soft = job->model->bodies[given->body].soft;
     tdRom *rom = &job->rom;
     int n = rom->r + rom->n_u;
-    td_job_begin(job, TD_REDUCE_POLYNOMIALS, 1);
+    td_job_begin(job, TD_REDUCE_POLYNOMIALS, job->training, 1);
     double *U = td_take((size_t)job->trainee.n, (size_t)n * sizeof *U);
     if (U == NULL)
         return td_fail_memory(error, "the basis");

@@ -216,6 +216,79 @@ tdStatus td_sample_motion(const tdModel *model, tdArena *arena, const tdSceneMot
     return cut(model, arena, out, error);
 }
 
+// ---------------------------------------------------------------- greedy
+
+void td_sample_append(const tdModel *model, tdSamplePath *path, const double *values, int number)
+{
+    int between = model->scene.reduction.steps_between, n = path->n;
+    for (int k = 1; k <= between; k++)
+    {
+        double *place = path->values + path->count * n;
+        memcpy(place, values, (size_t)n * sizeof(double));
+        for (int a = 0; a < model->n_actuators; a++)
+            if (k < between)
+                place[model->actuators[a].input] *= (double)k / between;
+        path->weight[path->count++] = 1;
+    }
+    path->number[path->n_trajectories++] = number;
+    path->start[path->n_trajectories] = path->count;
+}
+
+// Gravity comes on; then each axis goes from rest to the ends of its range that are not rest.
+static tdStatus greedy_start(const tdModel *model, tdArena *arena, tdSamplePath *out, tdError *error)
+{
+    int n = 0, between = model->scene.reduction.steps_between, before = weight_steps(model, between);
+    tdWorkspaceAxis *axes = NULL;
+    TD_TRY(td_workspace_axes(model, arena, &n, &axes, error));
+    int64_t trajectories = 1 + 2 * (int64_t)n + model->scene.reduction.count;
+    if (trajectories > TD_SAMPLE_MOST / between)
+        return too_many(model, between, error);
+    TD_TRY(take(model, arena, before + 1 + trajectories * between, out, error));
+    out->start = TD_TAKE(arena, int64_t, trajectories + 1);
+    out->number = TD_TAKE(arena, int, trajectories);
+    double *values = TD_TAKE(arena, double, out->n + 1);
+    if (out->start == NULL || out->number == NULL || values == NULL)
+        return td_fail_memory(error, "the places of the samples");
+    memcpy(values, out->values, (size_t)out->n * sizeof(double));
+    for (int a = 0; a < model->n_actuators; a++)
+        values[model->actuators[a].input] = 0;
+    for (int i = 0; i <= before; i++)
+    {
+        memcpy(out->values + (int64_t)i * out->n, values, (size_t)out->n * sizeof(double));
+        out->weight[i] = (double)(i + 1) / (before + 1);
+    }
+    out->count = out->start[1] = before + 1;
+    out->n_trajectories = 1;
+    for (int k = 0; k < n; k++)
+        for (int end = 0; end < 2; end++)
+        {
+            if (axes[k].range[end] != 0)
+            {
+                set_axes(model, 1, axes + k, &axes[k].range[end], values);
+                td_sample_append(model, out, values, out->n_trajectories);
+            }
+            set_axes(model, 1, axes + k, &(double){0}, values);
+        }
+    return TD_OK;
+}
+
+tdStatus td_sample_candidates(const tdModel *model, tdArena *arena, int64_t count, tdSamplePath *out, tdError *error)
+{
+    tdSamplePath corners = {0}, inner = {0};
+    int n = 0;
+    tdWorkspaceAxis *axes = NULL;
+    *out = (tdSamplePath){0};
+    TD_TRY(td_workspace_axes(model, arena, &n, &axes, error));
+    if (n < 30 && (1 << n) <= TD_SAMPLE_CORNERS_MOST)
+        TD_TRY(grid_rows(model, arena, 2, &corners, error));
+    TD_TRY(hypercube_rows(model, arena, count, &inner, error));
+    TD_TRY(take(model, arena, corners.count + inner.count, out, error));
+    if (corners.count > 0)
+        memcpy(out->values, corners.values, (size_t)(corners.count * out->n) * sizeof(double));
+    memcpy(out->values + corners.count * out->n, inner.values, (size_t)(inner.count * out->n) * sizeof(double));
+    return TD_OK;
+}
+
 // ---------------------------------------------------------------- the path
 
 tdStatus td_sample_path(const tdModel *model, tdArena *arena, tdSamplePath *out, tdError *error)
@@ -225,8 +298,8 @@ tdStatus td_sample_path(const tdModel *model, tdArena *arena, tdSamplePath *out,
     *out = (tdSamplePath){0};
     switch (reduction->samples)
     {
-    case TD_SAMPLE_CORNERS:
-    case TD_SAMPLE_GREEDY: TD_TRY(grid_rows(model, arena, 2, &rows, error)); break;
+    case TD_SAMPLE_GREEDY: return greedy_start(model, arena, out, error);
+    case TD_SAMPLE_CORNERS: TD_TRY(grid_rows(model, arena, 2, &rows, error)); break;
     case TD_SAMPLE_GRID: TD_TRY(grid_rows(model, arena, reduction->levels, &rows, error)); break;
     case TD_SAMPLE_LATIN_HYPERCUBE: TD_TRY(hypercube_rows(model, arena, reduction->count, &rows, error)); break;
     case TD_SAMPLE_SEQUENCE: TD_TRY(sequence_rows(model, arena, &rows, error)); break;
@@ -237,12 +310,6 @@ tdStatus td_sample_path(const tdModel *model, tdArena *arena, tdSamplePath *out,
     }
     TD_TRY(refine(model, arena, &rows, reduction->steps_between, out, error));
     return cut(model, arena, out, error);
-}
-
-tdStatus td_sample_candidates(const tdModel *model, tdArena *arena, int64_t count, tdSamplePath *out, tdError *error)
-{
-    *out = (tdSamplePath){0};
-    return hypercube_rows(model, arena, count, out, error);
 }
 
 // ---------------------------------------------------------------- validation

@@ -13,14 +13,19 @@ typedef struct tdSamplePath
     double *weight; ///< count: share of gravity
     int n_trajectories;
     int64_t *start; ///< n_trajectories + 1: their first places
+    int *number;    ///< by trajectory: under which it is known, whatever comes before it; NULL: its own
 } tdSamplePath;
 
 /// The path of the scene's `reduction`, after some places at which gravity comes on: a reduced model starts at rest,
 /// and finds no way to shapes that its modes have but what lies between. Inputs that are not sampled stay as at the
-/// scene's end. Memory of the arena. Samples greedy: the corners with which it begins.
+/// scene's end. Memory of the arena. Samples greedy: what it begins with, each actuator alone from rest to its ends,
+/// with room for `count` trajectories more.
 tdStatus td_sample_path(const tdModel *model, tdArena *arena, tdSamplePath *out, tdError *error);
-/// Places of a Latin hypercube, for samples greedy, in no trajectories.
+/// Places that samples greedy may add, in no trajectories: the corners of the ranges, where they are not more than
+/// TD_SAMPLE_CORNERS_MOST, and `count` places of a Latin hypercube.
 tdStatus td_sample_candidates(const tdModel *model, tdArena *arena, int64_t count, tdSamplePath *out, tdError *error);
+/// Adds a trajectory from rest to the place with these values of all inputs, where there is room.
+void td_sample_append(const tdModel *model, tdSamplePath *path, const double *values, int number);
 
 /// The motion of the scene's `validation`, and how long it takes [s]. A random one goes from rest through random places
 /// so that every actuator goes from one end of its range to the other.
@@ -30,4 +35,5 @@ tdStatus td_sample_validation(const tdModel *model, tdArena *arena, const tdScen
 tdStatus td_sample_motion(const tdModel *model, tdArena *arena, const tdSceneMotion *motion, double duration,
                           int64_t count, tdSamplePath *out, tdError *error);
 
-#define TD_SAMPLE_MOST 1000000 // snapshots
+#define TD_SAMPLE_MOST         1000000 // snapshots
+#define TD_SAMPLE_CORNERS_MOST 128     // of candidates

@@ -20,12 +20,50 @@ static tdStatus refuse(const tdModel *model, int body, tdError *error, const cha
                       "body '%s' cannot be reduced: %s", given->name, why);
 }
 
+// What pulls from outside at a body that nothing holds sets it in motion: there is no equilibrium.
+static tdStatus check_actuators(const tdModel *model, int body, tdError *error)
+{
+    for (int a = 0; a < model->n_actuators; a++)
+    {
+        const tdActuator *actuator = &model->actuators[a];
+        bool here = false, elsewhere = actuator->given->kind == TD_ACTUATOR_FORCE;
+        for (int s = 0; s < actuator->measure.n_sets; s++)
+        {
+            here = here || actuator->measure.sets[s].body == body;
+            elsewhere = elsewhere || actuator->measure.sets[s].body != body;
+        }
+        if (here && elsewhere)
+            return td_fail_at(error, TD_ERROR_INPUT, model->scene.file, actuator->given->line, "actuators",
+                              "actuator '%s' pulls from outside at body '%s', which nothing holds, so that there is no "
+                              "equilibrium to learn from; hold the body, let the cable begin and end on the body, or "
+                              "leave the actuator out of the scene that is reduced",
+                              actuator->name, model->bodies[body].name);
+    }
+    return TD_OK;
+}
+
+static tdStatus check_frame(const tdModel *model, int body, tdFrameKind *frame, tdError *error)
+{
+    tdFrameChoice choice = model->scene.reduction.frame;
+    bool held = model->bodies[body].soft->supported;
+    if (held && (choice == TD_FRAME_CHOICE_TRANSLATION || choice == TD_FRAME_CHOICE_FREE))
+        return refuse(model, body, error,
+                      "something holds it, so that no frame can carry it; remove 'frame', or what holds it");
+    if (!held && choice == TD_FRAME_CHOICE_FIXED)
+        return refuse(model, body, error,
+                      "nothing holds it, so that its frame cannot be fixed; remove 'frame', or add "
+                      "'fixed'");
+    *frame = held ? TD_FRAME_FIXED : choice == TD_FRAME_CHOICE_TRANSLATION ? TD_FRAME_TRANSLATION : TD_FRAME_FREE;
+    if (held)
+        return TD_OK;
+    if (!(model->bodies[body].soft->total_mass > 0))
+        return refuse(model, body, error, "nothing holds it and it has no mass; give its materials a density");
+    return check_actuators(model, body, error);
+}
+
 static tdStatus check_body(const tdModel *model, int body, tdError *error)
 {
     const tdSoft *soft = model->bodies[body].soft;
-    if (soft->n_held == 0)
-        return refuse(model, body, error,
-                      "nothing holds it, so that it has no equilibrium; add 'fixed', or a translation actuator");
     if (soft->n_turned > 0)
         return refuse(model, body, error,
                       "nodes that a rotation actuator turns are no linear function of its angle; hold them, or turn "
@@ -65,9 +103,10 @@ static tdStatus find_inputs(tdTrainee *trainee, tdArena *arena, tdError *error)
     return TD_OK;
 }
 
-// The stiffness at rest, without loads, and its factor. Nothing is advanced.
-static tdStatus stiffness_at_rest(const tdModel *model, const tdBody *body, tdState *state, int columns)
+tdStatus td_trainee_stiffness(const tdTrainee *trainee, tdState *state, int columns)
 {
+    const tdModel *model = trainee->model;
+    const tdBody *body = &model->bodies[trainee->body];
     memcpy(state->q_e, state->q, (size_t)model->coords * sizeof(double));
     memset(state->v_e, 0, (size_t)model->coords * sizeof(double));
     memset(state->inertia, 0, (size_t)model->coords * sizeof(double));
@@ -87,7 +126,7 @@ static tdStatus respond(const tdTrainee *trainee, tdState *state, double *work, 
     const tdModel *model = trainee->model;
     const tdBody *body = &model->bodies[trainee->body];
     double *drive = work, *pull = work + trainee->n, *back = work + 2 * trainee->n;
-    tdStatus status = stiffness_at_rest(model, body, state, trainee->n_u);
+    tdStatus status = td_trainee_stiffness(trainee, state, trainee->n_u);
     for (int j = 0; j < trainee->n_u && status == TD_OK; j++)
     {
         int input = trainee->inputs[j][0] == '\0' ? -1 : td_model_find_input(model, trainee->inputs[j]);
@@ -108,9 +147,12 @@ static tdStatus respond(const tdTrainee *trainee, tdState *state, double *work, 
 tdStatus td_trainee_create(const tdModel *model, const tdModel *moving, int body, const tdSettings *settings,
                            tdArena *arena, tdTrainee *out, tdError *error)
 {
-    const tdSoft *soft = model->bodies[body].soft;
+    const tdSoft *soft = moving->bodies[body].soft; // without the supports of a body that nothing holds
     *out = (tdTrainee){.model = model, .moving = moving, .body = body, .n = model->bodies[body].count};
     TD_TRY(check_body(model, body, error));
+    TD_TRY(check_frame(model, body, &out->frame, error));
+    if (out->frame != TD_FRAME_FIXED)
+        TD_TRY(td_rigid_create(arena, soft, &out->rigid, error));
     TD_TRY(find_inputs(out, arena, error));
     out->psi = TD_TAKE(arena, double, out->n * out->n_u);
     out->loose = TD_TAKE(arena, double, out->n);
@@ -131,9 +173,38 @@ tdStatus td_trainee_create(const tdModel *model, const tdModel *moving, int body
     return status;
 }
 
+void td_trainee_steady(const tdTrainee *trainee, double *d)
+{
+    if (trainee->frame != TD_FRAME_TRANSLATION)
+        return;
+    double mean[3] = {0, 0, 0}, n = 0;
+    for (int64_t i = 0; i < trainee->n; i++)
+    {
+        mean[i % 3] += d[i];
+        n += trainee->loose[i] / 3;
+    }
+    for (int64_t i = 0; i < trainee->n; i++)
+        d[i] -= trainee->loose[i] * mean[i % 3] / n;
+}
+
+// How a body that nothing holds is turned where it was found is an accident of the supports there.
+static void split_frame(const tdTrainee *trainee, const double *q, double *d)
+{
+    double x[3], R[9];
+    td_rigid_split(&trainee->rigid, q, x, R, d);
+    for (int64_t i = 0; i < trainee->n; i++)
+        d[i] *= trainee->loose[i]; // nodes of no element stay behind
+    td_trainee_steady(trainee, d);
+}
+
 void td_trainee_split(const tdTrainee *trainee, const double *q, double *u, double *d)
 {
     const double *rest = trainee->model->bodies[trainee->body].soft->rest;
+    if (trainee->frame != TD_FRAME_FIXED)
+    {
+        split_frame(trainee, q, d);
+        return;
+    }
     for (int j = 0; j < trainee->n_u; j++)
         u[j] = (q[trainee->coord[j]] - rest[trainee->coord[j]]) / trainee->per_u[j];
     for (int64_t i = 0; i < trainee->n; i++)

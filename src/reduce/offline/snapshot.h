@@ -3,10 +3,13 @@
 //
 //     d = q - q0 - Psi u       zero on held coordinates
 //
-// Psi is the linear static response at rest to each input that moves held coordinates; d is what modes are made of.
+// Psi is the linear static response at rest to each input that moves held coordinates; d is what modes are made of. Of
+// a body that nothing holds, d is what is left when its motion as a whole is taken away (rigid.h), seen from the frame.
 #pragma once
 #include "base/task.h"
+#include "reduce/offline/rigid.h"
 #include "reduce/offline/sample.h"
+#include "reduce/rom.h"
 
 /// The body that is reduced, as training sees it. Lives in an arena.
 typedef struct tdTrainee
@@ -20,13 +23,21 @@ typedef struct tdTrainee
     double *per_u;       ///< and how far it moves for u = 1
     double *psi;         ///< n x n_u row-major
     double *loose;       ///< n: 1 for unknowns, 0 for held coordinates
+    tdFrameKind frame;
+    tdRigid rigid; ///< of a frame that is not fixed
 } tdTrainee;
 
 /// Finds the moved inputs and their responses. Bodies that cannot be reduced are refused with the reason.
 tdStatus td_trainee_create(const tdModel *model, const tdModel *moving, int body, const tdSettings *settings,
                            tdArena *arena, tdTrainee *out, tdError *error);
+/// The body's stiffness at rest, without loads, and its factor for `columns` vectors at a time, in a state of the
+/// static model: for the body's multiply and apply_inverse. Nothing is advanced.
+tdStatus td_trainee_stiffness(const tdTrainee *trainee, tdState *state, int columns);
 /// u and d of positions q of the body's nodes.
 void td_trainee_split(const tdTrainee *trainee, const double *q, double *u, double *d);
+/// Takes translations out of d where the frame has them as modes of their own (S1 eq. 22), in the inner product of the
+/// decomposition.
+void td_trainee_steady(const tdTrainee *trainee, double *d);
 
 /// Snapshots of one trajectory. The arrays have room for all of its places; `reached` come first.
 typedef struct tdSnapshots

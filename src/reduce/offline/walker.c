@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reduce/offline/walker.h"
 
+#include "body/soft.h"
 #include "control/workspace.h"
+#include "reduce/offline/rigid.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,13 +15,39 @@
 #define LOAD_STEPS  4  // a static step is cut into as many at most: what takes more is beyond a limit point
 #define ITERATIONS  20 // of Newton in each
 #define TOLERANCE   1e-7
-#define RAMP        30   // moving steps from rest to a place, or from place to place
+#define RAMP        30   // moving steps from rest to a place,
+#define RAMP_NEAR   10   // or from place to place
 #define SETTLE      200  // and as many at most until it rests:
-#define AT_REST     1e-6 // no node moves more than this share of the size in a step
+#define NEARLY      1e-4 // no node moves more than this share of the size in a step, and Newton's method does the rest;
+#define AT_REST     1e-6 // or this, where it does not
 #define LONG_STEP   5    // moving: times the scene's time step, which damps what is faster
 #define DAMPED_STEP 0.2  // share of the velocity that mass damping takes in a step
+#define MOST_ARRAYS 256  // of a state
 
 // ---------------------------------------------------------------- scenes
+
+static bool moves(const tdScene *scene, int body)
+{
+    for (int a = 0; a < scene->n_actuators; a++)
+        if (scene->actuators[a].body == body &&
+            (scene->actuators[a].kind == TD_ACTUATOR_TRANSLATION || scene->actuators[a].kind == TD_ACTUATOR_ROTATION))
+            return true;
+    return false;
+}
+
+// Bodies that nothing holds have equilibria of their shape alone. Where there are no others, gravity has no effect.
+static void set_adrift(tdScene *scene)
+{
+    bool all = true;
+    for (int b = 0; b < scene->n_bodies; b++)
+    {
+        tdSceneBody *body = &scene->bodies[b];
+        body->adrift = body->n_fixed + body->n_prescribed == 0 && body->plane == TD_PLANE_NONE && !moves(scene, b);
+        all = all && body->adrift;
+    }
+    if (all)
+        memset(scene->settings.gravity, 0, sizeof scene->settings.gravity);
+}
 
 // A scene that is static itself keeps its integrator, but for load steps.
 tdStatus td_walk_edit_static(void *context, tdScene *scene, tdError *error)
@@ -32,12 +61,14 @@ tdStatus td_walk_edit_static(void *context, tdScene *scene, tdError *error)
     }
     if (settings->min_load_step_inverse > LOAD_STEPS)
         settings->min_load_step_inverse = LOAD_STEPS;
+    set_adrift(scene);
     return td_workspace_edit(context, scene, error);
 }
 
 tdStatus td_walk_edit_moving(void *context, tdScene *scene, tdError *error)
 {
     TD_TRY(td_workspace_edit(context, scene, error));
+    set_adrift(scene);
     tdSceneSettings *settings = &scene->settings;
     settings->time_step *= LONG_STEP;
     settings->method = TD_METHOD_THETA;
@@ -54,34 +85,33 @@ struct tdWalker
 {
     tdWalk walk;
     tdSettings settings;
-    tdState *state;
-    bool settling;  // with the moving model
-    bool started;   // not at rest any more
-    double *at;     // inputs of the place where it is
-    double *values; // scratch
+    tdState *at_rest, *moving; // made when they are needed
+    tdState *state;            // the one that stands at the place
+    bool started;              // not at rest any more
+    double *at;                // inputs of the place where it is
     char why[320];
 };
 
 static const tdModel *model_of(const tdWalker *walker)
 {
-    return walker->settling ? walker->walk.moving : walker->walk.at_rest;
+    return walker->state == walker->moving ? walker->walk.moving : walker->walk.at_rest;
 }
 
 tdStatus td_walker_create(const tdWalk *walk, const tdSettings *settings, tdWalker **out, tdError *error)
 {
-    size_t n = (size_t)walk->at_rest->n_inputs + 1;
     tdWalker *walker = td_take(1, sizeof *walker);
     *out = NULL;
     if (walker == NULL)
         return td_fail_memory(error, "a walk through equilibria");
     walker->walk = *walk;
     walker->settings = *settings;
-    walker->settling = walk->settle;
-    walker->at = td_take(n, sizeof(double));
-    walker->values = td_take(n, sizeof(double));
-    tdStatus status = walker->at == NULL || walker->values == NULL
-                          ? td_fail_memory(error, "a walk through equilibria")
-                          : td_state_create(model_of(walker), settings, &walker->state, error);
+    walker->at = td_take((size_t)walk->at_rest->n_inputs + 1, sizeof(double));
+    tdStatus status = walker->at == NULL ? td_fail_memory(error, "a walk through equilibria") : TD_OK;
+    if (status == TD_OK && walk->settle)
+        status = td_state_create(walk->moving, settings, &walker->moving, error);
+    else if (status == TD_OK)
+        status = td_state_create(walk->at_rest, settings, &walker->at_rest, error);
+    walker->state = walk->settle ? walker->moving : walker->at_rest;
     if (status != TD_OK)
         td_walker_free(walker);
     else
@@ -93,9 +123,9 @@ void td_walker_free(tdWalker *walker)
 {
     if (walker == NULL)
         return;
-    td_state_free(walker->state);
+    td_state_free(walker->at_rest);
+    td_state_free(walker->moving);
     free(walker->at);
-    free(walker->values);
     free(walker);
 }
 
@@ -109,10 +139,17 @@ const double *td_walker_nodes(const tdWalker *walker, int body)
     return td_state_positions(model_of(walker), walker->state, body);
 }
 
+const tdState *td_walker_state(const tdWalker *walker)
+{
+    return walker->state;
+}
+
 const tdReport *td_walker_report(const tdWalker *walker)
 {
     return td_state_report(walker->state);
 }
+
+// ---------------------------------------------------------------- steps
 
 // One step at a share of the way from where it is to a place.
 static tdStatus step(tdWalker *walker, const double *to, double share)
@@ -143,34 +180,26 @@ static void start_at_rest(tdWalker *walker, const double *place)
 static tdStatus go_static(tdWalker *walker, const double *place)
 {
     int steps = walker->started ? 1 : APPROACH;
-    if (!walker->started)
-        start_at_rest(walker, place);
     tdStatus status = TD_OK;
     for (int k = 1; k <= steps && status == TD_OK; k++)
         status = step(walker, place, (double)k / steps);
     return status;
 }
 
-static double largest_velocity(const tdWalker *walker)
-{
-    const tdModel *model = model_of(walker);
-    double largest = 0;
-    for (int64_t i = 0; i < model->coords; i++)
-        largest = fmax(largest, fabs(walker->state->v[i]));
-    return largest;
-}
-
-// The moving model goes to the place and waits there until it rests.
-static tdStatus go_settling(tdWalker *walker, const double *place)
+// The moving model goes on to the place, or waits there, until no node moves more than a share of the size in a step.
+static tdStatus settle(tdWalker *walker, const double *place, int ramp, double slow)
 {
     const tdModel *model = walker->walk.moving;
     tdStatus status = TD_OK;
-    for (int k = 1; k <= RAMP && status == TD_OK; k++)
-        status = step(walker, place, (double)k / RAMP);
+    for (int k = 1; k <= ramp && status == TD_OK; k++)
+        status = step(walker, place, (double)k / ramp);
     for (int k = 0; k < SETTLE && status == TD_OK; k++)
     {
+        double fastest = 0;
         status = step(walker, place, 1);
-        if (status == TD_OK && largest_velocity(walker) * model->scheme.h <= AT_REST * model->size)
+        for (int64_t i = 0; i < model->coords; i++)
+            fastest = fmax(fastest, fabs(walker->state->v[i]));
+        if (status == TD_OK && fastest * model->scheme.h <= slow * model->size)
             return TD_OK;
     }
     if (status == TD_OK)
@@ -181,31 +210,103 @@ static tdStatus go_settling(tdWalker *walker, const double *place)
     return status;
 }
 
+// ---------------------------------------------------------------- from one model to the other
+
+static bool carried(const char *name)
+{
+    static const char *const own[] = {"time", "steps", "v", "a", "columns", "solver_counts"};
+    for (size_t i = 0; i < sizeof own / sizeof own[0]; i++)
+        if (strcmp(name, own[i]) == 0)
+            return false;
+    return strncmp(name, "factor_", 7) != 0;
+}
+
+// The other state takes the shape and the efforts, without velocity, and is the one that goes on.
+static tdStatus change(tdWalker *walker, bool moving, const double *at, double weight, tdError *error)
+{
+    tdStateArray from[MOST_ARRAYS], to[MOST_ARRAYS];
+    tdState **other = moving ? &walker->moving : &walker->at_rest;
+    const tdModel *model = moving ? walker->walk.moving : walker->walk.at_rest;
+    int n_from = td_state_arrays(model_of(walker), walker->state, from, MOST_ARRAYS);
+    if (*other == NULL)
+        TD_TRY(td_state_create(model, &walker->settings, other, error));
+    int n_to = td_state_arrays(model, *other, to, MOST_ARRAYS);
+    assert(model->coords == model_of(walker)->coords); // of full order, or reduced by the same file
+    for (int i = 0; i < n_from && i < n_to; i++)
+    {
+        // Both models are of one scene.
+        bool same = strcmp(from[i].name, to[i].name) == 0 && from[i].body == to[i].body && from[i].count == to[i].count;
+        if (same && carried(to[i].name) && to[i].count > 0)
+            memcpy(to[i].data, from[i].data, (size_t)to[i].count * sizeof(double));
+    }
+    tdState *state = walker->state = *other;
+    memset(state->v, 0, (size_t)model->coords * sizeof(double));
+    memcpy(state->load_last, at, (size_t)model->n_inputs * sizeof(double));
+    state->load_last[model->n_inputs] = state->weight = weight;
+    return td_state_restore(model, state, error);
+}
+
+// A body that nothing holds has gone somewhere; the static model has it on supports, which bear nothing only where they
+// stand as at rest. Its shape is what matters, so it is put there. What materials remember does not know of turns.
+// False: it cannot be.
+static bool seat(const tdWalker *walker, tdState *state)
+{
+    const tdModel *model = walker->walk.at_rest;
+    for (int b = 0; b < model->n_bodies; b++)
+    {
+        const tdBody *body = &model->bodies[b];
+        const tdSoft *pinned = body->soft, *loose = walker->walk.moving->bodies[b].soft;
+        int32_t held[6], n = 0;
+        if (!model->scene.bodies[b].adrift || body->count != 3 * body->nodes)
+            continue;
+        for (int32_t k = 0; k < pinned->n_held; k++)
+            if (!loose->held[pinned->held_list[k]] && n < 6)
+                held[n++] = pinned->held_list[k];
+        if (n == 6 && !td_rigid_seat(pinned->n_nodes, pinned->rest, held, state->q + body->first))
+            return false;
+    }
+    return true;
+}
+
+// From where the body is to an equilibrium at the place: moving, and from close to it by Newton's method. Where that
+// fails the moving model goes on alone.
+static tdStatus go_settling(tdWalker *walker, const double *place, double weight, tdError *error)
+{
+    int ramp = walker->started ? RAMP_NEAR : RAMP;
+    if (walker->walk.at_rest == walker->walk.moving)
+        return settle(walker, place, ramp, AT_REST);
+    TD_TRY(settle(walker, place, ramp, NEARLY));
+    TD_TRY(change(walker, false, place, weight, error));
+    tdStatus status = seat(walker, walker->state) ? step(walker, place, 1) : TD_ERROR_NUMERIC;
+    if (status != TD_ERROR_NUMERIC)
+        return status;
+    walker->state = walker->moving;
+    return settle(walker, place, 0, AT_REST);
+}
+
 tdStatus td_walker_visit(tdWalker *walker, const double *values, double weight, bool *reached, tdError *error)
 {
+    tdError why = {0};
+    double before = walker->state->weight;
     tdStatus status = TD_ERROR_NUMERIC;
     walker->state->weight = weight;
-    if (!walker->settling)
-    {
-        status = go_static(walker, values);
-        if (status == TD_ERROR_NUMERIC)
-        {
-            td_state_free(walker->state);
-            walker->state = NULL;
-            walker->settling = true;
-            TD_TRY(td_state_create(walker->walk.moving, &walker->settings, &walker->state, error));
-            walker->state->weight = weight;
-            start_at_rest(walker, values);
-        }
-    }
-    else if (!walker->started)
+    if (!walker->started)
         start_at_rest(walker, values);
-    if (walker->settling)
-        status = go_settling(walker, values);
+    if (walker->state != walker->moving && !walker->walk.settle)
+        status = go_static(walker, values);
+    if (status == TD_ERROR_NUMERIC && walker->walk.moving != NULL)
+    {
+        status = TD_OK;
+        if (walker->state != walker->moving)
+            status = change(walker, true, walker->at, walker->started ? before : weight, &why);
+        walker->state->weight = weight;
+        if (status == TD_OK)
+            status = go_settling(walker, values, weight, &why);
+    }
     walker->started = true;
     memcpy(walker->at, values, (size_t)walker->walk.at_rest->n_inputs * sizeof(double));
     *reached = status == TD_OK;
     if (status != TD_OK && status != TD_ERROR_NUMERIC && error != NULL)
-        *error = td_state_report(walker->state)->error;
+        *error = why.message[0] != '\0' ? why : td_state_report(walker->state)->error;
     return status == TD_ERROR_NUMERIC ? TD_OK : status;
 }

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// From equilibrium to equilibrium. A static model finds each from the one before; where that way ends, because the body
-// snaps, or because Newton's method gets stuck, a moving model of the same scene is let go from rest to the place and
-// settles there, and so on to the places behind.
+// From equilibrium to equilibrium. A static model finds each from the one before. Where that way ends, because the body
+// snaps, or because Newton's method gets stuck, a moving model of the same scene goes there from the last equilibrium,
+// and once it nearly rests the static model goes on.
 #pragma once
 #include "state.h"
 
 /// The two models, of full order or reduced.
 typedef struct tdWalk
 {
+    // moving NULL: where the static way ends, nothing is reached. Both the same one, with `settle`: there is no static
+    // model, as of reduced bodies that nothing holds.
     const tdModel *at_rest, *moving;
-    bool settle; ///< with the moving model from the start, so that equilibria are stable ones
+    bool settle; ///< every way is gone by the moving model, so that equilibria are stable ones
 } tdWalk;
 
 /// The scenes of the two models, as tdSceneEdit: static; and moving with long, damped time steps. Targets are taken
@@ -28,5 +30,7 @@ tdStatus td_walker_visit(tdWalker *walker, const double *values, double weight, 
 const char *td_walker_why(const tdWalker *walker);
 /// Positions of a body's nodes.
 const double *td_walker_nodes(const tdWalker *walker, int body);
+/// Where it is: of whichever of the two models moves now.
+const tdState *td_walker_state(const tdWalker *walker);
 /// Of the last step.
 const tdReport *td_walker_report(const tdWalker *walker);

@@ -37,6 +37,11 @@ void td_work_path(const tdWork *work, const char *name, char out[PATH_MAX])
 
 // ---------------------------------------------------------------- parts
 
+uint64_t td_work_key(uint64_t before, const void *bytes, size_t n)
+{
+    return td_hash_mix(td_hash_mix(before + n) ^ td_hash_bytes(bytes, n));
+}
+
 static uint64_t sum_of(uint64_t crc, const void *data, size_t size)
 {
     const unsigned char *bytes = data;
@@ -49,12 +54,13 @@ static uint64_t sum_of(uint64_t crc, const void *data, size_t size)
     return crc;
 }
 
-tdStatus td_work_save(const tdWork *work, const char *name, int n, const tdWorkPart *parts, tdError *error)
+tdStatus td_work_save(const tdWork *work, uint64_t key, const char *name, int n, const tdWorkPart *parts,
+                      tdError *error)
 {
     char path[PATH_MAX], temporary[PATH_MAX + 32];
     td_work_path(work, name, path);
     snprintf(temporary, sizeof temporary, "%s.tmp%ld", path, (long)getpid());
-    Head head = {.key = work->key};
+    Head head = {.key = key};
     memcpy(head.magic, magic, sizeof magic);
     for (int i = 0; i < n; i++)
     {
@@ -74,7 +80,7 @@ tdStatus td_work_save(const tdWork *work, const char *name, int n, const tdWorkP
     return status;
 }
 
-bool td_work_load(const tdWork *work, const char *name, int n, const tdWorkPart *parts)
+bool td_work_load(const tdWork *work, uint64_t key, const char *name, int n, const tdWorkPart *parts)
 {
     char path[PATH_MAX];
     td_work_path(work, name, path);
@@ -86,7 +92,7 @@ bool td_work_load(const tdWork *work, const char *name, int n, const tdWorkPart 
     for (int i = 0; i < n; i++)
         size += parts[i].size;
     bool good = fread(&head, sizeof head, 1, file) == 1 && memcmp(head.magic, magic, sizeof magic) == 0 &&
-                head.key == work->key && head.size == size;
+                head.key == key && head.size == size;
     for (int i = 0; good && i < n; i++)
     {
         good = parts[i].size == 0 || fread((void *)parts[i].data, parts[i].size, 1, file) == 1;

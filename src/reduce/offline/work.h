@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The folder in which a long job keeps what it has done, so that it goes on after it was killed at any moment. A part
-// is a file that appears whole, by rename, with a checksum; the folder belongs to one job, which a text describes line
-// by line. One process works in it at a time.
+// is a file that appears whole, by rename, with a checksum and the key of what it was made from: one of another key is
+// as good as not there. So a job whose later phases are asked for with other settings finds what the earlier ones did.
+// The folder belongs to jobs with one text, which says line by line what is too dear to be thrown away unasked. One
+// process works in it at a time.
 #pragma once
 #include "base/status.h"
 
@@ -10,7 +12,7 @@
 typedef struct tdWork
 {
     char folder[PATH_MAX - 64]; ///< leaves room for names
-    uint64_t key;               ///< of the job
+    uint64_t key;               ///< of the text
     int lock;                   ///< file descriptor
     bool resumed;               ///< it was there before
 } tdWork;
@@ -27,9 +29,12 @@ typedef struct tdWorkPart
     size_t size;
 } tdWorkPart;
 
+/// A key that depends on one before and on bytes.
+uint64_t td_work_key(uint64_t before, const void *bytes, size_t n);
 /// Writes a part made of several pieces of memory. Threads may write different parts at a time.
-tdStatus td_work_save(const tdWork *work, const char *name, int n, const tdWorkPart *parts, tdError *error);
-/// Reads it into pieces of the same sizes. False when it is not there, or not whole.
-bool td_work_load(const tdWork *work, const char *name, int n, const tdWorkPart *parts);
+tdStatus td_work_save(const tdWork *work, uint64_t key, const char *name, int n, const tdWorkPart *parts,
+                      tdError *error);
+/// Reads it into pieces of the same sizes. False when it is not there, not whole, or of another key.
+bool td_work_load(const tdWork *work, uint64_t key, const char *name, int n, const tdWorkPart *parts);
 /// Path of a file in the folder; it must fit.
 void td_work_path(const tdWork *work, const char *name, char out[PATH_MAX]);
