@@ -325,8 +325,7 @@ static void refusals(void **unused)
     refused("stvk", "kind: stvk, modes: 4, derivatives: 5", 10, "no more than these");
     refused("stvk", "kind: stvk, samples: grid", 10, "used by basis snapshots only");
     refused("stvk", "kind: stvk, ecsw_tolerance: 0.1", 10, "used by kind domains only");
-    refused("stvk", "modes: 4", 10, "used by kind stvk");
-    refused("stvk", "basis: modes", 10, "kind stvk");
+    refused("stvk", "kind: stvk, basis: snapshots, modes: 4", 10, "used by basis modes only");
     // A file of polynomials that are not the body's
     char text[4000];
     block_text(text, "method: newmark", "");
