@@ -122,8 +122,8 @@ static void make_rings(tdSkin *skin)
 static tdStatus number(tdArena *arena, int64_t n_nodes, const double *x, int64_t n, const int32_t *tris,
                        const int32_t *kept, tdSkin *skin, tdError *error)
 {
-    double *centers = malloc((size_t)n * 3 * sizeof *centers);
-    int32_t *order = malloc((size_t)n * sizeof *order), *map = malloc((size_t)n_nodes * sizeof *map);
+    double *centers = td_take(3 * (size_t)n, sizeof *centers);
+    int32_t *order = td_take((size_t)n, sizeof *order), *map = td_take((size_t)n_nodes, sizeof *map);
     bool good = centers != NULL && order != NULL && map != NULL;
     for (int64_t t = 0; good && t < n; t++)
         for (int k = 0; k < 3; k++)
