@@ -122,7 +122,9 @@ test("dragging a body pulls it by a spring and shows the force", async () => {
 test("dragging beside the body turns the camera, and nothing else", async () => {
     const eye = () => page.evaluate(() => window.tendril.stage.camera.position.toArray());
     const before = await eye();
-    await drag(page, { x: 60, y: 520 }, { x: 260, y: 480 });
+    const box = await page.locator("#view").boundingBox();
+    const corner = { x: box.x + 40, y: box.y + box.height - 40 };
+    await drag(page, corner, { x: corner.x + 200, y: corner.y - 40 });
     await until(page, "the camera has turned", (b) => {
         const p = window.tendril.stage.camera.position;
         return Math.hypot(p.x - b[0], p.y - b[1], p.z - b[2]) > 0.02;

@@ -3,14 +3,16 @@
 import assert from "node:assert/strict";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { after, before, test } from "node:test";
+import { after, afterEach, before, test } from "node:test";
 import { difference, shrink } from "./picture.mjs";
 import { launch, open, out, PNG, root, serve, state, until } from "./harness.mjs";
 
-let browser, server;
+let browser, server, page, errors;
 before(async () => {
     [browser, server] = await Promise.all([launch(), serve("robots/parallel/coarse.yaml")]);
 });
+// The console is silent whatever a test does.
+afterEach(() => assert.deepEqual(errors.splice(0), []));
 after(async () => {
     await browser?.close();
     await server?.stop();
@@ -19,17 +21,16 @@ after(async () => {
 test("the first picture comes within 2 s", async (t) => {
     // SwiftShader shares two cores with the server, and a busy machine is not the page's fault: the best of three.
     const times = [];
-    for (let i = 0; i < 3 && !(times.at(-1) < 2000); i++) {
-        const { page, close } = await open(browser, server.address);
+    for (let close; times.length < 3 && !(times.at(-1) < 2000); ) {
+        await close?.();
+        ({ page, errors, close } = await open(browser, server.address));
         times.push((await state(page)).firstPicture);
-        await close();
     }
     t.diagnostic(`first picture after ${times.map((ms) => ms.toFixed(0)).join(", ")} ms`);
     assert.ok(Math.min(...times) < 2000, `first picture after ${times} ms`);
 });
 
 test("frames come and time goes on; the browser's own rate", async (t) => {
-    const { page, errors, close } = await open(browser, server.address);
     const a = await state(page);
     await page.waitForTimeout(2500);
     const b = await state(page);
@@ -37,12 +38,9 @@ test("frames come and time goes on; the browser's own rate", async (t) => {
     assert.ok(b.time > a.time + 0.5, `time went from ${a.time} to ${b.time} s in 2.5 s`);
     assert.ok(b.frames > a.frames + 20, `${b.frames - a.frames} frames in 2.5 s`);
     t.diagnostic(`${((b.frames - a.frames) / 2.5).toFixed(1)} frames a second received, ${b.fps.toFixed(1)} pictures a second drawn in software`);
-    assert.deepEqual(errors, []);
-    await close();
 });
 
 test("every control has a name", async () => {
-    const { page, close } = await open(browser, server.address);
     const cdp = await page.context().newCDPSession(page);
     const roles = new Set(["button", "slider", "spinbutton", "checkbox", "combobox", "tab", "link", "textbox", "menuitem", "switch"]);
     let seen = 0;
@@ -56,19 +54,17 @@ test("every control has a name", async () => {
         }
     }
     assert.ok(seen > 60, `only ${seen} controls were found`);
-    await close();
 });
 
 test("the keyboard reaches controls, and shows where it is", async () => {
-    const { page, close } = await open(browser, server.address);
     const reached = new Set();
     for (let i = 0; i < 25; i++) {
         await page.keyboard.press("Tab");
         const at = await page.evaluate(() => {
             const e = document.activeElement, style = getComputedStyle(e);
-            return { name: e.getAttribute("aria-label") ?? e.id ?? e.tagName, outline: style.outlineStyle, width: style.outlineWidth };
+            return { page: e === document.body, name: e.getAttribute("aria-label") || e.id || e.textContent.slice(0, 20), outline: style.outlineStyle, width: style.outlineWidth };
         });
-        if (at.name === "BODY") continue;
+        if (at.page) continue; // between the last and the first
         reached.add(at.name);
         assert.notEqual(at.outline, "none", `no outline on ${at.name}`);
         assert.notEqual(at.width, "0px", `no outline on ${at.name}`);
@@ -79,11 +75,9 @@ test("the keyboard reaches controls, and shows where it is", async () => {
     assert.ok(await page.locator("dialog.help").isVisible());
     await page.keyboard.press("Escape");
     assert.ok(!(await page.locator("dialog.help").isVisible()));
-    await close();
 });
 
 test("colours, layers, themes and tabs work without a word in the console", async () => {
-    const { page, errors, close } = await open(browser, server.address);
     await page.keyboard.press("r");
     await page.click("#tab-view");
     for (const field of await page.locator("#field option").evaluateAll((all) => all.map((o) => o.value))) {
@@ -106,15 +100,14 @@ test("colours, layers, themes and tabs work without a word in the console", asyn
     }
     await page.keyboard.press("t");
     assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), "dark");
+    await page.keyboard.press("t");
     for (const tab of ["modes", "timing", "drive"]) await page.click(`#tab-${tab}`);
     await page.click("#fit");
     await page.waitForTimeout(300);
-    assert.deepEqual(errors, []);
-    await close();
 });
 
 test("a phone shows everything without scrolling sideways", async () => {
-    const { page, errors, close } = await open(browser, server.address, { width: 390, height: 844, hasTouch: true, isMobile: true });
+    await page.setViewportSize({ width: 390, height: 844 });
     const wide = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
     assert.ok(wide[0] <= wide[1], `the page is ${wide[0]} px wide on ${wide[1]}`);
     const view = await page.locator("#view").boundingBox();
@@ -123,17 +116,22 @@ test("a phone shows everything without scrolling sideways", async () => {
         const box = await page.locator(id).boundingBox();
         assert.ok(box && box.x >= 0 && box.x + box.width <= 390.5, `${id} is at ${JSON.stringify(box)}`);
     }
-    await page.tap("#tab-plots");
+    await page.click("#tab-plots");
     assert.ok(await page.locator(".plot canvas").first().isVisible());
     await page.screenshot({ path: join(out, "phone.png") });
-    assert.deepEqual(errors, []);
-    await close();
 });
 
 // References are small and blurred: other machines smooth edges otherwise. A robot that is missing, elsewhere, dark or
 // misshapen is far beyond the limit, which the second half of the test shows.
 test("it looks as it did", async (t) => {
-    const { page, close } = await open(browser, server.address, { width: 1280, height: 800, detail: 1 });
+    await page.setViewportSize({ width: 1280, height: 800 });
+    await page.reload();
+    await page.waitForFunction(() => window.tendril?.state.frames > 0 && window.tendril.state.firstPicture > 0);
+    await page.evaluate(() => {
+        window.tendril.stage.steady = true;
+        window.tendril.stage.setDetail(1);
+    });
+    await page.locator("#view").focus();
     await page.keyboard.press("Space");
     await until(page, "paused", () => !window.tendril.state.playing);
     await page.keyboard.press("r");
@@ -157,6 +155,4 @@ test("it looks as it did", async (t) => {
     await page.waitForTimeout(300);
     const gone = difference(await take("parallel-gone"), PNG.sync.read(readFileSync(reference)));
     assert.ok(gone.far > 0.05, `without the body the picture is ${JSON.stringify(gone)} off`);
-    await page.keyboard.press("Space");
-    await close();
 });

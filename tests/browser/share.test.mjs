@@ -9,10 +9,11 @@ import { pathToFileURL } from "node:url";
 import { distance, launch, open, out, PNG, serve, state, until } from "./harness.mjs";
 
 const scene = "robots/parallel/coarse.yaml";
-let browser, server, folder;
+let browser, server, folder, page, errors;
 before(async () => {
     folder = mkdtempSync(join(tmpdir(), "tendril-browser-"));
     [browser, server] = await Promise.all([launch(), serve(scene, { options: ["--out", folder] })]);
+    ({ page, errors } = await open(browser, server.address));
 });
 after(async () => {
     await browser?.close();
@@ -22,7 +23,7 @@ after(async () => {
 
 test("two browsers see and drive the same robot", async () => {
     const other = await launch();
-    const [a, b] = [await open(browser, server.address), await open(other, server.address)];
+    const [a, b] = [{ page, errors }, await open(other, server.address)];
     await until(a.page, "two clients", () => window.tendril.state.status.clients === 2);
     await a.page.locator("#view").focus();
     await a.page.keyboard.press("Space");
@@ -46,13 +47,10 @@ test("two browsers see and drive the same robot", async () => {
     assert.deepEqual([...a.errors, ...b.errors], []);
     await a.page.keyboard.press("r");
     await a.page.keyboard.press("Space");
-    await a.close();
-    await b.close();
     await other.close();
 });
 
 test("a recording replays from a file, without a server", async (t) => {
-    const { page, close } = await open(browser, server.address);
     await page.locator("#view").focus();
     if (!(await state(page)).playing) await page.keyboard.press("Space");
     await page.keyboard.press("r"); // the scene's own motion is at its start
@@ -64,7 +62,6 @@ test("a recording replays from a file, without a server", async (t) => {
     const file = join(out, "recording.html");
     await download.saveAs(file);
     const recorded = await page.evaluate(() => window.tendril.state.time);
-    await close();
 
     const player = await open(browser, pathToFileURL(file).href);
     const show = player.page;
@@ -93,7 +90,6 @@ test("a recording replays from a file, without a server", async (t) => {
 });
 
 test("a picture is saved as PNG", async () => {
-    const { page, close } = await open(browser, server.address);
     const [download] = await Promise.all([page.waitForEvent("download"), page.click("#screenshot")]);
     const file = join(out, "picture.png");
     await download.saveAs(file);
@@ -101,11 +97,9 @@ test("a picture is saved as PNG", async () => {
     const colours = new Set();
     for (let i = 0; i < png.data.length; i += 4) colours.add((png.data[i] << 16) | (png.data[i + 1] << 8) | png.data[i + 2]);
     assert.ok(png.width > 300 && colours.size > 500, `${png.width} pixels wide, ${colours.size} colours`);
-    await close();
 });
 
 test("a VTU series is written by the server", async () => {
-    const { page, close } = await open(browser, server.address);
     await page.locator("#view").focus();
     if (!(await state(page)).playing) await page.keyboard.press("Space");
     await page.click("#vtu");
@@ -116,11 +110,9 @@ test("a VTU series is written by the server", async () => {
     const files = readdirSync(folder, { recursive: true }).map(String);
     assert.ok(files.filter((f) => f.endsWith(".vtu")).length >= 5, `${recording.folder}: ${files.join(", ")}`);
     assert.ok(files.some((f) => f.endsWith(".pvd")), files.join(", "));
-    await close();
 });
 
 test("it comes back after the server was restarted", async () => {
-    const { page, close } = await open(browser, server.address);
     const before = await state(page);
     const { port } = server;
     await server.stop();
@@ -136,5 +128,4 @@ test("it comes back after the server was restarted", async () => {
     await page.keyboard.press("Space");
     const { playing } = await state(page);
     await until(page, "it is in command again", (p) => window.tendril.state.playing !== p, playing);
-    await close();
 });

@@ -13,11 +13,13 @@ export class Notices {
     private readonly failure = h("div", { class: "note error", role: "alert", hidden: true });
     private readonly failureText = h("p");
     private readonly failureKind = h("strong");
-    private readonly heavy = h("div", { class: "note warn", hidden: true });
+    private readonly heavy = h("div", { class: "note warn closable", hidden: true });
+    private readonly heavyText = h("span");
     private readonly trust = h("div", { class: "note warn", hidden: true },
         "The reduced model is outside of what it was trained for: do not trust what it shows here.");
     private readonly loading = h("div", { class: "note", hidden: true });
     private heavySince = 0;
+    private heavySeen = false; // closed by hand: enough said of this scene
     private readonly session: Session;
 
     constructor(session: Session, reconnect: () => void) {
@@ -28,6 +30,8 @@ export class Notices {
             h("div", { class: "actions" },
                 h("button", { type: "button", class: "small", click: () => session.send({ type: "reset" }) }, "Reset"),
                 h("button", { type: "button", class: "small", click: () => session.send({ type: "play" }) }, "Try again")));
+        this.heavy.append(this.heavyText, iconButton("close", "Dismiss the word on speed", () => (this.heavySeen = this.heavy.hidden = true)));
+        session.on("hello", () => (this.heavySeen = false));
         this.corner.append(this.failure, this.heavy, this.trust, this.loading);
         session.on("connection", () => this.connection());
         session.on("status", (status) => this.status(status));
@@ -62,8 +66,8 @@ export class Notices {
         // Starting and loading may be slow for a moment; the word is for what lasts.
         const heavy = status.playing && status.timing.heavy;
         this.heavySince = heavy ? this.heavySince || performance.now() : 0;
-        this.heavy.hidden = !heavy || performance.now() - this.heavySince < 1500;
-        if (!this.heavy.hidden) setText(this.heavy, verdict(status, this.session.hello!.time_step / status.speed));
+        this.heavy.hidden = !heavy || this.heavySeen || performance.now() - this.heavySince < 1500;
+        if (!this.heavy.hidden) setText(this.heavyText, verdict(status, this.session.hello!.time_step / status.speed));
         this.trust.hidden = !(status.rom.reduced && status.rom.warning);
         this.loading.hidden = status.loading === null;
         if (status.loading !== null) setText(this.loading, `Loading ${status.loading}…`);
