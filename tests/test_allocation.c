@@ -7,6 +7,8 @@
 #include "frames.h"
 #include "reduced.h"
 #include "rigid.h"
+
+#include "body/articulated.h"
 #include "solve/inverse.h"
 
 #include <SuiteSparse_config.h>
@@ -152,6 +154,8 @@ static void counter_counts(void **unused)
 // A soft spring to where the first corner of a triangle of the surface was at rest.
 static void tie_spring(const tdModel *model, tdState *state, int64_t triangle)
 {
+    if (td_body_is_articulated(&model->bodies[0]))
+        return; // springs hold soft bodies
     const tdSoft *soft = model->bodies[0].soft;
     tdSpring spring = {.weights = {0.5, 0.25, 0.25}, .stiffness = 1e-3};
     memcpy(spring.nodes, soft->surface + 3 * (triangle % soft->surface_tris), sizeof spring.nodes);
