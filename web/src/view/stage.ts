@@ -18,6 +18,7 @@ export const LOOKS: Record<"light" | "dark", Look> = {
     dark: { top: "#222931", bottom: "#12161b", grid: "#8fa3b8", shadow: 0.5, sky: 0.8, key: 2.3 },
 };
 
+const FRONT = new THREE.Vector3(0.62, -1, 0.5);
 const FILL = 1.38; // room round the bodies for what they do
 
 export class Stage {
@@ -42,6 +43,8 @@ export class Stage {
     private dirty = true;
     private drawn = 0;
     private since = performance.now();
+    private fitted = true;
+    private direction = FRONT;
     private slow = 0;
     private detail = 1; // lowered where the browser cannot keep up
     private readonly gap: number; // [ms] least time between two pictures
@@ -68,6 +71,7 @@ export class Stage {
         this.orbit.dampingFactor = 0.15;
         this.orbit.zoomToCursor = true;
         this.orbit.addEventListener("change", () => this.invalidate());
+        this.orbit.addEventListener("start", () => (this.fitted = false));
 
         const fill = new THREE.DirectionalLight(0xdfeaff, 0.55);
         fill.position.set(-1.2, -0.4, 0.5);
@@ -141,7 +145,9 @@ export class Stage {
     }
 
     /// Looks at the bodies as a whole, from the direction given or from the front right above.
-    fit(direction = new THREE.Vector3(0.62, -1, 0.5)): void {
+    fit(direction = FRONT): void {
+        this.fitted = true;
+        this.direction = direction;
         const centre = this.bounds.getCenter(new THREE.Vector3());
         const away = direction.clone().normalize();
         const { camera } = this;
@@ -207,10 +213,9 @@ export class Stage {
         this.pixels.value = ratio;
         this.renderer.setPixelRatio(ratio);
         this.renderer.setSize(width, height, false);
-        const before = this.camera.aspect;
         this.camera.aspect = width / height;
         this.camera.updateProjectionMatrix();
-        if (before === 1) this.fit();
+        if (this.fitted) this.fit(this.direction); // until somebody turns the camera, the bodies fill the picture
         this.draw(); // at once: the canvas was emptied
     }
 
