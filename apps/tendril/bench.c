@@ -513,11 +513,16 @@ static bool is_known(const char *which)
                                         "stvk", "reduced",  "view", "collide", "sap"};
     const int n = (int)(sizeof names / sizeof names[0]);
     char list[256] = "";
-    for (int i = 0; i < n; i++)
+    size_t used = 0;
+    for (int i = 0; i < n && used < sizeof list; i++)
     {
         if (strcmp(which, names[i]) == 0)
             return true;
-        strcat(strcat(list, i == 0 ? "" : i + 1 < n ? ", " : " and "), names[i]);
+        used += (size_t)snprintf(list + used, sizeof list - used, "%s%s",
+                                 i == 0      ? ""
+                                 : i + 1 < n ? ", "
+                                             : " and ",
+                                 names[i]);
     }
     cli_usage("there is no benchmark '%s'; there are %s", which, list);
     return false;
