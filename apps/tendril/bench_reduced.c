@@ -201,12 +201,22 @@ static double flops(const tdReduced *reduced)
     return points * (36 * n + (reduced->constant[0] != NULL ? 74 * n + 4 * n * (n + 1) : 162 * n + 9 * n * (n + 1)));
 }
 
-static tdStatus bench_row(const tdSettings *settings, const char *law, int cells, bool judged, double dense, bool print,
+/// Plain; each step judged by a second choice of elements; tangents in single precision.
+typedef enum variant
+{
+    PLAIN,
+    JUDGED,
+    SINGLE
+} variant;
+
+static tdStatus bench_row(const tdSettings *settings, const char *law, int cells, variant how, double dense, bool print,
                           tdJson *json, tdError *error)
 {
     arm a = {0};
     static timing t;
-    tdStatus status = make_arm(settings, law, cells, judged, &a, error);
+    tdSettings with = *settings;
+    with.rom_precision = how == SINGLE ? TD_ROM_SINGLE : TD_ROM_DOUBLE;
+    tdStatus status = make_arm(&with, law, cells, how == JUDGED, &a, error);
     if (status == TD_OK)
         status = take_steps(&a, &t, error);
     if (status == TD_OK)
@@ -216,7 +226,8 @@ static tdStatus bench_row(const tdSettings *settings, const char *law, int cells
         double p99 = t.step[STEPS * 99 / 100], rate = work / t.stage[TD_STAGE_FORCES] * 1e-3;
         td_json_open(json, NULL, '{');
         td_json_string(json, "law", law);
-        td_json_bool(json, "judged", judged);
+        td_json_bool(json, "judged", how == JUDGED);
+        td_json_bool(json, "single", how == SINGLE);
         td_json_integer(json, "mesh", a.mesh);
         bench_json_spread(json, "step_us", s);
         td_json_number(json, "p99_us", p99);
@@ -227,8 +238,8 @@ static tdStatus bench_row(const tdSettings *settings, const char *law, int cells
         td_json_close(json, '}');
         if (print)
         {
-            printf("  %-20s%s%7lld %8.0f %8.1f %8.1f", law, judged ? "+" : " ", (long long)a.mesh, 1e6 / s.median,
-                   s.median, p99);
+            printf("  %-20s%c%7lld %8.0f %8.1f %8.1f", law, " +s"[how], (long long)a.mesh, 1e6 / s.median, s.median,
+                   p99);
             printf("   %6.1f %6.1f %5.1f %5.1f %5.1f", t.stage[TD_STAGE_KINEMATICS], t.stage[TD_STAGE_FORCES],
                    t.stage[TD_STAGE_CONSTRAIN], t.stage[TD_STAGE_FREE], t.stage[TD_STAGE_SOLVE]);
             printf(" %6.1f", t.stage[TD_STAGE_PUBLISH]);
@@ -246,15 +257,16 @@ tdStatus bench_reduced(const tdSettings *settings, double dense, bool print, tdJ
     if (print)
         printf(
             "Reduced: an arm of %d modes and %d elements on four displacement-driven cables, one core, microseconds\n"
-            "(median of %d steps; dgemm: %.1f Gflop/s; +: each step is judged by a second choice of elements)\n\n"
+            "(median of %d steps; dgemm: %.1f Gflop/s; +: each step is judged by a second choice of elements;\n"
+            "s: tangents in single precision)\n\n"
             "  %-20s %7s %8s %8s %8s   %6s %6s %5s %5s %5s %6s %9s %7s\n",
             MODES, ELEMENTS, STEPS, dense * 1e-9, "law", "mesh", "steps/s", "step", "p99", "kin", "forces", "rows",
             "free", "solve", "judge", "Gflop/s", "of dgemm");
     td_json_open(json, "reduced", '[');
     for (size_t l = 0; l < sizeof laws / sizeof laws[0]; l++)
         for (int cells = 4; cells <= 10; cells += 6)
-            for (int judged = 0; judged < (cells > 4 ? 2 : 1); judged++)
-                TD_TRY(bench_row(settings, laws[l], cells, judged, dense, print, json, error));
+            for (int how = PLAIN; how <= (cells > 4 ? SINGLE : PLAIN); how++)
+                TD_TRY(bench_row(settings, laws[l], cells, (variant)how, dense, print, json, error));
     td_json_close(json, ']');
     if (print)
         printf("\n");
