@@ -223,7 +223,7 @@ static tdStatus put_reduction(tdPage *page, Demo *demo, tdError *error)
     td_page_section(page, "Making it small");
     td_page_text(page,
                  "A soft robot can take any shape, but its actuators only ever lead it to few of them. Tendril pulled "
-                 "them in all combinations and collected %" PRId64 " equilibria. **%d modes**, added up in the right "
+                 "them in many combinations and collected %" PRId64 " equilibria. **%d modes**, added up in the right "
                  "amounts, give all of these shapes to within %.2g %%: that is the **reduced** model, of %d unknowns "
                  "instead of %s.",
                  r->snapshots + r->weight_snapshots, r->modes, 100 * r->pod_error, r->modes,
