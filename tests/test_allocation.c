@@ -147,7 +147,17 @@ static void counter_counts(void **unused)
     assert_int_equal(atomic_load(&ours), 4);
 }
 
-// 40 steps after the first two, and what a caller reads between them.
+// A soft spring to where the first corner of a triangle of the surface was at rest.
+static void tie_spring(const tdModel *model, tdState *state, int64_t triangle)
+{
+    const tdSoft *soft = model->bodies[0].soft;
+    tdSpring spring = {.weights = {0.5, 0.25, 0.25}, .stiffness = 1e-3};
+    memcpy(spring.nodes, soft->surface + 3 * (triangle % soft->surface_tris), sizeof spring.nodes);
+    memcpy(spring.anchor, soft->rest + 3 * (int64_t)spring.nodes[0], sizeof spring.anchor);
+    assert_int_equal(td_state_set_spring(model, state, 0, &spring), TD_OK);
+}
+
+// 40 steps after the first two, and what a caller reads and changes between them.
 static void watch_steps(const tdModel *model, tdState *state, const char *label, int threads)
 {
     scene_steps(model, state, 2);
@@ -167,6 +177,9 @@ static void watch_steps(const tdModel *model, tdState *state, const char *label,
         for (int a = 0; a < td_model_actuators(model); a++)
             td_state_actuation(model, state, a);
         td_state_reaction(model, state, 0, force);
+        if (s % 8 == 0)
+            tie_spring(model, state, 7 * s);
+        td_state_spring(model, state, 0, position, force);
         td_state_energy(model, state, &kinetic, &elastic);
     }
     atomic_store(&watching, false);

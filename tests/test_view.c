@@ -385,12 +385,19 @@ static void scenes_are_picked_from_the_list(void **unused)
     assert_non_null(strstr(c.message, "\"scene\": \"robots/other\""));
     client_await_binary(&c, TD_VIEW_FRAME);
     assert_int_equal(client_word(&c, 4), 2);
+    // A paused one is announced too.
+    client_say(&c, "{\"type\": \"pause\"}");
+    client_say(&c, "{\"type\": \"scene\", \"name\": \"arm\"}");
+    client_await(&c, "hello", "\"generation\": 3");
+    client_say(&c, "{\"type\": \"scene\", \"name\": \"robots/other\"}");
+    client_await(&c, "hello", "\"generation\": 4");
     // One that has become unreadable leaves the old one on show.
     server_file(s.entries[0].path, "tendril: 1\nbodies: maybe\n");
     client_say(&c, "{\"type\": \"scene\", \"name\": \"arm\"}");
     client_await(&c, "notice", "cannot be loaded");
+    client_say(&c, "{\"type\": \"play\"}");
     client_await_binary(&c, TD_VIEW_FRAME);
-    assert_int_equal(client_word(&c, 4), 2);
+    assert_int_equal(client_word(&c, 4), 4);
     client_end(&c);
     server_stop(&s);
     server_clean(&s);

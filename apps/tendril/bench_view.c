@@ -34,7 +34,8 @@ typedef struct viewRow
     int64_t nodes, elements, modes, domain;
     double alone[BENCH_MOST_RUNS], shown[BENCH_MOST_RUNS], stalled[BENCH_MOST_RUNS]; ///< steps a second
     double ratio[BENCH_MOST_RUNS], stalled_ratio[BENCH_MOST_RUNS];                   ///< to `alone` of the same round
-    double frames[BENCH_MOST_RUNS], stalled_frames[BENCH_MOST_RUNS];                 ///< a second
+    double cost[3][BENCH_MOST_RUNS]; ///< [us] of a core for a step, which other work on the machine hardly changes
+    double frames[BENCH_MOST_RUNS], stalled_frames[BENCH_MOST_RUNS]; ///< a second
     int64_t frame_bytes, topology_bytes;
 } viewRow;
 
@@ -149,8 +150,15 @@ static void close_viewer(viewer *v)
 
 // ---------------------------------------------------------------- measurements
 
+static double thread_seconds(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
 // The same steps without a viewer.
-static tdStatus measure_alone(viewRow *row, const tdSettings *settings, double *rate, tdError *error)
+static tdStatus measure_alone(viewRow *row, const tdSettings *settings, int round, tdError *error)
 {
     tdSettings own = *settings;
     own.rom = row->entry.rom[0] == '\0' ? NULL : row->entry.rom;
@@ -164,6 +172,7 @@ static tdStatus measure_alone(viewRow *row, const tdSettings *settings, double *
     row->modes = body->unknowns;
     int64_t steps = 0;
     double start = td_seconds(), warm = start + WARM, end = warm + MEASURE, now = start;
+    double used = 0;
     bool counting = false;
     while (status == TD_OK && now < end)
     {
@@ -177,24 +186,29 @@ static tdStatus measure_alone(viewRow *row, const tdSettings *settings, double *
         {
             counting = true;
             start = now;
+            used = thread_seconds();
         }
     }
     if (status != TD_OK && state != NULL)
         *error = td_state_report(state)->error;
-    *rate = (double)steps / (now - start);
+    row->alone[round] = (double)steps / (now - start);
+    row->cost[0][round] = 1e6 * (thread_seconds() - used) / (double)(steps > 0 ? steps : 1);
     td_state_free(state);
     td_view_stage_release(stage);
     return status;
 }
 
-static void measure(const tdView *view, const viewer *v, double *steps, double *frames)
+static void measure(const tdView *view, const viewer *v, double *steps, double *cost, double *frames)
 {
     usleep((useconds_t)(1e6 * WARM));
     double start = td_seconds();
-    int64_t steps_before = td_view_counts(view).steps, frames_before = atomic_load(&v->frames);
+    tdViewCounts before = td_view_counts(view);
+    int64_t frames_before = atomic_load(&v->frames);
     usleep((useconds_t)(1e6 * MEASURE));
-    double seconds = td_seconds() - start;
-    *steps = (double)(td_view_counts(view).steps - steps_before) / seconds;
+    tdViewCounts after = td_view_counts(view);
+    double seconds = td_seconds() - start, taken = (double)(after.steps - before.steps);
+    *steps = taken / seconds;
+    *cost = 1e6 * (after.seconds - before.seconds) / (taken > 0 ? taken : 1);
     *frames = (double)(atomic_load(&v->frames) - frames_before) / seconds;
 }
 
@@ -225,10 +239,10 @@ static tdStatus measure_shown(viewRow *row, const tdSettings *settings, int roun
     tdStatus status = open_viewer(td_view_port(view), &v, error);
     if (status == TD_OK)
     {
-        measure(view, &v, &row->shown[round], &row->frames[round]);
+        measure(view, &v, &row->shown[round], &row->cost[1][round], &row->frames[round]);
         for (int i = 0; i < STALLED; i++)
             idle[i] = connect_client(td_view_port(view));
-        measure(view, &v, &row->stalled[round], &row->stalled_frames[round]);
+        measure(view, &v, &row->stalled[round], &row->cost[2][round], &row->stalled_frames[round]);
         for (int i = 0; i < STALLED; i++)
             if (idle[i] >= 0)
                 close(idle[i]);
@@ -251,7 +265,9 @@ static void report(viewRow *row, int runs, bool print, tdJson *json)
     spread alone = bench_spread(row->alone, runs), shown = bench_spread(row->shown, runs),
            stalled = bench_spread(row->stalled, runs), ratio = bench_spread(row->ratio, runs),
            stalled_ratio = bench_spread(row->stalled_ratio, runs), frames = bench_spread(row->frames, runs),
-           stalled_frames = bench_spread(row->stalled_frames, runs);
+           stalled_frames = bench_spread(row->stalled_frames, runs), cost[3];
+    for (int k = 0; k < 3; k++)
+        cost[k] = bench_spread(row->cost[k], runs);
     td_json_open(json, NULL, '{');
     td_json_string(json, "scene", row->name);
     td_json_integer(json, "nodes", row->nodes);
@@ -264,21 +280,24 @@ static void report(viewRow *row, int runs, bool print, tdJson *json)
     bench_json_spread(json, "steps_per_s_stalled", stalled);
     bench_json_spread(json, "ratio_shown", ratio);
     bench_json_spread(json, "ratio_stalled", stalled_ratio);
+    bench_json_spread(json, "step_cpu_us", cost[0]);
+    bench_json_spread(json, "step_cpu_us_shown", cost[1]);
+    bench_json_spread(json, "step_cpu_us_stalled", cost[2]);
     bench_json_spread(json, "frames_per_s", frames);
     bench_json_spread(json, "frames_per_s_stalled", stalled_frames);
     td_json_close(json, '}');
     if (print)
-        printf("  %-34s %7lld %8.0f %8.0f %6.1f %% %6.1f %8.0f %6.1f %% %6.1f %9lld %10lld\n", row->name,
-               (long long)row->nodes, alone.median, shown.median, 100 * ratio.median, frames.median, stalled.median,
-               100 * stalled_ratio.median, stalled_frames.median, (long long)row->frame_bytes,
-               (long long)row->topology_bytes);
+        printf("  %-31s %6lld %8.0f %6.1f %8.0f %5.1f %% %6.1f %5.1f %8.0f %5.1f %% %6.1f %5.1f %6lld %9lld\n",
+               row->name, (long long)row->nodes, alone.median, cost[0].median, shown.median, 100 * ratio.median,
+               cost[1].median, frames.median, stalled.median, 100 * stalled_ratio.median, cost[2].median,
+               stalled_frames.median, (long long)row->frame_bytes, (long long)row->topology_bytes);
 }
 
 static tdStatus bench_row(viewRow *row, int runs, const tdSettings *settings, bool print, tdJson *json, tdError *error)
 {
     for (int i = 0; i < runs; i++)
     {
-        TD_TRY(measure_alone(row, settings, &row->alone[i], error));
+        TD_TRY(measure_alone(row, settings, i, error));
         TD_TRY(measure_shown(row, settings, i, error));
         row->ratio[i] = row->shown[i] / row->alone[i];
         row->stalled_ratio[i] = row->stalled[i] / row->alone[i];
@@ -320,10 +339,10 @@ tdStatus bench_view(int runs, const tdSettings *settings, bool print, tdJson *js
     if (print)
         printf(
             "View: steps a second as fast as it can, one thread; with one client at 60 frames a second; with %d more "
-            "that\nread nothing (medians of %d rounds; ratios to the same round without a server)\n\n"
-            "  %-34s %7s %8s %17s %6s %17s %6s %9s %10s\n",
-            STALLED, runs, "scene", "nodes", "headless", "one client", "fps", "and 100 stalled", "fps", "bytes/frm",
-            "topology");
+            "that\nread nothing (medians of %d rounds; ratios to the same round without a server; CPU: microseconds of "
+            "a core for a\nstep)\n\n  %-31s %6s %8s %6s %16s %6s %5s %16s %6s %5s %6s %9s\n",
+            STALLED, runs, "scene", "nodes", "headless", "CPU", "one client", "CPU", "fps", "100 stalled too", "CPU",
+            "fps", "frame", "topology");
     td_json_open(json, "view", '[');
     row = (viewRow){.name = "arm of 34 modes"};
     snprintf(row.entry.name, sizeof row.entry.name, "arm");

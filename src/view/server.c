@@ -391,6 +391,7 @@ const char *td_view_token(const tdView *view)
 tdViewCounts td_view_counts(const tdView *view)
 {
     return (tdViewCounts){.steps = td_view_sim_steps(view->sim),
+                          .seconds = td_view_sim_seconds(view->sim),
                           .frames = atomic_load(&view->counted_frames),
                           .bytes = atomic_load(&view->counted_bytes),
                           .frame_bytes = atomic_load(&view->frame_bytes),

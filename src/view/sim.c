@@ -37,7 +37,14 @@ bool td_view_sim_command(tdViewSim *sim, int client, const tdViewMessage *messag
 void td_view_sim_leave(tdViewSim *sim, int client)
 {
     const tdViewMessage release = {.action = TD_VIEW_RELEASE};
-    td_view_sim_command(sim, client, &release);
+    if (td_view_sim_command(sim, client, &release))
+        return;
+    // A spring that nobody holds would pull for ever: rather the newest of the others' wishes is lost.
+    pthread_mutex_lock(&sim->lock);
+    int at = (sim->first_command + (sim->n_commands > 0 ? sim->n_commands - 1 : sim->n_commands++)) % TD_VIEW_COMMANDS;
+    sim->commands[at].client = client;
+    sim->commands[at].message = release;
+    pthread_mutex_unlock(&sim->lock);
 }
 
 static bool take_command(tdViewSim *sim, int *client, tdViewMessage *out)
@@ -305,6 +312,15 @@ const tdViewSnapshot *td_view_sim_snapshot(tdViewSim *sim)
 int64_t td_view_sim_steps(const tdViewSim *sim)
 {
     return atomic_load(&sim->steps);
+}
+
+double td_view_sim_seconds(const tdViewSim *sim)
+{
+    clockid_t clock;
+    struct timespec time = {0};
+    if (pthread_getcpuclockid(sim->thread, &clock) != 0 || clock_gettime(clock, &time) != 0)
+        return 0;
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
 // ---------------------------------------------------------------- log

@@ -117,4 +117,5 @@ void td_view_sim_leave(tdViewSim *sim, int client);
 bool td_view_sim_reply(tdViewSim *sim, tdViewReply *out);
 /// The newest snapshot, valid until the next call; it may be the same again.
 const tdViewSnapshot *td_view_sim_snapshot(tdViewSim *sim);
-int64_t td_view_sim_steps(const tdViewSim *sim); ///< taken since the start, whatever the scene
+int64_t td_view_sim_steps(const tdViewSim *sim);  ///< taken since the start, whatever the scene
+double td_view_sim_seconds(const tdViewSim *sim); ///< of a core that the simulation's thread has used

@@ -42,5 +42,6 @@ typedef struct tdViewCounts
     int64_t steps, frames, bytes, frame_bytes; ///< frame_bytes: of the last frame
     int64_t messages, refused, rejected;       ///< rejected: connections
     int clients;
+    double seconds; ///< of a core, used by the simulation
 } tdViewCounts;
 tdViewCounts td_view_counts(const tdView *view); ///< from any thread
