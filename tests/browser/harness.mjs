@@ -3,6 +3,7 @@
 import { spawn } from "node:child_process";
 import { existsSync, mkdirSync } from "node:fs";
 import { createRequire } from "node:module";
+import { cpus, loadavg } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -74,8 +75,8 @@ export async function open(browser, address, { width = 1000, height = 680, detai
         if (message.type() === "error" || message.type() === "warning") errors.push(message.text());
     });
     page.on("pageerror", (error) => errors.push(String(error.stack ?? error)));
-    await page.goto(address);
-    await page.waitForFunction(() => window.tendril?.state.frames > 0 && window.tendril.state.firstPicture > 0, null, { timeout: 30000 });
+    await page.goto(address, { timeout: 60000 });
+    await page.waitForFunction(() => window.tendril?.state.frames > 0 && window.tendril.state.firstPicture > 0, null, { timeout: 60000 });
     await page.evaluate((d) => {
         window.tendril.stage.steady = true;
         window.tendril.stage.setDetail(d);
@@ -97,6 +98,9 @@ export async function until(page, what, condition, argument = null, timeout = 20
         throw new Error(`after ${timeout / 1000} s still not: ${what}\n${now}`);
     }
 }
+
+/// Whether others use the machine so much that times say nothing of the page.
+export const busy = () => loadavg()[0] > 3 * cpus().length;
 
 export const distance = (a, b) => Math.hypot(a[0] - b[0], a[1] - b[1], a[2] - b[2]);
 

@@ -5,7 +5,7 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, afterEach, before, test } from "node:test";
 import { difference, shrink } from "./picture.mjs";
-import { launch, open, out, PNG, root, serve, state, until } from "./harness.mjs";
+import { busy, launch, open, out, PNG, root, serve, state, until } from "./harness.mjs";
 
 let browser, server, page, errors;
 before(async () => {
@@ -27,6 +27,7 @@ test("the first picture comes within 2 s", async (t) => {
         times.push((await state(page)).firstPicture);
     }
     t.diagnostic(`first picture after ${times.map((ms) => ms.toFixed(0)).join(", ")} ms`);
+    if (busy()) return t.skip("the machine is busy with other things");
     assert.ok(Math.min(...times) < 2000, `first picture after ${times} ms`);
 });
 
@@ -35,9 +36,11 @@ test("frames come and time goes on; the browser's own rate", async (t) => {
     await page.waitForTimeout(2500);
     const b = await state(page);
     assert.equal(b.connection, "open");
+    assert.ok(b.time > a.time && b.frames > a.frames);
+    t.diagnostic(`${((b.frames - a.frames) / 2.5).toFixed(1)} frames a second received, ${b.fps.toFixed(1)} pictures a second drawn in software`);
+    if (busy()) return t.skip("the machine is busy with other things");
     assert.ok(b.time > a.time + 0.5, `time went from ${a.time} to ${b.time} s in 2.5 s`);
     assert.ok(b.frames > a.frames + 20, `${b.frames - a.frames} frames in 2.5 s`);
-    t.diagnostic(`${((b.frames - a.frames) / 2.5).toFixed(1)} frames a second received, ${b.fps.toFixed(1)} pictures a second drawn in software`);
 });
 
 test("every control has a name", async () => {

@@ -40,7 +40,7 @@ test("two browsers see and drive the same robot", async () => {
     for (const { page } of [a, b]) await until(page, "time", () => window.tendril.state.time > 0.3);
     await a.page.keyboard.press("Space");
     for (const { page } of [a, b]) await until(page, "paused", () => !window.tendril.state.playing);
-    await a.page.waitForTimeout(400);
+    for (const { page } of [a, b]) await until(page, "the last frame", () => window.tendril.state.step === window.tendril.state.status.step);
     const [sa, sb] = [await state(a.page), await state(b.page)];
     assert.equal(sa.step, sb.step);
     sa.probes.forEach((p, i) => assert.ok(distance(p, sb.probes[i]) < 1e-9));
@@ -124,8 +124,9 @@ test("it comes back after the server was restarted", async () => {
     await until(page, "new frames", (n) => window.tendril.state.frames > n + 5, before.frames);
     assert.ok(await page.locator(".banner").isHidden());
     await until(page, "it draws", () => window.tendril.state.fps > 0);
+    await until(page, "its status", () => window.tendril.state.status !== null);
+    const { playing } = await state(page);
     await page.locator("#view").focus();
     await page.keyboard.press("Space");
-    const { playing } = await state(page);
     await until(page, "it is in command again", (p) => window.tendril.state.playing !== p, playing);
 });

@@ -182,9 +182,11 @@ export class Stage {
         this.invalidate();
     }
 
-    /// A picture of what is shown, at the resolution of the screen.
+    /// A picture of what is shown, at the resolution of the screen, also where less is drawn for speed.
     picture(): Promise<Blob> {
-        this.draw();
+        const { detail } = this;
+        this.detail = 1;
+        this.resize();
         const { width, height } = this.canvas;
         const whole = Object.assign(document.createElement("canvas"), { width, height });
         const context = whole.getContext("2d")!;
@@ -194,6 +196,8 @@ export class Stage {
         context.fillStyle = fill;
         context.fillRect(0, 0, width, height);
         context.drawImage(this.canvas, 0, 0);
+        this.detail = detail;
+        if (detail < 1) this.resize();
         return new Promise((resolve, reject) =>
             whole.toBlob((blob) => (blob ? resolve(blob) : reject(new Error("the browser made no picture"))), "image/png"),
         );
