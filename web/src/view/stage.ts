@@ -148,6 +148,9 @@ export class Stage {
     fit(direction = FRONT): void {
         this.fitted = true;
         this.direction = direction;
+        this.orbit.enableDamping = false; // a turn that has not come to rest ends here
+        this.orbit.update();
+        this.orbit.enableDamping = true;
         const centre = this.bounds.getCenter(new THREE.Vector3());
         const away = direction.clone().normalize();
         const { camera } = this;
@@ -176,9 +179,7 @@ export class Stage {
         camera.position.copy(centre).addScaledVector(away, distance);
         this.orbit.target.copy(centre);
         camera.updateProjectionMatrix();
-        this.orbit.enableDamping = false; // forget a turn that has not come to rest
         this.orbit.update();
-        this.orbit.enableDamping = true;
         this.invalidate();
     }
 
