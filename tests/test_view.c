@@ -73,6 +73,11 @@ static void plays_pauses_steps_resets(void **unused)
     snprintf(want, sizeof want, "\"step\": %.0f,", step + 3);
     client_await(&c, "status", want);
     assert_non_null(strstr(c.message, "\"playing\": false"));
+    // Quick clicks add up.
+    for (int i = 0; i < 12; i++)
+        client_say(&c, "{\"type\": \"step\"}");
+    snprintf(want, sizeof want, "\"step\": %.0f,", step + 15);
+    client_await(&c, "status", want);
     client_say(&c, "{\"type\": \"reset\"}");
     client_await(&c, "status", "\"resets\": 1");
     assert_near(client_number(&c, "step"), 0, 0);

@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define MOST_PENDING 100000 // steps that wait to be taken one by one
 #include <sys/stat.h>
 
 static void refuse(tdViewSim *sim, int client, tdViewAction action, const char *why)
@@ -350,11 +352,15 @@ void td_view_sim_act(tdViewSim *sim, int client, const tdViewMessage *m)
     case TD_VIEW_PLAY:
         sim->playing = true;
         sim->failed = false;
+        sim->pending = 0;
         break;
-    case TD_VIEW_PAUSE: sim->playing = false; break;
+    case TD_VIEW_PAUSE:
+        sim->playing = false;
+        sim->pending = 0;
+        break;
     case TD_VIEW_STEP:
         sim->playing = sim->failed = false;
-        sim->pending = m->count;
+        sim->pending = sim->pending < MOST_PENDING ? sim->pending + m->count : sim->pending; // clicks add up
         break;
     case TD_VIEW_SPEED: sim->speed = m->value[0]; break;
     case TD_VIEW_RESET: act_reset(sim); break;
