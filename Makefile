@@ -29,11 +29,12 @@ test: ## every check: tests, sanitizers, browser, layout, static analysis, fuzzi
 	@scripts/setup test
 	@scripts/test
 
-test-long: ## the tests that take minutes
+test-long: ## the tests that take minutes, and the static analyzer over all sources
 	@scripts/setup test
 	@cmake --preset release >/dev/null
 	@cmake --build build
 	@ctest --test-dir build -L long --output-on-failure --no-tests=ignore
+	@scripts/tidy
 
 test-nightly: build ## the reduced robots from nothing, against limits, and killed in every phase (FINE=1: fine ones)
 	@scripts/nightly $(if $(FINE),--fine)
