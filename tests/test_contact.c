@@ -274,6 +274,45 @@ static void test_driven_with_contact(void **unused)
     "  - {name: c, type: rigid, shape: {box: [0.05, 0.05, 0.02]}, total_mass: 0.1, transform: {translate: [0.07, "     \
     "0.06, 0.13], rotate: [10 deg, 5 deg, 0]}}\n"
 
+#define SLIDER                                                                                                         \
+    "<robot name=\"r\"><link name=\"base\"/><link name=\"head\"><inertial><mass value=\"2\"/><inertia ixx=\"0.01\" "   \
+    "iyy=\"0.01\" izz=\"0.01\"/></inertial><collision><geometry><box size=\"0.1 0.1 "                                  \
+    "0.1\"/></geometry></collision></link>"                                                                            \
+    "<joint name=\"down\" type=\"prismatic\"><parent link=\"base\"/><child link=\"head\"/><axis xyz=\"0 0 -1\"/>"      \
+    "<limit lower=\"-1\" upper=\"%s\" effort=\"30\" velocity=\"1\"/></joint></robot>"
+
+// A press above the floor, driven below it by a servo of 30 N: the floor bears 30 N and the weight. With a limit of the
+// joint in the way it bears nothing and the limit holds.
+static void test_servo_and_limit(void **unused)
+{
+    (void)unused;
+    for (int limited = 0; limited < 2; limited++)
+    {
+        char path[] = "/tmp/tendril_press_XXXXXX";
+        int file = mkstemp(path);
+        assert_true(file >= 0);
+        dprintf(file, SLIDER, limited ? "0.05" : "1");
+        close(file);
+        tdModel *model = scene_model(
+            "tendril: 1\ntime_step: 2 ms\nsteps: 10\ngravity: [0, 0, -9.81]\ncontact: {}\nbodies:\n" FLOOR
+            "  - {name: press, type: articulated, urdf: %s, transform: {translate: [0, 0, 0.15]}}\n"
+            "actuators:\n  - {name: down, type: joint, body: press, joint: down, drive: position, stiffness: 1e4 N/m, "
+            "damping: 100 N*s/m}\nmotion: {keyframes: [{t: 0, down: 0.2}]}\n",
+            path);
+        unlink(path);
+        tdState *state = scene_state(model);
+        scene_steps(model, state, 1000);
+        double force[3];
+        td_state_contact_force(state, 0, 1, force);
+        assert_near(force[2], limited ? 0 : 30 + 2 * G, 1e-3);
+        assert_near(state->q[0], limited ? 0.05 : 0.1, 1e-4);
+        if (!limited)
+            assert_near(td_state_actuation(model, state, 0).effort, 30, 1e-6);
+        td_state_free(state);
+        td_model_free(model);
+    }
+}
+
 static void same_bits(const tdModel *model, const tdState *a, const tdState *b)
 {
     assert_memory_equal(a->q, b->q, (size_t)model->coords * sizeof(double));
@@ -362,17 +401,12 @@ static void test_excluded_falls(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_incline_rigid),
-        cmocka_unit_test(test_incline_soft),
-        cmocka_unit_test(test_stopping_distance),
-        cmocka_unit_test(test_stack_rests),
-        cmocka_unit_test(test_indentation),
-        cmocka_unit_test(test_collision_keeps_momentum),
-        cmocka_unit_test(test_reduced_like_full),
-        cmocka_unit_test(test_reaction_bears_contact),
-        cmocka_unit_test(test_driven_with_contact),
-        cmocka_unit_test(test_threads_and_replay),
-        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_incline_rigid),       cmocka_unit_test(test_incline_soft),
+        cmocka_unit_test(test_stopping_distance),   cmocka_unit_test(test_stack_rests),
+        cmocka_unit_test(test_indentation),         cmocka_unit_test(test_collision_keeps_momentum),
+        cmocka_unit_test(test_reduced_like_full),   cmocka_unit_test(test_reaction_bears_contact),
+        cmocka_unit_test(test_driven_with_contact), cmocka_unit_test(test_threads_and_replay),
+        cmocka_unit_test(test_servo_and_limit),     cmocka_unit_test(test_refused),
         cmocka_unit_test(test_excluded_falls),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -54,7 +54,7 @@ static bool is_sound(const tdModel *model, const tdSpring *spring)
 {
     if (spring->body < 0 || spring->body >= model->n_bodies || !(spring->stiffness > 0) || !isfinite(spring->stiffness))
         return false;
-    if (model->bodies[spring->body].soft == NULL) // links of rigid bodies are not elements
+    if (model->bodies[spring->body].soft->pattern.row == NULL) // links of rigid bodies are not elements
         return false;
     double sum = 0;
     for (int i = 0; i < 3; i++)

@@ -106,6 +106,7 @@ void td_contact_free(tdState *state)
     td_sap_free(cs->sap);
     free(cs->constraints);
     free(cs->rows);
+    free(cs->joint_rows);
     free(cs->drift);
     free(cs->gamma);
     free(cs->v_c);
@@ -224,7 +225,7 @@ tdStatus td_contact_find(const tdModel *model, tdState *state)
     tdCollideInput input = {
         .x = cs->x, .poses = cs->poses, .h = model->scheme.h, .v = cs->v, .twists = (const double(*)[6])cs->twists};
     td_collide_set_depths(cs->collide, cs->depth);
-    cs->n = 0;
+    cs->n = cs->n_joint_rows = 0;
     tdStatus status = td_collide(model->contact->world, cs->collide, &input, &state->report.error);
     if (status != TD_OK)
     {
@@ -240,7 +241,9 @@ tdStatus td_contact_find(const tdModel *model, tdState *state)
         touch_side(model, cs, &cs->contacts[i].a);
         touch_side(model, cs, &cs->contacts[i].b);
     }
-    if (cs->n > 0)
+    if (!td_contact_joints(model, state))
+        return td_fail_memory(&state->report.error, "the limits of joints");
+    if (td_contact_acts(state))
         touch_actuators(model, state);
     cs->n_constraints = 0;
     return TD_OK;
@@ -248,7 +251,7 @@ tdStatus td_contact_find(const tdModel *model, tdState *state)
 
 bool td_contact_acts(const tdState *state)
 {
-    return state->contact != NULL && state->contact->n > 0;
+    return state->contact != NULL && state->contact->n + state->contact->n_joint_rows > 0;
 }
 
 tdSchur *td_contact_schur(const tdState *state, int body, int32_t *n, const int32_t **nodes)
@@ -356,7 +359,7 @@ tdStatus td_contact_restore(const tdModel *model, tdState *state, tdError *error
     tdContactState *cs = state->contact;
     if (cs == NULL)
         return TD_OK;
-    cs->n = cs->n_points = 0;
+    cs->n = cs->n_points = cs->n_joint_rows = 0;
     for (int b = 0; b < model->n_bodies; b++)
     {
         tdContactBody *mine = &cs->bodies[b];

@@ -63,13 +63,18 @@ typedef struct tdContactBody
     const int32_t *column; ///< full order: row by coordinate, -1
 } tdContactBody;
 
-/// A row that is no contact: of a driven actuator.
+/// A row that is no contact: of a driven actuator, or of a joint (a limit, a servo with a limited effort).
 typedef struct tdContactRow
 {
-    int actuator;
+    int actuator; ///< -1: of a joint
+    // actuator
     double now;                ///< effort before
     double compliance, target; ///< displacement + compliance effort = target
     double limit[2];           ///< of the effort
+    // joint: effort = clamp(-stiffness error - damping rate), the rate being ratio v
+    int64_t coord; ///< of the state's vectors
+    double ratio, error, stiffness, damping, rate;
+    double low, high;
 } tdContactRow;
 
 typedef struct tdContactState
@@ -86,6 +91,9 @@ typedef struct tdContactState
     // the set of this step
     int64_t n;
     const tdContact *contacts;
+    int64_t n_joint_rows;
+    tdContactRow *joint_rows;
+    int64_t joint_room;
     tdContactBody *bodies;
     // the problem
     int32_t n_blocks, n_constraints;
@@ -119,7 +127,7 @@ void td_contact_free(tdState *state);
 
 /// Start of a step: the contacts and the nodes that take part. reads q, v
 tdStatus td_contact_find(const tdModel *model, tdState *state);
-/// Whether this step has contacts.
+/// Whether this step has rows of this problem.
 bool td_contact_acts(const tdState *state);
 /// The condensed body in whose factor nodes take part in this step; NULL: none do.
 tdSchur *td_contact_schur(const tdState *state, int body, int32_t *n, const int32_t **nodes);
@@ -143,6 +151,8 @@ double td_contact_miss(const tdModel *model, const tdState *state);
 /// contact_rows.c: blocks and rows of the problem; laws without R.
 tdStatus td_contact_blocks(const tdModel *model, tdState *state, bool first);
 tdStatus td_contact_rows(const tdModel *model, tdState *state, bool first);
+/// Limits of joints that are near, and servos with limits, of the bodies that leave them to contact. False: no memory.
+bool td_contact_joints(const tdModel *model, tdState *state);
 /// Rows of a contact: two tangents, normal.
 void td_contact_frame(const double normal[3], double frame[3][3]);
 /// Whether the effort of an actuator is an unknown row.

@@ -136,7 +136,9 @@ static tdStatus make_room(const tdModel *model, tdState *state)
     int64_t columns = 0, rows = cs->n;
     for (int64_t i = 0; i < cs->n; i++)
         columns += side_columns(model, cs, &cs->contacts[i].a) + side_columns(model, cs, &cs->contacts[i].b);
-    int64_t entries = 3 * columns;
+    int64_t entries = 3 * columns + cs->n_joint_rows;
+    rows += cs->n_joint_rows;
+    columns += cs->n_joint_rows;
     for (int a = 0; a < model->n_actuators; a++)
         if (td_contact_drives(model, state, a))
         {
@@ -353,6 +355,86 @@ static tdStatus add_actuator(const tdModel *model, tdState *state, int a, bool f
     return TD_OK;
 }
 
+// ---------------------------------------------------------------- joints
+
+#define FAST 50 // rad/s, m/s: a rate that no joint gains in a step, by which limits are looked for
+
+static bool add_joint_row(tdContactState *cs, tdContactRow row)
+{
+    if (!td_grow((void **)&cs->joint_rows, &cs->joint_room, cs->n_joint_rows + 1, sizeof row))
+        return false;
+    row.actuator = -1;
+    cs->joint_rows[cs->n_joint_rows++] = row;
+    return true;
+}
+
+static bool add_limits(const tdModel *model, const tdBody *body, tdState *state, const tdJointLimit *limit)
+{
+    int64_t i = body->first + limit->coord;
+    double x = limit->ratio * state->q[i] + limit->offset, rate = limit->ratio * state->v[i];
+    double reach = model->scheme.h * (2 * fabs(rate) + FAST);
+    tdContactRow row = {.coord = i, .stiffness = limit->stiffness, .damping = limit->damping, .high = INFINITY};
+    row.ratio = limit->ratio;
+    row.error = x - limit->lower;
+    if (row.error < reach && !add_joint_row(state->contact, row))
+        return false;
+    row.ratio = -limit->ratio;
+    row.error = limit->upper - x;
+    return !(row.error < reach) || add_joint_row(state->contact, row);
+}
+
+static bool add_servo(const tdModel *model, const tdBody *body, tdState *state, const tdServo *servo)
+{
+    int64_t i = body->first + servo->coord;
+    double h = model->scheme.h, input = state->input[servo->input];
+    tdContactRow row = {.coord = i,
+                        .ratio = servo->ratio,
+                        .error = servo->rate ? 0 : servo->ratio * state->q[i] + servo->offset - input,
+                        .stiffness = servo->rate ? 0 : servo->stiffness,
+                        .damping = servo->damping,
+                        .rate = servo->rate ? input : 0,
+                        .low = h * servo->effort[0],
+                        .high = h * servo->effort[1]};
+    return add_joint_row(state->contact, row);
+}
+
+bool td_contact_joints(const tdModel *model, tdState *state)
+{
+    for (int b = 0; b < model->n_bodies; b++)
+    {
+        const tdBody *body = &model->bodies[b];
+        const tdArticulated *mine = td_body_is_articulated(body) ? td_articulated_of(body) : NULL;
+        if (mine == NULL || !mine->limits_apart)
+            continue;
+        int64_t before = state->contact->n_joint_rows;
+        for (int k = 0; k < mine->n_limits; k++)
+            if (!add_limits(model, body, state, &mine->limits[k]))
+                return false;
+        for (int k = 0; k < mine->n_servos; k++)
+            if (td_servo_is_limited(&mine->servos[k]) && !add_servo(model, body, state, &mine->servos[k]))
+                return false;
+        if (state->contact->n_joint_rows > before)
+            state->contact->bodies[b].acted_on = true;
+    }
+    return true;
+}
+
+static void add_joint(const tdModel *model, tdContactState *cs, const tdContactRow *row)
+{
+    int b = 0;
+    while (row->coord >= model->bodies[b].first + model->bodies[b].count)
+        b++;
+    double *J = cs->pool + cs->pool_used++;
+    int32_t *column = cs->columns + cs->columns_used++;
+    *J = row->ratio;
+    *column = (int32_t)(row->coord - model->bodies[b].first);
+    tdSapConstraint *constraint = &cs->constraints[cs->n_constraints];
+    *constraint = (tdSapConstraint){.law = {.kind = TD_SAP_BOX, .rows = 1}, .sides = 1};
+    constraint->side[0] = (tdSapSide){.block = cs->bodies[b].block, .count = 1, .columns = column, .J = J};
+    cs->rows[cs->n_constraints] = *row;
+    cs->contact_of[cs->n_constraints++] = -1;
+}
+
 tdStatus td_contact_rows(const tdModel *model, tdState *state, bool first)
 {
     tdContactState *cs = state->contact;
@@ -363,5 +445,7 @@ tdStatus td_contact_rows(const tdModel *model, tdState *state, bool first)
     for (int a = 0; a < model->n_actuators; a++)
         if (td_contact_drives(model, state, a))
             TD_TRY(add_actuator(model, state, a, first));
+    for (int64_t k = 0; k < cs->n_joint_rows; k++)
+        add_joint(model, cs, &cs->joint_rows[k]);
     return TD_OK;
 }

@@ -22,6 +22,18 @@ static tdSapLaw contact_law(const tdModel *model, const tdContact *contact, doub
                           fmax(a->dissipation, b->dissipation), w);
 }
 
+// effort = clamp(-k error - d (rate - asked)) at the end of the step is a box row as it stands; only what is stiffer
+// than the solver takes is softened.
+static tdSapLaw joint_law(const tdSapTuning *tuning, const tdContactRow *row, double w)
+{
+    if (row->stiffness > 0)
+        return td_sap_box(tuning, row->error, row->stiffness, row->damping / row->stiffness, w, row->low, row->high);
+    tdSapLaw law = td_sap_box(tuning, 0, INFINITY, 0, w, row->low, row->high);
+    law.R[0] = fmax(law.R[0], 1 / (tuning->h * row->damping));
+    law.v_hat[0] = row->rate;
+    return law;
+}
+
 static void make_laws(const tdModel *model, tdState *state)
 {
     tdContactState *cs = state->contact;
@@ -41,6 +53,11 @@ static void make_laws(const tdModel *model, tdState *state)
             continue;
         }
         const tdContactRow *row = &cs->rows[c];
+        if (row->actuator < 0)
+        {
+            constraint->law = joint_law(&model->contact->tuning, row, w);
+            continue;
+        }
         double k = row->compliance > 0 ? 1 / row->compliance : INFINITY;
         constraint->law = td_sap_box(&model->contact->tuning, drift[0], k, 0, w, s * (row->limit[0] - row->now),
                                      s * (row->limit[1] - row->now));
@@ -79,7 +96,8 @@ static tdStatus correct_velocities(const tdModel *model, tdState *state)
 static void take_impulses(const tdModel *model, tdState *state)
 {
     tdContactState *cs = state->contact;
-    memset(cs->impulse, 0, 3 * (size_t)cs->n * sizeof *cs->impulse);
+    if (cs->n > 0)
+        memset(cs->impulse, 0, 3 * (size_t)cs->n * sizeof *cs->impulse);
     for (int32_t c = 0; c < cs->n_constraints; c++)
     {
         const double *gamma = cs->gamma + TD_SAP_ROWS * c;
@@ -93,6 +111,8 @@ static void take_impulses(const tdModel *model, tdState *state)
             continue;
         }
         const tdContactRow *row = &cs->rows[c];
+        if (row->actuator < 0)
+            continue;
         double effort = fmin(fmax(row->now + gamma[0] / model->scheme.s, row->limit[0]), row->limit[1]);
         td_constraint_push(model, state, row->actuator, effort - row->now);
         state->constraint->effort[row->actuator] = effort;
@@ -137,6 +157,9 @@ void td_contact_push(const tdModel *model, tdState *state, double *m)
         push_side(model, state, &cs->contacts[i].a, p, m);
         push_side(model, state, &cs->contacts[i].b, back, m);
     }
+    for (int32_t c = 0; c < cs->n_constraints; c++)
+        if (cs->contact_of[c] < 0 && cs->rows[c].actuator < 0)
+            m[cs->rows[c].coord] -= cs->rows[c].ratio * cs->gamma[TD_SAP_ROWS * c];
 }
 
 double td_contact_miss(const tdModel *model, const tdState *state)

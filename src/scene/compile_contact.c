@@ -276,6 +276,9 @@ tdStatus td_compile_contact(tdModel *model, const tdSettings *settings, tdError 
     if (work.contact == NULL)
         return td_fail_memory(error, "the colliders");
     model->contact = work.contact;
+    for (int b = 0; b < model->n_bodies; b++)
+        if (td_body_is_articulated(&model->bodies[b]))
+            ((tdArticulated *)model->bodies[b].data)->limits_apart = true;
     tdStatus status = build(&work, settings, error);
     free(work.pairs);
     td_arena_free(&work.scratch);
