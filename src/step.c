@@ -288,12 +288,18 @@ static void finish_linear(const tdModel *model, tdState *state)
         state->v_new[i] += state->dv[i];
 }
 
+// What residuals are relative to.
+static double residual_scale(const tdState *state)
+{
+    return td_contact_acts(state) ? fmax(state->scale, state->contact->scale) : state->scale;
+}
+
 // Whether a Newton iterate is the solution: forces in balance and, where efforts are unknown, displacements and
 // effectors as the linearization said. In inverse control the next linearization must not lead elsewhere either.
 static bool is_solved(const tdModel *model, const tdState *state, double size, double miss, int unknowns)
 {
     double tolerance = model->scene.settings.tolerance;
-    if (size > tolerance * state->scale && !is_rounding(model, state))
+    if (size > tolerance * residual_scale(state) && !is_rounding(model, state))
         return false;
     if (td_constraint_lag(model, state) > 1e-6) // a millionth of the friction
         return false;
@@ -349,7 +355,7 @@ static tdStatus balance(const tdModel *model, tdState *state, double *clock)
         }
         memset(state->held, 0, (size_t)model->coords * sizeof(double));
         TD_TRY(line_search(model, state, pass == 0 || unknowns > 0 ? state->rhs : size, &size, clock));
-        state->report.residual = state->scale > 0 ? size / state->scale : 0;
+        state->report.residual = residual_scale(state) > 0 ? size / residual_scale(state) : 0;
         miss = fmax(td_condense_miss(model, state), td_contact_miss(model, state));
         if (is_solved(model, state, size, miss, unknowns))
             return TD_OK;

@@ -114,7 +114,8 @@ typedef struct tdContactState
     int64_t impulse_room;
     tdContactPoint *points;
     int64_t point_room, n_points;
-    bool whole; ///< Newton went the whole way to what the problem said
+    double scale; ///< size of the momentum of the blocks, for relative residuals
+    bool whole;   ///< Newton went the whole way to what the problem said
 } tdContactState;
 
 /// compile_contact.c: model->contact, when the scene asks for it.

@@ -66,6 +66,25 @@ static void make_laws(const tdModel *model, tdState *state)
 
 // ---------------------------------------------------------------- what comes of it
 
+// |A v| over the blocks: what the solver's own residual is relative to. Bodies that glide along without forces have a
+// balance of next to nothing, beside which rounding of the impulses would be much.
+static double momentum(const tdContactState *cs)
+{
+    double square = 0;
+    for (int32_t b = 0; b < cs->n_blocks; b++)
+    {
+        const tdSapBlock *block = &cs->blocks[b];
+        for (int32_t i = 0; i < block->n; i++)
+        {
+            double sum = 0;
+            for (int32_t j = 0; j < block->n; j++)
+                sum += block->A[i >= j ? i + (int64_t)j * block->stride : j + (int64_t)i * block->stride] * block->v[j];
+            square += sum * sum;
+        }
+    }
+    return sqrt(square);
+}
+
 static tdStatus correct_velocities(const tdModel *model, tdState *state)
 {
     tdContactState *cs = state->contact;
@@ -207,8 +226,11 @@ static tdStatus solve(const tdModel *model, tdState *state, bool first)
     TD_TRY(td_sap_weights(cs->sap, state->tasks, &problem, TD_SAP_EXACT, cs->factors, cs->w, error));
     make_laws(model, state);
     tdSapSettings settings = td_default_sap();
+    if (model->scene.settings.newton)
+        settings.tolerance = fmin(settings.tolerance, 0.1 * model->scene.settings.tolerance);
     tdSapResult result;
     TD_TRY(td_sap_solve(cs->sap, state->tasks, &problem, &settings, &result, error));
+    cs->scale = model->scene.settings.newton ? momentum(cs) : 0;
     state->report.contact_iterations += result.iterations;
     state->report.contact_residual = result.residual;
     state->report.contact_limit = state->report.contact_limit || result.bound > 0;
