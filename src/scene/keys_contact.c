@@ -101,7 +101,7 @@ static const tdKey body_contact_keys[] = {
     {0},
 };
 const tdSchema td_schema_body_contact = {
-    .title = "contact of a body",
+    .title = "body-contact",
     .doc = "What differs from the scene's `contact`.",
     .example = "bodies:\n"
                "  - {name: floor, type: rigid, shape: {plane: true}, fixed: true, contact: {friction: 0.8}}",
