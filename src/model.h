@@ -73,8 +73,9 @@ struct tdModel
     int n_rows;
     int64_t *row_start;
     int64_t *row_coord;
-    int32_t most_points; ///< of a measure
-    double size;         ///< largest extent of a body at rest [m]
+    struct tdContactModel *contact; ///< of contact/contact.h; NULL: bodies do not touch
+    int32_t most_points;            ///< of a measure
+    double size;                    ///< largest extent of a body at rest [m]
 };
 
 /// Changes a scene between reading and compiling it. What it adds lives in the scene's arena.

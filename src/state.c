@@ -4,6 +4,7 @@
 
 #include "body/soft.h"
 #include "body/spring.h"
+#include "contact/contact.h"
 #include "solve/condense.h"
 
 #include <assert.h>
@@ -55,6 +56,8 @@ tdStatus td_state_create(const tdModel *model, const tdSettings *settings, tdSta
         status = td_constraint_create(model, state, error);
     if (status == TD_OK)
         status = td_condense_create(model, state, error);
+    if (status == TD_OK)
+        status = td_contact_create(model, state, error);
     if (status != TD_OK)
     {
         td_state_free(state);
@@ -70,6 +73,7 @@ void td_state_free(tdState *state)
         return;
     for (int b = 0; state->bodies != NULL && b < state->model->n_bodies; b++)
         state->model->bodies[b].ops->state_free(&state->model->bodies[b], state);
+    td_contact_free(state);
     td_tasks_free(state->tasks);
     td_arena_free(&state->arena);
     free(state);
@@ -101,7 +105,7 @@ int td_state_arrays(const tdModel *model, tdState *state, tdStateArray *out, int
         out[n] = list[n];
     for (int b = 0; b < model->n_bodies; b++)
         n += model->bodies[b].ops->arrays(model, &model->bodies[b], state, out + n, most - n);
-    return n;
+    return n + td_contact_arrays(model, state, out + n, most - n);
 }
 
 tdStatus td_state_restore(const tdModel *model, tdState *state, tdError *error)
@@ -111,7 +115,7 @@ tdStatus td_state_restore(const tdModel *model, tdState *state, tdError *error)
     TD_TRY(td_springs_check(model, state->springs, error));
     for (int b = 0; b < model->n_bodies; b++)
         TD_TRY(model->bodies[b].ops->restore(model, &model->bodies[b], state, error));
-    return TD_OK;
+    return td_contact_restore(model, state, error);
 }
 
 // ---------------------------------------------------------------- accessors

@@ -59,6 +59,7 @@ struct tdState
     // constrain, solve
     int columns; ///< vectors that apply_inverse will be asked for in each pass
     struct tdConstraintState *constraint;
+    struct tdContactState *contact; ///< of contact/contact.h; NULL: bodies do not touch
 
     // publish
     tdReport report;

@@ -14,6 +14,7 @@
 // part of A. Kinematics to solve repeat within a step when Newton iterates. The state is written in `integrate`
 // only, so a step that fails leaves it as it was.
 #include "base/timer.h"
+#include "contact/contact.h"
 #include "solve/condense.h"
 #include "solve/friction.h"
 #include "state.h"
@@ -135,6 +136,8 @@ static tdStatus forces(const tdModel *model, tdState *state, bool tangent, doubl
         TD_TRY(model->bodies[b].ops->forces(model, &model->bodies[b], state, tangent));
     charge(state, TD_STAGE_FORCES, clock);
     td_constrain(model, state, tangent);
+    if (!tangent) // a new linearization finds the motion without contact first
+        td_contact_push(model, state, state->m);
     charge(state, TD_STAGE_CONSTRAIN, clock);
     return TD_OK;
 }
@@ -203,6 +206,8 @@ static tdStatus try_length(const tdModel *model, tdState *state, double length, 
 {
     for (int64_t i = 0; i < model->coords; i++)
         state->v_new[i] = state->saved[i] + length * state->dv[i];
+    if (state->contact != NULL)
+        state->contact->whole = length == 1;
     place_unknown(model, state, length);
     evaluation_point(model, state, true);
     kinematics(model, state);
@@ -257,9 +262,12 @@ static bool is_rounding(const tdModel *model, const tdState *state)
 // free motion is the motion. Newton's line search goes with the new efforts from the start, so that dv leads downhill.
 static tdStatus solve(const tdModel *model, tdState *state, bool first, int *unknowns)
 {
-    bool slid = false;
+    bool slid = false, contact = td_contact_acts(state);
     TD_TRY(td_condense(model, state, first, state->columns > 0, unknowns));
-    if (*unknowns > 0)
+    if (contact)
+        TD_TRY(td_contact_solve(model, state, first));
+    *unknowns += contact;
+    if (*unknowns > contact)
         state->rhs = fmax(state->rhs, td_condense_push(model, state));
     TD_TRY(td_friction_solve(model, state, &slid));
     *unknowns += slid;
@@ -280,12 +288,18 @@ static void finish_linear(const tdModel *model, tdState *state)
         state->v_new[i] += state->dv[i];
 }
 
+// What residuals are relative to.
+static double residual_scale(const tdState *state)
+{
+    return td_contact_acts(state) ? fmax(state->scale, state->contact->scale) : state->scale;
+}
+
 // Whether a Newton iterate is the solution: forces in balance and, where efforts are unknown, displacements and
 // effectors as the linearization said. In inverse control the next linearization must not lead elsewhere either.
 static bool is_solved(const tdModel *model, const tdState *state, double size, double miss, int unknowns)
 {
     double tolerance = model->scene.settings.tolerance;
-    if (size > tolerance * state->scale && !is_rounding(model, state))
+    if (size > tolerance * residual_scale(state) && !is_rounding(model, state))
         return false;
     if (td_constraint_lag(model, state) > 1e-6) // a millionth of the friction
         return false;
@@ -312,6 +326,7 @@ static tdStatus balance(const tdModel *model, tdState *state, double *clock)
     td_scheme_start(&model->scheme, model->coords, state->v, state->a, state->v_new);
     place_held(model, state);
     evaluation_point(model, state, false);
+    TD_TRY(td_contact_find(model, state));
     for (int b = 0; b < model->n_bodies; b++)
         model->bodies[b].ops->begin(model, &model->bodies[b], state);
     kinematics(model, state);
@@ -340,8 +355,8 @@ static tdStatus balance(const tdModel *model, tdState *state, double *clock)
         }
         memset(state->held, 0, (size_t)model->coords * sizeof(double));
         TD_TRY(line_search(model, state, pass == 0 || unknowns > 0 ? state->rhs : size, &size, clock));
-        state->report.residual = state->scale > 0 ? size / state->scale : 0;
-        miss = td_condense_miss(model, state);
+        state->report.residual = residual_scale(state) > 0 ? size / residual_scale(state) : 0;
+        miss = fmax(td_condense_miss(model, state), td_contact_miss(model, state));
         if (is_solved(model, state, size, miss, unknowns))
             return TD_OK;
         if (pass + 1 >= settings->max_iterations)
@@ -409,6 +424,7 @@ static void publish(const tdModel *model, tdState *state)
         body->ops->commit(model, body, state);
     }
     td_constraint_commit(model, state);
+    td_contact_commit(model, state);
     td_condense_report(model, state);
     state->steps++;
     // A product rather than a sum, so that time does not drift.

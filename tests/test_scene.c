@@ -414,7 +414,7 @@ static void test_bad_keys(void **state)
         {GOOD "    damping: {mass: 1, stifness: 2}\n", 8, "did you mean 'stiffness'?"},
         {GOOD "solver: {typ: cg}\n", 8, "did you mean 'type'?"},
         {GOOD "solver:\n", 8, "found nothing, expected a map"},
-        {GOOD "contact: {}\n", 8, "not supported by this version; remove 'contact'"},
+        {GOOD "contact: {frction: 1}\n", 8, "did you mean 'friction'?"},
         {GOOD "    type: articulated\n", 6, "takes no 'mesh'; it is for type soft"},
         {GOOD "    type: membrane\n", 8, "'membrane' is not supported by this version"},
         {HEAD "bodies:\n  - {name: a, type: articulated}\n", 5, "'urdf' is missing"},

@@ -60,7 +60,8 @@ static const char *unit_of(Section *s, const char *unit, double size, double *sc
         prefix = td_si_prefix(size, scale);
     char *text = TD_TAKE(&s->arena, char, 32);
     if (text != NULL)
-        snprintf(text, 32, unit[0] == '\0' ? "" : " [%s%s]", prefix, unit);
+        snprintf(text, 32, "%s%s%s%s", unit[0] == '\0' ? "" : " [", unit[0] == '\0' ? "" : prefix, unit,
+                 unit[0] == '\0' ? "" : "]");
     return text != NULL ? text : "";
 }
 

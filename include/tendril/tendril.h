@@ -258,10 +258,35 @@ extern "C"
         double rom_distance; ///< how far amplitudes and dead loads lie outside of their ranges in training, in such
                              ///< ranges; 1 for a load that training has not seen
         bool rom_warning;    ///< either is beyond its limit: the reduced model is not to be trusted here
+        // Contact; zero where there is none.
+        int contacts;            ///< points that were followed
+        int contacts_active;     ///< of these, the ones that bear a force
+        int contact_iterations;  ///< of the convex solver, the most of an island, over all linearizations
+        double contact_residual; ///< relative residual that it left
+        bool contact_limit;      ///< it reached its bound on iterations
         double stage_seconds[TD_STAGES];
     } tdReport;
 
     const tdReport *td_state_report(const tdState *state);
+
+    /// A point of contact of the last step. Side 0 is pushed against the normal, side 1 along it.
+    typedef struct tdContactPoint
+    {
+        int body[2];
+        int link[2];  ///< of rigid and articulated bodies; -1: soft
+        uint64_t key; ///< the same from step to step while the same features touch
+        double position[3], normal[3];
+        double distance; ///< at the start of the step [m]; negative: they penetrate
+        double force[3]; ///< on side 1 [N], mean over the step
+        double slip[3];  ///< velocity of side 1 beside side 0 at its end, without the part along the normal [m/s]
+    } tdContactPoint;
+
+    /// Points of the last step, valid until the next; returns how many. Points that were followed without touching have
+    /// no force.
+    int64_t td_state_contacts(const tdState *state, const tdContactPoint **points);
+    /// Sum of the contact forces [N] on body b by body a in the last step.
+    void td_state_contact_force(const tdState *state, int a, int b, double force[3]);
+
     /// Kinetic and elastic energy [J] at the present positions and velocities. Either may be NULL.
     void td_state_energy(const tdModel *model, tdState *state, double *kinetic, double *elastic);
 

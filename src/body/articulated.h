@@ -104,7 +104,7 @@ typedef struct tdArticulated
     int32_t *node_link; ///< by node
     double *node_local; ///< 3 a node: in the link's frame
     tdSoft *shape;      ///< nodes at rest and triangles, for output and selectors; no elements in the sense of soft.h
-    bool limits_apart;  ///< a contact solver takes the limits: free motion leaves them out
+    bool limits_apart;  ///< a contact solver takes limits, and servos with limited efforts: free motion has neither
 } tdArticulated;
 
 /// Scratch of the algorithms, by link or column.
@@ -194,6 +194,8 @@ void td_tree_fold(const tdArticulated *body, double *q, double *reference);
 /// diagonal; NULL: not wanted). `secant`: of friction the slope to the origin instead of the tangent.
 void td_joint_laws(const tdModel *model, const tdBody *body, const tdState *state, const double *q_e, const double *v_e,
                    bool secant, double *force, double *slope_q, double *slope_v);
+/// Whether a servo has an effort that it cannot exceed.
+bool td_servo_is_limited(const tdServo *servo);
 /// Effort of a servo at a position and rate of its joint.
 double td_servo_effort(const tdServo *servo, double input, double position, double rate);
 /// Potential energy of limits and servos at the present q.

@@ -48,6 +48,11 @@ double td_servo_effort(const tdServo *servo, double input, double position, doub
     return fmin(fmax(asked_effort(servo, input, position, rate), servo->effort[0]), servo->effort[1]);
 }
 
+bool td_servo_is_limited(const tdServo *servo)
+{
+    return isfinite(servo->effort[0]) || isfinite(servo->effort[1]);
+}
+
 static void add_servo(const tdServo *servo, double input, const double *q, const double *v, double *force,
                       double *slope_q, double *slope_v)
 {
@@ -68,7 +73,8 @@ void td_joint_laws(const tdModel *model, const tdBody *body, const tdState *stat
     for (int k = 0; k < mine->n_limits && !mine->limits_apart; k++)
         add_limit(&mine->limits[k], q_e, v_e, force, slope_q, slope_v);
     for (int k = 0; k < mine->n_servos; k++)
-        add_servo(&mine->servos[k], state->input[mine->servos[k].input], q_e, v_e, force, slope_q, slope_v);
+        if (!mine->limits_apart || !td_servo_is_limited(&mine->servos[k]))
+            add_servo(&mine->servos[k], state->input[mine->servos[k].input], q_e, v_e, force, slope_q, slope_v);
 }
 
 double td_joint_energy(const tdModel *model, const tdBody *body, const tdState *state)

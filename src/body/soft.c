@@ -2,6 +2,7 @@
 // A soft body in the step: what each stage of src/step.c asks of it.
 #include "body/soft.h"
 #include "body/spring.h"
+#include "contact/contact.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -337,6 +338,30 @@ static bool is_diagonal(const tdScheme *scheme, const tdSoft *soft)
     return scheme->ce == 0 && (scheme->de == 0 || soft->beta == 0) && !soft->consistent;
 }
 
+static bool can_project(const tdSoft *soft, const tdSoftState *mine)
+{
+    return !mine->projecting && (!soft->semidefinite || follows(soft));
+}
+
+// Tangents anew, projected. The forces are the same and what constraints added to them must stay.
+static tdStatus project(const tdModel *model, const tdBody *body, tdState *state)
+{
+    double *m = state->m + body->first, *saved = state->saved + body->first;
+    mine_of(body, state)->projecting = true;
+    memcpy(saved, m, (size_t)body->count * sizeof *m);
+    TD_TRY(forces(model, body, state, true));
+    memcpy(m, saved, (size_t)body->count * sizeof *m);
+    return TD_OK;
+}
+
+// What a line search judges by.
+static void solved(const tdBody *body, tdState *state, const double *rhs)
+{
+    double size = td_dot(state->tasks, body->count, rhs, rhs);
+    state->rhs = sqrt(state->rhs * state->rhs + size);
+    state->slope -= td_dot(state->tasks, body->count, rhs, state->dv + body->first);
+}
+
 // The matrix, then dv = -A^-1 (m + s K held), once more with projected tangents if A is not definite.
 static tdStatus free_motion(const tdModel *model, const tdBody *body, tdState *state)
 {
@@ -366,6 +391,28 @@ static tdStatus free_motion(const tdModel *model, const tdBody *body, tdState *s
             rhs[i] = soft->held[i] ? 0 : -m[i] - scheme->s * rhs[i];
         if (!mine->same)
             build_matrix(model, body, state);
+        int32_t n_nodes = 0;
+        const int32_t *nodes = NULL;
+        tdSchur *schur = td_contact_schur(state, body->index, &n_nodes, &nodes);
+        mine->condensed = schur != NULL;
+        if (schur != NULL)
+        {
+            tdSchurReport report;
+            TD_TRY(td_schur_factor(schur, mine->A, n_nodes, nodes, &report, &state->report.error));
+            if (report.indefinite && can_project(soft, mine))
+            {
+                TD_TRY(project(model, body, state));
+                continue;
+            }
+            if (report.indefinite)
+                break;
+            TD_TRY(td_schur_solve(schur, rhs, dv, &state->report.error));
+            state->report.factorizations++;
+            mine->projecting = false;
+            mine->exact = mine->same;
+            solved(body, state, rhs);
+            return TD_OK;
+        }
         // The velocity of the step before is a good guess of this one.
         for (int64_t i = 0; i < n; i++)
             dv[i] = scheme->mass > 0 ? state->v[first + i] - state->v_new[first + i] : 0;
@@ -395,17 +442,12 @@ static tdStatus free_motion(const tdModel *model, const tdBody *body, tdState *s
             mine->exact = mine->same || result.refreshed;
             mine->same = mine->exact && mine->K_valid && !follows(soft);
             state->report.residual = fmax(state->report.residual, result.residual);
-            state->rhs = sqrt(state->rhs * state->rhs + td_dot(state->tasks, n, rhs, rhs));
-            state->slope -= td_dot(state->tasks, n, rhs, dv);
+            solved(body, state, rhs);
             return TD_OK;
         }
-        if (mine->projecting || (soft->semidefinite && !follows(soft)))
+        if (!can_project(soft, mine))
             break;
-        mine->projecting = true;
-        // The forces are the same and what constraints added to them must stay.
-        memcpy(state->saved + first, m, (size_t)n * sizeof *m);
-        TD_TRY(forces(model, body, state, true));
-        memcpy(state->m + first, state->saved + first, (size_t)n * sizeof *m);
+        TD_TRY(project(model, body, state));
     }
     return fail_indefinite(model, state);
 }
@@ -460,6 +502,11 @@ static tdStatus apply_inverse(const tdModel *model, const tdBody *body, tdState 
     }
     if (diagonal)
         return TD_OK;
+    for (int j = 0; mine->condensed && j < n; j++)
+        TD_TRY(td_schur_solve(state->contact->bodies[body->index].schur, b + j * stride, x + j * stride,
+                              &state->report.error));
+    if (mine->condensed)
+        return TD_OK;
     bool direct = td_linear_directly(mine->linear, model->scene.settings.solver, mine->exact, n);
     for (int j = 0; j < (direct ? 1 : n); j++)
     {
@@ -487,48 +534,6 @@ static void multiply(const tdModel *model, const tdBody *body, tdState *state, c
             y[i] = (scheme->mass + scheme->s * scheme->de * soft->alpha) * soft->node_mass[i / 3] * x[i];
     else
         td_block_multiply(state->tasks, &soft->pattern, mine_of(body, state)->A, x, y, false);
-}
-
-// M a = -m / s on the free coordinates; consistent mass by conjugate gradients with its diagonal, whose
-// condition number does not grow with the mesh.
-static tdStatus start_acceleration(const tdModel *model, const tdBody *body, tdState *state)
-{
-    const tdSoft *soft = soft_of(body);
-    int64_t n = body->count;
-    double *a = state->a + body->first, *r = state->saved + body->first, *p = state->work + body->first,
-           *Mp = state->scratch + body->first;
-    const double *m = state->m + body->first;
-    for (int64_t i = 0; i < n; i++)
-        a[i] = soft->held[i] ? 0 : -m[i] / (model->scheme.s * soft->node_mass[i / 3]);
-    if (!soft->consistent)
-        return TD_OK;
-    td_block_multiply_scalar(state->tasks, &soft->pattern, soft->mass, a, Mp, false);
-    double first = 0, rho = 0;
-    for (int64_t i = 0; i < n; i++)
-        r[i] = soft->held[i] ? 0 : -m[i] / model->scheme.s - Mp[i];
-    for (int k = 0; k < 200; k++)
-    {
-        double next = 0, curvature = 0;
-        for (int64_t i = 0; i < n; i++)
-            next += r[i] * r[i] / soft->node_mass[i / 3];
-        if (k == 0)
-            first = next;
-        if (next <= 1e-28 * first || next == 0)
-            break;
-        for (int64_t i = 0; i < n; i++)
-            p[i] = r[i] / soft->node_mass[i / 3] + (k == 0 ? 0 : next / rho * p[i]);
-        rho = next;
-        td_block_multiply_scalar(state->tasks, &soft->pattern, soft->mass, p, Mp, false);
-        for (int64_t i = 0; i < n; i++)
-            curvature += soft->held[i] ? 0 : p[i] * Mp[i];
-        for (int64_t i = 0; i < n; i++)
-            if (!soft->held[i])
-            {
-                a[i] += rho / curvature * p[i];
-                r[i] -= rho / curvature * Mp[i];
-            }
-    }
-    return TD_OK;
 }
 
 // ---------------------------------------------------------------- checkpoint, energy
@@ -647,7 +652,7 @@ const tdBodyOps td_soft_ops = {
     .kinematics = kinematics,
     .forces = forces,
     .free_motion = free_motion,
-    .start_acceleration = start_acceleration,
+    .start_acceleration = td_soft_start_acceleration,
     .balance = balance,
     .apply_inverse = apply_inverse,
     .multiply = multiply,

@@ -189,6 +189,7 @@ typedef struct tdSoftState
     bool K_valid;      ///< K is constant and has been assembled
     bool same;         ///< the next A will be that of the kept factor
     bool exact;        ///< A is that of the kept factor
+    bool condensed;    ///< A is factored for contact in this pass
     /// Stiffness of constraints, by coupled block: definite ones, then those that are dropped where tangents are
     /// projected; and what of it the kept factor was made with.
     double *coupling, *factor_coupling;
@@ -268,6 +269,9 @@ void td_soft_add_coupling(const tdSoft *soft, const tdSoftState *mine, double fa
 /// soft_load.c: external forces at q_e into state->load; pressure stiffness into A (times `factor`).
 void td_soft_loads(const tdModel *model, const tdBody *body, tdState *state);
 void td_soft_pressure_stiffness(const tdModel *model, const tdBody *body, tdState *state, double factor, double *A);
+
+/// Newmark's first acceleration.
+tdStatus td_soft_start_acceleration(const tdModel *model, const tdBody *body, tdState *state);
 
 /// soft_fields.c: see tdBodyOps.fields; and the same for positions x, with gamma and H of `mine`.
 void td_soft_fields(const tdModel *model, const tdBody *body, tdState *state, double *von_mises, double *energy);

@@ -140,3 +140,47 @@ void td_soft_pressure_stiffness(const tdModel *model, const tdBody *body, tdStat
         }
     }
 }
+
+// ---------------------------------------------------------------- the first acceleration
+
+// M a = -m / s on the free coordinates; consistent mass by conjugate gradients with its diagonal, whose
+// condition number does not grow with the mesh.
+tdStatus td_soft_start_acceleration(const tdModel *model, const tdBody *body, tdState *state)
+{
+    const tdSoft *soft = body->data;
+    int64_t n = body->count;
+    double *a = state->a + body->first, *r = state->saved + body->first, *p = state->work + body->first,
+           *Mp = state->scratch + body->first;
+    const double *m = state->m + body->first;
+    for (int64_t i = 0; i < n; i++)
+        a[i] = soft->held[i] ? 0 : -m[i] / (model->scheme.s * soft->node_mass[i / 3]);
+    if (!soft->consistent)
+        return TD_OK;
+    td_block_multiply_scalar(state->tasks, &soft->pattern, soft->mass, a, Mp, false);
+    double first = 0, rho = 0;
+    for (int64_t i = 0; i < n; i++)
+        r[i] = soft->held[i] ? 0 : -m[i] / model->scheme.s - Mp[i];
+    for (int k = 0; k < 200; k++)
+    {
+        double next = 0, curvature = 0;
+        for (int64_t i = 0; i < n; i++)
+            next += r[i] * r[i] / soft->node_mass[i / 3];
+        if (k == 0)
+            first = next;
+        if (next <= 1e-28 * first || next == 0)
+            break;
+        for (int64_t i = 0; i < n; i++)
+            p[i] = r[i] / soft->node_mass[i / 3] + (k == 0 ? 0 : next / rho * p[i]);
+        rho = next;
+        td_block_multiply_scalar(state->tasks, &soft->pattern, soft->mass, p, Mp, false);
+        for (int64_t i = 0; i < n; i++)
+            curvature += soft->held[i] ? 0 : p[i] * Mp[i];
+        for (int64_t i = 0; i < n; i++)
+            if (!soft->held[i])
+            {
+                a[i] += rho / curvature * p[i];
+                r[i] -= rho / curvature * Mp[i];
+            }
+    }
+    return TD_OK;
+}

@@ -528,3 +528,16 @@ tdStatus td_collide(const tdCollideWorld *world, tdCollideState *state, const td
     s->input = NULL;
     return TD_OK;
 }
+
+void td_collide_depths(const tdCollideState *state, double *depths)
+{
+    for (int i = 0; i < state->world->n; i++)
+        depths[i] = state->known ? state->placed[i].deepest : -1;
+}
+
+void td_collide_set_depths(tdCollideState *state, const double *depths)
+{
+    state->known = state->world->n > 0 && depths[0] >= 0;
+    for (int i = 0; i < state->world->n; i++)
+        state->placed[i].deepest = fmax(depths[i], 0);
+}

@@ -142,6 +142,11 @@ typedef struct tdCollideReport
 /// naming the collider and the node, and when memory runs out; the contacts of the last good call are then kept.
 tdStatus td_collide(const tdCollideWorld *world, tdCollideState *state, const tdCollideInput *input, tdError *error);
 
+/// What a step knows of the last one, so that it can be repeated: by collider how deep it was met [m], which says how
+/// far to look next time; -1 in the first place: nothing yet.
+void td_collide_depths(const tdCollideState *state, double *depths);
+void td_collide_set_depths(tdCollideState *state, const double *depths);
+
 /// The contacts of the last call; valid until the next.
 const tdContact *td_collide_contacts(const tdCollideState *state, int64_t *n);
 const tdCollideReport *td_collide_report(const tdCollideState *state);

@@ -3,6 +3,7 @@
 
 #include "body/soft.h"
 #include "output/actuation.h"
+#include "output/contacts.h"
 #include "output/csv.h"
 #include "output/joints.h"
 #include "output/pvd.h"
@@ -31,7 +32,7 @@ struct tdOutput
     tdOutputSettings settings;
     char folder[PATH_MAX];
     tdPvd *pvd;
-    tdCsv *probe_table, *reaction_table, *report_table, *joint_table;
+    tdCsv *probe_table, *reaction_table, *report_table, *joint_table, *contact_table;
     tdTrajectory *trajectory;
     tdActuationOutput *actuation; ///< NULL: nothing acts
     tdTotals totals;              ///< since the last frame
@@ -187,7 +188,7 @@ static tdStatus open_tables(tdOutput *output, tdError *error)
 {
     const tdModel *model = output->model;
     int64_t keep = output->settings.keep;
-    tdText probes = {0}, reactions = {0}, report = {0}, joints = {0};
+    tdText probes = {0}, reactions = {0}, report = {0}, joints = {0}, contacts = {0};
     for (int i = 0; i < model->n_probes; i++)
         xyz_titles(&probes, model->probes[i].name, "m");
     for (int b = 0; b < model->n_bodies; b++)
@@ -201,8 +202,11 @@ static tdStatus open_tables(tdOutput *output, tdError *error)
     for (int i = 0; i < TD_TOTALS_COLUMNS; i++)
         td_csv_title(&report, td_totals_name(i), "", td_totals_unit(i));
     td_joint_titles(model, &joints);
+    td_contact_titles(&contacts);
     tdStatus status = TD_OK;
-    if (output->n_joints > 0)
+    if (model->contact != NULL)
+        status = td_csv_open(output->folder, "contacts.csv", &contacts, keep, &output->contact_table, error);
+    if (output->n_joints > 0 && status == TD_OK)
         status = td_csv_open(output->folder, "joints.csv", &joints, keep, &output->joint_table, error);
     if (model->n_probes > 0 && status == TD_OK)
         status = td_csv_open(output->folder, "probes.csv", &probes, keep, &output->probe_table, error);
@@ -214,6 +218,7 @@ static tdStatus open_tables(tdOutput *output, tdError *error)
     free(reactions.data);
     free(report.data);
     free(joints.data);
+    free(contacts.data);
     return status;
 }
 
@@ -316,6 +321,8 @@ static tdStatus write_tables(tdOutput *output, const tdState *state, tdError *er
     double row[TD_TOTALS_COLUMNS];
     td_totals_row(&output->totals, row);
     td_joint_values(model, state, output->joints);
+    if (output->contact_table != NULL)
+        TD_TRY(td_contact_table(output->contact_table, state, error));
     if (output->joint_table != NULL)
         TD_TRY(td_csv_row(output->joint_table, state->steps, state->time, 2 * output->n_joints, output->joints, error));
     if (output->probe_table != NULL)
@@ -372,8 +379,9 @@ tdStatus td_output_close(tdOutput *output, tdError *error)
     // All are closed; the first failure is told.
     tdError later = {0};
     tdStatus status = td_pvd_close(output->pvd, error);
-    tdCsv *tables[] = {output->probe_table, output->reaction_table, output->report_table, output->joint_table};
-    for (int i = 0; i < 4; i++)
+    tdCsv *tables[] = {output->probe_table, output->reaction_table, output->report_table, output->joint_table,
+                       output->contact_table};
+    for (int i = 0; i < 5; i++)
     {
         tdStatus closed = td_csv_close(tables[i], status == TD_OK ? error : &later);
         status = status == TD_OK ? closed : status;

@@ -4,6 +4,7 @@
 
 #include "base/hash.h"
 #include "base/log.h"
+#include "contact/contact.h"
 #include "mesh/shape.h"
 #include "mesh/topology.h"
 #include "reduce/reduced.h"
@@ -276,6 +277,7 @@ static tdStatus compile(tdModel *model, const tdSettings *settings, const tdRom 
         model->unknowns += body->unknowns;
     }
     TD_TRY(td_compile_actuators_end(model, error));
+    TD_TRY(td_compile_contact(model, settings, error));
     warn_of_ringing(model, settings);
     hash_files(model);
     return TD_OK;
@@ -368,6 +370,7 @@ void td_model_free(tdModel *model)
     for (int b = 0; b < model->n_bodies; b++)
         if (model->bodies[b].data != NULL)
             model->bodies[b].ops->free_model(&model->bodies[b]);
+    td_contact_model_free(model->contact);
     td_scene_free(&model->scene);
     td_arena_free(&model->arena);
     free(model);

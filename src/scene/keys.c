@@ -348,6 +348,7 @@ static const tdKey body_keys[] = {
      .dim = TD_DIM_TURNING,
      .standard = "[0, 0, 0]",
      .doc = "rigid, and articulated with a free base: of the root link at the start, about the world's axes"},
+    {.name = "contact", .kind = TD_KEY_MAP, .schema = &td_schema_body_contact, .doc = "how it touches others"},
     {0},
 };
 const tdSchema td_schema_body = {
@@ -686,7 +687,10 @@ static const tdKey scene_keys[] = {
      .schema = &td_schema_validation,
      .standard_doc = "a random motion",
      .doc = "a motion that training has not seen, by which reduced models are judged"},
-    {.name = "contact", .kind = TD_KEY_UNSUPPORTED, .doc = ""},
+    {.name = "contact",
+     .kind = TD_KEY_MAP,
+     .schema = &td_schema_contact,
+     .doc = "how bodies touch; not at all without"},
     {0},
 };
 const tdSchema td_schema_scene = {

@@ -67,6 +67,9 @@ bool td_parse_find_input(void *context, const char *name, tdDim *dim, char why[T
 /// After the motion: `reduction` and `validation`, or empty maps.
 tdStatus td_parse_reduction(tdSceneParser *parser, const tdYaml *node);
 tdStatus td_parse_validation(tdSceneParser *parser, const tdYaml *node);
+/// parse_contact.c: of a body; and of the scene (NULL: none) when bodies, actuators and effectors are known.
+tdStatus td_parse_body_contact(tdSceneParser *parser, const tdRecord *body_record, tdSceneBody *body);
+tdStatus td_parse_contact(tdSceneParser *parser, const tdYaml *node);
 /// What the motion drives and what control ties together have to fit. After the motion.
 tdStatus td_parse_check_control(tdSceneParser *parser);
 

@@ -317,6 +317,7 @@ static tdStatus parse_body(tdSceneParser *parser, const tdYaml *node, int index)
     body->type = (tdBodyType)td_record_get(&record, "type")->integer[0];
     TD_TRY(td_parse_body_keys(parser, &record, body->type));
     copy3(body->velocity, td_record_get(&record, "velocity")->number);
+    TD_TRY(td_parse_body_contact(parser, &record, body));
     if (body->type != TD_BODY_SOFT)
     {
         body->scale = 1;

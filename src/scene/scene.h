@@ -138,6 +138,15 @@ typedef enum tdBodyType
     TD_BODY_ARTICULATED // a tree of links
 } tdBodyType;
 
+/// What differs from the scene's contact; NAN and -1: nothing.
+typedef struct tdSceneBodyContact
+{
+    int line; ///< 0: not given
+    double friction, stiffness, dissipation;
+    int self; ///< it meets itself: 0, 1
+    bool off; ///< it touches nothing
+} tdSceneBodyContact;
+
 typedef struct tdSceneBody
 {
     const char *name;
@@ -164,6 +173,7 @@ typedef struct tdSceneBody
     tdTree *tree; ///< checked; its root is fixed or free
     double angular_velocity[3];
     bool adrift; ///< not of the file: nothing holds it, and training looks for its shapes (compile_adrift.c)
+    tdSceneBodyContact contact;
 } tdSceneBody;
 
 typedef enum tdLoadKind
@@ -404,6 +414,19 @@ typedef struct tdSceneValidation
     uint64_t seed;
 } tdSceneValidation;
 
+typedef struct tdSceneContact
+{
+    int line;           ///< 0: not given, no contact
+    double friction;    ///< Coulomb coefficient
+    double stiffness;   ///< of a point [N/m]; infinite: near-rigid
+    double dissipation; ///< relaxation time [s]
+    double margin;      ///< [m]; 0: by the size of bodies
+    double stiction;    ///< sigma of the tangents
+    bool self;
+    int n_exclude;
+    int (*exclude)[2]; ///< pairs of bodies that do not meet
+} tdSceneContact;
+
 typedef enum tdMethod
 {
     TD_METHOD_THETA, // backward Euler, midpoint and symplectic are values of theta, theta_vq
@@ -461,6 +484,7 @@ typedef struct tdScene
     tdSceneMotion motion;
     tdSceneReduction reduction;
     tdSceneValidation validation;
+    tdSceneContact contact;
 } tdScene;
 
 /// Parses and checks text. On failure *error names file, line and field. td_scene_free() also after failure.

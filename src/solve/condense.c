@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "solve/condense.h"
 
+#include "contact/contact.h"
 #include "solve/driven.h"
 #include "state.h"
 
@@ -113,6 +114,8 @@ static double *psi_of(const tdModel *model, const struct tdCondensed *cd, int ac
 static bool is_unknown(const tdModel *model, const tdState *state, int a)
 {
     const tdConstraintState *cs = state->constraint;
+    if (td_contact_acts(state))
+        return false; // rows of the contact problem
     if (model->actuators[a].held)
         return cs->role[a] == TD_ROLE_EFFORT || cs->role[a] == TD_ROLE_INVERSE;
     if (cs->role[a] == TD_ROLE_EFFORT)
@@ -295,7 +298,7 @@ static void make_matrix(const tdModel *model, tdState *state, struct tdCondensed
 
 // A cavity with a given amount of gas: (p + ambient) V = ambient (V_rest + gas). Linearized in V, that is a row with
 // a compliance: V + R p = target.
-static void gas_law(const tdModel *model, const tdConstraintState *cs, int a, double *compliance, double *target)
+void td_condense_gas(const tdModel *model, const tdConstraintState *cs, int a, double *compliance, double *target)
 {
     const tdActuator *actuator = &model->actuators[a];
     double ambient = actuator->given->ambient;
@@ -323,7 +326,7 @@ void td_condense_law(const tdModel *model, const tdState *state, struct tdConden
     else if (cs->role[a] == TD_ROLE_GAS)
     {
         double compliance = 0;
-        gas_law(model, cs, a, &compliance, &target);
+        td_condense_gas(model, cs, a, &compliance, &target);
         *diagonal += compliance;
         cd->second[k] += compliance * cd->now[k];
         cd->lo[k] = effort[0];
@@ -547,7 +550,7 @@ double td_condense_miss(const tdModel *model, const tdState *state)
             if (!(cd->lo[k] < cs->effort[a] && cs->effort[a] < cd->hi[k]))
                 continue;
             double compliance = 0, target = 0;
-            gas_law(model, cs, a, &compliance, &target);
+            td_condense_gas(model, cs, a, &compliance, &target);
             miss = fmax(miss, fabs(cs->travel[a] + compliance * cs->effort[a] - target) / actuator->size);
         }
         else

@@ -56,6 +56,9 @@ double td_condense_miss(const tdModel *model, const tdState *state);
 /// Fills the report: misses of driven displacements, bounds, reach.
 void td_condense_report(const tdModel *model, tdState *state);
 
+/// A cavity with a given amount of gas, linearized: volume growth + compliance pressure = target.
+void td_condense_gas(const tdModel *model, const tdConstraintState *cs, int actuator, double *compliance,
+                     double *target);
 /// Within this stage. The law of unknown k: adds to M and `second`, sets lo <= y <= hi and b = second - what is asked
 /// for.
 void td_condense_law(const tdModel *model, const tdState *state, struct tdCondensed *cd, int k);

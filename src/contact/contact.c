@@ -1,0 +1,381 @@
+// SPDX-License-Identifier: Apache-2.0
+// Contact from step to step: who touches whom, and what is told and kept of it.
+#include "contact/contact.h"
+
+#include "body/articulated.h"
+#include "reduce/reduced_body.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool is_full_order(const tdBody *body)
+{
+    return body->ops == &td_soft_ops;
+}
+
+// ---------------------------------------------------------------- life
+
+static tdStatus take_body(const tdModel *model, const tdBody *body, tdState *state, tdError *error)
+{
+    tdContactBody *mine = &state->contact->bodies[body->index];
+    tdArena *arena = &state->arena;
+    (void)model;
+    if (!is_full_order(body))
+        return TD_OK;
+    mine->nodes = TD_TAKE(arena, int32_t, body->nodes);
+    mine->takes_part = TD_TAKE(arena, bool, body->nodes);
+    mine->ordered = TD_TAKE(arena, int64_t, body->nodes);
+    mine->left = TD_TAKE(arena, int64_t, body->nodes);
+    if (mine->nodes == NULL || mine->takes_part == NULL || mine->ordered == NULL || mine->left == NULL)
+        return td_fail_memory(error, "the contacts of a body");
+    tdSchurSettings settings = td_default_schur();
+    return td_schur_create(&body->soft->linear, &settings, &mine->schur, error);
+}
+
+static tdStatus take_fields(const tdModel *model, tdState *state, tdError *error)
+{
+    const tdContactModel *contact = model->contact;
+    tdContactState *cs = state->contact;
+    tdArena *arena = &state->arena;
+    cs->x = TD_TAKE(arena, const double *, contact->n_fields + 1);
+    cs->v = TD_TAKE(arena, const double *, contact->n_fields + 1);
+    cs->field_x = TD_TAKE(arena, double *, contact->n_fields + 1);
+    cs->field_v = TD_TAKE(arena, double *, contact->n_fields + 1);
+    cs->poses = TD_TAKE(arena, tdPose, contact->n_frames + 1);
+    cs->twists = td_arena_take(arena, (size_t)contact->n_frames + 1, sizeof *cs->twists);
+    if (cs->x == NULL || cs->v == NULL || cs->field_x == NULL || cs->field_v == NULL || cs->poses == NULL ||
+        cs->twists == NULL)
+        return td_fail_memory(error, "the contacts");
+    for (int f = 0; f < contact->n_fields; f++)
+    {
+        const tdBody *body = &model->bodies[contact->fields[f].body];
+        if (is_full_order(body))
+            continue;
+        cs->field_x[f] = TD_TAKE(arena, double, 3 * body->nodes);
+        cs->field_v[f] = TD_TAKE(arena, double, 3 * body->nodes);
+        if (cs->field_x[f] == NULL || cs->field_v[f] == NULL)
+            return td_fail_memory(error, "the contacts");
+        memcpy(cs->field_x[f], body->soft->rest, 3 * (size_t)body->nodes * sizeof(double));
+    }
+    return TD_OK;
+}
+
+tdStatus td_contact_create(const tdModel *model, tdState *state, tdError *error)
+{
+    if (model->contact == NULL)
+        return TD_OK;
+    tdArena *arena = &state->arena;
+    tdContactState *cs = TD_TAKE(arena, tdContactState, 1);
+    if (cs == NULL)
+        return td_fail_memory(error, "the contacts");
+    state->contact = cs;
+    int colliders = td_collide_colliders(model->contact->world);
+    int64_t most = 1;
+    for (int b = 0; b < model->n_bodies; b++)
+        most =
+            td_body_is_articulated(&model->bodies[b]) && model->bodies[b].count > most ? model->bodies[b].count : most;
+    cs->bodies = TD_TAKE(arena, tdContactBody, model->n_bodies);
+    cs->blocks = TD_TAKE(arena, tdSapBlock, model->n_bodies);
+    cs->factors = TD_TAKE(arena, const double *, model->n_bodies);
+    cs->v_star = TD_TAKE(arena, double, model->coords);
+    cs->v_block = TD_TAKE(arena, double, model->coords);
+    cs->depth = TD_TAKE(arena, double, colliders + 1);
+    cs->depth_now = TD_TAKE(arena, double, colliders + 1);
+    cs->jacobian = TD_TAKE(arena, double, 3 * most);
+    if (cs->bodies == NULL || cs->blocks == NULL || cs->factors == NULL || cs->v_star == NULL || cs->v_block == NULL ||
+        cs->depth == NULL || cs->depth_now == NULL || cs->jacobian == NULL)
+        return td_fail_memory(error, "the contacts");
+    for (int i = 0; i < colliders; i++)
+        cs->depth[i] = -1;
+    TD_TRY(take_fields(model, state, error));
+    for (int b = 0; b < model->n_bodies; b++)
+        TD_TRY(take_body(model, &model->bodies[b], state, error));
+    TD_TRY(td_sap_create(&cs->sap, error));
+    return td_collide_state(model->contact->world, state->tasks, &cs->collide, error);
+}
+
+void td_contact_free(tdState *state)
+{
+    tdContactState *cs = state->contact;
+    if (cs == NULL)
+        return;
+    for (int b = 0; cs->bodies != NULL && b < state->model->n_bodies; b++)
+        td_schur_free(cs->bodies[b].schur);
+    td_collide_state_free(cs->collide);
+    td_sap_free(cs->sap);
+    free(cs->constraints);
+    free(cs->rows);
+    free(cs->joint_rows);
+    free(cs->drift);
+    free(cs->gamma);
+    free(cs->v_c);
+    free(cs->w);
+    free(cs->contact_of);
+    free(cs->pool);
+    free(cs->columns);
+    free(cs->impulse);
+    free(cs->points);
+}
+
+// ---------------------------------------------------------------- where bodies are
+
+// Only nodes of the surface: a reduced body expands what can touch.
+static void expand(const tdBody *body, const tdState *state, const tdContactField *field, double *x, double *v)
+{
+    const tdReduced *reduced = td_reduced_of(body);
+    const double *q = state->q + body->first, *u = state->v + body->first, *rest = body->soft->rest;
+    for (int32_t k = 0; k < field->n_nodes; k++)
+        for (int c = 0; c < 3; c++)
+        {
+            int64_t i = 3 * (int64_t)field->nodes[k] + c;
+            const double *row = reduced->basis + i * reduced->stride;
+            double place = rest[i], rate = 0;
+            for (int j = 0; j < reduced->n; j++)
+            {
+                place += row[j] * q[j];
+                rate += row[j] * u[j];
+            }
+            x[i] = place;
+            v[i] = rate;
+        }
+}
+
+static void place_bodies(const tdModel *model, tdState *state)
+{
+    const tdContactModel *contact = model->contact;
+    tdContactState *cs = state->contact;
+    for (int f = 0; f < contact->n_fields; f++)
+    {
+        const tdBody *body = &model->bodies[contact->fields[f].body];
+        bool full = is_full_order(body);
+        if (!full)
+            expand(body, state, &contact->fields[f], cs->field_x[f], cs->field_v[f]);
+        cs->x[f] = full ? state->q + body->first : cs->field_x[f];
+        cs->v[f] = full ? state->v + body->first : cs->field_v[f];
+    }
+    for (int f = 0; f < contact->n_frames; f++)
+    {
+        const tdBody *body = &model->bodies[contact->frames[f].body];
+        const double *q = state->q + body->first;
+        int link = contact->frames[f].link;
+        cs->poses[f] = td_articulated_poses(body, state, q)[link];
+        td_articulated_twist(body, state, q, state->v + body->first, link, cs->twists[f]);
+    }
+}
+
+// ---------------------------------------------------------------- the set
+
+static void take_part(const tdModel *model, tdContactState *cs, int body, int32_t node)
+{
+    tdContactBody *mine = &cs->bodies[body];
+    const bool *held = model->bodies[body].soft->held + 3 * (int64_t)node;
+    if (mine->takes_part[node] || (held[0] && held[1] && held[2]))
+        return;
+    mine->takes_part[node] = true;
+    mine->nodes[mine->n_nodes++] = node;
+    mine->acted_on = true;
+}
+
+static void touch_side(const tdModel *model, tdContactState *cs, const tdContactSide *side)
+{
+    const tdBody *body = &model->bodies[model->contact->colliders[side->collider].body];
+    for (int k = 0; k < side->n && is_full_order(body); k++)
+        take_part(model, cs, body->index, side->node[k]);
+    if (!is_full_order(body) && body->unknowns > 0)
+        cs->bodies[body->index].acted_on = true;
+}
+
+// Nodes and bodies that driven actuators act on.
+static void touch_actuators(const tdModel *model, const tdState *state)
+{
+    tdContactState *cs = state->contact;
+    for (int a = 0; a < model->n_actuators; a++)
+    {
+        if (!td_contact_drives(model, state, a))
+            continue;
+        int row = model->actuators[a].row, b = 0;
+        for (int64_t k = model->row_start[row]; k < model->row_start[row + 1]; k++)
+        {
+            int64_t i = model->row_coord[k];
+            while (i < model->bodies[b].first || i >= model->bodies[b].first + model->bodies[b].count)
+                b = i < model->bodies[b].first ? 0 : b + 1;
+            if (is_full_order(&model->bodies[b]))
+                take_part(model, cs, b, (int32_t)((i - model->bodies[b].first) / 3));
+            else
+                cs->bodies[b].acted_on = model->bodies[b].unknowns > 0;
+        }
+    }
+}
+
+tdStatus td_contact_find(const tdModel *model, tdState *state)
+{
+    tdContactState *cs = state->contact;
+    if (cs == NULL)
+        return TD_OK;
+    for (int b = 0; b < model->n_bodies; b++)
+    {
+        tdContactBody *mine = &cs->bodies[b];
+        for (int32_t k = 0; k < mine->n_nodes; k++)
+            mine->takes_part[mine->nodes[k]] = false;
+        mine->n_nodes = 0;
+        mine->acted_on = false;
+    }
+    place_bodies(model, state);
+    tdCollideInput input = {
+        .x = cs->x, .poses = cs->poses, .h = model->scheme.h, .v = cs->v, .twists = (const double(*)[6])cs->twists};
+    td_collide_set_depths(cs->collide, cs->depth);
+    cs->n = cs->n_joint_rows = 0;
+    tdStatus status = td_collide(model->contact->world, cs->collide, &input, &state->report.error);
+    if (status != TD_OK)
+    {
+        char why[sizeof state->report.error.message];
+        memcpy(why, state->report.error.message, sizeof why);
+        return td_fail(&state->report.error, status, "contact, t = %g s (step %lld): %.480s",
+                       state->time + model->scheme.h, (long long)state->steps + 1, why);
+    }
+    td_collide_depths(cs->collide, cs->depth_now);
+    cs->contacts = td_collide_contacts(cs->collide, &cs->n);
+    for (int64_t i = 0; i < cs->n; i++)
+    {
+        touch_side(model, cs, &cs->contacts[i].a);
+        touch_side(model, cs, &cs->contacts[i].b);
+    }
+    if (!td_contact_joints(model, state))
+        return td_fail_memory(&state->report.error, "the limits of joints");
+    if (td_contact_acts(state))
+        touch_actuators(model, state);
+    cs->n_constraints = 0;
+    return TD_OK;
+}
+
+bool td_contact_acts(const tdState *state)
+{
+    return state->contact != NULL && state->contact->n + state->contact->n_joint_rows > 0;
+}
+
+tdSchur *td_contact_schur(const tdState *state, int body, int32_t *n, const int32_t **nodes)
+{
+    if (!td_contact_acts(state) || state->contact->bodies[body].n_nodes == 0)
+        return NULL;
+    *n = state->contact->bodies[body].n_nodes;
+    *nodes = state->contact->bodies[body].nodes;
+    return state->contact->bodies[body].schur;
+}
+
+// ---------------------------------------------------------------- what is told
+
+void td_contact_commit(const tdModel *model, tdState *state)
+{
+    tdContactState *cs = state->contact;
+    if (cs == NULL)
+        return;
+    int colliders = td_collide_colliders(model->contact->world);
+    memcpy(cs->depth, cs->depth_now, (size_t)colliders * sizeof(double));
+    cs->n_points = cs->n;
+    for (int64_t i = 0; i < cs->n; i++)
+    {
+        const tdContact *contact = &cs->contacts[i];
+        const tdContactCollider *a = &model->contact->colliders[contact->a.collider];
+        const tdContactCollider *b = &model->contact->colliders[contact->b.collider];
+        tdContactPoint *point = &cs->points[i];
+        *point = (tdContactPoint){
+            .body = {a->body, b->body}, .link = {a->link, b->link}, .key = contact->key, .distance = contact->phi};
+        memcpy(point->position, contact->position, sizeof point->position);
+        memcpy(point->normal, contact->normal, sizeof point->normal);
+    }
+    int active = 0;
+    for (int32_t c = 0; c < cs->n_constraints; c++)
+    {
+        int32_t i = cs->contact_of[c];
+        if (i < 0)
+            continue;
+        tdContactPoint *point = &cs->points[i];
+        double t[3][3];
+        td_contact_frame(cs->contacts[i].normal, t);
+        const double *v = cs->v_c + TD_SAP_ROWS * c, *drift = cs->drift + TD_SAP_ROWS * c;
+        for (int k = 0; k < 3; k++)
+        {
+            point->force[k] = cs->impulse[3 * i + k] / model->scheme.s;
+            point->slip[k] = (v[0] + drift[0]) * t[0][k] + (v[1] + drift[1]) * t[1][k];
+        }
+        active += cs->gamma[TD_SAP_ROWS * c + 2] > 0;
+    }
+    state->report.contacts = (int)cs->n;
+    state->report.contacts_active = active;
+}
+
+int64_t td_state_contacts(const tdState *state, const tdContactPoint **points)
+{
+    *points = state->contact == NULL ? NULL : state->contact->points;
+    return state->contact == NULL ? 0 : state->contact->n_points;
+}
+
+void td_state_contact_force(const tdState *state, int a, int b, double force[3])
+{
+    force[0] = force[1] = force[2] = 0;
+    for (int64_t i = 0; state->contact != NULL && i < state->contact->n_points; i++)
+    {
+        const tdContactPoint *point = &state->contact->points[i];
+        double sign = point->body[0] == a && point->body[1] == b   ? 1
+                      : point->body[0] == b && point->body[1] == a ? -1
+                                                                   : 0;
+        for (int k = 0; k < 3 && a != b; k++)
+            force[k] += sign * point->force[k];
+    }
+}
+
+// ---------------------------------------------------------------- checkpoints
+
+int td_contact_arrays(const tdModel *model, tdState *state, tdStateArray *out, int most)
+{
+    tdContactState *cs = state->contact;
+    int n = 0;
+    if (cs == NULL)
+        return 0;
+    if (n < most)
+        out[n++] = (tdStateArray){"contact_depth", -1, false, td_collide_colliders(model->contact->world), cs->depth};
+    for (int b = 0; b < model->n_bodies && n + 3 <= most; b++)
+    {
+        tdContactBody *mine = &cs->bodies[b];
+        if (mine->schur == NULL)
+            continue;
+        tdSchurKept kept = td_schur_kept(mine->schur);
+        for (int32_t i = 0; i < kept.nodes; i++)
+        {
+            mine->ordered[i] = kept.ordered[i];
+            mine->left[i] = kept.left[i];
+        }
+        mine->spent = *kept.spent;
+        out[n++] = (tdStateArray){"contact_ordered", b, true, kept.nodes, mine->ordered};
+        out[n++] = (tdStateArray){"contact_left", b, true, kept.nodes, mine->left};
+        out[n++] = (tdStateArray){"contact_spent", b, false, 1, &mine->spent};
+    }
+    return n;
+}
+
+tdStatus td_contact_restore(const tdModel *model, tdState *state, tdError *error)
+{
+    tdContactState *cs = state->contact;
+    if (cs == NULL)
+        return TD_OK;
+    cs->n = cs->n_points = cs->n_joint_rows = 0;
+    for (int b = 0; b < model->n_bodies; b++)
+    {
+        tdContactBody *mine = &cs->bodies[b];
+        if (mine->schur == NULL)
+            continue;
+        tdSchurKept kept = td_schur_kept(mine->schur);
+        for (int32_t i = 0; i < kept.nodes; i++)
+        {
+            if (mine->ordered[i] < 0 || mine->ordered[i] > 1 || mine->left[i] < 0 || mine->left[i] > INT32_MAX)
+                return td_fail(error, TD_ERROR_INPUT, "the checkpoint has an order of body '%s' that cannot be",
+                               model->bodies[b].name);
+            kept.ordered[i] = (int32_t)mine->ordered[i];
+            kept.left[i] = (int32_t)mine->left[i];
+        }
+        *kept.spent = mine->spent;
+        TD_TRY(td_schur_restore(mine->schur, error));
+    }
+    return TD_OK;
+}

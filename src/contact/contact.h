@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+// Contact in a step: who touches whom, and the convex problem that all bodies share.
+//
+//     A (v - v*) = J' gamma,   gamma = P(-(J v - v_hat) / R)            solve/sap.h
+//
+// Contacts are found once a step, where bodies are at its start. A contact has three rows, two tangents and its normal,
+// over the coordinates of the two bodies: nodes that take part of a full-order body, all coordinates of a reduced one,
+// joints on the way to a link. Coordinates whose motion is given have no column; what they move by is part of v_hat.
+// Driven actuators and limits of joints that would be solved by themselves are rows of the same problem.
+//
+// Nothing here allocates in a step unless there are more contacts, or entries of rows, than ever before.
+#pragma once
+#include "collide/collide.h"
+#include "model.h"
+#include "solve/sap.h"
+#include "solve/schur.h"
+#include "tendril/tendril.h"
+
+/// How a collider touches.
+typedef struct tdContactCollider
+{
+    int body, link; ///< link -1: surface of a soft body
+    double friction, stiffness, dissipation;
+} tdContactCollider;
+
+/// Nodes of a soft body that can touch, for colliders of one field.
+typedef struct tdContactField
+{
+    int body;
+    int32_t n_nodes;
+    const int32_t *nodes; ///< of its surface, ascending
+} tdContactField;
+
+typedef struct tdContactFrame
+{
+    int body, link;
+} tdContactFrame;
+
+typedef struct tdContactModel
+{
+    tdCollideWorld *world;
+    tdContactCollider *colliders;
+    int n_fields, n_frames;
+    tdContactField *fields;
+    tdContactFrame *frames;
+    double margin;
+    tdSapTuning tuning;
+} tdContactModel;
+
+/// A body in the problem.
+typedef struct tdContactBody
+{
+    int32_t n_nodes; ///< full order: nodes that take part, each once
+    int32_t *nodes;
+    bool *takes_part;        ///< by node
+    tdSchur *schur;          ///< full order, else NULL
+    int64_t *ordered, *left; ///< what a checkpoint keeps of it, by node
+    double spent;
+    bool acted_on; ///< something acts on it: it has a block
+    int32_t block;
+    int32_t unknowns;      ///< of the block
+    const int32_t *coord;  ///< full order: coordinate of each row of the block
+    const int32_t *column; ///< full order: row by coordinate, -1
+} tdContactBody;
+
+/// A row that is no contact: of a driven actuator, or of a joint (a limit, a servo with a limited effort).
+typedef struct tdContactRow
+{
+    int actuator; ///< -1: of a joint
+    // actuator
+    double now;                ///< effort before
+    double compliance, target; ///< displacement + compliance effort = target
+    double limit[2];           ///< of the effort
+    // joint: effort = clamp(-stiffness error - damping rate), the rate being ratio v
+    int64_t coord; ///< of the state's vectors
+    double ratio, error, stiffness, damping, rate;
+    double low, high;
+} tdContactRow;
+
+typedef struct tdContactState
+{
+    tdCollideState *collide;
+    tdSap *sap;
+    double *depth; ///< by collider: how deep it was met in the last step that was accepted; -1: not known yet
+    double *depth_now;
+    // what td_collide reads
+    const double **x, **v;
+    double **field_x, **field_v; ///< by field of reduced bodies: 3 a node
+    tdPose *poses;
+    double (*twists)[6];
+    // the set of this step
+    int64_t n;
+    const tdContact *contacts;
+    int64_t n_joint_rows;
+    tdContactRow *joint_rows;
+    int64_t joint_room;
+    tdContactBody *bodies;
+    // the problem
+    int32_t n_blocks, n_constraints;
+    tdSapBlock *blocks;
+    const double **factors;
+    double *v_star, *v_block; ///< over coordinates, blocks one after the other
+    tdSapConstraint *constraints;
+    tdContactRow *rows; ///< by constraint that is no contact
+    double *drift;      ///< TD_SAP_ROWS a constraint: what given motion adds to J v
+    double *gamma, *v_c, *w;
+    int32_t *contact_of; ///< by constraint: its contact; -1: a row of its own
+    int64_t constraint_room;
+    double *pool; ///< entries of rows
+    int32_t *columns;
+    int64_t pool_used, pool_room, columns_used, columns_room;
+    double *jacobian; ///< 3 x the most coordinates of a link body
+    double *impulse;  ///< 3 a contact: on side B, in the world
+    int64_t impulse_room;
+    tdContactPoint *points;
+    int64_t point_room, n_points;
+    double scale; ///< size of the momentum of the blocks, for relative residuals
+    bool whole;   ///< Newton went the whole way to what the problem said
+} tdContactState;
+
+/// compile_contact.c: model->contact, when the scene asks for it.
+tdStatus td_compile_contact(tdModel *model, const tdSettings *settings, tdError *error);
+void td_contact_model_free(tdContactModel *contact);
+
+/// Before the bodies' states, which read it; after them.
+tdStatus td_contact_create(const tdModel *model, tdState *state, tdError *error);
+void td_contact_free(tdState *state);
+
+/// Start of a step: the contacts and the nodes that take part. reads q, v
+tdStatus td_contact_find(const tdModel *model, tdState *state);
+/// Whether this step has rows of this problem.
+bool td_contact_acts(const tdState *state);
+/// The condensed body in whose factor nodes take part in this step; NULL: none do.
+tdSchur *td_contact_schur(const tdState *state, int body, int32_t *n, const int32_t **nodes);
+
+/// reads A, dv (the free motion), rows of actuators      writes dv, m (with impulses), efforts
+/// first: held coordinates have not arrived yet.
+tdStatus td_contact_solve(const tdModel *model, tdState *state, bool first);
+/// m -= J' gamma, of the last solution.
+void td_contact_push(const tdModel *model, tdState *state, double *m);
+/// End of a step: points with their forces, depths, report.
+void td_contact_commit(const tdModel *model, tdState *state);
+
+/// Arrays that a checkpoint keeps, and after they were read.
+int td_contact_arrays(const tdModel *model, tdState *state, tdStateArray *out, int most);
+tdStatus td_contact_restore(const tdModel *model, tdState *state, tdError *error);
+
+/// How far driven displacements at the iterate are from what is asked for, relative to their sizes; infinite where
+/// Newton did not go the whole way.
+double td_contact_miss(const tdModel *model, const tdState *state);
+
+/// contact_rows.c: blocks and rows of the problem; laws without R.
+tdStatus td_contact_blocks(const tdModel *model, tdState *state, bool first);
+tdStatus td_contact_rows(const tdModel *model, tdState *state, bool first);
+/// Limits of joints that are near, and servos with limits, of the bodies that leave them to contact. False: no memory.
+bool td_contact_joints(const tdModel *model, tdState *state);
+/// Rows of a contact: two tangents, normal.
+void td_contact_frame(const double normal[3], double frame[3][3]);
+/// Whether the effort of an actuator is an unknown row.
+bool td_contact_drives(const tdModel *model, const tdState *state, int actuator);

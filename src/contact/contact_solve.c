@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+// The convex problem of a step: laws, solution, and what it does to velocities, efforts and the momentum balance.
+#include "contact/contact.h"
+
+#include "body/articulated.h"
+#include "constraint/constraint.h"
+#include "reduce/reduced_body.h"
+
+#include <math.h>
+#include <string.h>
+
+// ---------------------------------------------------------------- laws
+
+// Friction: harmonic mean. Stiffness: of the softer side. Dissipation: of the slower one.
+static tdSapLaw contact_law(const tdModel *model, const tdContact *contact, double w)
+{
+    const tdContactCollider *a = &model->contact->colliders[contact->a.collider];
+    const tdContactCollider *b = &model->contact->colliders[contact->b.collider];
+    double sum = a->friction + b->friction;
+    double mu = sum > 0 ? 2 * a->friction * b->friction / sum : 0;
+    return td_sap_contact(&model->contact->tuning, mu, contact->phi, fmin(a->stiffness, b->stiffness),
+                          fmax(a->dissipation, b->dissipation), w);
+}
+
+// effort = clamp(-k error - d (rate - asked)) at the end of the step is a box row as it stands; only what is stiffer
+// than the solver takes is softened.
+static tdSapLaw joint_law(const tdSapTuning *tuning, const tdContactRow *row, double w)
+{
+    if (row->stiffness > 0)
+        return td_sap_box(tuning, row->error, row->stiffness, row->damping / row->stiffness, w, row->low, row->high);
+    tdSapLaw law = td_sap_box(tuning, 0, INFINITY, 0, w, row->low, row->high);
+    law.R[0] = fmax(law.R[0], 1 / (tuning->h * row->damping));
+    law.v_hat[0] = row->rate;
+    return law;
+}
+
+static void make_laws(const tdModel *model, tdState *state)
+{
+    tdContactState *cs = state->contact;
+    double s = model->scheme.s, largest = 0;
+    for (int32_t c = 0; c < cs->n_constraints; c++)
+        largest = fmax(largest, cs->w[c]);
+    for (int32_t c = 0; c < cs->n_constraints; c++)
+    {
+        tdSapConstraint *constraint = &cs->constraints[c];
+        // A point that no coordinate of its bodies moves, as on the axis of a joint.
+        double w = fmax(cs->w[c], fmax(1e-12 * largest, 1e-30)), *drift = cs->drift + TD_SAP_ROWS * c;
+        if (cs->contact_of[c] >= 0)
+        {
+            constraint->law = contact_law(model, &cs->contacts[cs->contact_of[c]], w);
+            for (int r = 0; r < 3; r++)
+                constraint->law.v_hat[r] -= drift[r];
+            continue;
+        }
+        const tdContactRow *row = &cs->rows[c];
+        if (row->actuator < 0)
+        {
+            constraint->law = joint_law(&model->contact->tuning, row, w);
+            continue;
+        }
+        double k = row->compliance > 0 ? 1 / row->compliance : INFINITY;
+        constraint->law = td_sap_box(&model->contact->tuning, drift[0], k, 0, w, s * (row->limit[0] - row->now),
+                                     s * (row->limit[1] - row->now));
+    }
+}
+
+// ---------------------------------------------------------------- what comes of it
+
+// |A v| over the blocks: what the solver's own residual is relative to. Bodies that glide along without forces have a
+// balance of next to nothing, beside which rounding of the impulses would be much.
+static double momentum(const tdContactState *cs)
+{
+    double square = 0;
+    for (int32_t b = 0; b < cs->n_blocks; b++)
+    {
+        const tdSapBlock *block = &cs->blocks[b];
+        for (int32_t i = 0; i < block->n; i++)
+        {
+            double sum = 0;
+            for (int32_t j = 0; j < block->n; j++)
+                sum += block->A[i >= j ? i + (int64_t)j * block->stride : j + (int64_t)i * block->stride] * block->v[j];
+            square += sum * sum;
+        }
+    }
+    return sqrt(square);
+}
+
+static tdStatus correct_velocities(const tdModel *model, tdState *state)
+{
+    tdContactState *cs = state->contact;
+    for (int b = 0; b < model->n_bodies; b++)
+    {
+        const tdBody *body = &model->bodies[b];
+        const tdContactBody *mine = &cs->bodies[b];
+        if (mine->block < 0)
+            continue;
+        tdSapBlock *block = &cs->blocks[mine->block];
+        double *dv = state->dv + body->first;
+        for (int32_t i = 0; i < block->n; i++)
+            block->v[i] -= block->v_star[i];
+        if (mine->coord == NULL)
+        {
+            for (int32_t i = 0; i < block->n; i++)
+                dv[i] += block->v[i];
+            continue;
+        }
+        double *change = state->scratch + body->first;
+        TD_TRY(td_schur_recover(mine->schur, block->v, change, &state->report.error));
+        for (int64_t i = 0; i < body->count; i++)
+            dv[i] += change[i];
+    }
+    return TD_OK;
+}
+
+static void take_impulses(const tdModel *model, tdState *state)
+{
+    tdContactState *cs = state->contact;
+    if (cs->n > 0)
+        memset(cs->impulse, 0, 3 * (size_t)cs->n * sizeof *cs->impulse);
+    for (int32_t c = 0; c < cs->n_constraints; c++)
+    {
+        const double *gamma = cs->gamma + TD_SAP_ROWS * c;
+        int32_t i = cs->contact_of[c];
+        if (i >= 0)
+        {
+            double frame[3][3];
+            td_contact_frame(cs->contacts[i].normal, frame);
+            for (int k = 0; k < 3; k++)
+                cs->impulse[3 * i + k] = gamma[0] * frame[0][k] + gamma[1] * frame[1][k] + gamma[2] * frame[2][k];
+            continue;
+        }
+        const tdContactRow *row = &cs->rows[c];
+        if (row->actuator < 0)
+            continue;
+        double effort = fmin(fmax(row->now + gamma[0] / model->scheme.s, row->limit[0]), row->limit[1]);
+        td_constraint_push(model, state, row->actuator, effort - row->now);
+        state->constraint->effort[row->actuator] = effort;
+    }
+}
+
+static void push_side(const tdModel *model, const tdState *state, const tdContactSide *side, const double f[3],
+                      double *m)
+{
+    const tdContactCollider *collider = &model->contact->colliders[side->collider];
+    const tdBody *body = &model->bodies[collider->body];
+    m += body->first;
+    if (td_body_is_articulated(body))
+        td_articulated_push(body, state, state->q + body->first, collider->link, side->local, f, m);
+    else if (body->ops == &td_soft_ops)
+        for (int k = 0; k < side->n; k++)
+            for (int c = 0; c < 3; c++)
+                m[3 * (int64_t)side->node[k] + c] += side->weight[k] * f[c];
+    else
+    {
+        const tdReduced *reduced = td_reduced_of(body);
+        for (int k = 0; k < side->n; k++)
+            for (int c = 0; c < 3; c++)
+            {
+                const double *X = reduced->basis + (3 * (int64_t)side->node[k] + c) * reduced->stride;
+                for (int j = 0; j < reduced->n; j++)
+                    m[j] += side->weight[k] * f[c] * X[j];
+            }
+    }
+}
+
+void td_contact_push(const tdModel *model, tdState *state, double *m)
+{
+    const tdContactState *cs = state->contact;
+    if (!td_contact_acts(state))
+        return;
+    for (int64_t i = 0; i < cs->n; i++)
+    {
+        const double *p = cs->impulse + 3 * i, back[3] = {-p[0], -p[1], -p[2]};
+        if (p[0] == 0 && p[1] == 0 && p[2] == 0)
+            continue;
+        push_side(model, state, &cs->contacts[i].a, p, m);
+        push_side(model, state, &cs->contacts[i].b, back, m);
+    }
+    for (int32_t c = 0; c < cs->n_constraints; c++)
+        if (cs->contact_of[c] < 0 && cs->rows[c].actuator < 0)
+            m[cs->rows[c].coord] -= cs->rows[c].ratio * cs->gamma[TD_SAP_ROWS * c];
+}
+
+double td_contact_miss(const tdModel *model, const tdState *state)
+{
+    const tdContactState *cs = state->contact;
+    const tdConstraintState *rows = state->constraint;
+    double miss = 0;
+    if (!td_contact_acts(state))
+        return 0;
+    if (!cs->whole)
+        return INFINITY;
+    for (int32_t c = 0; c < cs->n_constraints; c++)
+    {
+        const tdContactRow *row = &cs->rows[c];
+        int a = cs->contact_of[c] < 0 ? row->actuator : -1;
+        if (a >= 0 && row->limit[0] < rows->effort[a] && rows->effort[a] < row->limit[1])
+            miss = fmax(miss, fabs(rows->travel[a] + row->compliance * rows->effort[a] - row->target) /
+                                  model->actuators[a].size);
+    }
+    return miss;
+}
+
+// ---------------------------------------------------------------- together
+
+static tdStatus fail(const tdModel *model, tdState *state, tdStatus status)
+{
+    char why[sizeof state->report.error.message];
+    memcpy(why, state->report.error.message, sizeof why);
+    return td_fail(&state->report.error, status, "contact, t = %g s (step %lld): %.480s", state->time + model->scheme.h,
+                   (long long)state->steps + 1, why);
+}
+
+static tdStatus solve(const tdModel *model, tdState *state, bool first)
+{
+    tdContactState *cs = state->contact;
+    tdError *error = &state->report.error;
+    TD_TRY(td_contact_blocks(model, state, first));
+    TD_TRY(td_contact_rows(model, state, first));
+    tdSapProblem problem = {.n_blocks = cs->n_blocks,
+                            .n_constraints = cs->n_constraints,
+                            .blocks = cs->blocks,
+                            .constraints = cs->constraints,
+                            .gamma = cs->gamma,
+                            .v_c = cs->v_c};
+    TD_TRY(td_sap_weights(cs->sap, state->tasks, &problem, TD_SAP_EXACT, cs->factors, cs->w, error));
+    make_laws(model, state);
+    tdSapSettings settings = td_default_sap();
+    if (model->scene.settings.newton)
+        settings.tolerance = fmin(settings.tolerance, 0.1 * model->scene.settings.tolerance);
+    tdSapResult result;
+    TD_TRY(td_sap_solve(cs->sap, state->tasks, &problem, &settings, &result, error));
+    cs->scale = model->scene.settings.newton ? momentum(cs) : 0;
+    state->report.contact_iterations += result.iterations;
+    state->report.contact_residual = result.residual;
+    state->report.contact_limit = state->report.contact_limit || result.bound > 0;
+    return TD_OK;
+}
+
+tdStatus td_contact_solve(const tdModel *model, tdState *state, bool first)
+{
+    tdStatus status = solve(model, state, first);
+    if (status == TD_OK)
+        status = correct_velocities(model, state);
+    if (status != TD_OK)
+        return fail(model, state, status);
+    take_impulses(model, state);
+    td_contact_push(model, state, state->m);
+    return TD_OK;
+}

@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: Apache-2.0
+// Colliders of the scene: surfaces of soft bodies, shapes of links, and who may meet whom.
+#include "scene/compile.h"
+
+#include "contact/contact.h"
+#include "reduce/reduced_body.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum
+{
+    MOVES = 1,
+    STANDS = 2 // what stands does not meet what stands
+};
+
+typedef struct colliderWork
+{
+    tdModel *model;
+    tdContactModel *contact;
+    tdArena scratch;
+    int n, room;
+    tdColliderDef *defs;
+    int64_t n_pairs, pair_room;
+    tdColliderPair *pairs;
+} colliderWork;
+
+static double or_scene(double own, double of_scene)
+{
+    return isnan(own) ? of_scene : own;
+}
+
+static bool meets_itself(const tdScene *scene, int b)
+{
+    return scene->bodies[b].contact.self >= 0 ? scene->bodies[b].contact.self != 0 : scene->contact.self;
+}
+
+// ---------------------------------------------------------------- colliders
+
+static int count_colliders(const tdModel *model)
+{
+    int n = 0;
+    for (int b = 0; b < model->n_bodies; b++)
+    {
+        const tdBody *body = &model->bodies[b];
+        if (model->scene.bodies[b].contact.off)
+            continue;
+        if (!td_body_is_articulated(body))
+            n++;
+        else
+            for (int s = 0; s < td_articulated_of(body)->tree->n_shapes; s++)
+                n += td_articulated_of(body)->tree->shapes[s].collides;
+    }
+    return n;
+}
+
+static tdColliderDef *add(colliderWork *work, tdColliderKind kind, int b, int link)
+{
+    const tdScene *scene = &work->model->scene;
+    const tdSceneBodyContact *own = &scene->bodies[b].contact;
+    tdColliderDef *def = &work->defs[work->n];
+    *def = td_default_collider(kind);
+    def->name = scene->bodies[b].name;
+    def->body = b;
+    def->link = link;
+    def->group = MOVES;
+    def->mask = MOVES | STANDS;
+    work->contact->colliders[work->n++] = (tdContactCollider){
+        .body = b,
+        .link = kind == TD_COLLIDER_SOFT ? -1 : link,
+        .friction = or_scene(own->friction, scene->contact.friction),
+        .stiffness = or_scene(own->stiffness, scene->contact.stiffness),
+        .dissipation = or_scene(own->dissipation, scene->contact.dissipation),
+    };
+    return def;
+}
+
+static tdStatus add_surface(colliderWork *work, int b, tdError *error)
+{
+    tdModel *model = work->model;
+    const tdSoft *soft = model->bodies[b].soft;
+    tdContactField *field = &work->contact->fields[work->contact->n_fields];
+    bool *on = TD_TAKE(&work->scratch, bool, soft->n_nodes);
+    if (on == NULL)
+        return td_fail_memory(error, "the surface of a body");
+    for (int64_t k = 0; k < 3 * soft->surface_tris; k++)
+    {
+        field->n_nodes += !on[soft->surface[k]];
+        on[soft->surface[k]] = true;
+    }
+    int32_t *nodes = TD_TAKE(&model->arena, int32_t, field->n_nodes);
+    if (nodes == NULL)
+        return td_fail_memory(error, "the surface of a body");
+    for (int32_t i = 0, n = 0; i < soft->n_nodes; i++)
+        if (on[i])
+            nodes[n++] = i;
+    field->body = b;
+    field->nodes = nodes;
+    tdColliderDef *def = add(work, TD_COLLIDER_SOFT, b, 0);
+    def->field = work->contact->n_fields++;
+    def->n_nodes = soft->n_nodes;
+    def->rest = soft->rest;
+    def->n_tris = soft->surface_tris;
+    def->tris = soft->surface;
+    def->self = meets_itself(&model->scene, b);
+    if (model->bodies[b].unknowns == 0)
+    {
+        def->group = STANDS;
+        def->mask = MOVES;
+    }
+    return TD_OK;
+}
+
+static void add_links(colliderWork *work, int b)
+{
+    tdContactModel *contact = work->contact;
+    const tdBody *body = &work->model->bodies[b];
+    const tdTree *tree = td_articulated_of(body)->tree;
+    for (int s = 0; s < tree->n_shapes; s++)
+    {
+        const tdTreeShape *shape = &tree->shapes[s];
+        if (!shape->collides)
+            continue;
+        tdColliderDef *def = add(work, TD_COLLIDER_RIGID, b, shape->link);
+        def->shape = shape->shape;
+        def->pose = shape->pose;
+        def->within_body = meets_itself(&work->model->scene, b);
+        int f = contact->n_frames - 1;
+        if (f < 0 || contact->frames[f].body != b || contact->frames[f].link != shape->link)
+            contact->frames[f = contact->n_frames++] = (tdContactFrame){b, shape->link};
+        def->frame = f;
+        bool moves = false;
+        for (int l = shape->link; l >= 0; l = td_articulated_of(body)->links[l].parent)
+            moves = moves || td_articulated_of(body)->links[l].columns > 0;
+        if (!moves)
+        {
+            def->group = STANDS;
+            def->mask = MOVES;
+        }
+    }
+}
+
+// ---------------------------------------------------------------- pairs that do not meet
+
+static tdStatus exclude(colliderWork *work, int a, int b, tdError *error)
+{
+    if (!td_grow((void **)&work->pairs, &work->pair_room, work->n_pairs + 1, sizeof *work->pairs))
+        return td_fail_memory(error, "the pairs of contact");
+    work->pairs[work->n_pairs++] = (tdColliderPair){a, b};
+    return TD_OK;
+}
+
+// The link that a link is one piece with and whose joint moves; -1: the world.
+static int piece(const tdArticulated *body, int link)
+{
+    while (link >= 0 && body->links[link].columns == 0)
+        link = body->links[link].parent;
+    return link;
+}
+
+// Links of one piece, and those on both sides of a joint.
+static bool are_neighbours(const tdArticulated *body, int a, int b)
+{
+    int p = piece(body, a), q = piece(body, b);
+    return p == q || (p >= 0 && piece(body, body->links[p].parent) == q) ||
+           (q >= 0 && piece(body, body->links[q].parent) == p);
+}
+
+static bool is_excluded(const tdSceneContact *contact, int a, int b)
+{
+    for (int k = 0; k < contact->n_exclude; k++)
+        if ((contact->exclude[k][0] == a && contact->exclude[k][1] == b) ||
+            (contact->exclude[k][0] == b && contact->exclude[k][1] == a))
+            return true;
+    return false;
+}
+
+static tdStatus exclude_pairs(colliderWork *work, tdError *error)
+{
+    const tdModel *model = work->model;
+    const tdContactCollider *list = work->contact->colliders;
+    for (int i = 0; i < work->n; i++)
+        for (int j = i + 1; j < work->n; j++)
+        {
+            const tdBody *body = &model->bodies[list[i].body];
+            bool same = list[i].body == list[j].body;
+            bool apart = same ? td_body_is_articulated(body) && work->defs[i].within_body &&
+                                    are_neighbours(td_articulated_of(body), list[i].link, list[j].link)
+                              : model->scene.contact.n_exclude > 0 &&
+                                    is_excluded(&model->scene.contact, list[i].body, list[j].body);
+            if (apart)
+                TD_TRY(exclude(work, i, j, error));
+        }
+    return TD_OK;
+}
+
+// ---------------------------------------------------------------- together
+
+// Largest extent of the smallest body that moves.
+static double smallest_body(const tdModel *model)
+{
+    double smallest = INFINITY;
+    for (int b = 0; b < model->n_bodies; b++)
+    {
+        const tdMesh *mesh = &model->bodies[b].soft->mesh;
+        double low[3] = {INFINITY, INFINITY, INFINITY}, high[3] = {-INFINITY, -INFINITY, -INFINITY}, size = 0;
+        // The first nodes of links are frames, not corners of shapes.
+        bool rigid = td_body_is_articulated(&model->bodies[b]);
+        int64_t first = rigid ? 4 * (int64_t)td_articulated_of(&model->bodies[b])->n_links : 0;
+        for (int64_t i = 3 * first; i < 3 * mesh->n_nodes; i++)
+        {
+            low[i % 3] = fmin(low[i % 3], mesh->x[i]);
+            high[i % 3] = fmax(high[i % 3], mesh->x[i]);
+        }
+        for (int c = 0; c < 3; c++)
+            size = fmax(size, high[c] - low[c]);
+        if (model->bodies[b].unknowns > 0 && size > 0)
+            smallest = fmin(smallest, size);
+    }
+    return smallest;
+}
+
+static tdStatus build(colliderWork *work, const tdSettings *settings, tdError *error)
+{
+    tdModel *model = work->model;
+    tdContactModel *contact = work->contact;
+    const tdScene *scene = &model->scene;
+    work->room = count_colliders(model);
+    if (work->room > TD_COLLIDERS)
+        return td_fail_at(error, TD_ERROR_INPUT, scene->file, scene->contact.line, "contact",
+                          "the scene has %d shapes and surfaces that touch, %d at most are possible; give bodies "
+                          "'contact: {meets: false}'",
+                          work->room, TD_COLLIDERS);
+    work->defs = TD_TAKE(&work->scratch, tdColliderDef, work->room + 1);
+    contact->colliders = TD_TAKE(&model->arena, tdContactCollider, work->room + 1);
+    contact->fields = TD_TAKE(&model->arena, tdContactField, model->n_bodies);
+    contact->frames = TD_TAKE(&model->arena, tdContactFrame, work->room + 1);
+    if (work->defs == NULL || contact->colliders == NULL || contact->fields == NULL || contact->frames == NULL)
+        return td_fail_memory(error, "the colliders");
+    for (int b = 0; b < model->n_bodies; b++)
+    {
+        if (scene->bodies[b].contact.off)
+            continue;
+        if (td_body_is_articulated(&model->bodies[b]))
+            add_links(work, b);
+        else
+            TD_TRY(add_surface(work, b, error));
+    }
+    TD_TRY(exclude_pairs(work, error));
+    double smallest = smallest_body(model);
+    contact->margin = scene->contact.margin > 0 ? scene->contact.margin : 0.01 * smallest;
+    if (!isfinite(contact->margin))
+        return td_fail_at(error, TD_ERROR_INPUT, scene->file, scene->contact.line, "contact",
+                          "no body of the scene can move; remove 'contact'");
+    contact->tuning = td_sap_tuning(model->scheme.c);
+    contact->tuning.sigma = scene->contact.stiction;
+    tdCollideDef def = {.n_colliders = work->n,
+                        .colliders = work->defs,
+                        .n_excluded = work->n_pairs,
+                        .excluded = work->pairs,
+                        .margin = contact->margin};
+    return td_collide_world(&def, settings, &contact->world, error);
+}
+
+tdStatus td_compile_contact(tdModel *model, const tdSettings *settings, tdError *error)
+{
+    const tdScene *scene = &model->scene;
+    if (scene->contact.line == 0)
+        return TD_OK;
+    if (scene->settings.method != TD_METHOD_THETA || scene->settings.theta != 1 || scene->settings.theta_vq != 1)
+        return td_fail_at(error, TD_ERROR_INPUT, scene->file, scene->contact.line, "contact",
+                          "contact needs the integrator backward_euler; equilibria with contact (static scenes, "
+                          "training of reduced models) are not possible");
+    colliderWork work = {.model = model, .contact = TD_TAKE(&model->arena, tdContactModel, 1)};
+    if (work.contact == NULL)
+        return td_fail_memory(error, "the colliders");
+    model->contact = work.contact;
+    for (int b = 0; b < model->n_bodies; b++)
+        if (td_body_is_articulated(&model->bodies[b]))
+            ((tdArticulated *)model->bodies[b].data)->limits_apart = true;
+    tdStatus status = build(&work, settings, error);
+    free(work.pairs);
+    td_arena_free(&work.scratch);
+    return status;
+}
+
+void td_contact_model_free(tdContactModel *contact)
+{
+    if (contact != NULL)
+        td_collide_world_free(contact->world);
+}

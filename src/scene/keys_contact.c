@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// Keys of contact: of the scene, of its pairs and of single bodies.
+#include "scene/scene.h"
+#include "scene/schema.h"
+
+#define PER_LENGTH ((tdDim){0, 1, -2, 0}) // N/m
+
+static const tdChoice contact_solver_choices[] = {
+    {"sap", 0, "convex, always converges: [theory](theory/contact.md)", NULL},
+    {"nlcp", 1, "", "Gauss-Seidel is not part of a step in this version; use sap"},
+    {0},
+};
+
+static const tdKey exclude_keys[] = {
+    {.name = "a", .kind = TD_KEY_NAME, .required = true, .doc = "a body"},
+    {.name = "b", .kind = TD_KEY_NAME, .required = true, .doc = "another one"},
+    {0},
+};
+const tdSchema td_schema_exclude = {
+    .title = "exclude",
+    .doc = "Two bodies that pass through each other.",
+    .example = "contact: {friction: 0.5, exclude: [{a: finger, b: palm}]}",
+    .keys = exclude_keys,
+};
+
+static const tdKey contact_keys[] = {
+    {.name = "friction",
+     .kind = TD_KEY_QUANTITY,
+     .range = TD_RANGE_NOT_NEGATIVE,
+     .standard = "0.5",
+     .doc = "Coulomb coefficient of bodies that give none; of a pair the harmonic mean 2 a b / (a + b)"},
+    {.name = "stiffness",
+     .kind = TD_KEY_QUANTITY,
+     .dim = PER_LENGTH,
+     .range = TD_RANGE_POSITIVE,
+     .standard_doc = "near-rigid: a point gives way by what is gained in about one step",
+     .doc = "of each contact point; of a pair the smaller one"},
+    {.name = "dissipation",
+     .kind = TD_KEY_QUANTITY,
+     .dim = TD_DIM_TIME,
+     .range = TD_RANGE_NOT_NEGATIVE,
+     .standard = "0",
+     .doc = "time in which a penetration relaxes, beyond the time step; of a pair the longer one"},
+    {.name = "margin",
+     .kind = TD_KEY_QUANTITY,
+     .dim = TD_DIM_LENGTH,
+     .range = TD_RANGE_POSITIVE,
+     .standard_doc = "a hundredth of the smallest body that moves",
+     .doc = "distance below which points are followed before they touch; grows with the speed of approach"},
+    {.name = "stiction",
+     .kind = TD_KEY_QUANTITY,
+     .range = TD_RANGE_CLOSED,
+     .lo = 1e-9,
+     .hi = 1,
+     .standard = "1e-3",
+     .doc = "σ: a body at rest on a slope creeps at about σ g times the time step"},
+    {.name = "solver",
+     .kind = TD_KEY_CHOICE,
+     .choices = contact_solver_choices,
+     .standard = "sap",
+     .doc = "of the contact problem"},
+    {.name = "self",
+     .kind = TD_KEY_BOOL,
+     .standard = "false",
+     .doc = "soft bodies meet themselves, links meet other links of their body (but not their neighbours)"},
+    {.name = "exclude",
+     .kind = TD_KEY_LIST,
+     .schema = &td_schema_exclude,
+     .most = 100000,
+     .doc = "pairs of bodies that do not meet"},
+    {0},
+};
+const tdSchema td_schema_contact = {
+    .title = "contact",
+    .doc = "With this key, which may be an empty map, bodies touch: surfaces of soft bodies and shapes of links. Needs "
+           "the integrator `backward_euler`. Without it bodies pass through each other.",
+    .example = "contact: {friction: 0.5, stiffness: 1e5 N/m, dissipation: 1 ms}",
+    .keys = contact_keys,
+};
+
+static const tdKey body_contact_keys[] = {
+    {.name = "friction",
+     .kind = TD_KEY_QUANTITY,
+     .range = TD_RANGE_NOT_NEGATIVE,
+     .standard_doc = "that of the scene",
+     .doc = "Coulomb coefficient"},
+    {.name = "stiffness",
+     .kind = TD_KEY_QUANTITY,
+     .dim = PER_LENGTH,
+     .range = TD_RANGE_POSITIVE,
+     .standard_doc = "that of the scene",
+     .doc = "of each contact point"},
+    {.name = "dissipation",
+     .kind = TD_KEY_QUANTITY,
+     .dim = TD_DIM_TIME,
+     .range = TD_RANGE_NOT_NEGATIVE,
+     .standard_doc = "that of the scene",
+     .doc = "relaxation time"},
+    {.name = "self", .kind = TD_KEY_BOOL, .standard_doc = "that of the scene", .doc = "whether it meets itself"},
+    {.name = "meets", .kind = TD_KEY_BOOL, .standard = "true", .doc = "`false`: it touches nothing"},
+    {0},
+};
+const tdSchema td_schema_body_contact = {
+    .title = "body-contact",
+    .doc = "What differs from the scene's `contact`.",
+    .example = "bodies:\n"
+               "  - {name: floor, type: rigid, shape: {plane: true}, fixed: true, contact: {friction: 0.8}}",
+    .keys = body_contact_keys,
+};

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// `contact` of the scene and of bodies, and what cannot go with it.
+#include "scene/parse.h"
+
+#include <math.h>
+#include <string.h>
+
+static double number_or(const tdRecord *record, const char *key, double other)
+{
+    const tdValue *value = td_record_get(record, key);
+    return value->has ? value->number[0] : other;
+}
+
+tdStatus td_parse_body_contact(tdSceneParser *parser, const tdRecord *body_record, tdSceneBody *body)
+{
+    body->contact = (tdSceneBodyContact){.friction = NAN, .stiffness = NAN, .dissipation = NAN, .self = -1};
+    const tdYaml *node = td_record_get(body_record, "contact")->node;
+    if (node == NULL)
+        return TD_OK;
+    char path[256];
+    tdRecord record;
+    td_path_key(path, sizeof path, body_record->path, "contact");
+    TD_TRY(td_schema_read(&parser->reader, node, &td_schema_body_contact, path, &record));
+    body->contact.line = node->line;
+    body->contact.friction = number_or(&record, "friction", NAN);
+    body->contact.stiffness = number_or(&record, "stiffness", NAN);
+    body->contact.dissipation = number_or(&record, "dissipation", NAN);
+    const tdValue *self = td_record_get(&record, "self");
+    body->contact.self = self->has ? (int)self->integer[0] : -1;
+    body->contact.off = td_record_get(&record, "meets")->integer[0] == 0;
+    return TD_OK;
+}
+
+static tdStatus parse_exclude(tdSceneParser *parser, const tdYaml *list, tdSceneContact *contact)
+{
+    contact->exclude = td_arena_take(parser->arena, (size_t)list->n, sizeof *contact->exclude);
+    if (contact->exclude == NULL)
+        return td_fail_memory(parser->reader.error, "the pairs of contact");
+    for (const tdYaml *item = list->first; item != NULL; item = item->next)
+    {
+        char path[64];
+        tdRecord record;
+        td_path_item(path, sizeof path, "contact", "exclude", contact->n_exclude);
+        TD_TRY(td_schema_read(&parser->reader, item, &td_schema_exclude, path, &record));
+        int *pair = contact->exclude[contact->n_exclude++];
+        TD_TRY(td_parse_body_name(parser, &record, "a", &pair[0]));
+        TD_TRY(td_parse_body_name(parser, &record, "b", &pair[1]));
+        if (pair[0] == pair[1])
+            return td_record_fail(
+                &parser->reader, &record, "b",
+                "a pair is of two bodies; whether a body meets itself is its 'contact: {self: false}'");
+    }
+    return TD_OK;
+}
+
+// What a step with contact cannot do. Bodies, actuators and effectors are known.
+static tdStatus check_scene(tdSceneParser *parser, const tdYaml *node)
+{
+    const tdScene *scene = parser->scene;
+    const tdReader *reader = &parser->reader;
+    if (parser->method != TD_CHOICE_BACKWARD_EULER)
+        return td_reader_fail(reader, node->key_line, "contact", NULL,
+                              "contact needs the integrator backward_euler, in which the gap at the end of a step is "
+                              "what its velocity makes of it; choose it, or remove 'contact'");
+    for (int b = 0; b < scene->n_bodies; b++)
+        if (scene->bodies[b].plane != TD_PLANE_NONE && !scene->bodies[b].contact.off)
+            return td_reader_fail(reader, scene->bodies[b].line, "contact", NULL,
+                                  "body '%s' is plane, and plane bodies have no surface to touch; give it 'contact: "
+                                  "{meets: false}'",
+                                  scene->bodies[b].name);
+    for (int e = 0; e < scene->n_effectors; e++)
+        if (scene->effectors[e].has_target)
+            return td_reader_fail(reader, scene->effectors[e].line, "contact", NULL,
+                                  "effector '%s' has a target, and inverse control does not know of contacts; remove "
+                                  "the target or 'contact'",
+                                  scene->effectors[e].name);
+    for (int a = 0; a < scene->n_actuators; a++)
+    {
+        const tdSceneActuator *actuator = &scene->actuators[a];
+        bool moves = actuator->kind == TD_ACTUATOR_TRANSLATION || actuator->kind == TD_ACTUATOR_ROTATION;
+        bool stops = isfinite(actuator->displacement[0]) || isfinite(actuator->displacement[1]) ||
+                     isfinite(actuator->displacement_rate);
+        bool effort = actuator->drive == TD_DRIVE_EFFORT;
+        const char *why = actuator->friction > 0      ? "friction of cables does"
+                          : moves && effort           ? "nodes that are moved by a given effort do"
+                          : effort && stops && !moves ? "limits of the displacement of a given effort do"
+                                                      : NULL;
+        if (why != NULL)
+            return td_reader_fail(reader, actuator->line, "contact", NULL,
+                                  "actuator '%s': %s not go together with contact; drive it by displacement, or remove "
+                                  "the limits, the friction or 'contact'",
+                                  actuator->name, why);
+    }
+    return TD_OK;
+}
+
+tdStatus td_parse_contact(tdSceneParser *parser, const tdYaml *node)
+{
+    const tdScene *scene = parser->scene;
+    tdSceneContact *contact = &parser->scene->contact;
+    for (int b = 0; b < scene->n_bodies && node == NULL; b++)
+        if (scene->bodies[b].contact.line > 0)
+            return td_reader_fail(&parser->reader, scene->bodies[b].contact.line, "contact", NULL,
+                                  "body '%s' says how it touches, but the scene has no contact; add 'contact: {}' to "
+                                  "the scene",
+                                  scene->bodies[b].name);
+    if (node == NULL)
+        return TD_OK;
+    tdRecord record;
+    TD_TRY(td_schema_read(&parser->reader, node, &td_schema_contact, "contact", &record));
+    contact->line = node->key_line;
+    contact->friction = td_record_get(&record, "friction")->number[0];
+    contact->stiffness = number_or(&record, "stiffness", INFINITY);
+    contact->dissipation = td_record_get(&record, "dissipation")->number[0];
+    contact->margin = number_or(&record, "margin", 0);
+    contact->stiction = td_record_get(&record, "stiction")->number[0];
+    contact->self = td_record_get(&record, "self")->integer[0] != 0;
+    const tdYaml *exclude = td_record_get(&record, "exclude")->node;
+    if (exclude != NULL)
+        TD_TRY(parse_exclude(parser, exclude, contact));
+    return check_scene(parser, node);
+}
