@@ -257,6 +257,23 @@ static bool mode_count(const char *text, int *out)
     return false;
 }
 
+// What the numbers say, for those who do not read them.
+static void warn_of_errors(const tdReduceReport *report)
+{
+    if (report->stopped)
+        return;
+    if (report->held_out_error > 0.1)
+        fprintf(stderr,
+                "warning: the model is off by %.0f %% where training was not; take more samples or smaller tolerances "
+                "(docs/reduction.md)\n",
+                100 * report->held_out_error);
+    if (report->held_out_places == 0 && report->held_out_failures > 0)
+        fprintf(stderr,
+                "warning: the model found no equilibrium at any of the %" PRId64
+                " places where training was not; it is of no use\n",
+                report->held_out_failures);
+}
+
 int cmd_reduce(int argc, char **argv)
 {
     const char *threads = NULL, *pod = NULL, *ecsw = NULL, *most = NULL;
@@ -278,6 +295,9 @@ int cmd_reduce(int argc, char **argv)
         return code;
     if (task.out == NULL)
         return cli_usage("where to? give -o FILE.h5");
+    size_t length = strlen(task.out);
+    if (length < 4 || strcmp(task.out + length - 3, ".h5") != 0)
+        return cli_usage("-o takes the name of the reduced model, which ends in .h5, not '%s'", task.out);
     if (!tolerance("--pod-tolerance", pod, &task.pod_tolerance) ||
         !tolerance("--ecsw-tolerance", ecsw, &task.ecsw_tolerance) || !mode_count(most, &task.max_modes))
         return 2;
@@ -307,5 +327,6 @@ int cmd_reduce(int argc, char **argv)
     if (report.failures > 0)
         fprintf(stderr, "warning: %" PRId64 " places have no equilibrium and are no snapshots; the first: %s\n",
                 report.failures, report.why);
+    warn_of_errors(&report);
     return report.stopped ? 130 : 0;
 }

@@ -114,16 +114,16 @@ static tdStatus read_name(Csv *csv, const char **from, const char *to)
 {
     tdSceneMotion *out = csv->out;
     char cell[LONGEST_CELL + 1], why[TD_UNIT_WHY], *unit;
+    int first = csv->format->timeless ? 1 : 2; // column of the first name
     if (!next_cell(from, to, cell) || cell[0] == '\0')
-        return CSV_FAIL(csv, NULL, "the name of column %d is empty or too long",
-                        out->n_names + (csv->format->timeless ? 1 : 2));
+        return CSV_FAIL(csv, NULL, "the name of column %d is empty or too long", out->n_names + first);
     if (!cut_unit(cell, &unit))
         return CSV_FAIL(csv, cell, "the '[' of a unit is closed by ']' at the end of the cell, e.g. 'NAME [mm]'");
     if (cell[0] == '\0')
-        return CSV_FAIL(csv, NULL, "column %d has a unit but no name; write 'NAME [%.20s]'", out->n_names + 2, unit);
+        return CSV_FAIL(csv, NULL, "column %d has a unit but no name; write 'NAME [%.20s]'", out->n_names + first, unit);
     for (int i = 0; i < out->n_names; i++)
         if (strcmp(out->names[i], cell) == 0)
-            return CSV_FAIL(csv, cell, "columns %d and %d have the same name '%s'", i + 2, out->n_names + 2, cell);
+            return CSV_FAIL(csv, cell, "columns %d and %d have the same name '%s'", i + first, out->n_names + first, cell);
     tdDim dim = TD_DIM_NONE;
     if (csv->format->column != NULL && !csv->format->column(csv->format->context, cell, &dim, why))
         return CSV_FAIL(csv, cell, "%s", why);

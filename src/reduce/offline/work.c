@@ -104,20 +104,16 @@ bool td_work_load(const tdWork *work, uint64_t key, const char *name, int n, con
 
 // ---------------------------------------------------------------- the folder
 
-// What a job may have left there, killed or not.
+// What a job may have left there, killed or not: by whole names, because a user's own files may lie beside them.
 static bool is_ours(const char *name)
 {
-    static const char *const ends[] = {".part", ".h5", ABOUT, LOCK};
-    if (strstr(name, ".tmp") != NULL)
-        return true;
-    size_t length = strlen(name);
-    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++)
-    {
-        size_t n = strlen(ends[i]);
-        if (length >= n && strcmp(name + length - n, ends[i]) == 0)
+    static const char *const whole[] = {ABOUT, LOCK, "candidate.h5", "greedy.h5"};
+    const char *unfinished = strstr(name, ".tmp");
+    size_t length = unfinished != NULL ? (size_t)(unfinished - name) : strlen(name);
+    for (size_t i = 0; i < sizeof whole / sizeof whole[0]; i++)
+        if (strlen(whole[i]) == length && strncmp(name, whole[i], length) == 0)
             return true;
-    }
-    return false;
+    return length > 5 && strncmp(name + length - 5, ".part", 5) == 0;
 }
 
 // Removes the parts, but neither what is not ours nor the lock. Counts what is not ours.
