@@ -63,8 +63,8 @@ export class Notices {
             setText(this.failureKind, `The simulation stopped at ${status.error.time.toFixed(3)} s: ${status.error.kind}`);
             setText(this.failureText, status.error.message);
         }
-        // Starting and loading may be slow for a moment; the word is for what lasts.
-        const heavy = status.playing && status.timing.heavy;
+        // Starting and loading may be slow for a moment; the word is for what lasts. A recording is not slow.
+        const heavy = this.session.connection !== "replay" && status.playing && status.timing.heavy;
         this.heavySince = heavy ? this.heavySince || performance.now() : 0;
         this.heavy.hidden = !heavy || this.heavySeen || performance.now() - this.heavySince < 1500;
         if (!this.heavy.hidden) setText(this.heavyText, verdict(status, this.session.hello!.time_step / status.speed));
