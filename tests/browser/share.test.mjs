@@ -127,6 +127,16 @@ test("a VTU series is written by the server", async () => {
     assert.ok(files.some((f) => f.endsWith(".pvd")), files.join(", "));
 });
 
+test("a page without the token is told what is wrong", async () => {
+    const guarded = await serve(scene, { options: ["--token", "secret"] });
+    const stranger = await browser.newPage();
+    await stranger.goto(guarded.address.replace(/#.*/, ""));
+    await stranger.waitForFunction(() => /address exactly as .* token/.test(document.querySelector(".banner")?.textContent));
+    assert.doesNotMatch(await stranger.locator(".banner").textContent(), /lost/);
+    await stranger.close();
+    await guarded.stop();
+});
+
 test("it comes back after the server was restarted", async () => {
     const before = await state(page);
     const { port } = server;
