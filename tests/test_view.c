@@ -21,7 +21,7 @@ static void describes_and_shows(void **unused)
     assert_non_null(strstr(c.message, "\"rest\": [0.40"));
     // Displacements of probes count from where they are at rest, not from what a client happens to see first.
     double rest[3] = {0};
-    const char *probe = strstr(c.message, "\"probes\": [{\"name\": \"corner\"");
+    const char *probe = strstr(c.message, "\"probes\": [{ \"name\": \"corner\"");
     assert_non_null(probe);
     probe = strstr(probe, "\"rest\": [");
     assert_non_null(probe);

@@ -128,7 +128,7 @@ test("a VTU series is written by the server", async () => {
 });
 
 test("a page without the token is told what is wrong", async () => {
-    const guarded = await serve(scene, { options: ["--token", "secret"] });
+    const guarded = await serve(scene, { options: ["--token", "auto"] });
     const stranger = await browser.newPage();
     await stranger.goto(guarded.address.replace(/#.*/, ""));
     await stranger.waitForFunction(() => /address exactly as .* token/.test(document.querySelector(".banner")?.textContent));
