@@ -19,6 +19,15 @@ static void describes_and_shows(void **unused)
     assert_non_null(strstr(c.message, "\"scenes\": [\"arm\",\"robots/other\"]"));
     assert_non_null(strstr(c.message, "\"kind\": \"full\""));
     assert_non_null(strstr(c.message, "\"rest\": [0.40"));
+    // Displacements of probes count from where they are at rest, not from what a client happens to see first.
+    double rest[3] = {0};
+    const char *probe = strstr(c.message, "\"probes\": [{ \"name\": \"corner\"");
+    assert_non_null(probe);
+    probe = strstr(probe, "\"rest\": [");
+    assert_non_null(probe);
+    assert_int_equal(sscanf(probe, "\"rest\": [%lf, %lf, %lf]", &rest[0], &rest[1], &rest[2]), 3);
+    for (int k = 0; k < 3; k++)
+        assert_near(rest[k], k == 0 ? 0.4 : 0.1, 1e-12); // sums of a few rounded weights times nodes
     client_await_binary(&c, TD_VIEW_TOPOLOGY);
     const uint32_t *corner = client_section(&c, TD_VIEW_TRIANGLES, 0, &tris, &width);
     assert_non_null(corner);

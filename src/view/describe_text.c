@@ -188,7 +188,12 @@ static void add_effectors(const tdViewStage *stage, tdJson *json)
     td_json_close(json, ']');
     td_json_open(json, "probes", '[');
     for (int p = 0; p < model->n_probes; p++)
-        td_json_string(json, NULL, model->probes[p].name);
+    {
+        td_json_open(json, NULL, '{');
+        td_json_string(json, "name", model->probes[p].name);
+        td_json_numbers(json, "rest", 3, model->probes[p].point.rest);
+        td_json_close(json, '}');
+    }
     td_json_close(json, ']');
 }
 

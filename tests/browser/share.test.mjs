@@ -55,6 +55,9 @@ test("a recording replays from a file, without a server", async (t) => {
     if (!(await state(page)).playing) await page.keyboard.press("Space");
     await page.keyboard.press("r"); // the scene's own motion is at its start
     await until(page, "the start", () => window.tendril.state.time < 0.5);
+    await page.click("#tab-view");
+    await page.selectOption("#field", "von_mises");
+    await until(page, "its values", () => /Pa/.test(document.querySelector(".legend").textContent));
     await page.click("#record");
     const began = await state(page);
     await until(page, "1.5 s more", (t0) => window.tendril.state.time > t0 + 1.5, began.time);
@@ -62,6 +65,8 @@ test("a recording replays from a file, without a server", async (t) => {
     const file = join(out, "recording.html");
     await download.saveAs(file);
     const recorded = await page.evaluate(() => window.tendril.state.time);
+    await page.selectOption("#field", "none");
+    await page.click("#tab-drive");
 
     const player = await open(browser, pathToFileURL(file).href);
     const show = player.page;
@@ -84,6 +89,16 @@ test("a recording replays from a file, without a server", async (t) => {
     assert.ok(end.time > begin.time + 1, `from ${begin.time} to ${end.time} s`);
     assert.ok(distance(begin.probes[0], end.probes[0]) > 1e-4, "the robot moves in it");
     assert.deepEqual(again.probes, begin.probes, "the same picture at the same place");
+    await show.click("#tab-view");
+    const legend = () => show.locator(".legend").textContent();
+    const offered = () => show.locator("#field option").evaluateAll((all) => all.map((o) => o.value));
+    assert.equal(await show.locator("#field").inputValue(), "von_mises", "coloured as it was recorded");
+    assert.deepEqual(await offered(), ["none", "displacement", "von_mises"], "only what the recording has");
+    assert.match(await legend(), /Pa/);
+    await show.selectOption("#field", "displacement");
+    assert.doesNotMatch(await legend(), /Pa/);
+    await show.selectOption("#field", "von_mises"); // paused: nothing new comes
+    assert.match(await legend(), /Pa/);
     assert.deepEqual(player.errors, []);
     t.diagnostic(`${(statSync(file).size / 1024).toFixed(0)} KiB for ${first.replay.duration.toFixed(1)} s`);
     await player.close();
@@ -110,6 +125,16 @@ test("a VTU series is written by the server", async () => {
     const files = readdirSync(folder, { recursive: true }).map(String);
     assert.ok(files.filter((f) => f.endsWith(".vtu")).length >= 5, `${recording.folder}: ${files.join(", ")}`);
     assert.ok(files.some((f) => f.endsWith(".pvd")), files.join(", "));
+});
+
+test("a page without the token is told what is wrong", async () => {
+    const guarded = await serve(scene, { options: ["--token", "auto"] });
+    const stranger = await browser.newPage();
+    await stranger.goto(guarded.address.replace(/#.*/, ""));
+    await stranger.waitForFunction(() => /address exactly as .* token/.test(document.querySelector(".banner")?.textContent));
+    assert.doesNotMatch(await stranger.locator(".banner").textContent(), /lost/);
+    await stranger.close();
+    await guarded.stop();
 });
 
 test("it comes back after the server was restarted", async () => {

@@ -67,7 +67,13 @@ async function start(): Promise<void> {
     viewport.append(tools, appearance.legend, cell, notices.corner);
 
     // ---- top bar
-    const scenes = h("select", { id: "scene", "aria-label": "Scene", change: () => session.send({ type: "scene", name: scenes.value }) });
+    const scenes = h("select", {
+        id: "scene", "aria-label": "Scene",
+        change: () => {
+            session.send({ type: "scene", name: scenes.value });
+            scenes.blur(); // keys are the picture's again, and the status may show the scene
+        },
+    });
     const record = iconButton("record", "Record to a page that replays (V)", () => void toggleRecording(), { id: "record", class: "tool record" });
     const recordState = h("span", { class: "recording", role: "status", hidden: true });
     const vtu = h("button", { type: "button", class: "tool wide", id: "vtu", click: () => toggleVtu() }, "VTU");

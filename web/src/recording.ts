@@ -28,6 +28,7 @@ export class Recorder implements Tap {
     private hello = "";
     private topology: ArrayBuffer | null = null;
     private status = "";
+    private field: ArrayBuffer | null = null;
     private records: Record[] = [];
     private began = 0;
     private lastFrame = -Infinity;
@@ -48,6 +49,7 @@ export class Recorder implements Tap {
         if (this.hello) this.add({ text: this.hello, binary: null });
         if (this.topology) this.add({ text: null, binary: this.topology });
         if (this.status) this.add({ text: this.status, binary: null });
+        if (this.field) this.add({ text: null, binary: this.field });
         this.changed();
     }
 
@@ -59,7 +61,10 @@ export class Recorder implements Tap {
 
     text(text: string): void {
         const type = /"type"\s*:\s*"(\w+)"/.exec(text.slice(0, 200))?.[1];
-        if (type === "hello") this.hello = text;
+        if (type === "hello") {
+            this.hello = text;
+            this.field = null;
+        }
         if (type === "status") this.status = text;
         if (!this.active || (type !== "hello" && type !== "status")) return;
         if (type === "status" && performance.now() - this.lastStatus < 190) return;
@@ -70,6 +75,7 @@ export class Recorder implements Tap {
     binary(buffer: ArrayBuffer): void {
         const kind = new DataView(buffer).getUint32(0, true);
         if (kind === KIND.topology) this.topology = buffer;
+        if (kind === KIND.field) this.field = buffer;
         if (!this.active) return;
         if (kind === KIND.frame) {
             if (performance.now() - this.lastFrame < FRAME_GAP) return;

@@ -35,6 +35,7 @@ export class Session {
     field: Field | null = null;
     status: Status | null = null;
     connection: Connection = "connecting";
+    taken = false; ///< the server has taken this page at least once
     retryAt = 0; ///< when the socket tries again [ms, as performance.now()]
     frames = 0; ///< received since the page was loaded
     bytes = 0;

@@ -40,6 +40,7 @@ export class Socket {
         socket.binaryType = "arraybuffer";
         socket.onopen = () => {
             this.retry = FIRST_RETRY;
+            this.session.taken = true;
             this.session.setConnection("open");
         };
         socket.onmessage = (event: MessageEvent<string | ArrayBuffer>) => {

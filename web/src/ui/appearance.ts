@@ -35,6 +35,7 @@ export class AppearancePanel {
     private readonly world: World;
     private field: FieldInfo = { name: "none", label: "none", unit: "" };
     private most = 0;
+    private recorded = ""; // in a replay: the field whose values the recording has at this time
 
     constructor(session: Session, world: World) {
         this.session = session;
@@ -62,6 +63,7 @@ export class AppearancePanel {
         session.on("hello", (hello) => this.takeHello(hello));
         session.on("field", (field) => this.takeField(field));
         session.on("frame", () => this.takeFrame());
+        session.on("status", (status) => session.connection === "replay" && this.follow(status.you.field));
         session.on("connection", (c) => c === "open" && this.ask());
     }
 
@@ -77,7 +79,7 @@ export class AppearancePanel {
 
     private takeHello(hello: Hello): void {
         const before = this.field.name;
-        this.select.replaceChildren(...hello.fields.map((f) => h("option", { value: f.name }, f.name === "none" ? "Body colour" : capital(f.label))));
+        this.offer(hello);
         const has = (kind: string): boolean => hello.meshes.some((m) => m.kind === kind);
         const offered: Partial<Record<Layer, boolean>> = {
             cables: hello.actuators.some((a) => a.points > 0),
@@ -87,20 +89,41 @@ export class AppearancePanel {
             targets: hello.effectors.length > 0,
         };
         for (const [layer, { label }] of this.boxes) label.hidden = offered[layer] === false;
-        this.choose(hello.fields.some((f) => f.name === before) ? before : "none");
+        this.choose([...this.select.options].some((o) => o.value === before) ? before : "none");
+    }
+
+    // A recording has the values of one field at a time; displacements are worked out here.
+    private offer(hello: Hello): void {
+        const live = this.session.connection !== "replay";
+        const offered = hello.fields.filter((f) => live || ["none", "displacement", this.recorded].includes(f.name));
+        this.select.replaceChildren(...offered.map((f) => h("option", { value: f.name }, f.name === "none" ? "Body colour" : capital(f.label))));
+        this.select.value = this.field.name;
+    }
+
+    // Colours as whoever recorded saw them, unless others were chosen since.
+    private follow(recorded: string): void {
+        if (recorded === this.recorded) return;
+        const same = this.recorded === "" || this.field.name === this.recorded;
+        this.recorded = recorded;
+        this.offer(this.session.hello!);
+        if (same) this.choose(recorded);
     }
 
     private choose(name: string): void {
         const hello = this.session.hello;
-        this.field = hello?.fields.find((f) => f.name === name) ?? { name: "none", label: "none", unit: "" };
+        const index = hello?.fields.findIndex((f) => f.name === name) ?? -1;
+        this.field = hello?.fields[index] ?? { name: "none", label: "none", unit: "" };
         this.select.value = this.field.name;
         this.most = 0;
         const error = this.field.name.includes("error");
-        this.world.setColouring(this.field.name === "none" ? 0 : this.field.name === "displacement" ? 1 : 2, error);
+        this.world.setColouring(this.field.name === "none" ? 0 : this.field.name === "displacement" ? 1 : 2, error, index);
         this.legendBar.style.background = gradient(error);
         setText(this.legendTitle, capital(this.field.label));
         this.legend.hidden = this.field.name === "none";
-        this.setRange(1e-12);
+        const known = this.session.field?.index === index ? this.session.field : null;
+        this.world.setField(known);
+        if (known) this.takeField(known);
+        else this.noRange();
         this.ask();
         this.takeFrame();
     }
@@ -132,6 +155,14 @@ export class AppearancePanel {
             }
         });
         this.setRange(Math.sqrt(most));
+    }
+
+    // Until values come nothing can be told.
+    private noRange(): void {
+        this.world.paint.low.value = 0;
+        this.world.paint.high.value = 1;
+        for (const tick of this.ticks) setText(tick, "–");
+        this.legend.setAttribute("aria-label", `Colours: ${this.field.label}, no values yet`);
     }
 
     // Grows at once, shrinks when the present values have become less than a third: colours do not flicker.

@@ -41,7 +41,7 @@ class ActuatorRow {
         });
         this.number = h("input", {
             type: "number", min: low, max: high, step: "any", "aria-label": `${name}, as a number`,
-            change: () => this.drive(Number(this.number.value)),
+            change: () => this.number.value.trim() !== "" && this.drive(Number(this.number.value)), // emptied is not 0
         });
         this.back = iconButton("back", `Hand ${info.name} back to the scene or to inverse control`, () =>
             session.send({ type: "actuator", name: info.name, value: null }),
@@ -112,8 +112,10 @@ class TargetRow {
         const as = show(info.unit);
         this.factor = as.factor;
         const axes = info.rows === 3 ? ["x", "y", "z"] : [""];
-        const send = (): void =>
+        const send = (): void => {
+            if (this.inputs.some((i) => i.value.trim() === "")) return; // emptied is not 0
             session.send({ type: "target", name: info.name, value: this.inputs.map((i) => Number(i.value) / this.factor) });
+        };
         this.inputs = axes.map((axis) =>
             h("input", {
                 type: "number", step: "any", disabled: !possible, change: send,

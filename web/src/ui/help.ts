@@ -44,7 +44,7 @@ export function listen(keys: Key[]): void {
         const found = keys.find((k) => k.keys.includes(event.key.length === 1 ? event.key.toLowerCase() : event.key));
         if (!found) return;
         event.preventDefault();
-        found.action();
+        if (!event.repeat || found.keys.includes(".")) found.action(); // a key held down is one press, except of steps
     });
     // A click with the mouse must not leave the button waiting for the next space.
     addEventListener("click", (event) => {

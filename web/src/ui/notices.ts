@@ -10,6 +10,7 @@ export class Notices {
     readonly corner = h("div", { class: "notes", "aria-live": "polite" });
     private readonly retry = h("button", { type: "button", class: "small" }, "Try now");
     private readonly bannerText = h("span");
+    private readonly countdown = h("span", { "aria-hidden": "true" }); // not to be read aloud every second
     private readonly failure = h("div", { class: "note error", role: "alert", hidden: true });
     private readonly failureText = h("p");
     private readonly failureKind = h("strong");
@@ -25,7 +26,7 @@ export class Notices {
     constructor(session: Session, reconnect: () => void) {
         this.session = session;
         this.retry.addEventListener("click", reconnect);
-        this.banner.append(this.bannerText, this.retry);
+        this.banner.append(this.bannerText, this.countdown, this.retry);
         this.failure.append(this.failureKind, this.failureText,
             h("div", { class: "actions" },
                 h("button", { type: "button", class: "small", click: () => session.send({ type: "reset" }) }, "Reset"),
@@ -49,12 +50,16 @@ export class Notices {
     }
 
     private connection(): void {
-        const { connection, retryAt } = this.session;
+        const { connection, taken, retryAt } = this.session;
         this.banner.hidden = connection === "open" || connection === "replay" || (connection === "connecting" && performance.now() < 1500);
         if (this.banner.hidden) return;
         const wait = Math.max(0, Math.ceil((retryAt - performance.now()) / 1000));
+        // Why a socket was refused is not told to pages, so this names every reason there is.
         setText(this.bannerText, connection === "connecting" ? "Connecting to the simulation…"
-            : `The connection to the simulation is lost. ${wait > 0 ? `Trying again in ${wait} s.` : "Trying again…"}`);
+            : taken ? "The connection to the simulation is lost."
+            : "The server does not take this page. Open the address exactly as 'tendril view' printed it, with its token; " +
+              "if you did, the server has ended or has as many pages as it takes.");
+        setText(this.countdown, connection === "connecting" ? "" : wait > 0 ? `Trying again in ${wait} s.` : "Trying again…");
     }
 
     private status(status: Status): void {
@@ -63,8 +68,8 @@ export class Notices {
             setText(this.failureKind, `The simulation stopped at ${status.error.time.toFixed(3)} s: ${status.error.kind}`);
             setText(this.failureText, status.error.message);
         }
-        // Starting and loading may be slow for a moment; the word is for what lasts.
-        const heavy = status.playing && status.timing.heavy;
+        // Starting and loading may be slow for a moment; the word is for what lasts. A recording is not slow.
+        const heavy = this.session.connection !== "replay" && status.playing && status.timing.heavy;
         this.heavySince = heavy ? this.heavySince || performance.now() : 0;
         this.heavy.hidden = !heavy || this.heavySeen || performance.now() - this.heavySince < 1500;
         if (!this.heavy.hidden) setText(this.heavyText, verdict(status, this.session.hello!.time_step / status.speed));

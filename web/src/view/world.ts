@@ -2,7 +2,7 @@
 // The scene of the session as it is drawn: bodies and everything that belongs to them, brought up to date by frames.
 import * as THREE from "three";
 import { probeName, SECTION, sectionOf, type Hello, type Message } from "../protocol";
-import type { Session, Topology } from "../session";
+import type { Field, Session, Topology } from "../session";
 import { colourTexture } from "./colour";
 import { Shape } from "./gpu";
 import { Arrows, ballShape, Copies, Labels, rodShape } from "./marks";
@@ -49,6 +49,7 @@ export class World {
     private springs: Arrows | null = null;
     private contacts: Arrows | null = null;
     private strongest = 0;
+    private field = -1; // index of the one that bodies are coloured by
     private readonly maps = [colourTexture(false), colourTexture(true)];
     private readonly p = new THREE.Vector3();
     private readonly q = new THREE.Vector3();
@@ -63,15 +64,20 @@ export class World {
         });
         session.on("topology", (topology) => this.build(session.hello!, topology));
         session.on("frame", (frame) => this.take(frame));
-        session.on("field", (field) => {
-            for (const [mesh, values] of field.values) this.skins[mesh]?.setField(values);
-            stage.invalidate();
-        });
+        session.on("field", (field) => field.index === this.field && this.setField(field));
     }
 
-    setColouring(mode: 0 | 1 | 2, error: boolean): void {
+    /// field: index of the one to colour by; others may still be on their way.
+    setColouring(mode: 0 | 1 | 2, error: boolean, field: number): void {
+        this.field = field;
         this.paint.mode.value = mode;
         this.paint.map.value = this.maps[error ? 1 : 0];
+        this.stage.invalidate();
+    }
+
+    /// Values to colour by; 0 where there are none.
+    setField(field: Field | null): void {
+        this.skins.forEach((skin, mesh) => skin?.setField(field?.values.get(mesh) ?? new Float32Array(skin.shape.vertices)));
         this.stage.invalidate();
     }
 
