@@ -68,7 +68,7 @@ static int serve(const tdViewSettings *settings, const char *scene)
         status = td_view_run(view, &error);
         tdViewCounts counts = td_view_counts(view);
         if (status == TD_OK && !cli_quiet())
-            fprintf(stderr, "%lld steps, %lld frames sent, %lld messages of which %lld were refused\n",
+            fprintf(stderr, "%lld steps, %lld frames sent, %lld messages taken, %lld refused\n",
                     (long long)counts.steps, (long long)counts.frames, (long long)counts.messages,
                     (long long)counts.refused);
     }

@@ -274,9 +274,9 @@ static tdStatus open_server(tdView *view, const char *host, tdError *error)
         .uid = -1,
         .user = view,
         .server_string = "tendril",
-        .fd_limit_per_thread = (unsigned)view->settings.clients + 64,
-        .max_http_header_pool = 64,
-        .timeout_secs = 10,
+        .fd_limit_per_thread = 2 * (unsigned)view->settings.clients + 128, // some that never finish their request
+        .max_http_header_pool = (unsigned short)(view->settings.clients + 64),
+        .timeout_secs = 3,
         .timeout_secs_ah_idle = 5,
         .keepalive_timeout = 5,
         .pt_serv_buf_size = 8192,
