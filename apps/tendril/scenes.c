@@ -4,6 +4,7 @@
 #include "base/file.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -126,6 +127,12 @@ tdStatus scenes_list(const char *folder, const tdViewEntry *first, tdViewEntry *
     {
         free(l.entries);
         return td_fail_memory(error, "the list of scenes");
+    }
+    if (folder != NULL && access(folder, R_OK | X_OK) != 0)
+    {
+        free(l.entries);
+        return td_fail_at(error, TD_ERROR_INPUT, folder, 0, "--scenes", "the folder cannot be read: %s",
+                          strerror(errno));
     }
     // The first goes by its name among the others where it is one of them.
     for (int i = 1; i < l.n; i++)

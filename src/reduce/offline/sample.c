@@ -379,6 +379,9 @@ tdStatus td_sample_validation(const tdModel *model, tdArena *arena, const tdScen
     {
         *motion = given;
         *duration = given->times[given->n_times - 1];
+        if (!(*duration > 0))
+            return td_fail_at(error, TD_ERROR_INPUT, model->scene.file, model->scene.validation.line, "validation",
+                              "the motion ends where it begins; give it keyframes over some time");
         return TD_OK;
     }
     tdSceneMotion *made = TD_TAKE(arena, tdSceneMotion, 1);
