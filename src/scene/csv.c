@@ -120,10 +120,12 @@ static tdStatus read_name(Csv *csv, const char **from, const char *to)
     if (!cut_unit(cell, &unit))
         return CSV_FAIL(csv, cell, "the '[' of a unit is closed by ']' at the end of the cell, e.g. 'NAME [mm]'");
     if (cell[0] == '\0')
-        return CSV_FAIL(csv, NULL, "column %d has a unit but no name; write 'NAME [%.20s]'", out->n_names + first, unit);
+        return CSV_FAIL(csv, NULL, "column %d has a unit but no name; write 'NAME [%.20s]'", out->n_names + first,
+                        unit);
     for (int i = 0; i < out->n_names; i++)
         if (strcmp(out->names[i], cell) == 0)
-            return CSV_FAIL(csv, cell, "columns %d and %d have the same name '%s'", i + first, out->n_names + first, cell);
+            return CSV_FAIL(csv, cell, "columns %d and %d have the same name '%s'", i + first, out->n_names + first,
+                            cell);
     tdDim dim = TD_DIM_NONE;
     if (csv->format->column != NULL && !csv->format->column(csv->format->context, cell, &dim, why))
         return CSV_FAIL(csv, cell, "%s", why);
