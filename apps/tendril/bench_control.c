@@ -196,23 +196,6 @@ static tdStatus measure(const controlRow *row, const char *folder, const tdSetti
     return TD_OK;
 }
 
-// Beside the build folder in the source tree, or where the installation puts them.
-static bool find_robots(char *out, size_t size)
-{
-    static const char *const places[] = {"../robots", "../share/tendril/robots", "../../robots"};
-    char program[PATH_MAX], folder[PATH_MAX], path[PATH_MAX];
-    ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
-    if (length <= 0)
-        return false;
-    program[length] = '\0';
-    td_path_folder(folder, sizeof folder, program);
-    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++)
-        if (td_path_join(out, size, folder, places[i]) && td_path_join(path, sizeof path, out, "parallel/circle.csv") &&
-            access(path, R_OK) == 0)
-            return true;
-    return false;
-}
-
 tdStatus bench_control(int runs, bool print, tdJson *json, tdError *error)
 {
     static const controlRow rows[] = {
@@ -222,7 +205,7 @@ tdStatus bench_control(int runs, bool print, tdJson *json, tdError *error)
         {"parallel", "fine", "parallel/circle.csv", true, 5},    {"trunk", "fine", "trunk/path.csv", true, 20},
     };
     char folder[PATH_MAX];
-    if (!find_robots(folder, sizeof folder))
+    if (!cli_shipped("robots", folder, sizeof folder))
         return td_fail(error, TD_ERROR_INPUT,
                        "the robots were not found beside the program; run it from the build folder of the source tree, "
                        "or install it");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli.h"
 
+#include "base/file.h"
 #include "base/suggest.h"
 
 #include <errno.h>
@@ -264,4 +265,22 @@ void cli_machine(char *out, size_t size)
     }
     if (file != NULL)
         fclose(file);
+}
+
+bool cli_shipped(const char *name, char *out, size_t size)
+{
+    static const char *const places[] = {"..", "../share/tendril", "../.."};
+    char program[PATH_MAX], folder[PATH_MAX];
+    ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
+    if (length <= 0)
+        return false;
+    program[length] = '\0';
+    td_path_folder(folder, sizeof folder, program);
+    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++)
+    {
+        int n = snprintf(out, size, "%s/%s/%s", folder, places[i], name);
+        if (n > 0 && (size_t)n < size && access(out, R_OK) == 0)
+            return true;
+    }
+    return false;
 }

@@ -71,6 +71,10 @@ void cli_progress(const char *what, int64_t done, int64_t total);
 /// Name of the processor, as its maker gives it.
 void cli_machine(char *out, size_t size);
 
+/// Path of something that came with the program, e.g. "robots/parallel/coarse.yaml": beside the build folder in the
+/// source tree, or where the installation puts it. False: it is not there.
+bool cli_shipped(const char *name, char *out, size_t size);
+
 int cmd_run(int argc, char **argv);
 int cmd_reduce(int argc, char **argv);
 int cmd_compare(int argc, char **argv);

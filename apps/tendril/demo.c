@@ -48,25 +48,6 @@ static void conclude(Demo *demo, demoStage stage, double start, const char *text
 
 // ---------------------------------------------------------------- files
 
-// Beside the build folder in the source tree, or where the installation puts them.
-static bool find_robot(char *out, size_t size)
-{
-    static const char *const places[] = {"../robots", "../share/tendril/robots", "../../robots"};
-    char program[PATH_MAX], folder[PATH_MAX];
-    ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
-    if (length <= 0)
-        return false;
-    program[length] = '\0';
-    td_path_folder(folder, sizeof folder, program);
-    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++)
-    {
-        int n = snprintf(out, size, "%s/%s/parallel/coarse.yaml", folder, places[i]);
-        if (n > 0 && (size_t)n < size && access(out, R_OK) == 0)
-            return true;
-    }
-    return false;
-}
-
 // A file as one would type it: from here, where it lies below.
 static void shorten(const char *path, char out[PATH_MAX])
 {
@@ -82,7 +63,7 @@ static tdStatus set_paths(Demo *demo, const char *out, const char *scene, const 
 {
     char folder[PATH_MAX], found[PATH_MAX];
     demo->out = out;
-    if (scene == NULL && !find_robot(found, sizeof found))
+    if (scene == NULL && !cli_shipped("robots/parallel/coarse.yaml", found, sizeof found))
         return td_fail(error, TD_ERROR_USAGE,
                        "the robot parallel/coarse.yaml was not found beside the program; name one with --scene FILE "
                        "and --path CSV");

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scenes.h"
 
+#include "cli.h"
+
 #include "base/file.h"
 
 #include <dirent.h>
@@ -19,26 +21,6 @@ typedef struct list
     int64_t capacity;
     bool failed;
 } list;
-
-// Beside the build folder in the source tree, or where the installation puts them.
-static bool find_root(char *out, size_t size)
-{
-    static const char *const places[] = {"..", "../share/tendril", "../.."};
-    char program[PATH_MAX], folder[PATH_MAX], probe[PATH_MAX];
-    ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
-    if (length <= 0)
-        return false;
-    program[length] = '\0';
-    td_path_folder(folder, sizeof folder, program);
-    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++)
-    {
-        int n = snprintf(out, size, "%s/%s", folder, places[i]);
-        int m = snprintf(probe, sizeof probe, "%s/%s/scenes/beam.yaml", folder, places[i]);
-        if (n > 0 && (size_t)n < size && m > 0 && (size_t)m < sizeof probe && access(probe, R_OK) == 0)
-            return true;
-    }
-    return false;
-}
 
 // A scene whose meshes have not been made yet (scripts/robots) would only fail when it is picked.
 static bool has_meshes(const char *path)
@@ -118,7 +100,10 @@ tdStatus scenes_list(const char *folder, const tdViewEntry *first, tdViewEntry *
     char root[PATH_MAX] = "";
     list l = {.root = folder != NULL ? folder : root};
     add(&l, first);
-    if (folder != NULL || find_root(root, sizeof root))
+    bool found = cli_shipped("scenes/beam.yaml", root, sizeof root);
+    if (folder == NULL && found)
+        root[strlen(root) - strlen("/scenes/beam.yaml")] = '\0';
+    if (folder != NULL || found)
     {
         add_folder(&l, "scenes", 0);
         add_folder(&l, "robots", 1);
