@@ -2,6 +2,7 @@
 // Making, reading and restoring a state.
 #include "state.h"
 
+#include "body/articulated.h"
 #include "body/soft.h"
 #include "body/spring.h"
 #include "contact/contact.h"
@@ -154,9 +155,12 @@ void td_state_reaction(const tdModel *model, const tdState *state, int body, dou
 {
     assert(state->model == model && body >= 0 && body < model->n_bodies);
     const tdBody *b = &model->bodies[body];
-    // The supports of a reduced body are in no mode, so what they bear is not known; one that nothing holds has none.
-    force[0] = force[1] = force[2] = b->count == 3 * b->nodes || !b->soft->supported ? 0 : NAN;
-    for (int32_t k = 0; k < b->n_held && b->count == 3 * b->nodes; k++)
+    // The supports of a reduced body are in no mode, those of links in no joint, so what they bear is not known; a body
+    // that nothing holds has none.
+    bool rigid = td_body_is_articulated(b), nodal = !rigid && b->count == 3 * b->nodes;
+    bool held = rigid ? td_articulated_of(b)->tree->links[0].kind == TD_JOINT_FIXED : b->soft->supported;
+    force[0] = force[1] = force[2] = nodal || !held ? 0 : NAN;
+    for (int32_t k = 0; k < b->n_held && nodal; k++)
         force[b->held[k] % 3] += state->reaction[b->first + b->held[k]];
 }
 

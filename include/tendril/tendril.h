@@ -165,8 +165,8 @@ extern "C"
     const double *td_state_velocities(const tdModel *model, const tdState *state, int body); ///< [m/s]
     /// Position of a probe [m].
     void td_state_probe(const tdModel *model, const tdState *state, int probe, double position[3]);
-    /// Sum of the forces [N] that fixed and prescribed nodes of a body exert on it. NaN for a reduced body, whose
-    /// supports are in no mode.
+    /// Sum of the forces [N] that fixed and prescribed nodes of a body exert on it. NaN for a reduced body that
+    /// is held and for links on a fixed base: their supports are in no mode and in no joint.
     void td_state_reaction(const tdModel *model, const tdState *state, int body, double force[3]);
     /// Overrides a named input from now on; NAN hands it back to the scene's motion.
     tdStatus td_state_set_input(const tdModel *model, tdState *state, int input, double value);
