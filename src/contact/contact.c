@@ -120,40 +120,12 @@ void td_contact_free(tdState *state)
 
 // ---------------------------------------------------------------- where bodies are
 
-// Only nodes of the surface: a reduced body expands what can touch.
-static void expand(const tdBody *body, const tdState *state, const tdContactField *field, double *x, double *v)
-{
-    const tdReduced *reduced = td_reduced_of(body);
-    const double *q = state->q + body->first, *u = state->v + body->first, *rest = body->soft->rest;
-    for (int32_t k = 0; k < field->n_nodes; k++)
-        for (int c = 0; c < 3; c++)
-        {
-            int64_t i = 3 * (int64_t)field->nodes[k] + c;
-            const double *row = reduced->basis + i * reduced->stride;
-            double place = rest[i], rate = 0;
-            for (int j = 0; j < reduced->n; j++)
-            {
-                place += row[j] * q[j];
-                rate += row[j] * u[j];
-            }
-            x[i] = place;
-            v[i] = rate;
-        }
-}
-
 static void place_bodies(const tdModel *model, tdState *state)
 {
     const tdContactModel *contact = model->contact;
     tdContactState *cs = state->contact;
     for (int f = 0; f < contact->n_fields; f++)
-    {
-        const tdBody *body = &model->bodies[contact->fields[f].body];
-        bool full = is_full_order(body);
-        if (!full)
-            expand(body, state, &contact->fields[f], cs->field_x[f], cs->field_v[f]);
-        cs->x[f] = full ? state->q + body->first : cs->field_x[f];
-        cs->v[f] = full ? state->v + body->first : cs->field_v[f];
-    }
+        td_contact_place(model, state, f);
     for (int f = 0; f < contact->n_frames; f++)
     {
         const tdBody *body = &model->bodies[contact->frames[f].body];

@@ -149,6 +149,16 @@ tdStatus td_contact_restore(const tdModel *model, tdState *state, tdError *error
 /// Newton did not go the whole way.
 double td_contact_miss(const tdModel *model, const tdState *state);
 
+/// contact_side.c: positions and velocities of field f into x and v of the state.
+void td_contact_place(const tdModel *model, tdState *state, int f);
+/// Columns that a side adds at most; what it adds to a constraint (sign * frame * dx/dt, and what given motion does to
+/// drift); m += (dx/dq)' f.
+int64_t td_contact_side_columns(const tdModel *model, const tdContactState *cs, const tdContactSide *side);
+void td_contact_side(const tdModel *model, tdState *state, const tdContactSide *side, double sign, double frame[3][3],
+                     tdSapConstraint *constraint, double *drift);
+void td_contact_push_side(const tdModel *model, const tdState *state, const tdContactSide *side, const double f[3],
+                          double *m);
+
 /// contact_rows.c: blocks and rows of the problem; laws without R.
 tdStatus td_contact_blocks(const tdModel *model, tdState *state, bool first);
 tdStatus td_contact_rows(const tdModel *model, tdState *state, bool first);

@@ -15,11 +15,6 @@ static bool is_full_order(const tdBody *body)
     return body->ops == &td_soft_ops;
 }
 
-static const tdBody *side_body(const tdModel *model, const tdContactSide *side)
-{
-    return &model->bodies[model->contact->colliders[side->collider].body];
-}
-
 void td_contact_frame(const double normal[3], double frame[3][3])
 {
     // The axis that is farthest from the normal.
@@ -123,19 +118,13 @@ static bool grow_constraints(tdContactState *cs, int64_t need)
     return true;
 }
 
-static int64_t side_columns(const tdModel *model, const tdContactState *cs, const tdContactSide *side)
-{
-    const tdBody *body = side_body(model, side);
-    const tdContactBody *mine = &cs->bodies[body->index];
-    return mine->block < 0 ? 0 : is_full_order(body) ? 9 : mine->unknowns;
-}
-
 static tdStatus make_room(const tdModel *model, tdState *state)
 {
     tdContactState *cs = state->contact;
     int64_t columns = 0, rows = cs->n;
     for (int64_t i = 0; i < cs->n; i++)
-        columns += side_columns(model, cs, &cs->contacts[i].a) + side_columns(model, cs, &cs->contacts[i].b);
+        columns += td_contact_side_columns(model, cs, &cs->contacts[i].a) +
+                   td_contact_side_columns(model, cs, &cs->contacts[i].b);
     int64_t entries = 3 * columns + cs->n_joint_rows;
     rows += cs->n_joint_rows;
     columns += cs->n_joint_rows;
@@ -157,101 +146,6 @@ static tdStatus make_room(const tdModel *model, tdState *state)
     return TD_OK;
 }
 
-// ---------------------------------------------------------------- sides of a contact
-
-// Each adds its columns to the pools, and what given motion does to drift; returns how many columns.
-static int32_t soft_side(const tdBody *body, tdState *state, const tdContactSide *side, double sign, double frame[3][3],
-                         double *J, int32_t *columns, double *drift)
-{
-    const tdContactBody *mine = &state->contact->bodies[body->index];
-    int32_t n = 0, coord[9];
-    double weight[9];
-    for (int k = 0; k < side->n; k++)
-        for (int c = 0; c < 3; c++)
-        {
-            int32_t i = 3 * side->node[k] + c;
-            if (mine->block >= 0 && mine->column[i] >= 0)
-            {
-                columns[n] = mine->column[i];
-                coord[n] = c;
-                weight[n++] = sign * side->weight[k];
-                continue;
-            }
-            for (int r = 0; r < 3; r++)
-                drift[r] += sign * side->weight[k] * frame[r][c] * state->v_new[body->first + i];
-        }
-    for (int r = 0; r < 3; r++)
-        for (int32_t j = 0; j < n; j++)
-            J[r * n + j] = weight[j] * frame[r][coord[j]];
-    return n;
-}
-
-static int32_t reduced_side(const tdBody *body, tdState *state, const tdContactSide *side, double sign,
-                            double frame[3][3], double *J, int32_t *columns, double *drift)
-{
-    const tdReduced *reduced = td_reduced_of(body);
-    const double *v = state->v_new + body->first;
-    int n = reduced->r;
-    memset(J, 0, 3 * (size_t)n * sizeof *J);
-    for (int k = 0; k < side->n; k++)
-        for (int c = 0; c < 3; c++)
-        {
-            const double *X = reduced->basis + (3 * (int64_t)side->node[k] + c) * reduced->stride;
-            for (int r = 0; r < 3; r++)
-            {
-                double factor = sign * side->weight[k] * frame[r][c];
-                for (int j = 0; j < n; j++)
-                    J[r * n + j] += factor * X[j];
-                for (int j = n; j < reduced->n; j++)
-                    drift[r] += factor * X[j] * v[j];
-            }
-        }
-    for (int j = 0; j < n; j++)
-        columns[j] = j;
-    return n;
-}
-
-static int32_t link_side(const tdModel *model, const tdBody *body, tdState *state, const tdContactSide *side,
-                         double sign, double frame[3][3], double *J, int32_t *columns)
-{
-    int link = model->contact->colliders[side->collider].link;
-    double *D = state->contact->jacobian;
-    td_articulated_jacobian(body, state, state->q + body->first, link, side->local, D);
-    int n = td_articulated_path(body, link, columns);
-    for (int r = 0; r < 3; r++)
-        for (int j = 0; j < n; j++)
-        {
-            double sum = 0;
-            for (int c = 0; c < 3; c++)
-                sum += frame[r][c] * D[c * body->count + columns[j]];
-            J[r * n + j] = sign * sum;
-        }
-    return n;
-}
-
-static void add_side(const tdModel *model, tdState *state, const tdContactSide *side, double sign, double frame[3][3],
-                     tdSapConstraint *constraint, double *drift)
-{
-    tdContactState *cs = state->contact;
-    const tdBody *body = side_body(model, side);
-    double *J = cs->pool + cs->pool_used;
-    int32_t *columns = cs->columns + cs->columns_used, n = 0;
-    if (is_full_order(body))
-        n = soft_side(body, state, side, sign, frame, J, columns, drift);
-    else if (cs->bodies[body->index].block < 0)
-        return;
-    else if (td_body_is_articulated(body))
-        n = link_side(model, body, state, side, sign, frame, J, columns);
-    else
-        n = reduced_side(body, state, side, sign, frame, J, columns, drift);
-    if (n == 0)
-        return;
-    constraint->side[constraint->sides++] =
-        (tdSapSide){.block = cs->bodies[body->index].block, .count = n, .columns = columns, .J = J};
-    cs->pool_used += 3 * (int64_t)n;
-    cs->columns_used += n;
-}
-
 static void add_contact(const tdModel *model, tdState *state, int64_t i)
 {
     tdContactState *cs = state->contact;
@@ -261,8 +155,8 @@ static void add_contact(const tdModel *model, tdState *state, int64_t i)
     *constraint = (tdSapConstraint){.law = {.kind = TD_SAP_CONTACT, .rows = 3}};
     drift[0] = drift[1] = drift[2] = 0;
     td_contact_frame(contact->normal, frame);
-    add_side(model, state, &contact->a, -1, frame, constraint, drift);
-    add_side(model, state, &contact->b, 1, frame, constraint, drift);
+    td_contact_side(model, state, &contact->a, -1, frame, constraint, drift);
+    td_contact_side(model, state, &contact->b, 1, frame, constraint, drift);
     if (constraint->sides == 0)
         return;
     cs->contact_of[cs->n_constraints++] = (int32_t)i;

@@ -138,31 +138,6 @@ static void take_impulses(const tdModel *model, tdState *state)
     }
 }
 
-static void push_side(const tdModel *model, const tdState *state, const tdContactSide *side, const double f[3],
-                      double *m)
-{
-    const tdContactCollider *collider = &model->contact->colliders[side->collider];
-    const tdBody *body = &model->bodies[collider->body];
-    m += body->first;
-    if (td_body_is_articulated(body))
-        td_articulated_push(body, state, state->q + body->first, collider->link, side->local, f, m);
-    else if (body->ops == &td_soft_ops)
-        for (int k = 0; k < side->n; k++)
-            for (int c = 0; c < 3; c++)
-                m[3 * (int64_t)side->node[k] + c] += side->weight[k] * f[c];
-    else
-    {
-        const tdReduced *reduced = td_reduced_of(body);
-        for (int k = 0; k < side->n; k++)
-            for (int c = 0; c < 3; c++)
-            {
-                const double *X = reduced->basis + (3 * (int64_t)side->node[k] + c) * reduced->stride;
-                for (int j = 0; j < reduced->n; j++)
-                    m[j] += side->weight[k] * f[c] * X[j];
-            }
-    }
-}
-
 void td_contact_push(const tdModel *model, tdState *state, double *m)
 {
     const tdContactState *cs = state->contact;
@@ -173,8 +148,8 @@ void td_contact_push(const tdModel *model, tdState *state, double *m)
         const double *p = cs->impulse + 3 * i, back[3] = {-p[0], -p[1], -p[2]};
         if (p[0] == 0 && p[1] == 0 && p[2] == 0)
             continue;
-        push_side(model, state, &cs->contacts[i].a, p, m);
-        push_side(model, state, &cs->contacts[i].b, back, m);
+        td_contact_push_side(model, state, &cs->contacts[i].a, p, m);
+        td_contact_push_side(model, state, &cs->contacts[i].b, back, m);
     }
     for (int32_t c = 0; c < cs->n_constraints; c++)
         if (cs->contact_of[c] < 0 && cs->rows[c].actuator < 0)
