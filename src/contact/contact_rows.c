@@ -44,9 +44,10 @@ static void dense_block(const tdBody *body, const tdState *state, tdContactBody 
     }
     else
     {
+        const tdReduced *reduced = td_reduced_of(body);
         block->A = td_reduced_mine(body, state)->A;
-        block->n = td_reduced_of(body)->r;
-        block->stride = td_reduced_of(body)->stride;
+        block->n = td_reduced_unknowns(reduced);
+        block->stride = reduced->wide;
     }
     mine->coord = mine->column = NULL;
 }
@@ -125,9 +126,9 @@ static tdStatus make_room(const tdModel *model, tdState *state)
     for (int64_t i = 0; i < cs->n; i++)
         columns += td_contact_side_columns(model, cs, &cs->contacts[i].a) +
                    td_contact_side_columns(model, cs, &cs->contacts[i].b);
-    int64_t entries = 3 * columns + cs->n_joint_rows;
-    rows += cs->n_joint_rows;
-    columns += cs->n_joint_rows;
+    int64_t entries = 3 * columns + cs->n_joint_rows + model->contact->bond_entries;
+    rows += cs->n_joint_rows + model->contact->n_bonds;
+    columns += cs->n_joint_rows + model->contact->bond_columns;
     for (int a = 0; a < model->n_actuators; a++)
         if (td_contact_drives(model, state, a))
         {
@@ -257,7 +258,7 @@ static bool add_joint_row(tdContactState *cs, tdContactRow row)
 {
     if (!td_grow((void **)&cs->joint_rows, &cs->joint_room, cs->n_joint_rows + 1, sizeof row))
         return false;
-    row.actuator = -1;
+    row.actuator = TD_ROW_JOINT;
     cs->joint_rows[cs->n_joint_rows++] = row;
     return true;
 }
@@ -341,5 +342,6 @@ tdStatus td_contact_rows(const tdModel *model, tdState *state, bool first)
             TD_TRY(add_actuator(model, state, a, first));
     for (int64_t k = 0; k < cs->n_joint_rows; k++)
         add_joint(model, cs, &cs->joint_rows[k]);
+    td_bond_rows(model, state, first);
     return TD_OK;
 }

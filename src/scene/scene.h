@@ -427,6 +427,22 @@ typedef struct tdSceneContact
     int (*exclude)[2]; ///< pairs of bodies that do not meet
 } tdSceneContact;
 
+/// Points of a body that are welded to another one, or to places in space.
+typedef struct tdSceneAttachment
+{
+    int line;
+    const char *name;
+    int a, b;                  ///< bodies; b -1: space
+    const char *link_a, *link; ///< of a and b; NULL: the nearest
+    tdSelect select;           ///< nodes of a, unless there are points
+    int n_points;              ///< 0: nodes
+    double *points;            ///< 3 each, at rest
+    double gap;                ///< [m]; NAN: by the size of b
+    double stiffness;          ///< of a point [N/m]; infinite: rigid
+    double dissipation;        ///< relaxation time [s]
+    bool meets;                ///< contact between the two stays
+} tdSceneAttachment;
+
 typedef enum tdMethod
 {
     TD_METHOD_THETA, // backward Euler, midpoint and symplectic are values of theta, theta_vq
@@ -485,6 +501,8 @@ typedef struct tdScene
     tdSceneReduction reduction;
     tdSceneValidation validation;
     tdSceneContact contact;
+    int n_attachments;
+    tdSceneAttachment *attachments;
 } tdScene;
 
 /// Parses and checks text. On failure *error names file, line and field. td_scene_free() also after failure.
