@@ -359,6 +359,116 @@ static void test_compliant(void **unused)
     }
 }
 
+// ---------------------------------------------------------------- couplings
+
+#define GRIPPER                                                                                                        \
+    ROBOT(BASE LINK("left", "1", "0 0 0", "0.01", "0.01", "0.01") LINK("right", "3", "0 0 0", "0.03", "0.03", "0.03")  \
+              LINK("wheel", "2", "0 0 0", "0.005", "0.005", "0.005")                                                   \
+                  JOINT("slide_l", "prismatic", "base", "left", "0 0 0", "1 0 0",                                      \
+                        "<limit lower=\"-2\" upper=\"2\" effort=\"100\" velocity=\"10\"/>")                            \
+                      JOINT("slide_r", "prismatic", "base", "right", "0 0 0", "1 0 0",                                 \
+                            "<limit lower=\"-2\" upper=\"2\" effort=\"100\" velocity=\"10\"/>")                        \
+                          JOINT("turn", "continuous", "base", "wheel", "0 0 0", "0 0 1", ""))
+
+// Two sliders of 1 and 3 kg and a wheel of 0.005 kg m^2, moved by 6 N: x_l = -x_r = 0.05 m/rad theta. The inertia at
+// the first slider is 1 + 3 + 0.005 / 0.05^2 = 6 kg.
+static void test_gears(void **unused)
+{
+    (void)unused;
+    for (double h = 1e-3; h < 0.2; h *= 10)
+    {
+        char settings[200];
+        snprintf(settings, sizeof settings, "time_step: %g\nsteps: 10", h);
+        tdModel *model = robot_model(
+            GRIPPER, settings, "",
+            "couplings:\n  - {name: jaws, terms: [{body: r, joint: slide_l}, {body: r, joint: slide_r}], offset: 0}\n"
+            "  - {name: rack, terms: [{body: r, joint: slide_l}, {body: r, joint: turn, factor: -50 mm}]}\n"
+            "actuators: [{name: motor, type: joint, body: r, joint: slide_l, drive: effort}]\n"
+            "motion: {keyframes: [{t: 0, motor: 6 N}]}\n");
+        tdState *state = scene_state(model);
+        int n = h > 0.05 ? 5 : 10;
+        scene_steps(model, state, n);
+        const double *q = state->q;
+        assert_near(state->v[0], n * h, 1e-6 * n * h);
+        assert_near(q[0] + q[1], 0, 1e-6 * fabs(q[0]));
+        assert_near(q[0] - 0.05 * q[2], 0, 1e-6 * fabs(q[0]));
+        // The right slider is moved by 3 kg times -1 m/s^2, the wheel by 0.005 kg m^2 times 20 rad/s^2.
+        assert_string_equal(td_model_coupling_name(model, 1), "rack");
+        assert_near(td_state_coupling_effort(state, 0), -3, 1e-5);
+        assert_near(td_state_coupling_effort(state, 1), -2, 1e-5);
+        scene_free(model, state);
+    }
+}
+
+// A rod from space holds a rigid ball like a thread: it swings on a sphere, and bears m g at rest.
+static void test_rod(void **unused)
+{
+    (void)unused;
+    for (double h = 1e-3; h < 0.02; h *= 10)
+    {
+        tdModel *model = scene_model(
+            HEAD "bodies:\n  - {name: ball, type: rigid, shape: {sphere: 0.05}, total_mass: 2}\n"
+                 "couplings: [{name: thread, rod: {a: ball, point_a: [0, 0, 0], point_b: [0.3, 0, 0.4]}}]\n",
+            h, "true");
+        tdState *state = scene_state(model);
+        scene_steps(model, state, 1);
+        // Tension m g cos of the angle from the vertical, 4/5; the rod pulls.
+        assert_near(td_state_coupling_effort(state, 0), -2 * G * 0.8, 0.02 * 2 * G);
+        for (int k = 0; k < (int)(1 / h); k++)
+        {
+            scene_steps(model, state, 1);
+            const double *x = state->q;
+            double length = sqrt((x[0] - 0.3) * (x[0] - 0.3) + x[1] * x[1] + (x[2] - 0.4) * (x[2] - 0.4));
+            assert_near(length, 0.5, 1e-6 * 0.5);
+        }
+        scene_free(model, state);
+    }
+    // Between two soft bodies: of the first, held by space, the rod pulls at the second, which hangs.
+    tdModel *model =
+        scene_model(HEAD "bodies:\n" BLOCK("high", "[0, 0, 0.2]", "[0.1, 0.1, 0.3]", "[2, 2, 2]")
+                        BLOCK("low", "[0, 0, 0]", "[0.1, 0.1, 0.1]",
+                              "[2, 2, 2]") "attachments: [{name: top, a: high, group: zmax, space: true}]\n"
+                                           "couplings: [{name: rod, rod: {a: low, point_a: [0.05, 0.05, 0.1], b: high, "
+                                           "point_b: [0.05, 0.05, 0.2]}}]\n",
+                    2e-3, "true");
+    tdState *state = scene_state(model);
+    scene_steps(model, state, 1000);
+    assert_near(td_state_coupling_effort(state, 0), -G, 0.01 * G);
+    double force[3];
+    td_state_attachment_force(state, 0, force, NULL, NULL);
+    assert_near(force[2], 2 * G, 0.01 * 2 * G);
+    scene_free(model, state);
+}
+
+static void test_couplings_refused(void **unused)
+{
+    (void)unused;
+    const char *set = "time_step: 1 ms\nsteps: 10";
+    robot_refused(GRIPPER, set, "", "couplings: [{name: x, terms: [{body: r, joint: nothing}]}]\n", "has no joint");
+    robot_refused(GRIPPER, set, "", "couplings: [{name: x, terms: [{body: r, joint: slide_l}], offset: 10 mm}]\n",
+                  "sum up to 0 at the start");
+    robot_refused(GRIPPER, set, "", "couplings: [{name: x, terms: [{body: r, joint: slide_l}], offset: 10 deg}]\n",
+                  "couplings[0].offset");
+    robot_refused(GRIPPER, set, "",
+                  "couplings: [{name: x, terms: [{body: r, joint: slide_l}, {body: r, joint: turn}]}]\n",
+                  "a length per angle");
+    robot_refused(GRIPPER, set, "",
+                  "couplings: [{name: x, terms: [{body: r, joint: slide_l}, {body: r, joint: slide_r, factor: 0}]}]\n",
+                  "must not be 0");
+    robot_refused(GRIPPER, set, "",
+                  "couplings: [{name: x, terms: [{body: r, joint: slide_l}, {body: r, joint: slide_l}]}]\n",
+                  "a term already");
+    robot_refused(GRIPPER, set, "",
+                  "couplings: [{name: x, rod: {a: r, link_a: left, point_a: [0, 0, 0], point_b: [0, 0, 0]}}]\n",
+                  "no length");
+    robot_refused(GRIPPER, set, "", "couplings: [{name: x}]\n", "one of these keys is required: terms, rod");
+    robot_refused(GRIPPER, set, "",
+                  "couplings: [{name: x, rod: {a: r, link_a: base, point_a: [0, 0, 0], point_b: [0, 0, 1]}}]\n",
+                  "can move");
+    robot_refused(GRIPPER, "time_step: 1 ms\nsteps: 10\nintegrator: {method: newmark}", "",
+                  "couplings: [{name: x, terms: [{body: r, joint: slide_l}]}]\n", "backward_euler");
+}
+
 // ---------------------------------------------------------------- replay, contradictions, bad input
 
 #define CROWD                                                                                                          \
@@ -508,6 +618,9 @@ int main(void)
         cmocka_unit_test(test_threads_and_replay),
         cmocka_unit_test(test_contradiction),
         cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_gears),
+        cmocka_unit_test(test_rod),
+        cmocka_unit_test(test_couplings_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

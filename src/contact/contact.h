@@ -36,13 +36,21 @@ typedef struct tdContactFrame
     int body, link;
 } tdContactFrame;
 
+typedef enum tdBondKind
+{
+    TD_BOND_WELD,    // 3 rows, along the axes of the world: x_0 - x_1
+    TD_BOND_ROD,     // 1 row: |x_0 - x_1|
+    TD_BOND_COUPLING // 1 row: sum of coordinates of both sides times their weights
+} tdBondKind;
+
 /// A bilateral constraint between two bodies. Its velocity is that of side 0 beside side 1, its effort acts on side 0.
 typedef struct tdBond
 {
-    int rows;           ///< 3: a weld, along the axes of the world
-    int group;          ///< its attachment
-    tdPointSet side[2]; ///< one point each
-    double rest[3];     ///< weld: x_0 - x_1 at rest, which is next to nothing
+    tdBondKind kind;
+    int rows;
+    int group;
+    tdPointSet side[2]; ///< one point each; of a coupling coord and weights alone. body -1: fixed in space, or nothing
+    double rest[3];     ///< what its rows are at rest
 } tdBond;
 
 /// Bonds [first, first + count) that are told of together.
@@ -63,9 +71,9 @@ typedef struct tdContactModel
     tdContactFrame *frames;
     double margin;
     tdSapTuning tuning;
-    int n_bonds, n_attachments;
+    int n_bonds, n_groups;
     tdBond *bonds;
-    tdBondGroup *attachments;
+    tdBondGroup *groups;                ///< attachments of the scene, then its couplings
     int64_t bond_columns, bond_entries; ///< of the rows of all bonds, at most
     int64_t bond_size;                  ///< entries of a row of one side, at most
 } tdContactModel;
@@ -154,8 +162,14 @@ typedef struct tdContactState
 
 /// compile_contact.c: model->contact, when the scene asks for it.
 tdStatus td_compile_contact(tdModel *model, const tdSettings *settings, tdError *error);
-/// compile_attach.c: bonds of model->contact.
+/// compile_attach.c, compile_coupling.c: bonds of model->contact.
 tdStatus td_compile_bonds(tdModel *model, tdError *error);
+tdStatus td_compile_couplings(tdModel *model, int64_t *room, tdError *error);
+/// A point of a body for one side of a bond; and after both sides: whether something can move, columns and entries.
+struct tdMaterialPoint;
+tdStatus td_bond_point(tdModel *model, tdPointSet *set, int body, const struct tdMaterialPoint *point,
+                       const double rest[3], tdError *error);
+bool td_bond_count(const tdModel *model, const tdBond *bond);
 /// Whether colliders of a body or link (-1: soft) pass through those of another because they are attached.
 bool td_bonds_part(const tdModel *model, int body, int link, int other, int other_link);
 void td_contact_model_free(tdContactModel *contact);

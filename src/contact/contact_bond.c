@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bonds: bilateral constraints between two bodies, of every kind, through the seam of body/body.h.
 //
-//     g = x_0 - x_1 - rest        at the end of the step g(q_c) + c J (v - v_new), J = dg/dq
+//     g = x_0 - x_1 - rest        (a weld; a rod: |x_0 - x_1| - length; joints: sum of their positions - offset)
+//     g at the end of the step: g(q_c) + c J (v - v_new), J = dg/dq
 //     g + tau dg/dt = -R (c + tau) gamma,   R = max(beta_b^2 / 4 pi^2 w, 1 / (c k (c + tau)))        solve/sap_law.h
 //
 // Rows are taken at the iterate: with one linearization a step at its start, with Newton's method anew in each pass, so
@@ -26,23 +27,69 @@ static void place(const tdModel *model, const tdState *state, const tdPointSet *
     }
 }
 
+// From point 1 to point 0; returns their distance.
+static double direction(const tdModel *model, const tdState *state, const tdBond *bond, const double *q, double d[3])
+{
+    double x[3], length = 0;
+    place(model, state, &bond->side[0], q, d);
+    place(model, state, &bond->side[1], q, x);
+    for (int c = 0; c < 3; c++)
+    {
+        d[c] -= x[c];
+        length += d[c] * d[c];
+    }
+    length = sqrt(length);
+    for (int c = 0; c < 3 && length > 0; c++)
+        d[c] /= length;
+    return length;
+}
+
 static void error_of(const tdModel *model, const tdState *state, const tdBond *bond, const double *q, double g[3])
 {
     double x[3];
-    place(model, state, &bond->side[0], q, g);
-    place(model, state, &bond->side[1], q, x);
-    for (int c = 0; c < 3; c++)
-        g[c] -= x[c] + bond->rest[c];
+    if (bond->kind == TD_BOND_ROD)
+        g[0] = direction(model, state, bond, q, x) - bond->rest[0];
+    else if (bond->kind == TD_BOND_COUPLING)
+    {
+        g[0] = -bond->rest[0];
+        for (int s = 0; s < 2; s++)
+            for (int64_t k = 0; k < bond->side[s].size; k++)
+                g[0] += bond->side[s].weights[k] * q[model->bodies[bond->side[s].body].first + bond->side[s].coord[k]];
+    }
+    else
+    {
+        place(model, state, &bond->side[0], q, g);
+        place(model, state, &bond->side[1], q, x);
+        for (int c = 0; c < 3; c++)
+            g[c] -= x[c] + bond->rest[c];
+    }
 }
 
-// Row r of one side into bond_row: the side's share in dg_r/dt = J v.
-static void row_of(const tdModel *model, const tdState *state, const tdBond *bond, int s, int r)
+// J' p of one side, for efforts p of the rows, into bond_row.
+static void pull(const tdModel *model, const tdState *state, const tdBond *bond, int s, const double *p)
 {
     const tdPointSet *set = &bond->side[s];
     const tdBody *body = &model->bodies[set->body];
-    double f[3] = {0};
-    f[r] = s == 0 ? 1 : -1;
-    body->ops->pull(body, state, set, state->q_c + body->first, f, state->contact->bond_row);
+    double f[3], sign = s == 0 ? 1 : -1, *row = state->contact->bond_row;
+    if (bond->kind == TD_BOND_COUPLING)
+    {
+        for (int64_t k = 0; k < set->size; k++)
+            row[k] = set->weights[k] * p[0];
+        return;
+    }
+    if (bond->kind == TD_BOND_ROD)
+        direction(model, state, bond, state->q_c, f);
+    for (int c = 0; c < 3; c++)
+        f[c] = bond->kind == TD_BOND_ROD ? sign * f[c] * p[0] : sign * p[c];
+    body->ops->pull(body, state, set, state->q_c + body->first, f, row);
+}
+
+// Row r of one side: its share in dg_r/dt = J v.
+static void row_of(const tdModel *model, const tdState *state, const tdBond *bond, int s, int r)
+{
+    double p[3] = {0};
+    p[r] = 1;
+    pull(model, state, bond, s, p);
 }
 
 // ---------------------------------------------------------------- who takes part
@@ -114,7 +161,7 @@ static void add_bond(const tdModel *model, tdState *state, int i, bool first)
 {
     tdContactState *cs = state->contact;
     const tdBond *bond = &model->contact->bonds[i];
-    double tau = model->contact->attachments[bond->group].dissipation;
+    double tau = model->contact->groups[bond->group].dissipation;
     tdSapConstraint *constraint = &cs->constraints[cs->n_constraints];
     double g[3], of_free[3] = {0}, of_held[3] = {0}, held_rate[3] = {0};
     *constraint = (tdSapConstraint){.law = {.kind = TD_SAP_BILATERAL, .rows = bond->rows}};
@@ -140,7 +187,7 @@ tdSapLaw td_bond_law(const tdModel *model, const tdState *state, int32_t c, doub
 {
     const tdContactState *cs = state->contact;
     const tdBond *bond = &model->contact->bonds[cs->rows[c].bond];
-    const tdBondGroup *group = &model->contact->attachments[bond->group];
+    const tdBondGroup *group = &model->contact->groups[bond->group];
     return td_sap_bilateral(&model->contact->tuning, bond->rows, cs->drift + TD_SAP_ROWS * (int64_t)c, group->stiffness,
                             group->dissipation, w);
 }
@@ -163,14 +210,11 @@ void td_bond_push(const tdModel *model, tdState *state, double *m)
         {
             const tdBond *bond = &model->contact->bonds[i];
             const tdPointSet *set = &bond->side[s];
-            const double *p = cs->bond_effort + 3 * (int64_t)i;
             if (set->body < 0)
                 continue;
-            const tdBody *body = &model->bodies[set->body];
-            double f[3] = {s == 0 ? p[0] : -p[0], s == 0 ? p[1] : -p[1], s == 0 ? p[2] : -p[2]};
-            body->ops->pull(body, state, set, state->q_c + body->first, f, cs->bond_row);
+            pull(model, state, bond, s, cs->bond_effort + 3 * (int64_t)i);
             for (int64_t k = 0; k < set->size; k++)
-                m[body->first + set->coord[k]] -= cs->bond_row[k];
+                m[model->bodies[set->body].first + set->coord[k]] -= cs->bond_row[k];
         }
 }
 
@@ -193,7 +237,7 @@ double td_bond_miss(const tdModel *model, const tdState *state, int32_t c)
 {
     const tdContactState *cs = state->contact;
     const tdBond *bond = &model->contact->bonds[cs->rows[c].bond];
-    double g[3], tau = model->contact->attachments[bond->group].dissipation, miss = 0;
+    double g[3], tau = model->contact->groups[bond->group].dissipation, miss = 0;
     error_of(model, state, bond, state->q_c, g);
     for (int r = 0; r < bond->rows; r++)
     {
@@ -208,22 +252,21 @@ double td_bond_miss(const tdModel *model, const tdState *state, int32_t c)
 
 int td_model_attachments(const tdModel *model)
 {
-    return model->contact == NULL ? 0 : model->contact->n_attachments;
+    return model->scene.n_attachments;
 }
 
 const char *td_model_attachment_name(const tdModel *model, int attachment)
 {
-    return attachment < 0 || attachment >= td_model_attachments(model) ? NULL
-                                                                       : model->contact->attachments[attachment].name;
+    return attachment < 0 || attachment >= td_model_attachments(model) ? NULL : model->contact->groups[attachment].name;
 }
 
 void td_state_attachment_force(const tdState *state, int attachment, double force[3], double torque[3], double point[3])
 {
     const tdModel *model = state->model;
     double sum[3] = {0}, turn[3] = {0}, middle[3] = {0}, x[3];
-    int count =
-        attachment < 0 || attachment >= td_model_attachments(model) ? 0 : model->contact->attachments[attachment].count;
-    int begin = count > 0 ? model->contact->attachments[attachment].first : 0;
+    bool known = attachment >= 0 && attachment < td_model_attachments(model);
+    int begin = known ? model->contact->groups[attachment].first : 0;
+    int count = known ? model->contact->groups[attachment].count : 0;
     for (int i = begin; i < begin + count; i++)
     {
         place(model, state, &model->contact->bonds[i].side[0], state->q, x);
@@ -246,4 +289,23 @@ void td_state_attachment_force(const tdState *state, int attachment, double forc
         memcpy(torque, turn, sizeof turn);
     if (point != NULL)
         memcpy(point, middle, sizeof middle);
+}
+
+int td_model_couplings(const tdModel *model)
+{
+    return model->scene.n_couplings;
+}
+
+const char *td_model_coupling_name(const tdModel *model, int coupling)
+{
+    return coupling < 0 || coupling >= td_model_couplings(model) ? NULL : model->scene.couplings[coupling].name;
+}
+
+double td_state_coupling_effort(const tdState *state, int coupling)
+{
+    const tdModel *model = state->model;
+    if (coupling < 0 || coupling >= td_model_couplings(model))
+        return 0;
+    int bond = model->contact->groups[td_model_attachments(model) + coupling].first;
+    return state->contact->bond_told[3 * (int64_t)bond] / model->scheme.s;
 }

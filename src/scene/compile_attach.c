@@ -84,8 +84,8 @@ static tdStatus find_points(attachWork *w, tdArena *scratch, tdError *error)
 
 // ---------------------------------------------------------------- sets of one point
 
-static tdStatus take_set(tdModel *model, tdPointSet *set, int body, const tdMaterialPoint *point, const double rest[3],
-                         tdError *error)
+tdStatus td_bond_point(tdModel *model, tdPointSet *set, int body, const tdMaterialPoint *point, const double rest[3],
+                       tdError *error)
 {
     *set = (tdPointSet){.body = body, .n = 1};
     set->start = TD_TAKE(&model->arena, int32_t, 2);
@@ -221,14 +221,16 @@ static bool moves(const tdModel *model, const tdPointSet *set)
 
 // ---------------------------------------------------------------- bonds
 
-static void count(tdContactModel *contact, const tdBond *bond)
+bool td_bond_count(const tdModel *model, const tdBond *bond)
 {
+    tdContactModel *contact = model->contact;
     for (int s = 0; s < 2; s++)
     {
         contact->bond_columns += bond->side[s].size;
         contact->bond_entries += bond->rows * bond->side[s].size;
         contact->bond_size = bond->side[s].size > contact->bond_size ? bond->side[s].size : contact->bond_size;
     }
+    return moves(model, &bond->side[0]) || moves(model, &bond->side[1]);
 }
 
 static tdStatus place_sides(const attachWork *w, int64_t i, tdBond *bond, tdError *error)
@@ -243,14 +245,14 @@ static tdStatus place_sides(const attachWork *w, int64_t i, tdBond *bond, tdErro
                    ? td_compile_link_point(&a, given->link_a, p, SLACK, given->line, w->field, &point, error)
                    : td_compile_point(model, a.given->name, &a.soft->mesh, p, SLACK, given->line, w->field, &point,
                                       error));
-    TD_TRY(take_set(model, &bond->side[0], given->a, &point, p, error));
+    TD_TRY(td_bond_point(model, &bond->side[0], given->a, &point, p, error));
     if (given->b >= 0)
     {
         tdBodyWork b = body_work(model, given->b);
         TD_TRY(b.rigid != NULL ? td_compile_link_point(&b, given->link, p, SLACK, given->line, w->field, &point, error)
                                : soft_point(w, i, p, &point, error));
     }
-    return take_set(model, &bond->side[1], given->b, &point, p, error);
+    return td_bond_point(model, &bond->side[1], given->b, &point, p, error);
 }
 
 // Where a side is at rest: weighted means of nodes, or the place itself.
@@ -275,7 +277,7 @@ static tdStatus add_bonds(attachWork *w, int group, tdError *error)
     for (int64_t i = 0; i < w->n; i++)
     {
         tdBond *bond = &contact->bonds[contact->n_bonds++];
-        *bond = (tdBond){.rows = 3, .group = group};
+        *bond = (tdBond){.kind = TD_BOND_WELD, .rows = 3, .group = group};
         TD_TRY(place_sides(w, i, bond, error));
         if (w->given->a == w->given->b && link_of(w->model, &bond->side[0]) == link_of(w->model, &bond->side[1]))
             return fail(w, "attaches a point of a link to the same link; choose points of another one", error);
@@ -284,8 +286,7 @@ static tdStatus add_bonds(attachWork *w, int group, tdError *error)
         rest_place(w->model, &bond->side[1], x);
         for (int c = 0; c < 3; c++)
             bond->rest[c] -= x[c];
-        count(contact, bond);
-        can_move = can_move || moves(w->model, &bond->side[0]) || moves(w->model, &bond->side[1]);
+        can_move = td_bond_count(w->model, bond) || can_move;
     }
     return can_move ? TD_OK : fail(w, "nothing that it joins can move; remove it", error);
 }
@@ -294,14 +295,14 @@ tdStatus td_compile_bonds(tdModel *model, tdError *error)
 {
     const tdScene *scene = &model->scene;
     tdContactModel *contact = model->contact;
-    contact->attachments = TD_TAKE(&model->arena, tdBondGroup, scene->n_attachments + 1);
-    if (contact->attachments == NULL)
+    contact->groups = TD_TAKE(&model->arena, tdBondGroup, scene->n_attachments + scene->n_couplings + 1);
+    if (contact->groups == NULL)
         return td_fail_memory(error, "the attachments");
     int64_t room = 0;
     for (int i = 0; i < scene->n_attachments; i++)
     {
         const tdSceneAttachment *given = &scene->attachments[i];
-        attachWork w = {.model = model, .given = given, .group = &contact->attachments[i]};
+        attachWork w = {.model = model, .given = given, .group = &contact->groups[i]};
         tdArena scratch = {0};
         snprintf(w.field, sizeof w.field, "attachments[%d]", i);
         tdStatus status = find_points(&w, &scratch, error);
@@ -318,9 +319,9 @@ tdStatus td_compile_bonds(tdModel *model, tdError *error)
             status = add_bonds(&w, i, error);
         td_arena_free(&scratch);
         TD_TRY(status);
-        contact->n_attachments++;
+        contact->n_groups++;
     }
-    return TD_OK;
+    return td_compile_couplings(model, &room, error);
 }
 
 // ---------------------------------------------------------------- contact between what is attached
@@ -336,13 +337,13 @@ static bool is_side(const tdModel *model, const tdPointSet *set, int body, int l
 bool td_bonds_part(const tdModel *model, int body, int link, int other, int other_link)
 {
     const tdContactModel *contact = model->contact;
-    for (int i = 0; i < contact->n_attachments; i++)
+    for (int i = 0; i < model->scene.n_attachments; i++)
     {
         const tdSceneAttachment *given = &model->scene.attachments[i];
         bool same = (given->a == body && given->b == other) || (given->a == other && given->b == body);
-        for (int k = 0; same && !given->meets && k < contact->attachments[i].count; k++)
+        for (int k = 0; same && !given->meets && k < contact->groups[i].count; k++)
         {
-            const tdPointSet *side = contact->bonds[contact->attachments[i].first + k].side;
+            const tdPointSet *side = contact->bonds[contact->groups[i].first + k].side;
             if ((is_side(model, &side[0], body, link) && is_side(model, &side[1], other, other_link)) ||
                 (is_side(model, &side[1], body, link) && is_side(model, &side[0], other, other_link)))
                 return true;

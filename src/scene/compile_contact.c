@@ -276,17 +276,47 @@ static tdStatus check_bodies(const tdModel *model, tdError *error)
     return TD_OK;
 }
 
+// A constraint of the problem has two sides at most.
+static tdStatus check_actuators(const tdModel *model, tdError *error)
+{
+    for (int a = 0; a < model->n_actuators; a++)
+    {
+        const tdMeasure *measure = &model->actuators[a].measure;
+        int bodies[3] = {-1, -1, -1}, n = 0;
+        for (int k = 0; k < measure->n_sets && !model->actuators[a].held; k++)
+        {
+            int b = measure->sets[k].body;
+            if (b < 0 || b == bodies[0] || b == bodies[1])
+                continue;
+            if (n == 2)
+                return td_fail_at(error, TD_ERROR_INPUT, model->scene.file, model->actuators[a].given->line,
+                                  "actuators",
+                                  "actuator '%s' joins more than two bodies, which does not go together with contact, "
+                                  "attachments and couplings",
+                                  model->actuators[a].name);
+            bodies[n++] = b;
+        }
+    }
+    return TD_OK;
+}
+
 tdStatus td_compile_contact(tdModel *model, const tdSettings *settings, tdError *error)
 {
     const tdScene *scene = &model->scene;
     bool touch = scene->contact.line > 0;
-    if (!touch && scene->n_attachments == 0)
+    if (!touch && scene->n_attachments + scene->n_couplings == 0)
         return TD_OK;
     if (scene->settings.method != TD_METHOD_THETA || scene->settings.theta != 1 || scene->settings.theta_vq != 1)
-        return td_fail_at(error, TD_ERROR_INPUT, scene->file, touch ? scene->contact.line : scene->attachments[0].line,
-                          touch ? "contact" : "attachments",
-                          "needs the integrator backward_euler; equilibria with contact or attachments (static scenes, "
-                          "training of reduced models) are not possible");
+        return td_fail_at(error, TD_ERROR_INPUT, scene->file,
+                          touch                      ? scene->contact.line
+                          : scene->n_attachments > 0 ? scene->attachments[0].line
+                                                     : scene->couplings[0].line,
+                          touch                      ? "contact"
+                          : scene->n_attachments > 0 ? "attachments"
+                                                     : "couplings",
+                          "needs the integrator backward_euler; equilibria with contact, attachments or couplings "
+                          "(static scenes, training of reduced models) are not possible");
+    TD_TRY(check_actuators(model, error));
     if (touch)
         TD_TRY(check_bodies(model, error));
     colliderWork work = {.model = model, .contact = TD_TAKE(&model->arena, tdContactModel, 1)};

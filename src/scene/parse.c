@@ -353,6 +353,9 @@ static tdStatus parse_scene(tdSceneParser *parser, const tdYaml *root_node)
     const tdYaml *attachments = td_record_get(&root, "attachments")->node;
     if (attachments != NULL)
         TD_TRY(td_parse_attachments(parser, attachments));
+    const tdYaml *couplings = td_record_get(&root, "couplings")->node;
+    if (couplings != NULL)
+        TD_TRY(td_parse_couplings(parser, couplings));
     TD_TRY(td_parse_check_control(parser));
     return td_parse_check_targets(parser);
 }

@@ -416,17 +416,25 @@ tdStatus td_parse_link(tdSceneParser *parser, const tdRecord *record, int body, 
 
 // ---------------------------------------------------------------- actuators of joints
 
+tdStatus td_parse_joint_name(tdSceneParser *parser, const tdRecord *record, int body, int *out, bool *slides)
+{
+    const tdSceneBody *of = &parser->scene->bodies[body];
+    if (of->type != TD_BODY_ARTICULATED)
+        return td_record_fail(&parser->reader, record, "body", "body '%s' has no joints; it is not articulated",
+                              of->name);
+    TD_TRY(find_joint(parser, record, "joint", of, out));
+    *slides = !turns(&of->tree->links[*out]);
+    return TD_OK;
+}
+
 tdStatus td_parse_joint_kind(tdSceneParser *parser, const tdRecord *record, tdSceneActuator *actuator)
 {
+    bool slides = false;
     TD_TRY(td_parse_body_name(parser, record, "body", &actuator->body));
-    const tdSceneBody *body = &parser->scene->bodies[actuator->body];
-    if (body->type != TD_BODY_ARTICULATED)
-        return td_record_fail(&parser->reader, record, "body", "body '%s' has no joints; it is not articulated",
-                              body->name);
-    if (!given(record, "joint"))
+    if (!given(record, "joint") && parser->scene->bodies[actuator->body].type == TD_BODY_ARTICULATED)
         return td_record_fail(&parser->reader, record, "joint", "an actuator of type joint needs 'joint', its name");
-    TD_TRY(find_joint(parser, record, "joint", body, &actuator->joint));
-    actuator->kind = turns(&body->tree->links[actuator->joint]) ? TD_ACTUATOR_JOINT : TD_ACTUATOR_SLIDE;
+    TD_TRY(td_parse_joint_name(parser, record, actuator->body, &actuator->joint, &slides));
+    actuator->kind = slides ? TD_ACTUATOR_SLIDE : TD_ACTUATOR_JOINT;
     return TD_OK;
 }
 

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define MOST_SCHEMAS 48
+#define MOST_SCHEMAS 64
 
 static const char intro[] =
     "# Scene file\n"

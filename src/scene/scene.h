@@ -443,6 +443,28 @@ typedef struct tdSceneAttachment
     bool meets;                ///< contact between the two stays
 } tdSceneAttachment;
 
+/// A joint's position times a factor.
+typedef struct tdSceneTerm
+{
+    int body, joint; ///< joint: its link
+    double factor;   ///< in units of the first term's position per this one's
+} tdSceneTerm;
+
+/// Joints whose weighted sum of positions stays what it is, or two points that keep their distance.
+typedef struct tdSceneCoupling
+{
+    int line;
+    const char *name;
+    int n_terms; ///< 0: a rod
+    tdSceneTerm *terms;
+    double offset; ///< NAN: as at the start
+    // rod
+    int body[2]; ///< -1: fixed in space
+    double point[2][3];
+    const char *link[2]; ///< NULL: the nearest
+    double stiffness, dissipation;
+} tdSceneCoupling;
+
 typedef enum tdMethod
 {
     TD_METHOD_THETA, // backward Euler, midpoint and symplectic are values of theta, theta_vq
@@ -501,8 +523,9 @@ typedef struct tdScene
     tdSceneReduction reduction;
     tdSceneValidation validation;
     tdSceneContact contact;
-    int n_attachments;
+    int n_attachments, n_couplings;
     tdSceneAttachment *attachments;
+    tdSceneCoupling *couplings;
 } tdScene;
 
 /// Parses and checks text. On failure *error names file, line and field. td_scene_free() also after failure.
