@@ -115,6 +115,7 @@ void td_contact_free(tdState *state)
         td_schur_free(cs->bodies[b].schur);
     td_collide_state_free(cs->collide);
     td_sap_free(cs->sap);
+    td_contact_nlcp_free(&cs->nlcp);
     free(cs->constraints);
     free(cs->rows);
     free(cs->joint_rows);

@@ -414,6 +414,12 @@ typedef struct tdSceneValidation
     uint64_t seed;
 } tdSceneValidation;
 
+typedef enum tdContactSolver
+{
+    TD_CONTACT_SAP,
+    TD_CONTACT_NLCP
+} tdContactSolver;
+
 typedef struct tdSceneContact
 {
     int line;           ///< 0: not given, no contact
@@ -422,6 +428,7 @@ typedef struct tdSceneContact
     double dissipation; ///< relaxation time [s]
     double margin;      ///< [m]; 0: by the size of bodies
     double stiction;    ///< sigma of the tangents
+    tdContactSolver solver;
     bool self;
     int n_exclude;
     int (*exclude)[2]; ///< pairs of bodies that do not meet
