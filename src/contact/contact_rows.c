@@ -45,8 +45,8 @@ static void dense_block(const tdBody *body, const tdState *state, tdContactBody 
     else
     {
         block->A = td_reduced_mine(body, state)->A;
-        block->n = td_reduced_of(body)->r;
-        block->stride = td_reduced_of(body)->stride;
+        block->n = td_reduced_unknowns(td_reduced_of(body));
+        block->stride = td_reduced_of(body)->wide;
     }
     mine->coord = mine->column = NULL;
 }

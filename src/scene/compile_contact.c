@@ -3,7 +3,6 @@
 #include "scene/compile.h"
 
 #include "contact/contact.h"
-#include "reduce/reduced_body.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -270,18 +269,8 @@ tdStatus td_compile_contact(tdModel *model, const tdSettings *settings, tdError 
         return TD_OK;
     if (scene->settings.method != TD_METHOD_THETA || scene->settings.theta != 1 || scene->settings.theta_vq != 1)
         return td_fail_at(error, TD_ERROR_INPUT, scene->file, scene->contact.line, "contact",
-                          "contact needs the integrator backward_euler; equilibria with contact (static scenes, "
-                          "training of reduced models) are not possible");
-    for (int b = 0; b < model->n_bodies; b++)
-    {
-        const tdBody *body = &model->bodies[b];
-        bool reduced = body->ops == &td_reduced_ops;
-        if (reduced && td_reduced_of(body)->floating != NULL && !scene->bodies[b].contact.off)
-            return td_fail_at(error, TD_ERROR_INPUT, scene->file, scene->contact.line, "contact",
-                              "body '%s' is reduced on a frame of its own, which cannot touch others in this version; "
-                              "take it at full order, or out of contact by 'contact: {meets: false}'",
-                              body->name);
-    }
+                          "contact needs the integrator backward_euler; static scenes have none, let bodies come to "
+                          "rest instead");
     colliderWork work = {.model = model, .contact = TD_TAKE(&model->arena, tdContactModel, 1)};
     if (work.contact == NULL)
         return td_fail_memory(error, "the colliders");
