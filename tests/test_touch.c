@@ -13,8 +13,7 @@
     "  - {name: block, mesh: {box: [[-0.05, -0.03, 0.03], [0.05, 0.03, 0.07]], cells: [3, 2, 2]}, " SOFT more "}\n"
 #define DROP                                                                                                           \
     HEAD("2 ms", "[0, 0, -9.81]")                                                                                      \
-    "contact: {friction: 0.4, stiffness: 1e4 N/m, dissipation: 20 ms}\nbodies:\n" BLOCK(                                \
-        ", velocity: [0.1, 0, 0]") FLOOR
+    "contact: {friction: 0.4, stiffness: 1e4 N/m, dissipation: 20 ms}\nbodies:\n" BLOCK(", velocity: [0.1, 0, 0]") FLOOR
 
 // ---------------------------------------------------------------- rows
 
@@ -150,7 +149,8 @@ static double landing(const char *text, const char *moved, int steps, double *we
 
 #define DROPPED(h)                                                                                                     \
     HEAD(h, "[0, 0, -9.81]")                                                                                           \
-    "contact: {friction: 0.4, stiffness: 1e4 N/m, dissipation: 20 ms}\nbodies:\n" BLOCK(", velocity: [0.1, 0, 0]%s") FLOOR
+    "contact: {friction: 0.4, stiffness: 1e4 N/m, dissipation: 20 ms}\nbodies:\n" BLOCK(", velocity: [0.1, 0, 0]%s")   \
+        FLOOR
 
 static void test_lands_as_full_order(void **unused)
 {
@@ -229,7 +229,7 @@ static void test_momentum(void **unused)
 // Mesh and modes turned by a right angle about x, or the frame: the same landing.
 #define TURNED(rotate)                                                                                                 \
     HEAD("2 ms", "[0, 0, -9.81]")                                                                                      \
-    "contact: {friction: 0.4, stiffness: 1e4 N/m, dissipation: 20 ms}\nbodies:\n"                                       \
+    "contact: {friction: 0.4, stiffness: 1e4 N/m, dissipation: 20 ms}\nbodies:\n"                                      \
     "  - {name: block, mesh: {box: [[-0.05, -0.03, -0.02], [0.05, 0.03, 0.02]], cells: [3, 2, 2]}, transform: "        \
     "{rotate: [" rotate ", 0, 0], translate: [0, 0, 0.035]}, " SOFT "}\n" FLOOR
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // From equilibrium to equilibrium. A static model finds each from the one before. Where that way ends, because the body
 // snaps, or because Newton's method gets stuck, a moving model of the same scene goes there from the last equilibrium,
-// and once it nearly rests the static model goes on. With contact there is no static model, and the moving one goes from
-// place to place in a few long, damped steps (S1).
+// and once it nearly rests the static model goes on. With contact there is no static model, and the moving one goes
+// from place to place in a few long, damped steps (S1).
 #pragma once
 #include "state.h"
 
