@@ -401,7 +401,8 @@ typedef struct tdSceneReduction
     double ecsw_tolerance;   ///< S1 eq. 21
     int max_modes;
     tdFrameChoice frame;
-    int64_t memory; ///< [bytes] that the work may take
+    double contact_friction; ///< in training
+    int64_t memory;          ///< [bytes] that the work may take
     uint64_t seed;
 } tdSceneReduction;
 
