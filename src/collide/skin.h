@@ -13,9 +13,21 @@ typedef enum tdEdgeBend
     TD_EDGE_SHARP
 } tdEdgeBend;
 
+#define TD_SKIN_PARTS 64 // into which an edge may be cut for points
+
+/// A material point of the surface that touches as a vertex does.
+typedef struct tdSkinPoint
+{
+    int32_t n, vert[3]; ///< 2 vertices of an edge, or 3 of a triangle
+    int32_t tri[2];     ///< triangles it lies on; -1: none
+    double w[3];        ///< weights of the vertices
+} tdSkinPoint;
+
 typedef struct tdSkin
 {
     int32_t n_verts, n_tris, n_edges;
+    int32_t n_points; ///< besides the vertices, after which they are numbered
+    tdSkinPoint *points;
     int32_t *node;       ///< n_verts: the caller's number of a vertex
     int32_t *tri;        ///< n_tris: the caller's number of a triangle
     int32_t *tris;       ///< 3 * n_tris: vertices
@@ -24,7 +36,7 @@ typedef struct tdSkin
     uint8_t *bend;       ///< n_edges: tdEdgeBend at rest
     int32_t *ring_first; ///< n_verts + 1
     int32_t *ring;       ///< triangles at a vertex
-    double *rest;        ///< 3 * n_verts
+    double *rest;        ///< 3 * (n_verts + n_points)
     double mean_edge;    ///< mean length of edges at rest [m]
     double extent;       ///< diagonal of its box at rest [m]
     bool closed;
@@ -49,6 +61,13 @@ tdStatus td_skin_build(tdArena *arena, const char *name, int64_t n_nodes, const 
 /// Pairs of triangles that share no vertex and cut each other at the positions x (3 * n_verts, boxes refitted).
 int64_t td_skin_cuts(const tdSkin *skin, const double *x, const tdBox *boxes, int32_t first[2]);
 
+/// Points on edges and triangles: those that cutting each edge into `parts` makes, without the vertices. `name` stands
+/// in messages.
+tdStatus td_skin_points(tdArena *arena, const char *name, int parts, tdSkin *skin, tdError *error);
+
+/// Where the points are, from the positions of vertices (x has room for both).
+void td_skin_place_points(const tdSkin *skin, double *x);
+
 /// Refits boxes to the positions x, and to those at the end of the step unless x_end is NULL, grown by `grow`.
 void td_skin_refit(const tdSkin *skin, const double *x, const double *x_end, double grow, tdBox *boxes);
 
@@ -70,10 +89,22 @@ static inline void td_skin_normal(const tdSkin *skin, const double *x, int32_t t
         out[0] = out[1] = out[2] = 0;
 }
 
-/// Normal of a vertex by areas, not scaled: cheap, and enough to tell which way it faces.
+/// Normal of a vertex or point by areas, not scaled: cheap, and enough to tell which way it faces.
 static inline void td_skin_facing(const tdSkin *skin, const double *x, int32_t vert, double out[3])
 {
     out[0] = out[1] = out[2] = 0;
+    if (vert >= skin->n_verts)
+    {
+        const int32_t *tri = skin->points[vert - skin->n_verts].tri;
+        for (int i = 0; i < 2 && tri[i] >= 0; i++)
+        {
+            double area[3];
+            td_skin_area(skin, x, tri[i], area);
+            for (int k = 0; k < 3; k++)
+                out[k] += area[k];
+        }
+        return;
+    }
     for (int32_t i = skin->ring_first[vert]; i < skin->ring_first[vert + 1]; i++)
     {
         double area[3];
