@@ -147,7 +147,7 @@ void td_side_of_vertex(const tdNarrow *narrow, int32_t collider, int32_t vert, t
     {
         const tdSkinPoint *p = &c->skin->points[vert - c->skin->n_verts];
         *side = (tdContactSide){.collider = collider, .feature = TD_SKIN_POINTS + vert - c->skin->n_verts};
-        set_nodes(c, p->vert, p->w, p->n, side);
+        set_nodes(c, p->vert, p->w, 3, side);
         return;
     }
     double w = 1;

@@ -13,14 +13,13 @@ typedef enum tdEdgeBend
     TD_EDGE_SHARP
 } tdEdgeBend;
 
-#define TD_SKIN_PARTS 64 // into which an edge may be cut for points
+#define TD_SKIN_GRID 32 // most points along a side of a triangle
 
-/// A material point of the surface that touches as a vertex does.
+/// A material point of a triangle that touches as a vertex does.
 typedef struct tdSkinPoint
 {
-    int32_t n, vert[3]; ///< 2 vertices of an edge, or 3 of a triangle
-    int32_t tri[2];     ///< triangles it lies on; -1: none
-    double w[3];        ///< weights of the vertices
+    int32_t tri, vert[3];
+    double w[3];
 } tdSkinPoint;
 
 typedef struct tdSkin
@@ -61,9 +60,8 @@ tdStatus td_skin_build(tdArena *arena, const char *name, int64_t n_nodes, const 
 /// Pairs of triangles that share no vertex and cut each other at the positions x (3 * n_verts, boxes refitted).
 int64_t td_skin_cuts(const tdSkin *skin, const double *x, const tdBox *boxes, int32_t first[2]);
 
-/// Points on edges and triangles: those that cutting each edge into `parts` makes, without the vertices. `name` stands
-/// in messages.
-tdStatus td_skin_points(tdArena *arena, const char *name, int parts, tdSkin *skin, tdError *error);
+/// n x n points on each triangle; 0: none. `name` stands in messages.
+tdStatus td_skin_points(tdArena *arena, const char *name, int n, tdSkin *skin, tdError *error);
 
 /// Where the points are, from the positions of vertices (x has room for both).
 void td_skin_place_points(const tdSkin *skin, double *x);
@@ -92,19 +90,12 @@ static inline void td_skin_normal(const tdSkin *skin, const double *x, int32_t t
 /// Normal of a vertex or point by areas, not scaled: cheap, and enough to tell which way it faces.
 static inline void td_skin_facing(const tdSkin *skin, const double *x, int32_t vert, double out[3])
 {
-    out[0] = out[1] = out[2] = 0;
     if (vert >= skin->n_verts)
     {
-        const int32_t *tri = skin->points[vert - skin->n_verts].tri;
-        for (int i = 0; i < 2 && tri[i] >= 0; i++)
-        {
-            double area[3];
-            td_skin_area(skin, x, tri[i], area);
-            for (int k = 0; k < 3; k++)
-                out[k] += area[k];
-        }
+        td_skin_area(skin, x, skin->points[vert - skin->n_verts].tri, out);
         return;
     }
+    out[0] = out[1] = out[2] = 0;
     for (int32_t i = skin->ring_first[vert]; i < skin->ring_first[vert + 1]; i++)
     {
         double area[3];

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #define OPPOSED  0.3  // product of unit normals below which a triangle faces a vertex of another body
+#define FLAT     0.99 // product of opposed unit normals above which faces lie on each other
 #define CROSSING 0.01 // square of the sine of the least angle between edges that cross
 #define ENDS     0.02 // part of an edge near its ends that is left to its vertices
 
@@ -121,6 +122,38 @@ static void vertices_on_leaf(tdSkins *s, int side, const tdBvhNode *mine, const 
             }
 }
 
+// Faces that lie on each other: a triangle at the vertex looks against the triangle it is at.
+static bool lies_flat(const tdSkin *skin, const double *x, int32_t vert, const double normal[3])
+{
+    double own[3];
+    if (vert >= skin->n_verts)
+    {
+        td_skin_normal(skin, x, skin->points[vert - skin->n_verts].tri, own);
+        return td_dot3(own, normal) < -FLAT;
+    }
+    for (int32_t i = skin->ring_first[vert]; i < skin->ring_first[vert + 1]; i++)
+    {
+        td_skin_normal(skin, x, skin->ring[i], own);
+        if (td_dot3(own, normal) < -FLAT)
+            return true;
+    }
+    return false;
+}
+
+// A vertex that is a little past the edge of a face on which its own face lies: blocks with edges in line. It stays on
+// the plane of that face, whose normal does not turn, until it is half a margin away; else it would come and go.
+static bool in_line(const tdSkins *s, int side, const tdCandidate *best, const double q[3], tdMeet *meet)
+{
+    const double *p = s->at[side]->x + 3 * best->vert;
+    double slack = 0.5 * s->narrow->world->margin, way[3];
+    td_skin_normal(s->skin[1 - side], s->at[1 - side]->x, best->tri, meet->n);
+    if (s->self || !lies_flat(s->skin[side], s->at[side]->x, best->vert, meet->n))
+        return false;
+    td_subtract3(p, q, way);
+    meet->phi = td_dot3(way, meet->n);
+    return td_dot3(way, way) - meet->phi * meet->phi <= slack * slack;
+}
+
 static void add_vertex(tdSkins *s, const tdCandidate *best)
 {
     int side = best->region >> 3, region = best->region & 7;
@@ -130,7 +163,8 @@ static void add_vertex(tdSkins *s, const tdCandidate *best)
     double q[3];
     tdMeet meet = {.kind = TD_CONTACT_VERTEX_A};
     td_mix3(y + 3 * t[0], y + 3 * t[1], y + 3 * t[2], best->w, q);
-    if (!td_skin_side(other, y, best->tri, region, p, q, meet.n, &meet.phi))
+    if (!(region != TD_REGION_FACE && in_line(s, side, best, q, &meet)) &&
+        !td_skin_side(other, y, best->tri, region, p, q, meet.n, &meet.phi))
         return;
     if (meet.phi < -s->narrow->world->margin && td_skin_outside(other, y, s->at[1 - side]->boxes, p, -meet.phi))
         return;

@@ -144,7 +144,7 @@ typedef struct tdSceneBodyContact
     int line; ///< 0: not given
     double friction, stiffness, dissipation;
     int self;   ///< it meets itself: 0, 1
-    int points; ///< parts of edges
+    int points; ///< n x n a triangle
     bool off;   ///< it touches nothing
 } tdSceneBodyContact;
 
@@ -423,7 +423,7 @@ typedef struct tdSceneContact
     double dissipation; ///< relaxation time [s]
     double margin;      ///< [m]; 0: by the size of bodies
     double stiction;    ///< sigma of the tangents
-    int points;         ///< parts into which edges of surfaces are cut for points of contact
+    int points;         ///< n x n of each triangle touch besides nodes
     bool self;
     int n_exclude;
     int (*exclude)[2]; ///< pairs of bodies that do not meet
