@@ -235,6 +235,13 @@ static void slope(const costLine *line, double a, double *first, double *second)
         int n = law->rows;
         if (law->kind == TD_SAP_BILATERAL)
             continue;
+        if (law->kind == TD_SAP_CONTACT)
+        {
+            for (int r = 0; r < 3; r++)
+                at[r] = island->v_c[place + r] + a * dv_c[r];
+            td_sap_contact_slope(law, at, dv_c, before, &d, &dd);
+            continue;
+        }
         for (int r = 0; r < n; r++)
             at[r] = island->v_c[place + r] + a * dv_c[r];
         td_sap_project(law, at, gamma, G);

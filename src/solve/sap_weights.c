@@ -89,31 +89,37 @@ static void square_sparse(int32_t n, int rows, const double *inverse, const doub
     }
 }
 
-// The same for the only side of a constraint on the block, if it has few columns: J A^-1 J' from as many entries of the
-// inverse as it has pairs of columns.
+// The same for the only side of a contact on the block, if it has few columns: J A^-1 J' from as many entries of the
+// inverse, of which both triangles are there, as it has pairs of columns.
 static bool square_side(const tdSapConstraint *c, int32_t block, int32_t n, const double *inverse, double *W)
 {
     const tdSapSide *side = c->side[0].block == block ? &c->side[0] : &c->side[1];
     int32_t count = side->count;
-    int rows = c->law.rows;
-    if ((c->sides == 2 && c->side[0].block == c->side[1].block) || side->columns == NULL || count > FEW)
+    bool both = c->sides == 2 && c->side[0].block == c->side[1].block;
+    if (both || side->columns == NULL || count > FEW || c->law.rows != TD_SAP_ROWS)
         return false;
-    double T[TD_SAP_ROWS * FEW] = {0}; // J A^-1 over the columns
+    double T[TD_SAP_ROWS][FEW]; // J A^-1 over the columns
     for (int32_t j = 0; j < count; j++)
+    {
+        const double *column = inverse + side->columns[j] * (int64_t)n;
+        double sum[TD_SAP_ROWS] = {0};
         for (int32_t i = 0; i < count; i++)
         {
-            int64_t a = side->columns[i], b = side->columns[j];
-            double entry = a >= b ? inverse[a + b * n] : inverse[b + a * n];
-            for (int r = 0; r < rows; r++)
-                T[r * FEW + j] += side->J[r * count + i] * entry;
+            double entry = column[side->columns[i]];
+            sum[0] += side->J[i] * entry;
+            sum[1] += side->J[count + i] * entry;
+            sum[2] += side->J[2 * count + i] * entry;
         }
-    for (int r = 0; r < rows; r++)
-        for (int s = 0; s < rows; s++)
+        for (int r = 0; r < TD_SAP_ROWS; r++)
+            T[r][j] = sum[r];
+    }
+    for (int r = 0; r < TD_SAP_ROWS; r++)
+        for (int s = 0; s < TD_SAP_ROWS; s++)
         {
             double sum = 0;
             for (int32_t j = 0; j < count; j++)
-                sum += T[r * FEW + j] * side->J[s * count + j];
-            W[r * rows + s] = sum;
+                sum += T[r][j] * side->J[s * count + j];
+            W[r * TD_SAP_ROWS + s] = sum;
         }
     return true;
 }
@@ -141,6 +147,9 @@ static void weigh_block(void *context, int b)
         if (L != share->factor)
             memcpy(share->factor, L, (size_t)n * (size_t)n * sizeof *L);
         dpotri_("L", &n, share->factor, &n, &info, 1);
+        for (int j = 0; j < n; j++)
+            for (int i = 0; i < j; i++)
+                share->factor[i + j * (int64_t)n] = share->factor[j + i * (int64_t)n];
     }
     for (int32_t k = 0, end = 0; k < share->n_sides && !share->indefinite; k = end)
     {
@@ -206,7 +215,7 @@ static bool take_shares(tdSapStack *stack, weightWork *work)
                 double n = problem->blocks[problem->constraints[i].side[s].block].n;
                 double rows = problem->constraints[i].law.rows, count = problem->constraints[i].side[s].count;
                 share->solving += n * n * rows;
-                bool few = count <= FEW && problem->constraints[i].side[s].columns != NULL;
+                bool few = count <= FEW && rows == TD_SAP_ROWS && problem->constraints[i].side[s].columns != NULL;
                 share->picking += few ? 3 * rows * count * count : 10 * rows * count * count + 10 * n;
             }
         for (int32_t b = 0; b < problem->n_blocks && pass == 0; b++)
