@@ -143,8 +143,9 @@ typedef struct tdSceneBodyContact
 {
     int line; ///< 0: not given
     double friction, stiffness, dissipation;
-    int self; ///< it meets itself: 0, 1
-    bool off; ///< it touches nothing
+    int self;   ///< it meets itself: 0, 1
+    int points; ///< n x n a triangle
+    bool off;   ///< it touches nothing
 } tdSceneBodyContact;
 
 typedef struct tdSceneBody
@@ -422,6 +423,7 @@ typedef struct tdSceneContact
     double dissipation; ///< relaxation time [s]
     double margin;      ///< [m]; 0: by the size of bodies
     double stiction;    ///< sigma of the tangents
+    int points;         ///< n x n of each triangle touch besides nodes
     bool self;
     int n_exclude;
     int (*exclude)[2]; ///< pairs of bodies that do not meet
