@@ -476,6 +476,22 @@ typedef struct tdSceneCoupling
     double stiffness, dissipation;
 } tdSceneCoupling;
 
+/// A place on a link that is brought to a target pose by the servos of its joints.
+typedef struct tdSceneTool
+{
+    const char *name;
+    int line;
+    const char *inputs[6]; ///< name.x, .y, .z, .rx, .ry, .rz
+    int body, link;        ///< link of the body's tree
+    bool at_point;         ///< else the link's origin
+    double point[3];       ///< in the placed scene at the start
+    int n_joints;
+    int *actuators;        ///< servos of its joints, from the root to the link
+    double damping;        ///< of the least squares, relative
+    double lever;          ///< [m] an error of one radian weighs as much as this way; 0: by the arm's length
+    double speed, turning; ///< most [m/s, rad/s]; infinite: none
+} tdSceneTool;
+
 typedef enum tdMethod
 {
     TD_METHOD_THETA, // backward Euler, midpoint and symplectic are values of theta, theta_vq
@@ -537,6 +553,8 @@ typedef struct tdScene
     int n_attachments, n_couplings;
     tdSceneAttachment *attachments;
     tdSceneCoupling *couplings;
+    int n_tools;
+    tdSceneTool *tools;
 } tdScene;
 
 /// Parses and checks text. On failure *error names file, line and field. td_scene_free() also after failure.
