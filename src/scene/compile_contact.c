@@ -66,6 +66,7 @@ static tdColliderDef *add(colliderWork *work, tdColliderKind kind, int b, int li
     def->link = link;
     def->group = MOVES;
     def->mask = MOVES | STANDS;
+    def->points = own->points >= 0 ? own->points : scene->contact.points;
     work->contact->colliders[work->n++] = (tdContactCollider){
         .body = b,
         .link = kind == TD_COLLIDER_SOFT ? -1 : link,

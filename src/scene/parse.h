@@ -31,6 +31,9 @@ tdStatus td_parse_path(tdSceneParser *parser, const tdRecord *record, const char
                        const char **out);
 /// Registers the name of a load, a prescribed motion or an actuator; it must be new. `dim` is that of its values.
 tdStatus td_parse_input(tdSceneParser *parser, const tdRecord *record, tdDim dim, const char **out);
+/// The same under a name that is not the record's own.
+tdStatus td_parse_input_name(tdSceneParser *parser, const tdRecord *record, const char *name, tdDim dim,
+                             const char **out);
 /// The body that a key names.
 tdStatus td_parse_body_name(tdSceneParser *parser, const tdRecord *record, const char *key, int *out);
 
@@ -70,6 +73,9 @@ tdStatus td_parse_validation(tdSceneParser *parser, const tdYaml *node);
 /// parse_contact.c: of a body; and of the scene (NULL: none) when bodies, actuators and effectors are known.
 tdStatus td_parse_body_contact(tdSceneParser *parser, const tdRecord *body_record, tdSceneBody *body);
 tdStatus td_parse_contact(tdSceneParser *parser, const tdYaml *node);
+/// parse_tool.c: when actuators are known, before the motion; and after it.
+tdStatus td_parse_tools(tdSceneParser *parser, const tdYaml *list);
+tdStatus td_parse_check_tools(tdSceneParser *parser);
 /// What the motion drives and what control ties together have to fit. After the motion.
 tdStatus td_parse_check_control(tdSceneParser *parser);
 

@@ -143,8 +143,9 @@ typedef struct tdSceneBodyContact
 {
     int line; ///< 0: not given
     double friction, stiffness, dissipation;
-    int self; ///< it meets itself: 0, 1
-    bool off; ///< it touches nothing
+    int self;   ///< it meets itself: 0, 1
+    int points; ///< n x n a triangle
+    bool off;   ///< it touches nothing
 } tdSceneBodyContact;
 
 typedef struct tdSceneBody
@@ -422,10 +423,27 @@ typedef struct tdSceneContact
     double dissipation; ///< relaxation time [s]
     double margin;      ///< [m]; 0: by the size of bodies
     double stiction;    ///< sigma of the tangents
+    int points;         ///< n x n of each triangle touch besides nodes
     bool self;
     int n_exclude;
     int (*exclude)[2]; ///< pairs of bodies that do not meet
 } tdSceneContact;
+
+/// A place on a link that is brought to a target pose by the servos of its joints.
+typedef struct tdSceneTool
+{
+    const char *name;
+    int line;
+    const char *inputs[6]; ///< name.x, .y, .z, .rx, .ry, .rz
+    int body, link;        ///< link of the body's tree
+    bool at_point;         ///< else the link's origin
+    double point[3];       ///< in the placed scene at the start
+    int n_joints;
+    int *actuators;        ///< servos of its joints, from the root to the link
+    double damping;        ///< of the least squares, relative
+    double lever;          ///< [m] an error of one radian weighs as much as this way; 0: by the arm's length
+    double speed, turning; ///< most [m/s, rad/s]; infinite: none
+} tdSceneTool;
 
 typedef enum tdMethod
 {
@@ -485,6 +503,8 @@ typedef struct tdScene
     tdSceneReduction reduction;
     tdSceneValidation validation;
     tdSceneContact contact;
+    int n_tools;
+    tdSceneTool *tools;
 } tdScene;
 
 /// Parses and checks text. On failure *error names file, line and field. td_scene_free() also after failure.

@@ -51,9 +51,10 @@ void td_view_sim_drive(tdViewSim *sim)
     for (int a = 0; a < model->n_actuators; a++)
     {
         tdViewMode mode = td_view_sim_mode(sim, a);
-        double value = mode == TD_VIEW_MODE_MANUAL    ? sim->manual[a]
-                       : mode == TD_VIEW_MODE_INVERSE ? NAN
-                                                      : td_view_scene_value(sim->stage, a, td_state_time(sim->state));
+        double value = mode == TD_VIEW_MODE_MANUAL ? sim->manual[a]
+                       : mode == TD_VIEW_MODE_INVERSE || model->actuators[a].tool >= 0
+                           ? NAN
+                           : td_view_scene_value(sim->stage, a, td_state_time(sim->state));
         td_state_set_input(model, sim->state, model->actuators[a].input, value);
     }
 }
