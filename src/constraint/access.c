@@ -35,7 +35,8 @@ tdActuatorInfo td_model_actuator(const tdModel *model, int actuator)
                            .input = a->input,
                            .driven = a->driven,
                            .effort_rate = a->given->effort_rate,
-                           .displacement_rate = a->given->displacement_rate};
+                           .displacement_rate = a->given->displacement_rate,
+                           .tool = a->tool};
     memcpy(info.effort, a->given->effort, sizeof info.effort);
     memcpy(info.displacement, a->given->displacement, sizeof info.displacement);
     memcpy(info.gas, a->given->gas, sizeof info.gas);

@@ -246,6 +246,7 @@ static tdStatus solve(const tdModel *model, tdState *state, bool first)
     else
         TD_TRY(by_velocities(model, state, &problem));
     cs->scale = model->scene.settings.newton ? momentum(cs) : 0;
+    state->report.constraints = cs->n_constraints;
     return TD_OK;
 }
 

@@ -61,6 +61,8 @@ tdStatus td_compile_link_point(const tdBodyWork *work, const char *link, const d
 tdStatus td_compile_actuators_begin(tdModel *model, tdError *error);
 tdStatus td_compile_body_points(tdBodyWork *work, tdError *error);
 tdStatus td_compile_actuators_end(tdModel *model, tdError *error);
+/// compile_tool.c: when bodies and actuators are there.
+tdStatus td_compile_tools(tdModel *model, tdError *error);
 /// select.c: by node of the mesh, whether the selector chooses it. Choosing none is an error.
 tdStatus td_select_nodes(const tdModel *model, const tdMesh *mesh, const tdSelect *select, const char *field,
                          bool *chosen, tdError *error);

@@ -13,7 +13,8 @@ static double number_or(const tdRecord *record, const char *key, double other)
 
 tdStatus td_parse_body_contact(tdSceneParser *parser, const tdRecord *body_record, tdSceneBody *body)
 {
-    body->contact = (tdSceneBodyContact){.friction = NAN, .stiffness = NAN, .dissipation = NAN, .self = -1};
+    body->contact =
+        (tdSceneBodyContact){.friction = NAN, .stiffness = NAN, .dissipation = NAN, .self = -1, .points = -1};
     const tdYaml *node = td_record_get(body_record, "contact")->node;
     if (node == NULL)
         return TD_OK;
@@ -27,6 +28,8 @@ tdStatus td_parse_body_contact(tdSceneParser *parser, const tdRecord *body_recor
     body->contact.dissipation = number_or(&record, "dissipation", NAN);
     const tdValue *self = td_record_get(&record, "self");
     body->contact.self = self->has ? (int)self->integer[0] : -1;
+    const tdValue *points = td_record_get(&record, "points");
+    body->contact.points = points->has ? (int)points->integer[0] : -1;
     body->contact.off = td_record_get(&record, "meets")->integer[0] == 0;
     return TD_OK;
 }
@@ -122,6 +125,7 @@ tdStatus td_parse_contact(tdSceneParser *parser, const tdYaml *node)
     contact->margin = number_or(&record, "margin", 0);
     contact->stiction = td_record_get(&record, "stiction")->number[0];
     contact->solver = (tdContactSolver)td_record_get(&record, "solver")->integer[0];
+    contact->points = (int)td_record_get(&record, "points")->integer[0];
     contact->self = td_record_get(&record, "self")->integer[0] != 0;
     const tdYaml *exclude = td_record_get(&record, "exclude")->node;
     if (exclude != NULL)
