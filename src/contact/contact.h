@@ -186,6 +186,11 @@ bool td_bond_count(const tdModel *model, const tdBond *bond);
 /// Whether colliders of a body or link (-1: soft) pass through those of another because they are attached.
 bool td_bonds_part(const tdModel *model, int body, int link, int other, int other_link);
 void td_contact_model_free(tdContactModel *contact);
+/// Whether bodies can touch.
+static inline bool td_contact_is_possible(const tdModel *model)
+{
+    return model->contact != NULL && model->contact->world != NULL;
+}
 
 /// Before the bodies' states, which read it; after them.
 tdStatus td_contact_create(const tdModel *model, tdState *state, tdError *error);
