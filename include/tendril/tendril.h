@@ -310,6 +310,7 @@ extern "C"
         int contact_iterations;  ///< of the convex solver, the most of an island, over all linearizations
         double contact_residual; ///< relative residual that it left
         bool contact_limit;      ///< it reached its bound on iterations
+        double attachment_error; ///< largest error of rigid attachments and couplings, relative to the scene's size
         double stage_seconds[TD_STAGES];
     } tdReport;
 
