@@ -251,6 +251,8 @@ tdSapLaw td_bond_law(const tdModel *model, const tdState *state, int32_t c, doub
 void td_bond_take(const tdModel *model, tdState *state, int32_t c);
 /// m -= J' of impulses (3 a bond), at q_c.
 void td_bond_push(const tdModel *model, tdState *state, const double *impulse, double *m);
+/// Adds the forces [N] of attachments and rods on a body in the last step.
+void td_bond_force(const tdModel *model, const tdState *state, int body, double force[3]);
 /// End of a step: what is told of bonds.
 void td_bond_commit(const tdModel *model, tdState *state);
 /// How far constraint c at the iterate is from what its law says [m].
