@@ -332,6 +332,9 @@ extern "C"
     int64_t td_state_contacts(const tdState *state, const tdContactPoint **points);
     /// Sum of the contact forces [N] on body b by body a in the last step.
     void td_state_contact_force(const tdState *state, int a, int b, double force[3]);
+    /// The same with their torque [N m] about a place in space.
+    void td_state_contact_wrench(const tdState *state, int a, int b, const double about[3], double force[3],
+                                 double torque[3]);
 
     /// Attachments of the scene, in its order.
     int td_model_attachments(const tdModel *model);
