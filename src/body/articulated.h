@@ -243,6 +243,9 @@ void td_articulated_pull(const tdBody *body, const tdState *state, const tdPoint
                          const double *f, double *row);
 void td_articulated_stiffen(const tdModel *model, const tdBody *body, tdState *state, const tdPointSet *set, int32_t i,
                             int32_t j, const double H[9], bool definite);
+/// Springs of the state on the links, where forces are taken: load += J'f, A += factor J'k J.
+void td_articulated_spring_loads(const tdBody *body, const tdState *state, double *load);
+void td_articulated_spring_stiffness(const tdBody *body, const tdState *state, double factor, double *A);
 const double *td_articulated_nodes(const tdModel *model, const tdBody *body, const tdState *state);
 const double *td_articulated_node_velocities(const tdModel *model, const tdBody *body, const tdState *state);
 

@@ -27,13 +27,20 @@ static bool scene_has_target(const tdModel *model)
     return false;
 }
 
+static bool is_servo(const tdModel *model, int a)
+{
+    return model->actuators[a].given->drive == TD_DRIVE_SERVO;
+}
+
 // A client's target takes over all actuators that are not moved by hand; one of the scene those that its motion leaves.
+// Servos are not found by inverse control.
 tdViewMode td_view_sim_mode(const tdViewSim *sim, int a)
 {
     if (!isnan(sim->manual[a]))
         return TD_VIEW_MODE_MANUAL;
     bool moved = sim->stage->actuators[a].column >= 0;
-    if (sim->targets > 0 || (scene_has_target(sim->stage->model) && !moved))
+    bool found = sim->targets > 0 || (scene_has_target(sim->stage->model) && !moved);
+    if (found && !is_servo(sim->stage->model, a))
         return TD_VIEW_MODE_INVERSE;
     return TD_VIEW_MODE_SCENE;
 }
@@ -44,9 +51,10 @@ void td_view_sim_drive(tdViewSim *sim)
     for (int a = 0; a < model->n_actuators; a++)
     {
         tdViewMode mode = td_view_sim_mode(sim, a);
-        double value = mode == TD_VIEW_MODE_MANUAL    ? sim->manual[a]
-                       : mode == TD_VIEW_MODE_INVERSE ? NAN
-                                                      : td_view_scene_value(sim->stage, a, td_state_time(sim->state));
+        double value = mode == TD_VIEW_MODE_MANUAL ? sim->manual[a]
+                       : mode == TD_VIEW_MODE_INVERSE || model->actuators[a].tool >= 0
+                           ? NAN
+                           : td_view_scene_value(sim->stage, a, td_state_time(sim->state));
         td_state_set_input(model, sim->state, model->actuators[a].input, value);
     }
 }
@@ -76,7 +84,7 @@ static void hold_actuators(tdViewSim *sim)
     {
         tdActuation now = td_state_actuation(model, sim->state, a);
         tdDrive drive = model->actuators[a].given->drive;
-        if (isnan(sim->manual[a]) && drive != TD_DRIVE_GAS)
+        if (isnan(sim->manual[a]) && (drive == TD_DRIVE_EFFORT || drive == TD_DRIVE_DISPLACEMENT))
             sim->manual[a] = drive == TD_DRIVE_EFFORT ? now.effort : now.displacement;
     }
 }
@@ -99,12 +107,12 @@ static void act_target(tdViewSim *sim, int client, const tdViewMessage *m)
     if (sim->stage->inverse[0] != '\0' ||
         td_state_set_target(model, sim->state, e, m->n_values == 0 ? NULL : m->value) != TD_OK)
     {
-        td_view_sim_say(sim, client, true, true, m->action, "targets cannot be set: %s", sim->stage->inverse);
+        td_view_sim_say(sim, client, true, true, m->action, "targets cannot be set: %.600s", sim->stage->inverse);
         return;
     }
     if (m->n_values != 0 && sim->targets == 0)
         for (int a = 0; a < model->n_actuators; a++)
-            sim->manual[a] = NAN;
+            sim->manual[a] = is_servo(model, a) ? sim->manual[a] : NAN;
     bool set = m->n_values != 0, last = !set && sim->given[e] && sim->targets == 1;
     sim->targets += (int)set - (int)sim->given[e];
     sim->given[e] = set;
@@ -171,7 +179,9 @@ static void act_spring(tdViewSim *sim, int client, const tdViewMessage *m)
     }
     memcpy(spring.anchor, m->anchor, sizeof spring.anchor);
     if (td_state_set_spring(sim->stage->model, sim->state, k, &spring) != TD_OK)
-        refuse(sim, client, m->action, "the spring cannot be tied there");
+        refuse(sim, client, m->action,
+               sim->stage->model->bodies[spring.body].count == 0 ? "this body is fixed: a spring would not move it"
+                                                                 : "the spring cannot be tied there");
     else
     {
         sim->springs[k].client = client;
@@ -287,18 +297,20 @@ tdStatus td_view_sim_load(tdViewSim *sim, const tdViewEntry *entry, tdError *err
     tdStatus status = td_view_stage_load(entry->path, entry->name, &settings, sim->generation + 1, &stage, error);
     if (status == TD_OK)
         status = td_state_create(stage->model, &sim->settings.model, &state, error);
-    double *manual = NULL;
+    double *manual = NULL, *turns = NULL;
     bool *given = NULL;
     if (status == TD_OK)
     {
         manual = calloc((size_t)stage->model->n_actuators + 1, sizeof *manual);
         given = calloc((size_t)stage->model->n_effectors + 1, sizeof *given);
-        status = manual != NULL && given != NULL ? TD_OK : td_fail_memory(error, "the viewer");
+        turns = calloc((size_t)stage->n_turns + 1, sizeof *turns);
+        status = manual != NULL && given != NULL && turns != NULL ? TD_OK : td_fail_memory(error, "the viewer");
     }
     if (status != TD_OK)
     {
         free(manual);
         free(given);
+        free(turns);
         td_state_free(state);
         td_view_stage_release(stage);
         return status;
@@ -308,10 +320,12 @@ tdStatus td_view_sim_load(tdViewSim *sim, const tdViewEntry *entry, tdError *err
     td_view_stage_release(sim->stage);
     free(sim->manual);
     free(sim->given);
+    free(sim->turns);
     sim->stage = stage;
     sim->state = state;
     sim->manual = manual;
     sim->given = given;
+    sim->turns = turns;
     sim->generation++;
     sim->resets = 0;
     forget_control(sim);

@@ -58,6 +58,7 @@ struct tdViewSim
     double *manual; ///< by actuator: value by hand; NAN: none
     bool *given;    ///< by effector: a client gave a target
     int targets;    ///< how many
+    double *turns;  ///< scratch: reference rotations
     struct
     {
         int client;
@@ -87,6 +88,8 @@ void td_view_sim_stop_recording(tdViewSim *sim);
 /// Inputs of the next step.
 void td_view_sim_drive(tdViewSim *sim);
 tdViewMode td_view_sim_mode(const tdViewSim *sim, int actuator);
+/// sim_contact.c: what touches what, in the last step.
+void td_view_sim_contacts(const tdViewSim *sim, tdViewContact *out);
 /// sim.c
 void td_view_sim_say(tdViewSim *sim, int client, bool refused, bool warning, tdViewAction action, const char *format,
                      ...) TD_PRINTF(6, 7);

@@ -51,6 +51,7 @@ async function start(): Promise<void> {
     const plots = new Plots(session, history);
     const notices = new Notices(session, () => socket?.reconnect());
     theme.changed = () => plots.rebuild();
+    drive.changed = () => plots.rebuild();
 
     // ---- tools above the picture
     const pull = iconButton("hand", "Pull bodies with the mouse (G)", () => togglePull(), { "aria-pressed": "true" });
@@ -64,7 +65,7 @@ async function start(): Promise<void> {
         iconButton("fit", "Fit the view (F)", () => stage.fit(), { id: "fit" }),
         replay ? null : pull,
         iconButton("camera", "Save a picture, PNG (S)", () => void screenshot(), { id: "screenshot" }));
-    viewport.append(tools, appearance.legend, cell, notices.corner);
+    viewport.append(tools, h("div", { class: "legends" }, appearance.legend, appearance.arrows), cell, notices.corner);
 
     // ---- top bar
     const scenes = h("select", {
@@ -154,7 +155,7 @@ async function start(): Promise<void> {
         { keys: ["c"], shown: "C", does: "next colouring", action: () => appearance.next() },
         { keys: ["m"], shown: "M", does: "mesh edges", action: () => appearance.toggle("mesh") },
         { keys: ["p"], shown: "P", does: "plots", action: togglePlots },
-        { keys: ["t"], shown: "T", does: "light or dark", action: () => theme.toggle() },
+        { keys: ["l"], shown: "L", does: "light or dark", action: () => theme.toggle() },
         { keys: ["s"], shown: "S", does: "save a picture", action: () => void screenshot() },
         { keys: ["v"], shown: "V", does: "record, or stop and save", action: () => void toggleRecording() },
         { keys: ["?", "h"], shown: "?", does: "this help", action: () => dialog.showModal() },
@@ -225,6 +226,8 @@ function publish(session: Session, stage: Stage, world: World, transport: Transp
                 effectors: points(SECTION.effectors, 7),
                 targets,
                 springs: points(SECTION.springs, 11).length,
+                contacts: points(SECTION.contacts, 8).length,
+                arrows: world.contactCount,
                 dragging: interact.dragging,
                 status: session.status,
                 replay: replay ? { now: replay.now, duration: replay.duration } : null,

@@ -2,7 +2,7 @@
 // Sliders of the actuators and targets of the effectors.
 import type { ActuatorInfo, ActuatorStatus, EffectorInfo, EffectorStatus, Hello, Status } from "../protocol";
 import type { Session } from "../session";
-import { format, show } from "../units";
+import { format, setPlain, show } from "../units";
 import { h, iconButton, section, setText } from "./dom";
 
 const MODES = { scene: "motion", manual: "by hand", inverse: "inverse" } as const;
@@ -61,7 +61,8 @@ class ActuatorRow {
         this.mode.title = MODE_HELP[status.mode] ?? "";
         this.back.style.visibility = status.mode === "manual" ? "visible" : "hidden";
         const bound = status.mode === "inverse" ? status.bound : 0; // what a person or the scene sets is no news
-        const other = info.drive === "effort" ? format(status.displacement, info.displacement_unit) : format(status.effort, info.effort_unit);
+        const place = format(status.displacement, info.displacement_unit), effort = format(status.effort, info.effort_unit);
+        const other = info.drive === "effort" ? place : info.drive === "servo" ? `at ${place}, ${effort}` : effort;
         setText(this.effort, `${other}${bound ? (bound < 0 ? " · at its least" : " · at its most") : ""}`);
         this.effort.classList.toggle("bound", bound !== 0);
         if (this.waiting !== null || performance.now() - this.held < 400 || document.activeElement === this.number) return;
@@ -144,7 +145,7 @@ class TargetRow {
         const shown = target.length > 0 ? target : this.value;
         this.element.classList.toggle("set", target.length > 0);
         this.inputs.forEach((input, i) => {
-            if (document.activeElement !== input && shown[i] !== undefined) input.value = (shown[i] * this.factor).toFixed(2);
+            if (document.activeElement !== input && shown[i] !== undefined) input.value = (shown[i] * this.factor).toFixed(this.factor === 1 ? 5 : 2);
         });
         this.clear.hidden = !status.set;
         this.set.hidden = status.set;
@@ -157,9 +158,20 @@ export class DrivePanel {
     private rows: ActuatorRow[] = [];
     private targets: TargetRow[] = [];
     private hello: Hello | null = null;
+    private readonly units = h("select", {
+        class: "tiny", "aria-label": "Units of lengths and angles",
+        change: () => {
+            setPlain(this.units.value === "m, rad");
+            this.changed();
+            if (this.hello) this.build(this.hello, this.session);
+        },
+    }, h("option", {}, "mm, °"), h("option", {}, "m, rad"));
+    changed: () => void = () => undefined; ///< units are others now
+    private readonly session: Session;
     private readonly reach = h("p", { class: "hint warn", hidden: true }, "A target is out of reach: the robot comes as near as its actuators allow.");
 
     constructor(session: Session) {
+        this.session = session;
         session.on("hello", (hello) => this.build(hello, session));
         session.on("status", (status) => this.update(status));
     }
@@ -172,7 +184,7 @@ export class DrivePanel {
             ? "Drag the yellow ball in the picture, or type where it shall go. Hold X, Y or Z to keep to an axis."
             : `Targets cannot be set: ${hello.inverse.why || "this scene has no inverse control"}.`;
         this.element.replaceChildren(
-            hello.actuators.length > 0 ? section("Actuators", ...this.rows.map((r) => r.element))
+            hello.actuators.length > 0 ? section("Actuators", h("label", { class: "units" }, "Units ", this.units), ...this.rows.map((r) => r.element))
                 : section("Actuators", h("p", { class: "hint" }, "This scene has none. Pull the body with the mouse.")),
             hello.effectors.length > 0 ? section("Targets", this.reach, ...this.targets.map((t) => t.element), h("p", { class: "hint" }, hint)) : "",
         );
