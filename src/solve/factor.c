@@ -10,10 +10,10 @@
 
 #define MOST_TREES  32
 #define LEAST_FLOPS 2e7 // of a factorization that is worth cutting into trees
-#define TILE        192 // rows or columns of a piece of a large front
-#define SMALL_BLOCK 16  // columns factored at once of a narrow supernode
+#define TILE        192
+#define SMALL_BLOCK 16
 #define ROW_PIECE   128 // rows divided at once
-#define SQUARE      64  // rows up to which a triangle is updated as a square
+#define SQUARE      96
 #define LARGE_FRONT 384 // rows from which a front above the trees is cut into tiles
 
 static int32_t first_of(const tdFactorPlan *p, int32_t s)
@@ -177,27 +177,32 @@ static void cut_trees(tdFactorPlan *p, double *weight, int32_t *begin, char *kin
             p->top[p->n_top++] = s;
 }
 
-// Places for what supernodes leave: in a tree a stack, since children stand before their parent; each of the top has
-// its own. The update of a supernode is made above those of its children and then moved down over them.
-static void place_updates(tdFactorPlan *p)
+// Places for what supernodes leave. In a tree children stand before their parent, so that stacks do: one for each
+// parity of the depth, since a supernode is written while its children are still read. Each of the top has its own.
+// depth: scratch.
+static void place_updates(tdFactorPlan *p, int32_t *depth)
 {
+    for (int32_t s = p->supers - 1; s >= 0; s--)
+        depth[s] = p->parent[s] < 0 ? 0 : depth[p->parent[s]] + 1;
     for (int32_t t = 0; t < p->n_trees; t++)
-    {
-        int64_t base = p->room, level = base;
-        for (int32_t s = p->tree_first[t]; s <= p->tree_last[t]; s++)
+        for (int parity = 0; parity < 2; parity++)
         {
-            int64_t size = below_of(p, s) * below_of(p, s);
-            p->gather_at[s] = level;
-            p->update_at[s] = p->child[s] >= 0 ? p->update_at[p->child[s]] : level;
-            p->room = level + size > p->room ? level + size : p->room;
-            level = p->update_at[s] + size;
+            int64_t base = p->room, level = base;
+            for (int32_t s = p->tree_first[t]; s <= p->tree_last[t]; s++)
+                if (depth[s] % 2 == parity)
+                {
+                    p->update_at[s] = level;
+                    level += below_of(p, s) * below_of(p, s);
+                    p->room = level > p->room ? level : p->room;
+                }
+                else if (p->child[s] >= 0) // read for the last time
+                    level = p->update_at[p->child[s]];
+            p->room = (p->room + 7) / 8 * 8;
         }
-        p->room = (p->room + 7) / 8 * 8;
-    }
     for (int32_t k = 0; k < p->n_top; k++)
     {
         int32_t s = p->top[k];
-        p->update_at[s] = p->gather_at[s] = p->room;
+        p->update_at[s] = p->room;
         p->room += (below_of(p, s) * below_of(p, s) + 7) / 8 * 8;
     }
 }
@@ -219,21 +224,20 @@ tdStatus td_factor_plan(const struct cholmod_factor_struct *symbolic, const tdFa
     out->tree_last = TD_TAKE(arena, int32_t, supers);
     out->top = TD_TAKE(arena, int32_t, supers);
     out->update_at = TD_TAKE(arena, int64_t, supers);
-    out->gather_at = TD_TAKE(arena, int64_t, supers);
     int32_t *super = TD_TAKE(&scratch, int32_t, out->n), *place = TD_TAKE(&scratch, int32_t, out->n);
     int32_t *where = TD_TAKE(&scratch, int32_t, out->n), *begin = TD_TAKE(&scratch, int32_t, supers);
     double *weight = TD_TAKE(&scratch, double, supers);
     char *kind = TD_TAKE(&scratch, char, supers);
     bool good = out->parent != NULL && out->child != NULL && out->next != NULL && out->relative != NULL &&
                 out->entry_at != NULL && out->entry_from != NULL && out->entry_to != NULL && out->tree_first != NULL &&
-                out->tree_last != NULL && out->top != NULL && out->update_at != NULL && out->gather_at != NULL &&
-                super != NULL && place != NULL && where != NULL && begin != NULL && weight != NULL && kind != NULL;
+                out->tree_last != NULL && out->top != NULL && out->update_at != NULL && super != NULL &&
+                place != NULL && where != NULL && begin != NULL && weight != NULL && kind != NULL;
     if (good)
     {
         find_relatives(out, super, where);
         list_entries(out, matrix, super, place, where);
         cut_trees(out, weight, begin, kind);
-        place_updates(out);
+        place_updates(out, begin);
     }
     td_arena_free(&scratch);
     if (!good)
@@ -265,37 +269,62 @@ typedef struct factorWork
     atomic_bool failed;
 } factorWork;
 
-// The front of a supernode: its columns in the factor, the rest in U (m x m, lower triangle).
-static void gather(const factorWork *w, int32_t s, double *L, double *U)
+// Adds columns [begin, end) of what a child leaves, by its own columns, to a front whose column c stands at to + c
+// stride.
+static void add_child(const factorWork *w, int32_t c, int64_t begin, int64_t end, double *to, int64_t stride)
 {
     const tdFactorPlan *p = w->plan;
-    int64_t n = columns_of(p, s), rows = rows_of(p, s), m = rows - n;
+    int64_t size = below_of(p, c);
+    const int32_t *at = p->relative + rows_at(p, c) + columns_of(p, c);
+    const double *from = w->work + p->update_at[c];
+    for (int64_t j = begin; j < end; j++)
+    {
+        double *column = to + at[j] * stride;
+        const double *mine = from + j * size;
+        // Rows that are next to each other here are mostly so there.
+        for (int64_t i = j; i < size;)
+        {
+            int64_t last = i + 1;
+            while (last < size && at[last] == at[last - 1] + 1)
+                last++;
+            double *t = column + at[i];
+            for (int64_t k = i; k < last; k++)
+                t[k - i] += mine[k];
+            i = last;
+        }
+    }
+}
+
+// How many of the rows that a child leaves are columns of its parent, which has n.
+static int64_t child_columns(const tdFactorPlan *p, int32_t c, int32_t n)
+{
+    const int32_t *at = p->relative + rows_at(p, c) + columns_of(p, c);
+    int64_t k = 0, size = below_of(p, c);
+    while (k < size && at[k] < n)
+        k++;
+    return k;
+}
+
+// The columns of a supernode, before they are factored.
+static void gather_columns(const factorWork *w, int32_t s, double *L)
+{
+    const tdFactorPlan *p = w->plan;
+    int64_t n = columns_of(p, s), rows = rows_of(p, s);
     memset(L, 0, (size_t)(n * rows) * sizeof *L);
-    for (int64_t j = 0; j < m; j++)
-        memset(U + j * m + j, 0, (size_t)(m - j) * sizeof *U);
     for (int32_t k = p->entry_at[s]; k < p->entry_at[s + 1]; k++)
         w->x[p->entry_to[k]] = w->values[p->entry_from[k]];
     for (int32_t c = p->child[s]; c >= 0; c = p->next[c])
-    {
-        int64_t size = below_of(p, c);
-        const int32_t *at = p->relative + rows_at(p, c) + columns_of(p, c);
-        const double *from = w->work + p->update_at[c];
-        for (int64_t j = 0; j < size; j++, from += size)
-        {
-            double *to = at[j] < n ? L + at[j] * rows : U + (at[j] - n) * m - n;
-            // Rows that are next to each other here are mostly so there.
-            for (int64_t i = j; i < size;)
-            {
-                int64_t end = i + 1;
-                while (end < size && at[end] == at[end - 1] + 1)
-                    end++;
-                double *t = to + at[i];
-                for (int64_t k = i; k < end; k++)
-                    t[k - i] += from[k];
-                i = end;
-            }
-        }
-    }
+        add_child(w, c, 0, child_columns(p, c, (int32_t)n), L, rows);
+}
+
+// What children leave beyond them, once U = -L_rc L_rc' has been written.
+static void gather_rest(const factorWork *w, int32_t s, double *U)
+{
+    const tdFactorPlan *p = w->plan;
+    int32_t n = columns_of(p, s);
+    int64_t m = below_of(p, s);
+    for (int32_t c = p->child[s]; c >= 0; c = p->next[c])
+        add_child(w, c, child_columns(p, c, n), below_of(p, c), U - n - n * m, m);
 }
 
 // ---------------------------------------------------------------- fronts
@@ -319,7 +348,7 @@ static int block_of(int n)
     return n <= 4 * SMALL_BLOCK ? SMALL_BLOCK : TD_FACTOR_BLOCK;
 }
 
-// Rows [first, first + m) of the block, with what the columns before it take away.
+// Rows [first, first + m) of the block, less what the columns before it give.
 static void update_rows(const frontWork *f, int first, int m)
 {
     if (f->begin > 0)
@@ -327,7 +356,7 @@ static void update_rows(const frontWork *f, int first, int m)
                     f->L + f->begin, f->rows, 1, f->L + (int64_t)f->begin * f->rows + first, f->rows);
 }
 
-// The same rows, below the triangle, divided by it.
+// Rows below the triangle of the block, divided by it.
 static void divide_rows(const frontWork *f, int first, int m)
 {
     double from[ROW_PIECE * TD_FACTOR_BLOCK];
@@ -352,36 +381,35 @@ static bool factor_triangle(frontWork *f)
     return td_factor_triangle_portable(f->k, A, f->rows, f->inverse);
 }
 
-// Lower triangle of the tile of U at rows a, columns b: U -= L_r L_r'. Small triangles are quicker as squares.
-static void subtract_tile(const frontWork *f, int a, int m, int b, int n)
+// Lower triangle of the tile of U at rows a, columns b: U = -L_r L_r'. Small triangles are quicker as squares.
+static void square_tile(const frontWork *f, int a, int m, int b, int n)
 {
     int rest = f->rows - f->n;
     const double *L = f->L + f->n;
     double *U = f->U + a + (int64_t)b * rest;
     if (a == b && m == n && m > 2 * SQUARE)
-        cblas_dsyrk(CblasColMajor, CblasLower, CblasNoTrans, m, f->n, -1, L + a, f->rows, 1, U, rest);
+        cblas_dsyrk(CblasColMajor, CblasLower, CblasNoTrans, m, f->n, -1, L + a, f->rows, 0, U, rest);
     else if (a == b && m > SQUARE)
         for (int j = 0; j < n; j += SQUARE)
             cblas_dgemm(CblasColMajor, CblasNoTrans, CblasTrans, m - j, least(SQUARE, n - j), f->n, -1, L + a + j,
-                        f->rows, L + b + j, f->rows, 1, U + j + (int64_t)j * rest, rest);
+                        f->rows, L + b + j, f->rows, 0, U + j + (int64_t)j * rest, rest);
     else
-        cblas_dgemm(CblasColMajor, CblasNoTrans, CblasTrans, m, n, f->n, -1, L + a, f->rows, L + b, f->rows, 1, U,
+        cblas_dgemm(CblasColMajor, CblasNoTrans, CblasTrans, m, n, f->n, -1, L + a, f->rows, L + b, f->rows, 0, U,
                     rest);
 }
 
 static frontWork front_of(const factorWork *w, int32_t s)
 {
     return (frontWork){.L = w->x + ((const int32_t *)w->plan->shape->px)[s],
-                       .U = w->work + w->plan->gather_at[s],
+                       .U = w->work + w->plan->update_at[s],
                        .n = columns_of(w->plan, s),
                        .rows = rows_of(w->plan, s)};
 }
 
 static bool factor_super(const factorWork *w, int32_t s)
 {
-    const tdFactorPlan *p = w->plan;
     frontWork f = front_of(w, s);
-    gather(w, s, f.L, f.U);
+    gather_columns(w, s, f.L);
     for (f.begin = 0; f.begin < f.n; f.begin += f.k)
     {
         f.k = least(block_of(f.n), f.n - f.begin);
@@ -392,9 +420,8 @@ static bool factor_super(const factorWork *w, int32_t s)
     }
     int m = f.rows - f.n;
     if (m > 0)
-        subtract_tile(&f, 0, m, 0, m);
-    if (p->update_at[s] != p->gather_at[s])
-        memmove(w->work + p->update_at[s], f.U, (size_t)m * (size_t)m * sizeof *f.U);
+        square_tile(&f, 0, m, 0, m);
+    gather_rest(w, s, f.U);
     return true;
 }
 
@@ -423,20 +450,20 @@ static void divide_piece(void *context, int piece)
 }
 
 // Tiles of the lower triangle, by rows of tiles.
-static void subtract_piece(void *context, int piece)
+static void square_piece(void *context, int piece)
 {
     const frontWork *f = context;
     int i = 0, rest = f->rows - f->n;
     while ((i + 1) * (i + 2) / 2 <= piece)
         i++;
     int a = i * TILE, b = (piece - i * (i + 1) / 2) * TILE;
-    subtract_tile(f, a, least(TILE, rest - a), b, least(TILE, rest - b));
+    square_tile(f, a, least(TILE, rest - a), b, least(TILE, rest - b));
 }
 
 static bool factor_large(const factorWork *w, tdTasks *tasks, int32_t s)
 {
     frontWork f = front_of(w, s);
-    gather(w, s, f.L, f.U);
+    gather_columns(w, s, f.L);
     for (f.begin = 0; f.begin < f.n; f.begin += f.k)
     {
         f.k = least(block_of(f.n), f.n - f.begin);
@@ -446,7 +473,8 @@ static bool factor_large(const factorWork *w, tdTasks *tasks, int32_t s)
         td_parallel(tasks, td_pieces(f.rows - f.begin - f.k, TILE), divide_piece, &f);
     }
     int tiles = td_pieces(f.rows - f.n, TILE);
-    td_parallel(tasks, tiles * (tiles + 1) / 2, subtract_piece, &f);
+    td_parallel(tasks, tiles * (tiles + 1) / 2, square_piece, &f);
+    gather_rest(w, s, f.U);
     return true;
 }
 

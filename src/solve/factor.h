@@ -43,7 +43,6 @@ typedef struct tdFactorPlan
     int32_t n_trees, *tree_first, *tree_last; ///< subtrees: supernodes [first, last]
     int32_t n_top, *top;                      ///< supernodes above them, ascending
     int64_t *update_at;                       ///< by supernode: where what it leaves is kept
-    int64_t *gather_at;                       ///< and where it is made, above what its children leave
     int64_t room;                             ///< of all that supernodes leave
     double flops;
 } tdFactorPlan;
