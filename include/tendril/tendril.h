@@ -331,6 +331,20 @@ extern "C"
     /// Sum of the contact forces [N] on body b by body a in the last step.
     void td_state_contact_force(const tdState *state, int a, int b, double force[3]);
 
+    /// Attachments of the scene, in its order.
+    int td_model_attachments(const tdModel *model);
+    const char *td_model_attachment_name(const tdModel *model, int attachment); ///< NULL: there is no such
+    /// What side a of an attachment feels in the last step, mean over it: force [N] and its torque [N m] about `point`
+    /// [m], the mean of the places of a's points now. torque and point may be NULL. Zero without a step.
+    void td_state_attachment_force(const tdState *state, int attachment, double force[3], double torque[3],
+                                   double point[3]);
+    /// Couplings of the scene, in its order.
+    int td_model_couplings(const tdModel *model);
+    const char *td_model_coupling_name(const tdModel *model, int coupling); ///< NULL: there is no such
+    /// Effort of a coupling in the last step, mean over it. A rod: the force [N] with which it pushes its ends apart.
+    /// Joints: each feels this times its factor; [N m], or [N] where the first joint slides.
+    double td_state_coupling_effort(const tdState *state, int coupling);
+
     /// Kinetic and elastic energy [J] at the present positions and velocities. Either may be NULL.
     void td_state_energy(const tdModel *model, tdState *state, double *kinetic, double *elastic);
 

@@ -53,7 +53,12 @@ static void make_laws(const tdModel *model, tdState *state)
             continue;
         }
         const tdContactRow *row = &cs->rows[c];
-        if (row->actuator < 0)
+        if (row->actuator == TD_ROW_BOND)
+        {
+            constraint->law = td_bond_law(model, state, c, w);
+            continue;
+        }
+        if (row->actuator == TD_ROW_JOINT)
         {
             constraint->law = joint_law(&model->contact->tuning, row, w);
             continue;
@@ -130,6 +135,8 @@ static void take_impulses(const tdModel *model, tdState *state)
             continue;
         }
         const tdContactRow *row = &cs->rows[c];
+        if (row->actuator == TD_ROW_BOND)
+            td_bond_take(model, state, c);
         if (row->actuator < 0)
             continue;
         double effort = fmin(fmax(row->now + gamma[0] / model->scheme.s, row->limit[0]), row->limit[1]);
@@ -152,8 +159,9 @@ void td_contact_push(const tdModel *model, tdState *state, double *m)
         td_contact_push_side(model, state, &cs->contacts[i].b, back, m);
     }
     for (int32_t c = 0; c < cs->n_constraints; c++)
-        if (cs->contact_of[c] < 0 && cs->rows[c].actuator < 0)
+        if (cs->contact_of[c] < 0 && cs->rows[c].actuator == TD_ROW_JOINT)
             m[cs->rows[c].coord] -= cs->rows[c].ratio * cs->gamma[TD_SAP_ROWS * c];
+    td_bond_push(model, state, m);
 }
 
 double td_contact_miss(const tdModel *model, const tdState *state)
@@ -168,7 +176,9 @@ double td_contact_miss(const tdModel *model, const tdState *state)
     for (int32_t c = 0; c < cs->n_constraints; c++)
     {
         const tdContactRow *row = &cs->rows[c];
-        int a = cs->contact_of[c] < 0 ? row->actuator : -1;
+        int a = cs->contact_of[c] < 0 ? row->actuator : TD_ROW_JOINT;
+        if (a == TD_ROW_BOND)
+            miss = fmax(miss, td_bond_miss(model, state, c) / model->size);
         if (a >= 0 && row->limit[0] < rows->effort[a] && rows->effort[a] < row->limit[1])
             miss = fmax(miss, fabs(rows->travel[a] + row->compliance * rows->effort[a] - row->target) /
                                   model->actuators[a].size);

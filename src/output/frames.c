@@ -2,6 +2,7 @@
 #include "output/frames.h"
 
 #include "body/soft.h"
+#include "contact/contact.h"
 #include "output/actuation.h"
 #include "output/contacts.h"
 #include "output/csv.h"
@@ -204,7 +205,7 @@ static tdStatus open_tables(tdOutput *output, tdError *error)
     td_joint_titles(model, &joints);
     td_contact_titles(&contacts);
     tdStatus status = TD_OK;
-    if (model->contact != NULL)
+    if (model->contact != NULL && model->contact->world != NULL)
         status = td_csv_open(output->folder, "contacts.csv", &contacts, keep, &output->contact_table, error);
     if (output->n_joints > 0 && status == TD_OK)
         status = td_csv_open(output->folder, "joints.csv", &joints, keep, &output->joint_table, error);

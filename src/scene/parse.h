@@ -54,6 +54,10 @@ tdStatus td_parse_body_keys(tdSceneParser *parser, const tdRecord *record, tdBod
 tdStatus td_parse_rigid(tdSceneParser *parser, const tdRecord *record, tdSceneBody *body);
 /// `link` of a record, NULL: not given.
 tdStatus td_parse_link(tdSceneParser *parser, const tdRecord *record, int body, bool at_point, const char **out);
+/// The same of another key, which is given.
+tdStatus td_parse_link_name(tdSceneParser *parser, const tdRecord *record, const char *key, int body, const char **out);
+/// The joint that `joint` names, of a body that is articulated; whether it slides.
+tdStatus td_parse_joint_name(tdSceneParser *parser, const tdRecord *record, int body, int *out, bool *slides);
 /// Actuators of type joint: the joint, and whether it turns or slides; gains, once the drive is known; limits.
 tdStatus td_parse_joint_kind(tdSceneParser *parser, const tdRecord *record, tdSceneActuator *actuator);
 tdStatus td_parse_joint(tdSceneParser *parser, const tdRecord *record, tdSceneActuator *actuator);
@@ -76,6 +80,11 @@ tdStatus td_parse_contact(tdSceneParser *parser, const tdYaml *node);
 /// parse_tool.c: when actuators are known, before the motion; and after it.
 tdStatus td_parse_tools(tdSceneParser *parser, const tdYaml *list);
 tdStatus td_parse_check_tools(tdSceneParser *parser);
+/// What a step cannot do when `what` (contact, attachments) makes all bodies one problem.
+tdStatus td_parse_check_together(tdSceneParser *parser, int line, const char *what);
+/// parse_attach.c: when bodies, actuators and effectors are known.
+tdStatus td_parse_attachments(tdSceneParser *parser, const tdYaml *list);
+tdStatus td_parse_couplings(tdSceneParser *parser, const tdYaml *list);
 /// What the motion drives and what control ties together have to fit. After the motion.
 tdStatus td_parse_check_control(tdSceneParser *parser);
 

@@ -445,6 +445,44 @@ typedef struct tdSceneTool
     double speed, turning; ///< most [m/s, rad/s]; infinite: none
 } tdSceneTool;
 
+/// Points of a body that are welded to another one, or to places in space.
+typedef struct tdSceneAttachment
+{
+    int line;
+    const char *name;
+    int a, b;                  ///< bodies; b -1: space
+    const char *link_a, *link; ///< of a and b; NULL: the nearest
+    tdSelect select;           ///< nodes of a, unless there are points
+    int n_points;              ///< 0: nodes
+    double *points;            ///< 3 each, at rest
+    double gap;                ///< [m]; NAN: by the size of b
+    double stiffness;          ///< of a point [N/m]; infinite: rigid
+    double dissipation;        ///< relaxation time [s]
+    bool meets;                ///< contact between the two stays
+} tdSceneAttachment;
+
+/// A joint's position times a factor.
+typedef struct tdSceneTerm
+{
+    int body, joint; ///< joint: its link
+    double factor;   ///< in units of the first term's position per this one's
+} tdSceneTerm;
+
+/// Joints whose weighted sum of positions stays what it is, or two points that keep their distance.
+typedef struct tdSceneCoupling
+{
+    int line;
+    const char *name;
+    int n_terms; ///< 0: a rod
+    tdSceneTerm *terms;
+    double offset; ///< NAN: as at the start
+    // rod
+    int body[2]; ///< -1: fixed in space
+    double point[2][3];
+    const char *link[2]; ///< NULL: the nearest
+    double stiffness, dissipation;
+} tdSceneCoupling;
+
 typedef enum tdMethod
 {
     TD_METHOD_THETA, // backward Euler, midpoint and symplectic are values of theta, theta_vq
@@ -505,6 +543,9 @@ typedef struct tdScene
     tdSceneContact contact;
     int n_tools;
     tdSceneTool *tools;
+    int n_attachments, n_couplings;
+    tdSceneAttachment *attachments;
+    tdSceneCoupling *couplings;
 } tdScene;
 
 /// Parses and checks text. On failure *error names file, line and field. td_scene_free() also after failure.
