@@ -257,6 +257,7 @@ extern "C"
     typedef enum tdStage
     {
         TD_STAGE_LATCH,
+        TD_STAGE_COLLIDE, ///< geometry of contact
         TD_STAGE_KINEMATICS,
         TD_STAGE_FORCES,
         TD_STAGE_CONSTRAIN,
@@ -303,8 +304,9 @@ extern "C"
                              ///< ranges; 1 for a load that training has not seen
         bool rom_warning;    ///< either is beyond its limit: the reduced model is not to be trusted here
         // Contact; zero where there is none.
-        int contacts;            ///< points that were followed
-        int contacts_active;     ///< of these, the ones that bear a force
+        int contacts;        ///< points that were followed
+        int constraints;     ///< of the convex problem: these points, attachments, driven actuators, limits of joints
+        int contacts_active; ///< of these, the ones that bear a force
         int contact_iterations;  ///< of the convex solver, the most of an island, over all linearizations
         double contact_residual; ///< relative residual that it left
         bool contact_limit;      ///< it reached its bound on iterations

@@ -216,6 +216,7 @@ static tdStatus solve(const tdModel *model, tdState *state, bool first)
     tdSapResult result;
     TD_TRY(td_sap_solve(cs->sap, state->tasks, &problem, &settings, &result, error));
     cs->scale = model->scene.settings.newton ? momentum(cs) : 0;
+    state->report.constraints = cs->n_constraints;
     state->report.contact_iterations += result.iterations;
     state->report.contact_residual = result.residual;
     state->report.contact_limit = state->report.contact_limit || result.bound > 0;

@@ -47,46 +47,6 @@ const tdSchema td_schema_transform = {
     .keys = transform_keys,
 };
 
-static const tdChoice element_choices[] = {
-    {"tetrahedra", TD_ELEMENTS_TETRAHEDRA, "linear tetrahedra, six to a cell", NULL},
-    {"hexahedra", TD_ELEMENTS_HEXAHEDRA, "trilinear hexahedra, one to a cell", NULL},
-    {0},
-};
-static const tdKey mesh_box_keys[] = {
-    {.name = "box",
-     .kind = TD_KEY_BOX,
-     .dim = TD_DIM_LENGTH,
-     .either = 'b',
-     .required = true,
-     .doc = "smallest and largest corner of a block"},
-    {.name = "rectangle",
-     .kind = TD_KEY_RECTANGLE,
-     .dim = TD_DIM_LENGTH,
-     .either = 'b',
-     .required = true,
-     .doc = "smallest and largest corner of a rectangle of triangles at z = 0"},
-    {.name = "cells",
-     .kind = TD_KEY_COUNTS,
-     .least = 1,
-     .most = 1000,
-     .required = true,
-     .doc = "number of cells along x, y and, for a block, z; 20 million in all at most"},
-    {.name = "elements",
-     .kind = TD_KEY_CHOICE,
-     .choices = element_choices,
-     .standard = "tetrahedra",
-     .doc = "what the cells of a block are made of; those of a rectangle are two triangles each"},
-    {0},
-};
-const tdSchema td_schema_mesh_box = {
-    .title = "mesh",
-    .doc =
-        "A block or a rectangle that needs no mesh file. The sides of a block are the groups `xmin`, `xmax`, `ymin`, "
-        "`ymax`, `zmin`, `zmax`, those of a rectangle `xmin` to `ymax`; all of its elements are the group `body`.",
-    .example = "mesh: {box: [[0, 0, 0], [100, 10, 10]], cells: [20, 4, 4]}",
-    .keys = mesh_box_keys,
-};
-
 // ---------------------------------------------------------------- selectors
 
 static const tdKey sphere_keys[] = {
@@ -260,9 +220,10 @@ static const tdKey body_keys[] = {
      .kind = TD_KEY_FILE_OR_MAP,
      .schema = &td_schema_mesh_box,
      .standard_doc = "required by soft bodies",
-     .doc = "mesh file, relative to the scene's folder, its coordinates in the scene's length unit; or a block or "
-            "rectangle"},
+     .doc = "mesh file, relative to the scene's folder, its coordinates in the scene's length unit; or a block, "
+            "rectangle or torus"},
     {.name = "transform", .kind = TD_KEY_MAP, .schema = &td_schema_transform, .doc = "where the mesh is placed"},
+    {.name = "repeat", .kind = TD_KEY_MAP, .schema = &td_schema_repeat, .doc = "soft: makes several of it"},
     {.name = "material",
      .kind = TD_KEY_MAP,
      .schema = &td_schema_material,

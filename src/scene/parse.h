@@ -48,6 +48,13 @@ const char *td_parse_selector(const tdRecord *record);
 /// `material`, `materials`, `plane`, `thickness` and `formulation` of a body whose mesh is known.
 tdStatus td_parse_materials(tdSceneParser *parser, const tdRecord *body_record, tdSceneBody *body);
 tdStatus td_parse_bodies(tdSceneParser *parser, const tdYaml *list);
+/// R = Rz Ry Rx: about the fixed axes, x first.
+void td_parse_rotation(const double angle[3], double r[9]);
+/// parse_mesh.c: `mesh` of a body; `torus` of a mesh or shape; once all bodies of the list are known, those that are
+/// repeated in their places.
+tdStatus td_parse_mesh(tdSceneParser *parser, const tdRecord *body_record, tdSceneBody *body);
+tdStatus td_parse_torus(tdSceneParser *parser, const tdRecord *record, tdSceneTorus *out);
+tdStatus td_parse_repeated(tdSceneParser *parser, const tdYaml *list);
 /// parse_rigid.c: whether the keys of a body are those of its type.
 tdStatus td_parse_body_keys(tdSceneParser *parser, const tdRecord *record, tdBodyType type);
 /// A rigid or articulated body whose transform is known.

@@ -2,6 +2,7 @@
 // Rigid and articulated bodies, and actuators of joints. A URDF file is read here, because dimensions of a joint's
 // quantities hang on whether it turns or slides.
 #include "base/suggest.h"
+#include "mesh/generate.h"
 #include "mesh/topology.h"
 #include "scene/parse.h"
 #include "scene/urdf.h"
@@ -34,23 +35,12 @@ tdStatus td_parse_body_keys(tdSceneParser *parser, const tdRecord *record, tdBod
         const char *key;
         int of, needed;
     } own[] = {
-        {"mesh", SOFT, SOFT},
-        {"material", SOFT, SOFT},
-        {"materials", SOFT, 0},
-        {"plane", SOFT, 0},
-        {"thickness", SOFT, 0},
-        {"formulation", SOFT, 0},
-        {"mass", SOFT, 0},
-        {"damping", SOFT, 0},
-        {"prescribed", SOFT, 0},
-        {"fixed", SOFT | RIGID, 0},
-        {"urdf", ARTICULATED, ARTICULATED},
-        {"base", ARTICULATED, 0},
-        {"joints", ARTICULATED, 0},
-        {"shape", RIGID, RIGID},
-        {"density", RIGID, 0},
-        {"total_mass", RIGID, 0},
-        {"angular_velocity", RIGID | ARTICULATED, 0},
+        {"mesh", SOFT, SOFT},     {"material", SOFT, SOFT},   {"materials", SOFT, 0},
+        {"plane", SOFT, 0},       {"thickness", SOFT, 0},     {"formulation", SOFT, 0},
+        {"mass", SOFT, 0},        {"damping", SOFT, 0},       {"prescribed", SOFT, 0},
+        {"repeat", SOFT, 0},      {"fixed", SOFT | RIGID, 0}, {"urdf", ARTICULATED, ARTICULATED},
+        {"base", ARTICULATED, 0}, {"joints", ARTICULATED, 0}, {"shape", RIGID, RIGID},
+        {"density", RIGID, 0},    {"total_mass", RIGID, 0},   {"angular_velocity", RIGID | ARTICULATED, 0},
     };
     for (size_t i = 0; i < sizeof own / sizeof own[0]; i++)
     {
@@ -143,6 +133,21 @@ static tdStatus read_surface(tdSceneParser *parser, const tdRecord *record, doub
     return status;
 }
 
+static tdStatus read_torus(tdSceneParser *parser, const tdRecord *record, tdShape *shape)
+{
+    tdSceneTorus torus;
+    tdMesh mesh = {0};
+    TD_TRY(td_parse_torus(parser, record, &torus));
+    tdStatus status = torus.cells[2] == 1 ? td_mesh_torus_surface(torus.major, torus.minor, torus.cells[0],
+                                                                  torus.cells[1], &mesh, parser->reader.error)
+                                          : td_record_fail(&parser->reader, record, "torus",
+                                                           "a rigid shape is a surface; remove 'circles'");
+    if (status == TD_OK)
+        status = copy_surface(parser, record, &mesh, 1, shape);
+    td_mesh_free(&mesh);
+    return status;
+}
+
 static tdStatus read_shape(tdSceneParser *parser, const tdRecord *body_record, double scale, tdShape *shape)
 {
     char path[256];
@@ -155,6 +160,8 @@ static tdStatus read_shape(tdSceneParser *parser, const tdRecord *body_record, d
                               "a scale is for shapes from mesh files; write the size that the body has");
     if (given(&record, "mesh"))
         return read_surface(parser, &record, scale * parser->scene->length_unit, shape);
+    if (given(&record, "torus"))
+        return read_torus(parser, &record, shape);
     if (given(&record, "cylinder") || given(&record, "capsule"))
         return read_round(parser, &record, given(&record, "capsule") ? "capsule" : "cylinder",
                           given(&record, "capsule"), shape);

@@ -64,6 +64,13 @@ typedef struct tdSceneBox
     bool hexahedra;
 } tdSceneBox;
 
+/// Torus about the z axis (td_mesh_torus()).
+typedef struct tdSceneTorus
+{
+    double major, minor;
+    int cells[3]; ///< sections, points around, circles; 0: none
+} tdSceneTorus;
+
 typedef enum tdLawKind
 {
     TD_LAW_LINEAR,
@@ -153,9 +160,10 @@ typedef struct tdSceneBody
     const char *name;
     int line;
     tdBodyType type;
-    const char *mesh; ///< path as resolved against the scene's folder; NULL when `box` is used
+    const char *mesh; ///< path as resolved against the scene's folder; NULL when `box` or `torus` is used
     int mesh_line;
     tdSceneBox box;
+    tdSceneTorus torus;       ///< in the place of `box` where it has sections
     double scale;             ///< of the mesh's numbers, already times the scene's length unit
     double rotation[9];       ///< row-major; applied after the scale
     double translate[3];      ///< applied last
