@@ -152,7 +152,9 @@ static void add_meshes(const tdViewStage *stage, tdJson *json)
         optional_index(json, "pose", mesh->pose);
         if (mesh->coloured)
         {
-            const double colour[4] = {mesh->colour[0], mesh->colour[1], mesh->colour[2], mesh->colour[3]};
+            double colour[4];
+            for (int k = 0; k < 4; k++)
+                colour[k] = round(1e4 * (double)mesh->colour[k]) / 1e4;
             td_json_numbers(json, "colour", 4, colour);
         }
         else
