@@ -342,6 +342,47 @@ static void groups_move_together(void **unused)
     finish(&s, &c);
 }
 
+// Whatever is asked of it, in any order and size, it goes on: springs on every mesh, tools and groups at their fastest.
+static void survives_rough_hands(void **unused)
+{
+    (void)unused;
+    server s;
+    viewClient c;
+    uint64_t seed = 5;
+    begin(&s, &c, false);
+    for (int i = 0; i < 250; i++)
+    {
+        double r = next_random(&seed), u = 100 * next_random(&seed);
+        int m = (int)(4.5 * (1 + next_random(&seed))), t = (int)(10 * (1 + next_random(&seed)));
+        if (r < -0.5)
+            client_say(
+                &c,
+                "{\"type\": \"spring\", \"mesh\": %d, \"triangle\": %d, \"weights\": [0.2, 0.3, 0.5], \"anchor\": "
+                "[%g, 0, 1]}",
+                m, t, u);
+        else if (r < 0)
+            client_say(&c, "{\"type\": \"tool\", \"name\": \"hand\", \"linear\": [%g, %g, 0], \"angular\": [0, %g, 0]}",
+                       u, -u, u);
+        else if (r < 0.4)
+            client_say(&c, "{\"type\": \"group\", \"actuators\": [%d, 1, 1, 0], \"rate\": %g}", m / 4, u / 10);
+        else if (r < 0.6)
+            client_say(&c, "{\"type\": \"group\", \"actuators\": [2147483647], \"rate\": 1}");
+        else
+            client_say(&c, i % 9 == 0 ? "{\"type\": \"reset\"}" : "{\"type\": \"release\"}");
+        usleep(2000);
+    }
+    // The numbers may have failed; a reset starts anew.
+    client_say(&c, "{\"type\": \"release\"}");
+    client_say(&c, "{\"type\": \"reset\"}");
+    client_say(&c, "{\"type\": \"play\"}");
+    client_say(&c, "{\"type\": \"ping\", \"id\": 99}");
+    client_await(&c, "pong", "\"id\": 99");
+    client_await(&c, "status", "\"playing\": true");
+    for (int i = 0; i < 10; i++)
+        client_await_binary(&c, TD_VIEW_FRAME);
+    finish(&s, &c);
+}
+
 static void records_and_paints_links(void **unused)
 {
     (void)unused;
@@ -459,6 +500,7 @@ int main(void)
         cmocka_unit_test(groups_move_together),
         cmocka_unit_test(records_and_paints_links),
         cmocka_unit_test(bodies_on_frames_turn),
+        cmocka_unit_test(survives_rough_hands),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
