@@ -64,7 +64,7 @@ async function start(): Promise<void> {
     const screenshot = async (): Promise<void> => download(await stage.picture(), `${fileName(session)}.png`);
     const cell = h("span", { class: "cell", title: "Width of a cell of the ground grid" });
     const tools = h("div", { class: "tools", role: "toolbar", "aria-label": "Picture" },
-        iconButton("fit", "Fit the view (F)", () => stage.fit(), { id: "fit" }),
+        iconButton("fit", "Fit the view (F)", () => stage.find(), { id: "fit" }),
         replay ? null : pull,
         iconButton("camera", "Save a picture, PNG (S)", () => void screenshot(), { id: "screenshot" }));
     viewport.append(tools, h("div", { class: "legends" }, appearance.legend, appearance.arrows), cell, notices.corner);
@@ -163,10 +163,10 @@ async function start(): Promise<void> {
         { keys: ["r"], shown: "R", does: "reset", action: () => transport.reset() },
         { keys: ["["], shown: "[", does: "slower", action: () => transport.changeSpeed(-1) },
         { keys: ["]"], shown: "]", does: "faster", action: () => transport.changeSpeed(1) },
-        { keys: ["f"], shown: "F", does: "fit the view", action: () => stage.fit() },
-        { keys: ["1"], shown: "1", does: "look from the front", action: () => stage.fit(new THREE.Vector3(0, -1, 0.0001)) },
-        { keys: ["2"], shown: "2", does: "look from the right", action: () => stage.fit(new THREE.Vector3(1, 0, 0.0001)) },
-        { keys: ["3"], shown: "3", does: "look from above", action: () => stage.fit(new THREE.Vector3(0, -0.0001, 1)) },
+        { keys: ["f"], shown: "F", does: "fit the view", action: () => stage.find() },
+        { keys: ["1"], shown: "1", does: "look from the front", action: () => stage.find(new THREE.Vector3(0, -1, 0.0001)) },
+        { keys: ["2"], shown: "2", does: "look from the right", action: () => stage.find(new THREE.Vector3(1, 0, 0.0001)) },
+        { keys: ["3"], shown: "3", does: "look from above", action: () => stage.find(new THREE.Vector3(0, -0.0001, 1)) },
         { keys: ["t"], shown: "T", does: "drive a tool by the keyboard: W S A D Q E move it, with Shift turn it, [ ] move the fingers", action: toggleTool },
         { keys: ["g"], shown: "G", does: "pull bodies with the mouse, or not", action: togglePull },
         { keys: ["c"], shown: "C", does: "next colouring", action: () => appearance.next() },

@@ -66,6 +66,16 @@ export class World {
         this.labels = new Labels(overlay, stage);
         this.paint.map.value = this.maps[0];
         stage.scene.add(this.root);
+        stage.present = () => {
+            const all = this.skins.filter((skin, i) => skin && this.hello!.meshes[i].kind === "surface").map((skin) => skin!.shape.all());
+            const joined = new Float32Array(all.reduce((n, x) => n + x.length, 0));
+            let at = 0;
+            for (const x of all) {
+                joined.set(x, at);
+                at += x.length;
+            }
+            return joined;
+        };
         stage.before.push(() => {
             for (const skin of this.skins) if (skin?.group.visible) skin.shape.update(stage.renderer);
         });
