@@ -148,6 +148,7 @@ typedef struct tdContactState
     tdContactBody *bodies;
     // the problem
     int32_t n_blocks, n_constraints;
+    int32_t n_weighed; ///< constraints whose w is known in this step
     tdSapBlock *blocks;
     const double **factors;
     double *v_star, *v_block; ///< over coordinates, blocks one after the other

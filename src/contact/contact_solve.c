@@ -255,7 +255,10 @@ static tdStatus solve(const tdModel *model, tdState *state, bool first)
                             .constraints = cs->constraints,
                             .gamma = cs->gamma,
                             .v_c = cs->v_c};
-    TD_TRY(td_sap_weights(cs->sap, state->tasks, &problem, TD_SAP_EXACT, cs->factors, cs->w, error));
+    // Regularizations are those of the first pass: with others in each the passes would have no common solution.
+    if (first || cs->n_weighed != cs->n_constraints)
+        TD_TRY(td_sap_weights(cs->sap, state->tasks, &problem, TD_SAP_EXACT, cs->factors, cs->w, error));
+    cs->n_weighed = cs->n_constraints;
     make_laws(model, state);
     if (model->scene.contact.solver == TD_CONTACT_NLCP)
         TD_TRY(by_impulses(model, state, &problem));

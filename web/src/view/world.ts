@@ -52,6 +52,8 @@ export class World {
     private goals: Copies | null = null;
     private leads: Copies | null = null;
     private springs: Arrows | null = null;
+    private axes: Arrows[] = [];
+    drivenTool = -1; ///< whose axes are shown
     private contacts: Arrows | null = null;
     private planes: THREE.Object3D[] = [];
     private field = -1; // index of the one that bodies are coloured by
@@ -64,6 +66,16 @@ export class World {
         this.labels = new Labels(overlay, stage);
         this.paint.map.value = this.maps[0];
         stage.scene.add(this.root);
+        stage.present = () => {
+            const all = this.skins.filter((skin, i) => skin && this.hello!.meshes[i].kind === "surface").map((skin) => skin!.shape.all());
+            const joined = new Float32Array(all.reduce((n, x) => n + x.length, 0));
+            let at = 0;
+            for (const x of all) {
+                joined.set(x, at);
+                at += x.length;
+            }
+            return joined;
+        };
         stage.before.push(() => {
             for (const skin of this.skins) if (skin?.group.visible) skin.shape.update(stage.renderer);
         });
@@ -159,6 +171,7 @@ export class World {
         this.goals = add(new Copies(ballShape(), COLOURS.target, Math.max(1, hello.effectors.length), 0.6));
         this.leads = add(new Copies(rodShape(), COLOURS.target, Math.max(1, hello.effectors.length), 0.6));
         this.springs = add(new Arrows(COLOURS.spring, 2 * Math.max(1, hello.spring?.springs ?? 8)));
+        this.axes = ["#e5484d", "#2f9e5f", "#3b6fd6"].map((colour) => add(new Arrows(colour, 1)));
         this.contacts = add(new Arrows(COLOURS.contact, Math.max(1, hello.contact?.most ?? 1024)));
         this.forceScale = this.contactCount = 0;
         const bounds = new THREE.Box3(new THREE.Vector3().fromArray(hello.bounds[0]), new THREE.Vector3().fromArray(hello.bounds[1]));
@@ -170,7 +183,7 @@ export class World {
 
     private clear(): void {
         for (const skin of this.skins) skin?.dispose();
-        for (const what of [this.cables, this.knots, this.probes, this.tips, this.goals, this.leads, this.springs, this.contacts])
+        for (const what of [this.cables, this.knots, this.probes, this.tips, this.goals, this.leads, this.springs, this.contacts, ...this.axes])
             what?.dispose();
         for (const plane of this.planes) disposeOf(plane);
         this.planes = [];
@@ -195,6 +208,7 @@ export class World {
         this.takeEffectors(frame, hello);
         this.takeSprings(frame, hello);
         this.takeContacts(frame, hello);
+        this.takeTool(frame, hello);
         this.stage.invalidate();
     }
 
@@ -307,6 +321,24 @@ export class World {
         if (!mine) this.labels.hide("spring");
         for (let i = s?.count ?? 0; i < 16; i++) this.labels.hide(`spring ${i}`);
         this.springs!.end();
+    }
+
+    // The axes of the world at the tool that the keyboard drives: what its keys are about.
+    private takeTool(frame: Message, hello: Hello): void {
+        const s = sectionOf(frame, SECTION.tools);
+        const shown = this.drivenTool >= 0 && this.drivenTool < (s?.count ?? 0);
+        this.axes.forEach((axis, k) => {
+            axis.begin();
+            const name = "xyz"[k];
+            if (shown) {
+                this.p.fromArray(s!.f32, s!.width * this.drivenTool);
+                this.q.copy(this.p);
+                this.q[name as "x" | "y" | "z"] += 0.16 * hello.size;
+                axis.arrow(this.p, this.q, 0.005 * hello.size);
+                this.labels.set(`axis ${name}`, name, this.q, "probe");
+            } else this.labels.hide(`axis ${name}`);
+            axis.end();
+        });
     }
 
     // The scale of arrows grows at once and shrinks when the present forces have become less than a quarter of it.
