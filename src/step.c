@@ -14,6 +14,7 @@
 // part of A. Kinematics to solve repeat within a step when Newton iterates. The state is written in `integrate`
 // only, so a step that fails leaves it as it was.
 #include "base/timer.h"
+#include "constraint/tool.h"
 #include "contact/contact.h"
 #include "solve/condense.h"
 #include "solve/friction.h"
@@ -47,6 +48,7 @@ static void latch(const tdModel *model, tdState *state)
     }
     state->gravity = state->weight;
     state->load_next[model->n_inputs] = state->weight;
+    td_tools_latch(model, state);
     td_constraint_start(model, state);
     td_constraint_latch(model, state, 1);
 }
@@ -326,7 +328,9 @@ static tdStatus balance(const tdModel *model, tdState *state, double *clock)
     td_scheme_start(&model->scheme, model->coords, state->v, state->a, state->v_new);
     place_held(model, state);
     evaluation_point(model, state, false);
+    charge(state, TD_STAGE_KINEMATICS, clock);
     TD_TRY(td_contact_find(model, state));
+    charge(state, TD_STAGE_COLLIDE, clock);
     for (int b = 0; b < model->n_bodies; b++)
         model->bodies[b].ops->begin(model, &model->bodies[b], state);
     kinematics(model, state);
@@ -424,6 +428,7 @@ static void publish(const tdModel *model, tdState *state)
         body->ops->commit(model, body, state);
     }
     td_constraint_commit(model, state);
+    td_tools_commit(model, state);
     td_contact_commit(model, state);
     td_condense_report(model, state);
     state->steps++;
@@ -549,7 +554,7 @@ tdStatus td_step(const tdModel *model, tdState *state)
 
 const char *td_stage_name(tdStage stage)
 {
-    static const char *const names[TD_STAGES] = {"latch", "kinematics", "forces",    "constrain",
-                                                 "free",  "solve",      "integrate", "publish"};
+    static const char *const names[TD_STAGES] = {"latch", "collide", "kinematics", "forces", "constrain",
+                                                 "free",  "solve",   "integrate",  "publish"};
     return stage >= 0 && stage < TD_STAGES ? names[stage] : "unknown";
 }
