@@ -8,9 +8,9 @@
 #include "verify_plot.h"
 
 #define PRESS_DEPTH  0.05 // of the slice [m]
-#define PRESS_POINTS 10   // of a curve, every 20 mm
+#define PRESS_POINTS 20   // of a curve, every 10 mm
 
-/// Force [kN/m] at the displacements 20 mm, 40 mm, ... of the plate. contacts: mean number of points.
+/// Force [kN/m] at the displacements 10 mm, 20 mm, ... of the plate. contacts: mean number of points.
 static inline void press_curve(int mesh, double force[PRESS_POINTS], double *contacts)
 {
     char file[64];
