@@ -78,7 +78,7 @@ static void test_hertz(void **unused)
 static void test_press(void **unused)
 {
     (void)unused;
-    verify_press(4, 0.02, "press.png");
+    verify_press(4, "press.png");
 }
 
 static void test_all_scenes_converge(void **unused)

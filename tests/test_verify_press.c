@@ -5,7 +5,7 @@
 static void test_press(void **context)
 {
     (void)context;
-    verify_press(VERIFY_SLOW ? 2 : 3, VERIFY_SLOW ? 0.15 : 0.05, NULL);
+    verify_press(VERIFY_SLOW ? 2 : 3, NULL);
 }
 
 int main(void)
