@@ -254,6 +254,7 @@ static tdStatus build(colliderWork *work, const tdSettings *settings, tdError *e
         return td_fail_at(error, TD_ERROR_INPUT, scene->file, scene->contact.line, "contact",
                           "no body of the scene can move; remove 'contact'");
     contact->tuning = td_sap_tuning(model->scheme.c);
+    contact->tuning.beta = scene->contact.softness;
     contact->tuning.sigma = scene->contact.stiction;
     tdCollideDef def = {.n_colliders = work->n,
                         .colliders = work->defs,
