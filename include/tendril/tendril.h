@@ -235,7 +235,7 @@ extern "C"
 
     /// A spring from a material point of a body to a place in space, as a hand would pull: its force on the body is
     /// stiffness (anchor - point), implicit where the integrator is. The point is a weighted mean of nodes that belong
-    /// to one element, such as the corners of a triangle of the surface.
+    /// to one element or one link, such as the corners of a triangle of the surface.
     typedef struct tdSpring
     {
         int body;
@@ -248,7 +248,7 @@ extern "C"
 #define TD_SPRINGS 8 ///< of a state
 
     /// Ties spring number `spring` from now on; NULL unties it. Part of checkpoints. TD_ERROR_USAGE: a number that
-    /// makes no sense, or nodes that share no element.
+    /// makes no sense, nodes that share no element and no link, or a body that cannot move.
     tdStatus td_state_set_spring(const tdModel *model, tdState *state, int spring, const tdSpring *given);
     /// Where its point is now and the force on the body; false when it is not tied.
     bool td_state_spring(const tdModel *model, const tdState *state, int spring, double point[3], double force[3]);
@@ -332,6 +332,9 @@ extern "C"
     int64_t td_state_contacts(const tdState *state, const tdContactPoint **points);
     /// Sum of the contact forces [N] on body b by body a in the last step.
     void td_state_contact_force(const tdState *state, int a, int b, double force[3]);
+    /// The same with their torque [N m] about a place in space.
+    void td_state_contact_wrench(const tdState *state, int a, int b, const double about[3], double force[3],
+                                 double torque[3]);
 
     /// Attachments of the scene, in its order.
     int td_model_attachments(const tdModel *model);

@@ -115,6 +115,7 @@ void td_contact_free(tdState *state)
         td_schur_free(cs->bodies[b].schur);
     td_collide_state_free(cs->collide);
     td_sap_free(cs->sap);
+    td_contact_nlcp_free(&cs->nlcp);
     free(cs->constraints);
     free(cs->rows);
     free(cs->joint_rows);
@@ -304,18 +305,32 @@ int64_t td_state_contacts(const tdState *state, const tdContactPoint **points)
     return state->contact == NULL ? 0 : state->contact->n_points;
 }
 
-void td_state_contact_force(const tdState *state, int a, int b, double force[3])
+void td_state_contact_wrench(const tdState *state, int a, int b, const double about[3], double force[3],
+                             double torque[3])
 {
-    force[0] = force[1] = force[2] = 0;
-    for (int64_t i = 0; state->contact != NULL && i < state->contact->n_points; i++)
+    memset(force, 0, 3 * sizeof *force);
+    memset(torque, 0, 3 * sizeof *torque);
+    for (int64_t i = 0; state->contact != NULL && a != b && i < state->contact->n_points; i++)
     {
         const tdContactPoint *point = &state->contact->points[i];
+        const double *x = point->position, *f = point->force;
         double sign = point->body[0] == a && point->body[1] == b   ? 1
                       : point->body[0] == b && point->body[1] == a ? -1
                                                                    : 0;
-        for (int k = 0; k < 3 && a != b; k++)
-            force[k] += sign * point->force[k];
+        for (int k = 0; k < 3; k++)
+        {
+            int p = (k + 1) % 3, q = (k + 2) % 3;
+            force[k] += sign * f[k];
+            torque[k] += sign * ((x[p] - about[p]) * f[q] - (x[q] - about[q]) * f[p]);
+        }
     }
+}
+
+void td_state_contact_force(const tdState *state, int a, int b, double force[3])
+{
+    const double origin[3] = {0, 0, 0};
+    double torque[3];
+    td_state_contact_wrench(state, a, b, origin, force, torque);
 }
 
 // ---------------------------------------------------------------- checkpoints

@@ -196,6 +196,37 @@ static tdStatus fail(const tdModel *model, tdState *state, tdStatus status)
                    (long long)state->steps + 1, why);
 }
 
+// Newton's own tolerance is beyond that of the contact problem.
+static double tolerance(const tdModel *model, double standard)
+{
+    const tdSceneSettings *settings = &model->scene.settings;
+    return settings->newton ? fmin(standard, 0.1 * settings->tolerance) : standard;
+}
+
+static tdStatus by_velocities(const tdModel *model, tdState *state, const tdSapProblem *problem)
+{
+    tdSapSettings settings = td_default_sap();
+    settings.tolerance = tolerance(model, settings.tolerance);
+    tdSapResult result;
+    TD_TRY(td_sap_solve(state->contact->sap, state->tasks, problem, &settings, &result, &state->report.error));
+    state->report.contact_iterations += result.iterations;
+    state->report.contact_residual = result.residual;
+    state->report.contact_limit = state->report.contact_limit || result.bound > 0;
+    return TD_OK;
+}
+
+static tdStatus by_impulses(const tdModel *model, tdState *state, const tdSapProblem *problem)
+{
+    tdNlcpSettings settings = td_default_nlcp();
+    settings.tolerance = tolerance(model, settings.tolerance);
+    tdNlcpResult result;
+    TD_TRY(td_contact_nlcp(state->contact, problem, &settings, &result, &state->report.error));
+    state->report.contact_iterations += result.iterations;
+    state->report.contact_residual = result.residual;
+    state->report.contact_limit = state->report.contact_limit || !result.converged;
+    return TD_OK;
+}
+
 static tdStatus solve(const tdModel *model, tdState *state, bool first)
 {
     tdContactState *cs = state->contact;
@@ -208,18 +239,17 @@ static tdStatus solve(const tdModel *model, tdState *state, bool first)
                             .constraints = cs->constraints,
                             .gamma = cs->gamma,
                             .v_c = cs->v_c};
-    TD_TRY(td_sap_weights(cs->sap, state->tasks, &problem, TD_SAP_EXACT, cs->factors, cs->w, error));
+    // Regularizations are those of the first pass: with others in each the passes would have no common solution.
+    if (first || cs->n_weighed != cs->n_constraints)
+        TD_TRY(td_sap_weights(cs->sap, state->tasks, &problem, TD_SAP_EXACT, cs->factors, cs->w, error));
+    cs->n_weighed = cs->n_constraints;
     make_laws(model, state);
-    tdSapSettings settings = td_default_sap();
-    if (model->scene.settings.newton)
-        settings.tolerance = fmin(settings.tolerance, 0.1 * model->scene.settings.tolerance);
-    tdSapResult result;
-    TD_TRY(td_sap_solve(cs->sap, state->tasks, &problem, &settings, &result, error));
+    if (model->scene.contact.solver == TD_CONTACT_NLCP)
+        TD_TRY(by_impulses(model, state, &problem));
+    else
+        TD_TRY(by_velocities(model, state, &problem));
     cs->scale = model->scene.settings.newton ? momentum(cs) : 0;
     state->report.constraints = cs->n_constraints;
-    state->report.contact_iterations += result.iterations;
-    state->report.contact_residual = result.residual;
-    state->report.contact_limit = state->report.contact_limit || result.bound > 0;
     return TD_OK;
 }
 

@@ -3,7 +3,6 @@
 #include "scene/compile.h"
 
 #include "contact/contact.h"
-#include "reduce/reduced_body.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -261,22 +260,6 @@ static tdStatus build(colliderWork *work, const tdSettings *settings, tdError *e
     return td_collide_world(&def, settings, &contact->world, error);
 }
 
-static tdStatus check_bodies(const tdModel *model, tdError *error)
-{
-    const tdScene *scene = &model->scene;
-    for (int b = 0; b < model->n_bodies; b++)
-    {
-        const tdBody *body = &model->bodies[b];
-        bool reduced = body->ops == &td_reduced_ops;
-        if (reduced && td_reduced_of(body)->floating != NULL && !scene->bodies[b].contact.off)
-            return td_fail_at(error, TD_ERROR_INPUT, scene->file, scene->contact.line, "contact",
-                              "body '%s' is reduced on a frame of its own, which cannot touch others in this version; "
-                              "take it at full order, or out of contact by 'contact: {meets: false}'",
-                              body->name);
-    }
-    return TD_OK;
-}
-
 // A constraint of the problem has two sides at most.
 static tdStatus check_actuators(const tdModel *model, tdError *error)
 {
@@ -315,11 +298,9 @@ tdStatus td_compile_contact(tdModel *model, const tdSettings *settings, tdError 
                           touch                      ? "contact"
                           : scene->n_attachments > 0 ? "attachments"
                                                      : "couplings",
-                          "needs the integrator backward_euler; equilibria with contact, attachments or couplings "
-                          "(static scenes, training of reduced models) are not possible");
+                          "needs the integrator backward_euler; static scenes have neither contact nor attachments nor "
+                          "couplings, let bodies come to rest instead");
     TD_TRY(check_actuators(model, error));
-    if (touch)
-        TD_TRY(check_bodies(model, error));
     colliderWork work = {.model = model, .contact = TD_TAKE(&model->arena, tdContactModel, 1)};
     if (work.contact == NULL)
         return td_fail_memory(error, "the colliders");

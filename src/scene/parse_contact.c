@@ -124,6 +124,7 @@ tdStatus td_parse_contact(tdSceneParser *parser, const tdYaml *node)
     contact->dissipation = td_record_get(&record, "dissipation")->number[0];
     contact->margin = number_or(&record, "margin", 0);
     contact->stiction = td_record_get(&record, "stiction")->number[0];
+    contact->solver = (tdContactSolver)td_record_get(&record, "solver")->integer[0];
     contact->points = (int)td_record_get(&record, "points")->integer[0];
     contact->self = td_record_get(&record, "self")->integer[0] != 0;
     const tdYaml *exclude = td_record_get(&record, "exclude")->node;

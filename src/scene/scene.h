@@ -410,7 +410,8 @@ typedef struct tdSceneReduction
     double ecsw_tolerance;   ///< S1 eq. 21
     int max_modes;
     tdFrameChoice frame;
-    int64_t memory; ///< [bytes] that the work may take
+    double contact_friction; ///< in training
+    int64_t memory;          ///< [bytes] that the work may take
     uint64_t seed;
 } tdSceneReduction;
 
@@ -423,6 +424,12 @@ typedef struct tdSceneValidation
     uint64_t seed;
 } tdSceneValidation;
 
+typedef enum tdContactSolver
+{
+    TD_CONTACT_SAP,
+    TD_CONTACT_NLCP
+} tdContactSolver;
+
 typedef struct tdSceneContact
 {
     int line;           ///< 0: not given, no contact
@@ -431,27 +438,12 @@ typedef struct tdSceneContact
     double dissipation; ///< relaxation time [s]
     double margin;      ///< [m]; 0: by the size of bodies
     double stiction;    ///< sigma of the tangents
-    int points;         ///< n x n of each triangle touch besides nodes
+    tdContactSolver solver;
+    int points; ///< n x n of each triangle touch besides nodes
     bool self;
     int n_exclude;
     int (*exclude)[2]; ///< pairs of bodies that do not meet
 } tdSceneContact;
-
-/// A place on a link that is brought to a target pose by the servos of its joints.
-typedef struct tdSceneTool
-{
-    const char *name;
-    int line;
-    const char *inputs[6]; ///< name.x, .y, .z, .rx, .ry, .rz
-    int body, link;        ///< link of the body's tree
-    bool at_point;         ///< else the link's origin
-    double point[3];       ///< in the placed scene at the start
-    int n_joints;
-    int *actuators;        ///< servos of its joints, from the root to the link
-    double damping;        ///< of the least squares, relative
-    double lever;          ///< [m] an error of one radian weighs as much as this way; 0: by the arm's length
-    double speed, turning; ///< most [m/s, rad/s]; infinite: none
-} tdSceneTool;
 
 /// Points of a body that are welded to another one, or to places in space.
 typedef struct tdSceneAttachment
@@ -490,6 +482,22 @@ typedef struct tdSceneCoupling
     const char *link[2]; ///< NULL: the nearest
     double stiffness, dissipation;
 } tdSceneCoupling;
+
+/// A place on a link that is brought to a target pose by the servos of its joints.
+typedef struct tdSceneTool
+{
+    const char *name;
+    int line;
+    const char *inputs[6]; ///< name.x, .y, .z, .rx, .ry, .rz
+    int body, link;        ///< link of the body's tree
+    bool at_point;         ///< else the link's origin
+    double point[3];       ///< in the placed scene at the start
+    int n_joints;
+    int *actuators;        ///< servos of its joints, from the root to the link
+    double damping;        ///< of the least squares, relative
+    double lever;          ///< [m] an error of one radian weighs as much as this way; 0: by the arm's length
+    double speed, turning; ///< most [m/s, rad/s]; infinite: none
+} tdSceneTool;
 
 typedef enum tdMethod
 {
@@ -549,11 +557,11 @@ typedef struct tdScene
     tdSceneReduction reduction;
     tdSceneValidation validation;
     tdSceneContact contact;
-    int n_tools;
-    tdSceneTool *tools;
     int n_attachments, n_couplings;
     tdSceneAttachment *attachments;
     tdSceneCoupling *couplings;
+    int n_tools;
+    tdSceneTool *tools;
 } tdScene;
 
 /// Parses and checks text. On failure *error names file, line and field. td_scene_free() also after failure.
