@@ -328,7 +328,9 @@ static tdStatus balance(const tdModel *model, tdState *state, double *clock)
     td_scheme_start(&model->scheme, model->coords, state->v, state->a, state->v_new);
     place_held(model, state);
     evaluation_point(model, state, false);
+    charge(state, TD_STAGE_KINEMATICS, clock);
     TD_TRY(td_contact_find(model, state));
+    charge(state, TD_STAGE_COLLIDE, clock);
     for (int b = 0; b < model->n_bodies; b++)
         model->bodies[b].ops->begin(model, &model->bodies[b], state);
     kinematics(model, state);
@@ -552,7 +554,7 @@ tdStatus td_step(const tdModel *model, tdState *state)
 
 const char *td_stage_name(tdStage stage)
 {
-    static const char *const names[TD_STAGES] = {"latch", "kinematics", "forces",    "constrain",
-                                                 "free",  "solve",      "integrate", "publish"};
+    static const char *const names[TD_STAGES] = {"latch", "collide", "kinematics", "forces", "constrain",
+                                                 "free",  "solve",   "integrate",  "publish"};
     return stage >= 0 && stage < TD_STAGES ? names[stage] : "unknown";
 }

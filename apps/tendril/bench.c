@@ -35,7 +35,9 @@ static const char help[] =
     "  collide    all contacts of a step: chains of soft rings, two bubbles, a ball with itself, a pile of rigid "
     "bodies\n"
     "  sap        contact: condensation of a link of 810 and a torus of 28,800 coordinates, towers of boxes and\n"
-    "             chains of 10 to 100 links\n\n"
+    "             chains of 10 to 100 links\n"
+    "  contact    steps with contact at the sizes of S5's Table I, one thread and all: realtime rate, constraints,\n"
+    "             time by stage; a chain against its length, a torus against its mesh\n\n"
     "  --out DIR  writes bench.json and plots (PNG) there\n"
     "  --runs N   runs behind each median (default 7)\n";
 
@@ -510,7 +512,7 @@ static tdStatus bench_growth(bench *b, tdError *error)
 static bool is_known(const char *which)
 {
     static const char *const names[] = {"laws", "elements", "step", "growth",  "inverse", "control",
-                                        "stvk", "reduced",  "view", "collide", "sap"};
+                                        "stvk", "reduced",  "view", "collide", "sap",     "contact"};
     const int n = (int)(sizeof names / sizeof names[0]);
     char list[256] = "";
     size_t used = 0;
@@ -583,6 +585,8 @@ int cmd_bench(int argc, char **argv)
         status = bench_collide(b.runs, b.print, &b.json, &error);
     if (status == TD_OK && (which == NULL || strcmp(which, "sap") == 0))
         status = bench_sap(b.runs, b.settings.threads, b.print, &b.json, &error);
+    if (status == TD_OK && (which == NULL || strcmp(which, "contact") == 0))
+        status = bench_contact(&b.settings, b.folder, b.print, &b.json, &error);
     td_json_close(&b.json, '}');
     if (status == TD_OK && folder != NULL)
     {

@@ -32,5 +32,7 @@ tdStatus bench_arm(const tdSettings *settings, int cells, const char *scene_path
 tdStatus bench_view(int runs, const tdSettings *settings, bool print, tdJson *json, tdError *error);
 /// All contacts of a step, one thread and two.
 tdStatus bench_collide(int runs, bool print, tdJson *json, tdError *error);
+/// Scenes of S5's Table I beside its figures; plots where there is a folder.
+tdStatus bench_contact(const tdSettings *settings, const char *folder, bool print, tdJson *json, tdError *error);
 /// Contact solvers: condensation of full-order bodies, towers and chains.
 tdStatus bench_sap(int runs, int threads, bool print, tdJson *json, tdError *error);

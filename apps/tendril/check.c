@@ -229,6 +229,10 @@ static void print_mesh(const tdSceneBody *body)
         size[i] = body->scale * (box->max[i] - box->min[i]);
     if (body->mesh != NULL)
         printf("body %s: mesh %s, scale %g\n", body->name, body->mesh, body->scale);
+    else if (body->torus.cells[0] > 0)
+        printf("body %s: torus of radii %g and %g m, %d sections of %d x %d points\n", body->name,
+               body->scale * body->torus.major, body->scale * body->torus.minor, body->torus.cells[0],
+               body->torus.cells[1], body->torus.cells[2]);
     else if (box->cells[2] == 0)
         printf("body %s: rectangle of %g x %g m, %d x %d cells\n", body->name, size[0], size[1], box->cells[0],
                box->cells[1]);

@@ -257,6 +257,7 @@ extern "C"
     typedef enum tdStage
     {
         TD_STAGE_LATCH,
+        TD_STAGE_COLLIDE, ///< geometry of contact
         TD_STAGE_KINEMATICS,
         TD_STAGE_FORCES,
         TD_STAGE_CONSTRAIN,
@@ -303,8 +304,9 @@ extern "C"
                              ///< ranges; 1 for a load that training has not seen
         bool rom_warning;    ///< either is beyond its limit: the reduced model is not to be trusted here
         // Contact; zero where there is none.
-        int contacts;            ///< points that were followed
-        int contacts_active;     ///< of these, the ones that bear a force
+        int contacts;        ///< points that were followed
+        int constraints;     ///< of the convex problem: these points, attachments, driven actuators, limits of joints
+        int contacts_active; ///< of these, the ones that bear a force
         int contact_iterations;  ///< of the convex solver, the most of an island, over all linearizations
         double contact_residual; ///< relative residual that it left
         bool contact_limit;      ///< it reached its bound on iterations
@@ -330,6 +332,23 @@ extern "C"
     int64_t td_state_contacts(const tdState *state, const tdContactPoint **points);
     /// Sum of the contact forces [N] on body b by body a in the last step.
     void td_state_contact_force(const tdState *state, int a, int b, double force[3]);
+    /// The same with their torque [N m] about a place in space.
+    void td_state_contact_wrench(const tdState *state, int a, int b, const double about[3], double force[3],
+                                 double torque[3]);
+
+    /// Attachments of the scene, in its order.
+    int td_model_attachments(const tdModel *model);
+    const char *td_model_attachment_name(const tdModel *model, int attachment); ///< NULL: there is no such
+    /// What side a of an attachment feels in the last step, mean over it: force [N] and its torque [N m] about `point`
+    /// [m], the mean of the places of a's points now. torque and point may be NULL. Zero without a step.
+    void td_state_attachment_force(const tdState *state, int attachment, double force[3], double torque[3],
+                                   double point[3]);
+    /// Couplings of the scene, in its order.
+    int td_model_couplings(const tdModel *model);
+    const char *td_model_coupling_name(const tdModel *model, int coupling); ///< NULL: there is no such
+    /// Effort of a coupling in the last step, mean over it. A rod: the force [N] with which it pushes its ends apart.
+    /// Joints: each feels this times its factor; [N m], or [N] where the first joint slides.
+    double td_state_coupling_effort(const tdState *state, int coupling);
 
     /// Kinetic and elastic energy [J] at the present positions and velocities. Either may be NULL.
     void td_state_energy(const tdModel *model, tdState *state, double *kinetic, double *elastic);

@@ -140,6 +140,7 @@ typedef struct tdArticulatedState
     double *jacobian; ///< 6 n: of points
     bool stiffened;   ///< some constraint has stiffness in this pass
     bool indefinite;  ///< A was, with all of its terms
+    bool foreseeing;  ///< laws are those of all that acts, also of what a contact solver takes (limits_apart)
 } tdArticulatedState;
 
 extern const tdBodyOps td_articulated_ops;

@@ -107,19 +107,41 @@ static void vertex_on_leaf(tdSkins *s, int side, int32_t v, const leafTriangles 
         piece->failed = true;
 }
 
+// Whether points of a triangle can meet one of the others: most of the surface of a block looks another way.
+static bool triangle_faces(const tdSkins *s, int side, int32_t tri, const leafTriangles *tris)
+{
+    double area[3];
+    td_skin_area(s->skin[side], s->at[side]->x, tri, area);
+    double square = td_dot3(area, area);
+    for (int i = 0; i < tris->leaf->n_tris; i++)
+        if (td_dot3(area, tris->area[i]) <= (s->self ? 0 : OPPOSED * sqrt(square * tris->square[i])))
+            return true;
+    return false;
+}
+
 static void vertices_on_leaf(tdSkins *s, int side, const tdBvhNode *mine, const tdBvhNode *theirs, const tdBox *box)
 {
     const double *x = s->at[side]->x;
     double beyond = s->reach - 0.5 * s->at[1 - side]->reach; // what their box was not grown by
     leafTriangles tris = {.leaf = theirs};
-    const int32_t first[2] = {mine->vert, s->skin[side]->n_verts + mine->point}, n[2] = {mine->n_verts, mine->n_points};
-    for (int list = 0; list < 2; list++)
-        for (int32_t v = first[list]; v < first[list] + n[list] && !s->narrow->piece->failed; v++)
+    for (int32_t v = mine->vert; v < mine->vert + mine->n_verts && !s->narrow->piece->failed; v++)
+        if (td_in_box(box, x + 3 * v, beyond))
+        {
+            make_areas(s->skin[1 - side], s->at[1 - side]->x, &tris);
+            vertex_on_leaf(s, side, v, &tris);
+        }
+    if (mine->n_points == 0)
+        return;
+    make_areas(s->skin[1 - side], s->at[1 - side]->x, &tris);
+    int32_t each = mine->n_points / mine->n_tris, first = s->skin[side]->n_verts + mine->point;
+    for (int32_t t = 0; t < mine->n_tris; t++)
+    {
+        if (!triangle_faces(s, side, mine->tri + t, &tris))
+            continue;
+        for (int32_t v = first + t * each; v < first + (t + 1) * each && !s->narrow->piece->failed; v++)
             if (td_in_box(box, x + 3 * v, beyond))
-            {
-                make_areas(s->skin[1 - side], s->at[1 - side]->x, &tris);
                 vertex_on_leaf(s, side, v, &tris);
-            }
+    }
 }
 
 // Faces that lie on each other: a triangle at the vertex looks against the triangle it is at.
@@ -147,7 +169,7 @@ static bool in_line(const tdSkins *s, int side, const tdCandidate *best, const d
     const double *p = s->at[side]->x + 3 * best->vert;
     double slack = 0.5 * s->narrow->world->margin, way[3];
     td_skin_normal(s->skin[1 - side], s->at[1 - side]->x, best->tri, meet->n);
-    if (s->self || !lies_flat(s->skin[side], s->at[side]->x, best->vert, meet->n))
+    if (!lies_flat(s->skin[side], s->at[side]->x, best->vert, meet->n))
         return false;
     td_subtract3(p, q, way);
     meet->phi = td_dot3(way, meet->n);

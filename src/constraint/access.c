@@ -109,7 +109,7 @@ tdStatus td_inverse_suits(const tdModel *model, int line, tdError *error)
 {
     if (model->contact != NULL)
         return td_fail_at(error, TD_ERROR_INPUT, model->scene.file, line, "contact",
-                          "inverse control does not know of contacts; remove 'contact', or drive the actuators");
+                          "inverse control does not know of contacts and attachments; remove them, or drive the actuators");
     if (td_scheme_settles(&model->scheme))
         return TD_OK;
     return td_fail_at(error, TD_ERROR_INPUT, model->scene.file, line, "integrator",

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Meshes made from numbers: boxes of tetrahedra or hexahedra, rectangles and closed surfaces of triangles.
+// Meshes made from numbers: boxes of tetrahedra or hexahedra, tori of tetrahedra, rectangles and closed surfaces of
+// triangles.
 // *mesh is zero-initialized by the caller, who frees it also on failure.
 #pragma once
 #include "mesh/mesh.h"
@@ -24,3 +25,9 @@ tdStatus td_mesh_sphere_surface(const double center[3], double radius, int subdi
 /// Torus about the z axis at the origin, 2 * n_major * n_minor triangles, normals outwards. Group
 /// "surface". 0 < minor < major.
 tdStatus td_mesh_torus_surface(double major, double minor, int n_major, int n_minor, tdMesh *mesh, tdError *error);
+
+/// Torus of tetrahedra about the z axis at the origin: cells[0] sections along it, each of `cells[2]` concentric
+/// circles of `cells[1]` points. The innermost circle is cut into triangles without a point inside, so that one circle
+/// alone gives cells[1] - 2 of them; between sections a triangle becomes a prism and a prism three tetrahedra. Volumes
+/// are positive. Groups: "body", and "surface" of triangles with normals outwards. 0 < minor < major.
+tdStatus td_mesh_torus(double major, double minor, const int cells[3], tdMesh *mesh, tdError *error);

@@ -66,5 +66,7 @@ tdStatus td_compile_tools(tdModel *model, tdError *error);
 /// select.c: by node of the mesh, whether the selector chooses it. Choosing none is an error.
 tdStatus td_select_nodes(const tdModel *model, const tdMesh *mesh, const tdSelect *select, const char *field,
                          bool *chosen, tdError *error);
+/// compile_contact.c: the link that a link is one piece with and whose joint moves; -1: the world.
+int td_compile_piece(const tdArticulated *body, int link);
 /// Index of an input by name, or -1 for NULL.
 int td_compile_input(const tdModel *model, const char *name);

@@ -89,6 +89,8 @@ static tdStatus load_mesh(tdBodyWork *w, tdError *error)
             note = end == NULL ? NULL : end + 1;
         }
     }
+    else if (given->torus.cells[0] > 0)
+        TD_TRY(td_mesh_torus(given->torus.major, given->torus.minor, given->torus.cells, mesh, error));
     else if (given->box.cells[2] == 0)
         TD_TRY(td_mesh_rectangle(given->box.min, given->box.max, given->box.cells, mesh, error));
     else

@@ -47,46 +47,6 @@ const tdSchema td_schema_transform = {
     .keys = transform_keys,
 };
 
-static const tdChoice element_choices[] = {
-    {"tetrahedra", TD_ELEMENTS_TETRAHEDRA, "linear tetrahedra, six to a cell", NULL},
-    {"hexahedra", TD_ELEMENTS_HEXAHEDRA, "trilinear hexahedra, one to a cell", NULL},
-    {0},
-};
-static const tdKey mesh_box_keys[] = {
-    {.name = "box",
-     .kind = TD_KEY_BOX,
-     .dim = TD_DIM_LENGTH,
-     .either = 'b',
-     .required = true,
-     .doc = "smallest and largest corner of a block"},
-    {.name = "rectangle",
-     .kind = TD_KEY_RECTANGLE,
-     .dim = TD_DIM_LENGTH,
-     .either = 'b',
-     .required = true,
-     .doc = "smallest and largest corner of a rectangle of triangles at z = 0"},
-    {.name = "cells",
-     .kind = TD_KEY_COUNTS,
-     .least = 1,
-     .most = 1000,
-     .required = true,
-     .doc = "number of cells along x, y and, for a block, z; 20 million in all at most"},
-    {.name = "elements",
-     .kind = TD_KEY_CHOICE,
-     .choices = element_choices,
-     .standard = "tetrahedra",
-     .doc = "what the cells of a block are made of; those of a rectangle are two triangles each"},
-    {0},
-};
-const tdSchema td_schema_mesh_box = {
-    .title = "mesh",
-    .doc =
-        "A block or a rectangle that needs no mesh file. The sides of a block are the groups `xmin`, `xmax`, `ymin`, "
-        "`ymax`, `zmin`, `zmax`, those of a rectangle `xmin` to `ymax`; all of its elements are the group `body`.",
-    .example = "mesh: {box: [[0, 0, 0], [100, 10, 10]], cells: [20, 4, 4]}",
-    .keys = mesh_box_keys,
-};
-
 // ---------------------------------------------------------------- selectors
 
 static const tdKey sphere_keys[] = {
@@ -260,9 +220,10 @@ static const tdKey body_keys[] = {
      .kind = TD_KEY_FILE_OR_MAP,
      .schema = &td_schema_mesh_box,
      .standard_doc = "required by soft bodies",
-     .doc = "mesh file, relative to the scene's folder, its coordinates in the scene's length unit; or a block or "
-            "rectangle"},
+     .doc = "mesh file, relative to the scene's folder, its coordinates in the scene's length unit; or a block, "
+            "rectangle or torus"},
     {.name = "transform", .kind = TD_KEY_MAP, .schema = &td_schema_transform, .doc = "where the mesh is placed"},
+    {.name = "repeat", .kind = TD_KEY_MAP, .schema = &td_schema_repeat, .doc = "soft: makes several of it"},
     {.name = "material",
      .kind = TD_KEY_MAP,
      .schema = &td_schema_material,
@@ -478,141 +439,6 @@ const tdSchema td_schema_motion = {
     .keys = motion_keys,
 };
 
-// ---------------------------------------------------------------- settings
-
-static const tdChoice method_choices[] = {
-    {"backward_euler", TD_CHOICE_BACKWARD_EULER, "θ-method with θ = θvq = 1: robust, damps", NULL},
-    {"midpoint", TD_CHOICE_MIDPOINT, "θ = θvq = 1/2: second order, does not damp", NULL},
-    {"symplectic", TD_CHOICE_SYMPLECTIC, "θ = 0, θvq = 1: explicit, needs small steps and lumped mass", NULL},
-    {"theta", TD_CHOICE_THETA, "θ-method with `theta` and `theta_vq` as given", NULL},
-    {"newmark", TD_CHOICE_NEWMARK, "implicit Newmark with `beta` and `gamma`", NULL},
-    {"static", TD_CHOICE_STATIC, "equilibrium at the end of each step, no inertia", NULL},
-    {0},
-};
-static const tdKey integrator_keys[] = {
-    {.name = "method",
-     .kind = TD_KEY_CHOICE,
-     .choices = method_choices,
-     .standard = "backward_euler",
-     .doc = "time integration"},
-    {.name = "theta",
-     .kind = TD_KEY_QUANTITY,
-     .range = TD_RANGE_CLOSED,
-     .lo = 0,
-     .hi = 1,
-     .standard_doc = "required by method theta",
-     .doc = "θ, weight of the end of the step in the forces; method theta only"},
-    {.name = "theta_vq",
-     .kind = TD_KEY_QUANTITY,
-     .range = TD_RANGE_CLOSED,
-     .lo = 0,
-     .hi = 1,
-     .standard_doc = "required by method theta",
-     .doc = "θvq, weight of the end velocity in the positions; method theta only"},
-    {.name = "beta",
-     .kind = TD_KEY_QUANTITY,
-     .range = TD_RANGE_HALF_OPEN,
-     .lo = 0,
-     .hi = 0.5,
-     .standard = "0.25",
-     .doc = "Newmark's β; method newmark only. Not 0: the step would divide by it (`symplectic` is explicit)"},
-    {.name = "gamma",
-     .kind = TD_KEY_QUANTITY,
-     .range = TD_RANGE_HALF_OPEN,
-     .lo = 0,
-     .hi = 1,
-     .standard = "0.5",
-     .doc = "Newmark's γ; method newmark only"},
-    {.name = "newton",
-     .kind = TD_KEY_BOOL,
-     .standard_doc = "`false`; method static always iterates",
-     .doc = "iterate each step to `tolerance` instead of linearizing once"},
-    {.name = "tolerance",
-     .kind = TD_KEY_QUANTITY,
-     .range = TD_RANGE_OPEN,
-     .lo = 0,
-     .hi = 1,
-     .standard = "1e-8",
-     .doc = "relative residual at which Newton's iteration ends"},
-    {.name = "max_iterations",
-     .kind = TD_KEY_INTEGER,
-     .least = 1,
-     .most = 10000,
-     .standard = "30",
-     .doc = "bound on Newton's iterations"},
-    {.name = "min_load_step",
-     .kind = TD_KEY_QUANTITY,
-     .range = TD_RANGE_CLOSED,
-     .lo = 1e-9,
-     .hi = 1,
-     .standard_doc = "1/1024",
-     .doc = "method static: fraction of a step's load below which a failing step is given up"},
-    {0},
-};
-const tdSchema td_schema_integrator = {
-    .title = "integrator",
-    .doc = "How time is advanced.",
-    .example = "integrator: {method: backward_euler, newton: true, tolerance: 1e-6}",
-    .keys = integrator_keys,
-};
-
-static const tdChoice solver_choices[] = {
-    {"auto", TD_SOLVER_AUTO, "the faster one for the size of the problem", NULL},
-    {"cholesky", TD_SOLVER_CHOLESKY, "sparse Cholesky factorization", NULL},
-    {"cg", TD_SOLVER_CG, "preconditioned conjugate gradients", NULL},
-    {0},
-};
-static const tdKey solver_keys[] = {
-    {.name = "type", .kind = TD_KEY_CHOICE, .choices = solver_choices, .standard = "auto", .doc = "method of solution"},
-    {.name = "tolerance",
-     .kind = TD_KEY_QUANTITY,
-     .range = TD_RANGE_OPEN,
-     .lo = 0,
-     .hi = 1,
-     .standard = "1e-8",
-     .doc = "relative residual at which conjugate gradients end"},
-    {0},
-};
-const tdSchema td_schema_solver = {
-    .title = "solver",
-    .doc = "How the linear systems are solved.",
-    .example = "solver: {type: cg, tolerance: 1e-10}",
-    .keys = solver_keys,
-};
-
-static const tdChoice format_choices[] = {
-    {"vtu", TD_OUTPUT_VTU, "meshes and cables for ParaView, one file a frame and body", NULL},
-    {"csv", TD_OUTPUT_CSV, "tables of probes, reactions, actuators, effectors and of what the steps did", NULL},
-    {"hdf5", TD_OUTPUT_HDF5, "all of it in one HDF5 file", NULL},
-    {0},
-};
-static const tdKey output_keys[] = {
-    {.name = "every",
-     .kind = TD_KEY_INTEGER,
-     .least = 0,
-     .most = LIMIT_STEPS,
-     .standard = "1",
-     .doc = "steps between frames; 0 writes only the last"},
-    {.name = "formats",
-     .kind = TD_KEY_CHOICES,
-     .choices = format_choices,
-     .standard = "[vtu, csv]",
-     .doc = "what is written"},
-    {.name = "checkpoint_every",
-     .kind = TD_KEY_INTEGER,
-     .least = 0,
-     .most = LIMIT_STEPS,
-     .standard = "0",
-     .doc = "steps between checkpoints, from which a run can go on; 0 writes none"},
-    {0},
-};
-const tdSchema td_schema_output = {
-    .title = "output",
-    .doc = "What a run writes.",
-    .example = "output: {every: 10, formats: [vtu, csv]}",
-    .keys = output_keys,
-};
-
 // ---------------------------------------------------------------- the scene
 
 static const tdKey scene_keys[] = {
@@ -685,6 +511,16 @@ static const tdKey scene_keys[] = {
      .schema = &td_schema_validation,
      .standard_doc = "a random motion",
      .doc = "a motion that training has not seen, by which reduced models are judged"},
+    {.name = "attachments",
+     .kind = TD_KEY_LIST,
+     .schema = &td_schema_attachment,
+     .most = 10000,
+     .doc = "points of bodies that are welded to other bodies, or to places in space"},
+    {.name = "couplings",
+     .kind = TD_KEY_LIST,
+     .schema = &td_schema_coupling,
+     .most = 10000,
+     .doc = "joints that depend on each other, rods"},
     {.name = "contact",
      .kind = TD_KEY_MAP,
      .schema = &td_schema_contact,

@@ -6,8 +6,12 @@
 #define PER_LENGTH ((tdDim){0, 1, -2, 0}) // N/m
 
 static const tdChoice contact_solver_choices[] = {
-    {"sap", 0, "convex, always converges: [theory](theory/contact.md)", NULL},
-    {"nlcp", 1, "", "Gauss-Seidel is not part of a step in this version; use sap"},
+    {"sap", TD_CONTACT_SAP, "convex, always converges: [theory](theory/contact.md)", NULL},
+    {"nlcp", TD_CONTACT_NLCP,
+     "Coulomb's law as it is, by Gauss-Seidel on impulses: no gap under what slides and no creep, but no guarantee "
+     "that "
+     "it converges, and dense in the number of contacts",
+     NULL},
     {0},
 };
 

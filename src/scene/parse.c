@@ -354,9 +354,15 @@ static tdStatus parse_scene(tdSceneParser *parser, const tdYaml *root_node)
     const tdYaml *motion = td_record_get(&root, "motion")->node;
     if (motion != NULL)
         TD_TRY(td_parse_motion(parser, motion, "motion", &parser->scene->motion));
+    TD_TRY(td_parse_contact(parser, td_record_get(&root, "contact")->node));
     TD_TRY(td_parse_reduction(parser, or_empty(&root, "reduction")));
     TD_TRY(td_parse_validation(parser, or_empty(&root, "validation")));
-    TD_TRY(td_parse_contact(parser, td_record_get(&root, "contact")->node));
+    const tdYaml *attachments = td_record_get(&root, "attachments")->node;
+    if (attachments != NULL)
+        TD_TRY(td_parse_attachments(parser, attachments));
+    const tdYaml *couplings = td_record_get(&root, "couplings")->node;
+    if (couplings != NULL)
+        TD_TRY(td_parse_couplings(parser, couplings));
     TD_TRY(td_parse_check_control(parser));
     TD_TRY(td_parse_check_tools(parser));
     return td_parse_check_targets(parser);

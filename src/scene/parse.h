@@ -48,12 +48,23 @@ const char *td_parse_selector(const tdRecord *record);
 /// `material`, `materials`, `plane`, `thickness` and `formulation` of a body whose mesh is known.
 tdStatus td_parse_materials(tdSceneParser *parser, const tdRecord *body_record, tdSceneBody *body);
 tdStatus td_parse_bodies(tdSceneParser *parser, const tdYaml *list);
+/// R = Rz Ry Rx: about the fixed axes, x first.
+void td_parse_rotation(const double angle[3], double r[9]);
+/// parse_mesh.c: `mesh` of a body; `torus` of a mesh or shape; once all bodies of the list are known, those that are
+/// repeated in their places.
+tdStatus td_parse_mesh(tdSceneParser *parser, const tdRecord *body_record, tdSceneBody *body);
+tdStatus td_parse_torus(tdSceneParser *parser, const tdRecord *record, tdSceneTorus *out);
+tdStatus td_parse_repeated(tdSceneParser *parser, const tdYaml *list);
 /// parse_rigid.c: whether the keys of a body are those of its type.
 tdStatus td_parse_body_keys(tdSceneParser *parser, const tdRecord *record, tdBodyType type);
 /// A rigid or articulated body whose transform is known.
 tdStatus td_parse_rigid(tdSceneParser *parser, const tdRecord *record, tdSceneBody *body);
 /// `link` of a record, NULL: not given.
 tdStatus td_parse_link(tdSceneParser *parser, const tdRecord *record, int body, bool at_point, const char **out);
+/// The same of another key, which is given.
+tdStatus td_parse_link_name(tdSceneParser *parser, const tdRecord *record, const char *key, int body, const char **out);
+/// The joint that `joint` names, of a body that is articulated; whether it slides.
+tdStatus td_parse_joint_name(tdSceneParser *parser, const tdRecord *record, int body, int *out, bool *slides);
 /// Actuators of type joint: the joint, and whether it turns or slides; gains, once the drive is known; limits.
 tdStatus td_parse_joint_kind(tdSceneParser *parser, const tdRecord *record, tdSceneActuator *actuator);
 tdStatus td_parse_joint(tdSceneParser *parser, const tdRecord *record, tdSceneActuator *actuator);
@@ -73,6 +84,11 @@ tdStatus td_parse_validation(tdSceneParser *parser, const tdYaml *node);
 /// parse_contact.c: of a body; and of the scene (NULL: none) when bodies, actuators and effectors are known.
 tdStatus td_parse_body_contact(tdSceneParser *parser, const tdRecord *body_record, tdSceneBody *body);
 tdStatus td_parse_contact(tdSceneParser *parser, const tdYaml *node);
+/// What a step cannot do when `what` (contact, attachments) makes all bodies one problem.
+tdStatus td_parse_check_together(tdSceneParser *parser, int line, const char *what);
+/// parse_attach.c: when bodies, actuators and effectors are known.
+tdStatus td_parse_attachments(tdSceneParser *parser, const tdYaml *list);
+tdStatus td_parse_couplings(tdSceneParser *parser, const tdYaml *list);
 /// parse_tool.c: when actuators are known, before the motion; and after it.
 tdStatus td_parse_tools(tdSceneParser *parser, const tdYaml *list);
 tdStatus td_parse_check_tools(tdSceneParser *parser);

@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_CELLS 20000000 // of a generated block; times six tetrahedra still fits an int32
-
 static void copy3(double to[3], const double *from)
 {
     memcpy(to, from, 3 * sizeof(double));
@@ -140,53 +138,8 @@ tdStatus td_parse_select(tdSceneParser *parser, const tdRecord *record, tdSelect
 
 // ---------------------------------------------------------------- parts of a body
 
-static tdStatus parse_mesh(tdSceneParser *parser, const tdRecord *body_record, tdSceneBody *body)
-{
-    const tdValue *mesh = td_record_get(body_record, "mesh");
-    body->mesh_line = td_record_line(body_record, "mesh");
-    body->scale = 1;
-    if (mesh->node->kind != TD_YAML_MAP)
-    {
-        body->scale = parser->scene->length_unit;
-        return td_parse_path(parser, body_record, "mesh", mesh->text, &body->mesh);
-    }
-    char path[256];
-    tdRecord record;
-    td_path_key(path, sizeof path, body_record->path, "mesh");
-    TD_TRY(td_schema_read(&parser->reader, mesh->node, &td_schema_mesh_box, path, &record));
-    const tdValue *rectangle = td_record_get(&record, "rectangle"), *counts = td_record_get(&record, "cells");
-    bool flat = rectangle->node != NULL;
-    const char *shape = flat ? "rectangle" : "box";
-    int dims = flat ? 2 : 3;
-    const double *box = flat ? rectangle->number : td_record_get(&record, "box")->number;
-    const int64_t *cells = counts->integer;
-    if (counts->node->n != dims)
-        return td_record_fail(
-            &parser->reader, &record, "cells", "found a list of %d, expected a list of %s", counts->node->n,
-            flat ? "two whole numbers [nx, ny] for a rectangle" : "three whole numbers [nx, ny, nz] for a box");
-    for (int i = 0; i < 3; i++)
-    {
-        body->box.min[i] = box[i];
-        body->box.max[i] = box[3 + i];
-        body->box.cells[i] = (int)cells[i];
-        if (i < dims && !(box[i] < box[3 + i]))
-            return td_record_fail(&parser->reader, &record, shape, "the %s has no extent along %c",
-                                  flat ? "rectangle" : "block", "xyz"[i]);
-    }
-    int64_t total = cells[0] * cells[1] * (flat ? 1 : cells[2]);
-    if (total > MOST_CELLS)
-        return td_record_fail(&parser->reader, &record, "cells", "%lld cells in all; a block may have %d at most",
-                              (long long)total, MOST_CELLS);
-    const tdValue *elements = td_record_get(&record, "elements");
-    if (flat && elements->node != NULL)
-        return td_record_fail(&parser->reader, &record, "elements",
-                              "a rectangle is made of triangles; remove 'elements', or give a 'box'");
-    body->box.hexahedra = elements->integer[0] == TD_ELEMENTS_HEXAHEDRA;
-    return TD_OK;
-}
-
 // R = Rz Ry Rx: about the fixed axes, x first.
-static void rotation_of(const double angle[3], double r[9])
+void td_parse_rotation(const double angle[3], double r[9])
 {
     double c[3], s[3];
     for (int i = 0; i < 3; i++)
@@ -214,7 +167,7 @@ static void rotation_of(const double angle[3], double r[9])
 static tdStatus parse_transform(tdSceneParser *parser, const tdRecord *body_record, tdSceneBody *body)
 {
     const double none[3] = {0, 0, 0};
-    rotation_of(none, body->rotation);
+    td_parse_rotation(none, body->rotation);
     const tdValue *transform = td_record_get(body_record, "transform");
     if (transform->node == NULL)
         return TD_OK;
@@ -223,7 +176,7 @@ static tdStatus parse_transform(tdSceneParser *parser, const tdRecord *body_reco
     td_path_key(path, sizeof path, body_record->path, "transform");
     TD_TRY(td_schema_read(&parser->reader, transform->node, &td_schema_transform, path, &record));
     body->scale *= td_record_get(&record, "scale")->number[0];
-    rotation_of(td_record_get(&record, "rotate")->number, body->rotation);
+    td_parse_rotation(td_record_get(&record, "rotate")->number, body->rotation);
     copy3(body->translate, td_record_get(&record, "translate")->number);
     return TD_OK;
 }
@@ -324,7 +277,7 @@ static tdStatus parse_body(tdSceneParser *parser, const tdYaml *node, int index)
         TD_TRY(parse_transform(parser, &record, body));
         return td_parse_rigid(parser, &record, body);
     }
-    TD_TRY(parse_mesh(parser, &record, body));
+    TD_TRY(td_parse_mesh(parser, &record, body));
     TD_TRY(parse_transform(parser, &record, body));
     TD_TRY(td_parse_materials(parser, &record, body));
     body->consistent_mass = td_record_get(&record, "mass")->integer[0] != 0;
@@ -355,5 +308,5 @@ tdStatus td_parse_bodies(tdSceneParser *parser, const tdYaml *list)
         TD_TRY(parse_body(parser, item, scene->n_bodies));
         scene->n_bodies++;
     }
-    return TD_OK;
+    return td_parse_repeated(parser, list);
 }

@@ -372,9 +372,10 @@ static tdStatus parse_plane(const tdReader *reader, const tdRecord *record, tdSc
                               "it (a membrane's stands in 'materials')");
     if (body->plane == TD_PLANE_NONE)
         return TD_OK;
-    if (body->mesh == NULL && body->box.cells[2] > 0)
+    if (body->mesh == NULL && (body->box.cells[2] > 0 || body->torus.cells[0] > 0))
         return td_record_fail(reader, record, "mesh",
-                              "a plane body is made of triangles; give a 'rectangle' instead of the 'box'");
+                              "a plane body is made of triangles; give a 'rectangle' instead of the '%s'",
+                              body->box.cells[2] > 0 ? "box" : "torus");
     body->material.thickness = thickness->has ? thickness->number[0] : 1;
     return TD_OK;
 }

@@ -64,6 +64,13 @@ typedef struct tdSceneBox
     bool hexahedra;
 } tdSceneBox;
 
+/// Torus about the z axis (td_mesh_torus()).
+typedef struct tdSceneTorus
+{
+    double major, minor;
+    int cells[3]; ///< sections, points around, circles; 0: none
+} tdSceneTorus;
+
 typedef enum tdLawKind
 {
     TD_LAW_LINEAR,
@@ -153,9 +160,10 @@ typedef struct tdSceneBody
     const char *name;
     int line;
     tdBodyType type;
-    const char *mesh; ///< path as resolved against the scene's folder; NULL when `box` is used
+    const char *mesh; ///< path as resolved against the scene's folder; NULL when `box` or `torus` is used
     int mesh_line;
     tdSceneBox box;
+    tdSceneTorus torus;       ///< in the place of `box` where it has sections
     double scale;             ///< of the mesh's numbers, already times the scene's length unit
     double rotation[9];       ///< row-major; applied after the scale
     double translate[3];      ///< applied last
@@ -402,7 +410,8 @@ typedef struct tdSceneReduction
     double ecsw_tolerance;   ///< S1 eq. 21
     int max_modes;
     tdFrameChoice frame;
-    int64_t memory; ///< [bytes] that the work may take
+    double contact_friction; ///< in training
+    int64_t memory;          ///< [bytes] that the work may take
     uint64_t seed;
 } tdSceneReduction;
 
@@ -415,6 +424,12 @@ typedef struct tdSceneValidation
     uint64_t seed;
 } tdSceneValidation;
 
+typedef enum tdContactSolver
+{
+    TD_CONTACT_SAP,
+    TD_CONTACT_NLCP
+} tdContactSolver;
+
 typedef struct tdSceneContact
 {
     int line;           ///< 0: not given, no contact
@@ -423,11 +438,50 @@ typedef struct tdSceneContact
     double dissipation; ///< relaxation time [s]
     double margin;      ///< [m]; 0: by the size of bodies
     double stiction;    ///< sigma of the tangents
-    int points;         ///< n x n of each triangle touch besides nodes
+    tdContactSolver solver;
+    int points; ///< n x n of each triangle touch besides nodes
     bool self;
     int n_exclude;
     int (*exclude)[2]; ///< pairs of bodies that do not meet
 } tdSceneContact;
+
+/// Points of a body that are welded to another one, or to places in space.
+typedef struct tdSceneAttachment
+{
+    int line;
+    const char *name;
+    int a, b;                  ///< bodies; b -1: space
+    const char *link_a, *link; ///< of a and b; NULL: the nearest
+    tdSelect select;           ///< nodes of a, unless there are points
+    int n_points;              ///< 0: nodes
+    double *points;            ///< 3 each, at rest
+    double gap;                ///< [m]; NAN: by the size of b
+    double stiffness;          ///< of a point [N/m]; infinite: rigid
+    double dissipation;        ///< relaxation time [s]
+    bool meets;                ///< contact between the two stays
+} tdSceneAttachment;
+
+/// A joint's position times a factor.
+typedef struct tdSceneTerm
+{
+    int body, joint; ///< joint: its link
+    double factor;   ///< in units of the first term's position per this one's
+} tdSceneTerm;
+
+/// Joints whose weighted sum of positions stays what it is, or two points that keep their distance.
+typedef struct tdSceneCoupling
+{
+    int line;
+    const char *name;
+    int n_terms; ///< 0: a rod
+    tdSceneTerm *terms;
+    double offset; ///< NAN: as at the start
+    // rod
+    int body[2]; ///< -1: fixed in space
+    double point[2][3];
+    const char *link[2]; ///< NULL: the nearest
+    double stiffness, dissipation;
+} tdSceneCoupling;
 
 /// A place on a link that is brought to a target pose by the servos of its joints.
 typedef struct tdSceneTool
@@ -503,6 +557,9 @@ typedef struct tdScene
     tdSceneReduction reduction;
     tdSceneValidation validation;
     tdSceneContact contact;
+    int n_attachments, n_couplings;
+    tdSceneAttachment *attachments;
+    tdSceneCoupling *couplings;
     int n_tools;
     tdSceneTool *tools;
 } tdScene;
