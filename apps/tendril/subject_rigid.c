@@ -116,10 +116,11 @@ static bool fill_floor(Floor *piece, const double middle[3], const double u[3], 
     bool good = piece->edge_mask != NULL;
     for (int i = 0; i < n * n && good; i++)
     {
+        int column = i % n, row = i / n;
         double x[12];
         for (int c = 0; c < 4; c++)
         {
-            double a = cell * (i % n - 0.5 * n + (c == 1 || c == 2)), b = cell * (i / n - 0.5 * n + (c >= 2));
+            double a = cell * (column - 0.5 * n + (c == 1 || c == 2)), b = cell * (row - 0.5 * n + (c >= 2));
             for (int k = 0; k < 3; k++)
                 x[3 * c + k] = middle[k] + a * u[k] + b * v[k];
         }
