@@ -39,6 +39,7 @@ typedef struct tdActuator
     int row;           ///< -1: held
     double start;      ///< displacement at the start: of joints
     int servo;         ///< of a joint: which of its body's; -1: none
+    int tool;          ///< that commands it; -1: none
 } tdActuator;
 
 /// Quantity that inverse control brings to a target.
@@ -73,6 +74,8 @@ struct tdModel
     int n_rows;
     int64_t *row_start;
     int64_t *row_coord;
+    int n_tools;
+    struct tdTool *tools;           ///< of constraint/tool.h
     struct tdContactModel *contact; ///< of contact/contact.h; NULL: bodies do not touch
     int32_t most_points;            ///< of a measure
     double size;                    ///< largest extent of a body at rest [m]

@@ -5,6 +5,7 @@
 #include "body/articulated.h"
 #include "body/soft.h"
 #include "body/spring.h"
+#include "constraint/tool.h"
 #include "contact/contact.h"
 #include "solve/condense.h"
 
@@ -56,6 +57,8 @@ tdStatus td_state_create(const tdModel *model, const tdSettings *settings, tdSta
     if (status == TD_OK)
         status = td_constraint_create(model, state, error);
     if (status == TD_OK)
+        status = td_tools_create(model, state, error);
+    if (status == TD_OK)
         status = td_condense_create(model, state, error);
     if (status == TD_OK)
         status = td_contact_create(model, state, error);
@@ -104,6 +107,8 @@ int td_state_arrays(const tdModel *model, tdState *state, tdStateArray *out, int
     int n = 0, listed = (int)(sizeof list / sizeof list[0]);
     for (; n < listed && n < most; n++)
         out[n] = list[n];
+    if (state->tools != NULL && n < most)
+        out[n++] = (tdStateArray){"tools", -1, false, state->tools->count, state->tools->kept};
     for (int b = 0; b < model->n_bodies; b++)
         n += model->bodies[b].ops->arrays(model, &model->bodies[b], state, out + n, most - n);
     return n + td_contact_arrays(model, state, out + n, most - n);
@@ -114,6 +119,7 @@ tdStatus td_state_restore(const tdModel *model, tdState *state, tdError *error)
     state->report = (tdReport){0};
     state->gravity = 1;
     TD_TRY(td_springs_check(model, state->springs, error));
+    TD_TRY(td_tools_check(model, state, error));
     for (int b = 0; b < model->n_bodies; b++)
         TD_TRY(model->bodies[b].ops->restore(model, &model->bodies[b], state, error));
     return td_contact_restore(model, state, error);

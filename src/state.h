@@ -59,6 +59,7 @@ struct tdState
     // constrain, solve
     int columns; ///< vectors that apply_inverse will be asked for in each pass
     struct tdConstraintState *constraint;
+    struct tdToolsState *tools;     ///< of constraint/tool.h; NULL: none
     struct tdContactState *contact; ///< of contact/contact.h; NULL: bodies do not touch
 
     // publish

@@ -14,6 +14,7 @@
 // part of A. Kinematics to solve repeat within a step when Newton iterates. The state is written in `integrate`
 // only, so a step that fails leaves it as it was.
 #include "base/timer.h"
+#include "constraint/tool.h"
 #include "contact/contact.h"
 #include "solve/condense.h"
 #include "solve/friction.h"
@@ -47,6 +48,7 @@ static void latch(const tdModel *model, tdState *state)
     }
     state->gravity = state->weight;
     state->load_next[model->n_inputs] = state->weight;
+    td_tools_latch(model, state);
     td_constraint_start(model, state);
     td_constraint_latch(model, state, 1);
 }
@@ -426,6 +428,7 @@ static void publish(const tdModel *model, tdState *state)
         body->ops->commit(model, body, state);
     }
     td_constraint_commit(model, state);
+    td_tools_commit(model, state);
     td_contact_commit(model, state);
     td_condense_report(model, state);
     state->steps++;

@@ -359,6 +359,29 @@ static void reduced_allocates_nothing(void **unused)
     }
 }
 
+// Nor one on a frame that rests and slides on a floor.
+static void touching_allocates_nothing(void **unused)
+{
+    (void)unused;
+    if (!COUNTING)
+        skip();
+    static const char text[] =
+        "tendril: 1\ntime_step: 2 ms\nsteps: 9\ngravity: [0.5, 0, -9.81]\ncontact: {friction: 0.02}\nbodies:\n"
+        "  - {name: block, mesh: {box: [[0, 0, 0], [0.1, 0.06, 0.04]], cells: [3, 2, 2]}, material: {law: "
+        "corotational_lagged, young: 0.2 MPa, poisson: 0.3, density: 1000}}\n"
+        "  - {name: floor, type: rigid, shape: {plane: true}, fixed: true}\n";
+    tdModel *full = scene_parse(text);
+    tdRom rom = frame_rom(full, 9, 1);
+    tdModel *model = rom_model(text, &rom, true);
+    td_rom_free(&rom);
+    td_model_free(full);
+    tdState *state = scene_state_with(model, 1, false);
+    watch_steps(model, state, "a frame on the floor", 1);
+    assert_true(td_state_report(state)->contacts_active > 0);
+    assert_int_equal(atomic_load(&cholmods) + atomic_load(&others), 0);
+    scene_free(model, state);
+}
+
 // Nor does one whose forces are polynomials, also where its tangent is projected.
 static void polynomials_allocate_nothing(void **unused)
 {
@@ -484,6 +507,7 @@ int main(void)
                                        cmocka_unit_test(control_allocates_nothing),
                                        cmocka_unit_test(actuators_allocate_nothing),
                                        cmocka_unit_test(reduced_allocates_nothing),
+                                       cmocka_unit_test(touching_allocates_nothing),
                                        cmocka_unit_test(polynomials_allocate_nothing),
                                        cmocka_unit_test(joints_allocate_nothing),
                                        cmocka_unit_test(frames_allocate_nothing),

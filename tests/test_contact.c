@@ -367,7 +367,6 @@ static void test_refused(void **unused)
     (void)unused;
     refused(HEAD "contact: {friction: -1}\n" BODY, "friction");
     refused(HEAD "contact: {stiffness: 0}\n" BODY, "stiffness");
-    refused(HEAD "contact: {solver: nlcp}\n" BODY, "use sap");
     refused(HEAD "contact: {exclude: [{a: floor, b: nobody}]}\n" BODY, "nobody");
     refused(HEAD "contact: {exclude: [{a: floor, b: floor}]}\n" BODY, "two bodies");
     refused(HEAD "contact: {}\nintegrator: {method: midpoint}\n" BODY, "backward_euler");

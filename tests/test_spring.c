@@ -4,6 +4,7 @@
 #include "reduced.h"
 
 #include "body/spring.h"
+#include "rigid.h"
 
 #define BAR                                                                                                            \
     "tendril: 1\ngravity: [0, 0, 0]\nsteps: 1\n%s\nbodies:\n  - name: bar\n    mesh: {box: [[0, 0, 0], [2, 1, 1]], "   \
@@ -243,6 +244,107 @@ static void checkpoint_goes_on(void **unused)
     }
 }
 
+// ---------------------------------------------------------------- links
+
+#define SWING                                                                                                          \
+    ROBOT(BASE LINK("arm", "2", "0 0 -0.5", "0.1", "0.1", "0.01")                                                      \
+              JOINT("hinge", "continuous", "base", "arm", "0 0 0", "0 1 0", "<dynamics damping=\"1\"/>"))
+#define SLIDER                                                                                                         \
+    ROBOT(BASE LINK("block", "2", "0 0 0", "0.1", "0.1", "0.1")                                                        \
+              JOINT("rail", "prismatic", "base", "block", "0 0 0", "0 0 1", "<limit lower=\"-9\" upper=\"9\"/>"))
+
+// A spring on a point of the first triangle of the last link.
+static tdSpring at_link(const tdModel *model, double stiffness, const double anchor[3])
+{
+    const tdSoft *soft = model->bodies[0].soft;
+    tdSpring spring = {.weights = {0.2, 0.3, 0.5}, .stiffness = stiffness};
+    memcpy(spring.nodes, soft->surface, sizeof spring.nodes);
+    memcpy(spring.anchor, anchor, sizeof spring.anchor);
+    return spring;
+}
+
+// The slope of the potential of weight and spring along the hinge, at an angle: the point is p at angle 0.
+static double slope(double angle, double k, const double p[3], const double anchor[3])
+{
+    double x = p[0] * cos(angle) + p[2] * sin(angle), z = p[2] * cos(angle) - p[0] * sin(angle);
+    double dx = z, dz = -x;
+    return 2 * 9.81 * 0.5 * sin(angle) + k * ((x - anchor[0]) * dx + (z - anchor[2]) * dz);
+}
+
+static void link_hangs_where_its_energy_is_least(void **unused)
+{
+    (void)unused;
+    tdModel *model = robot_model(SWING, "gravity: [0, 0, -9.81]\ntime_step: 0.02\nduration: 1", "", "");
+    tdState *state = scene_state(model);
+    tdSpring spring = at_link(model, 300, (double[3]){-0.3, 0, -0.2});
+    double p[3] = {0}, low, high, point[3], force[3];
+    for (int a = 0; a < 3; a++)
+        for (int c = 0; c < 3; c++)
+            p[c] += spring.weights[a] * model->bodies[0].soft->rest[3 * spring.nodes[a] + c];
+    tie(model, state, 0, &spring);
+    scene_steps(model, state, 1000);
+    double found = state->q[0];
+    low = found - 0.1;
+    high = found + 0.1;
+    assert_true(slope(low, 300, p, spring.anchor) < 0 && slope(high, 300, p, spring.anchor) > 0);
+    for (int i = 0; i < 60; i++)
+    {
+        double mid = 0.5 * (low + high);
+        if (slope(mid, 300, p, spring.anchor) < 0)
+            low = mid;
+        else
+            high = mid;
+    }
+    assert_true(fabs(found) > 0.05);
+    assert_near(found, low, 1e-7); // after 20 s with a joint that brakes
+    assert_true(td_state_spring(model, state, 0, point, force));
+    assert_near(point[0], p[0] * cos(found) + p[2] * sin(found), 1e-12);
+    assert_near(force[0], 300 * (-0.3 - point[0]), 1e-9);
+    scene_free(model, state);
+}
+
+// z = A cos(w t) about the anchor, w^2 = k/m.
+static void link_swings_on_a_spring(void **unused)
+{
+    (void)unused;
+    tdModel *model = robot_model(
+        SLIDER, "gravity: [0, 0, 0]\ntime_step: 1e-3\nduration: 1\nintegrator: {method: midpoint, newton: true}", "",
+        "");
+    tdState *state = scene_state(model);
+    const double k = 200, w = 10, way = 0.1;
+    double at[3] = {0};
+    tdSpring spring = at_link(model, k, at);
+    for (int a = 0; a < 3; a++)
+        for (int c = 0; c < 3; c++)
+            spring.anchor[c] += spring.weights[a] * model->bodies[0].soft->rest[3 * spring.nodes[a] + c];
+    spring.anchor[2] += way;
+    tie(model, state, 3, &spring);
+    for (int i = 0; i < 5; i++)
+    {
+        scene_steps(model, state, 100);
+        double t = td_state_time(state);
+        assert_near(state->q[0], way * (1 - cos(w * t)), 0.1 * 1e-4 * w * t); // phase of midpoint: (w h)^2/12 w t
+    }
+    scene_free(model, state);
+}
+
+static void fixed_links_and_two_links_are_refused(void **unused)
+{
+    (void)unused;
+    tdModel *model = robot_model(SWING, "time_step: 1e-2\nduration: 1", "", "");
+    tdState *state = scene_state(model);
+    tdSpring spring = at_link(model, 10, (double[3]){0, 0, 0});
+    spring.nodes[1] = 0; // of the base
+    assert_int_equal(td_state_set_spring(model, state, 0, &spring), TD_ERROR_USAGE);
+    scene_free(model, state);
+    tdModel *still =
+        robot_model(ROBOT(LINK("base", "1", "0 0 0", "1", "1", "1")), "time_step: 1e-2\nduration: 1", "", "");
+    state = scene_state(still);
+    spring = at_link(still, 10, (double[3]){0, 0, 0});
+    assert_int_equal(td_state_set_spring(still, state, 0, &spring), TD_ERROR_USAGE);
+    scene_free(still, state);
+}
+
 static void nonsense_is_refused(void **unused)
 {
     (void)unused;
@@ -276,6 +378,9 @@ int main(void)
         cmocka_unit_test(kept_factor_follows),
         cmocka_unit_test(reduced_body_of_full_rank),
         cmocka_unit_test(checkpoint_goes_on),
+        cmocka_unit_test(link_hangs_where_its_energy_is_least),
+        cmocka_unit_test(link_swings_on_a_spring),
+        cmocka_unit_test(fixed_links_and_two_links_are_refused),
         cmocka_unit_test(nonsense_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

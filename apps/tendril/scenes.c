@@ -52,7 +52,7 @@ static void add_file(list *l, const char *folder, const char *file)
 {
     tdViewEntry entry = {0};
     size_t stem = strlen(file) - strlen(".yaml");
-    const char *shown = strcmp(folder, "scenes") == 0 ? "" : folder;
+    const char *shown = strcmp(folder, "scenes") == 0 ? "" : strncmp(folder, "scenes/", 7) == 0 ? folder + 7 : folder;
     int n =
         snprintf(entry.name, sizeof entry.name - 16, "%s%s%.*s", shown, shown[0] != '\0' ? "/" : "", (int)stem, file);
     int m = snprintf(entry.path, sizeof entry.path, "%s/%s/%s", l->root, folder, file);
@@ -105,7 +105,7 @@ tdStatus scenes_list(const char *folder, const tdViewEntry *first, tdViewEntry *
         root[strlen(root) - strlen("/scenes/beam.yaml")] = '\0';
     if (folder != NULL || found)
     {
-        add_folder(&l, "scenes", 0);
+        add_folder(&l, "scenes", 1);
         add_folder(&l, "robots", 1);
     }
     if (l.failed)

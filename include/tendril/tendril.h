@@ -130,6 +130,7 @@ extern "C"
         double gas[2];                 ///< of drive "gas": volume pumped in, at ambient pressure [m^3]
         double effort_rate;            ///< most change in a second
         double displacement_rate;
+        int tool; ///< that commands it as long as its input is not set by td_state_set_input; -1: none
     } tdActuatorInfo;
 
     int td_model_actuators(const tdModel *model); ///< number of actuators
@@ -148,6 +149,29 @@ extern "C"
     tdEffectorInfo td_model_effector(const tdModel *model, int effector);
     int td_model_find_effector(const tdModel *model, const char *name); ///< -1 if none
     double td_model_size(const tdModel *model);                         ///< largest extent of a body at rest [m]
+
+    /// A place on a link that follows a target pose by differential inverse kinematics: in each step the commands of
+    /// the position servos of its joints move so that the link, with its joints where they are commanded to, comes
+    /// nearest to the target; within limits of positions and rates, damped where it is singular.
+    ///
+    /// Six inputs give the target as an offset from the pose at the start, along the world's axes: NAME.x, NAME.y,
+    /// NAME.z [m] and the rotation vector NAME.rx, NAME.ry, NAME.rz [rad]. The scene's motion drives them, or
+    /// td_state_set_input; td_state_drive_tool takes over from both.
+    typedef struct tdToolInfo
+    {
+        const char *name;
+        int body;         ///< articulated
+        const char *link; ///< that it is on
+        int input;        ///< of NAME.x; those of y, z, rx, ry, rz follow
+        int joints;       ///< servos that it commands: the actuators whose `tool` it is
+        double length;    ///< of the links from its first joint to its point [m]: the size of what it can reach
+        double speed;     ///< most of its point [m/s]; infinite: only joints limit it
+        double turning;   ///< most of its link [rad/s]
+    } tdToolInfo;
+
+    int td_model_tools(const tdModel *model); ///< number of tools
+    tdToolInfo td_model_tool(const tdModel *model, int tool);
+    int td_model_find_tool(const tdModel *model, const char *name); ///< -1 if none
 
     // ---------------------------------------------------------------- state
 
@@ -189,9 +213,29 @@ extern "C"
     /// newmark as it is, symplectic), with which efforts would alternate from step to step.
     tdStatus td_state_set_target(const tdModel *model, tdState *state, int effector, const double *target);
 
+    /// Where a tool is. Rotations are matrices, by rows, of the link's axes; ways and turns are along the world's axes.
+    typedef struct tdToolState
+    {
+        bool driven;                            ///< by td_state_drive_tool; else by its inputs
+        double twist[6];                        ///< then: [m/s], [rad/s]
+        double target[3], target_rotation[9];   ///< where it shall be
+        double command[3], command_rotation[9]; ///< where it would be with all joints where they are commanded to
+        double position[3], rotation[9];        ///< where it is
+        double error[6];                        ///< from there to the target: way [m], rotation vector [rad]
+        double miss[6];                         ///< from the command to the target: on its way, or out of reach
+        int at_limits;                          ///< joints whose command is at an end of their range
+    } tdToolState;
+
+    tdToolState td_state_tool(const tdModel *model, const tdState *state, int tool);
+    /// Moves the target of a tool at a velocity from now on: along [m/s] and about [rad/s] the world's axes, from where
+    /// the target is; it does not run away from a tool that cannot follow. Zeros hold it. NULL hands the tool back to
+    /// its inputs, to whose target it goes within its limits. Part of checkpoints. TD_ERROR_USAGE: no such tool, or a
+    /// number that is not finite.
+    tdStatus td_state_drive_tool(const tdModel *model, tdState *state, int tool, const double twist[6]);
+
     /// A spring from a material point of a body to a place in space, as a hand would pull: its force on the body is
     /// stiffness (anchor - point), implicit where the integrator is. The point is a weighted mean of nodes that belong
-    /// to one element, such as the corners of a triangle of the surface.
+    /// to one element or one link, such as the corners of a triangle of the surface.
     typedef struct tdSpring
     {
         int body;
@@ -204,7 +248,7 @@ extern "C"
 #define TD_SPRINGS 8 ///< of a state
 
     /// Ties spring number `spring` from now on; NULL unties it. Part of checkpoints. TD_ERROR_USAGE: a number that
-    /// makes no sense, or nodes that share no element.
+    /// makes no sense, nodes that share no element and no link, or a body that cannot move.
     tdStatus td_state_set_spring(const tdModel *model, tdState *state, int spring, const tdSpring *given);
     /// Where its point is now and the force on the body; false when it is not tied.
     bool td_state_spring(const tdModel *model, const tdState *state, int spring, double point[3], double force[3]);
@@ -288,6 +332,23 @@ extern "C"
     int64_t td_state_contacts(const tdState *state, const tdContactPoint **points);
     /// Sum of the contact forces [N] on body b by body a in the last step.
     void td_state_contact_force(const tdState *state, int a, int b, double force[3]);
+    /// The same with their torque [N m] about a place in space.
+    void td_state_contact_wrench(const tdState *state, int a, int b, const double about[3], double force[3],
+                                 double torque[3]);
+
+    /// Attachments of the scene, in its order.
+    int td_model_attachments(const tdModel *model);
+    const char *td_model_attachment_name(const tdModel *model, int attachment); ///< NULL: there is no such
+    /// What side a of an attachment feels in the last step, mean over it: force [N] and its torque [N m] about `point`
+    /// [m], the mean of the places of a's points now. torque and point may be NULL. Zero without a step.
+    void td_state_attachment_force(const tdState *state, int attachment, double force[3], double torque[3],
+                                   double point[3]);
+    /// Couplings of the scene, in its order.
+    int td_model_couplings(const tdModel *model);
+    const char *td_model_coupling_name(const tdModel *model, int coupling); ///< NULL: there is no such
+    /// Effort of a coupling in the last step, mean over it. A rod: the force [N] with which it pushes its ends apart.
+    /// Joints: each feels this times its factor; [N m], or [N] where the first joint slides.
+    double td_state_coupling_effort(const tdState *state, int coupling);
 
     /// Kinetic and elastic energy [J] at the present positions and velocities. Either may be NULL.
     void td_state_energy(const tdModel *model, tdState *state, double *kinetic, double *elastic);

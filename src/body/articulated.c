@@ -166,6 +166,7 @@ static tdStatus forces(const tdModel *model, const tdBody *body, tdState *state,
         load[i] -= mine->rhs[i];
         force[i] += given->damping[i] * v_e[i];
     }
+    td_articulated_spring_loads(body, state, load);
     if (newton)
     {
         td_articulated_laws(model, body, state, state->q_e + body->first, v_e, false);
@@ -211,6 +212,7 @@ void td_articulated_matrix(const tdModel *model, const tdBody *body, tdState *st
         mine->A[k] += of_K * (mine->coupling[k] + (all ? mine->coupling[n * n + k] : 0));
     for (int64_t i = 0; i < n; i++)
         mine->A[i * n + i] += scheme->s * scheme->de * given->damping[i];
+    td_articulated_spring_stiffness(body, state, of_K, mine->A);
 }
 
 static void add_slopes(const tdScheme *scheme, int64_t n, const double *slope_q, const double *slope_v, double *A)

@@ -140,6 +140,7 @@ typedef struct tdArticulatedState
     double *jacobian; ///< 6 n: of points
     bool stiffened;   ///< some constraint has stiffness in this pass
     bool indefinite;  ///< A was, with all of its terms
+    bool foreseeing;  ///< laws are those of all that acts, also of what a contact solver takes (limits_apart)
 } tdArticulatedState;
 
 extern const tdBodyOps td_articulated_ops;
@@ -243,6 +244,9 @@ void td_articulated_pull(const tdBody *body, const tdState *state, const tdPoint
                          const double *f, double *row);
 void td_articulated_stiffen(const tdModel *model, const tdBody *body, tdState *state, const tdPointSet *set, int32_t i,
                             int32_t j, const double H[9], bool definite);
+/// Springs of the state on the links, where forces are taken: load += J'f, A += factor J'k J.
+void td_articulated_spring_loads(const tdBody *body, const tdState *state, double *load);
+void td_articulated_spring_stiffness(const tdBody *body, const tdState *state, double factor, double *A);
 const double *td_articulated_nodes(const tdModel *model, const tdBody *body, const tdState *state);
 const double *td_articulated_node_velocities(const tdModel *model, const tdBody *body, const tdState *state);
 
@@ -252,5 +256,17 @@ const double *td_articulated_node_velocities(const tdModel *model, const tdBody 
 void td_shape_drawing_size(const tdShape *shape, int64_t *nodes, int64_t *tris);
 /// x[3 nodes] in the shape's frame, tri[3 tris] counted from 0, normals outwards.
 void td_shape_drawing(const tdShape *shape, double *x, int32_t *tri);
+/// Triangles of a body's drawing that are of one link and one colour; a plane is always one of its own.
+typedef struct tdLinkPart
+{
+    int shape;                   ///< where the next one starts
+    int64_t triangle, triangles; ///< first of the surface, how many
+    int link;
+    bool plane, coloured;
+    float colour[4]; ///< where it is coloured: red, green, blue, opacity
+} tdLinkPart;
+
+/// The first part of a body from a zeroed one, then the next; false: there is none left.
+bool td_articulated_part(const tdArticulated *body, tdLinkPart *part);
 /// Mass properties of a closed shape of density 1: volume, center, inertia about the center (xx yy zz xy xz yz).
 void td_shape_mass(const tdShape *shape, double *volume, double center[3], double inertia[6]);

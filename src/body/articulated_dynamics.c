@@ -80,24 +80,6 @@ bool td_tree_work_take(tdArena *arena, const tdArticulated *body, tdTreeWork *wo
            work->a != NULL && work->f != NULL;
 }
 
-static void matrix_of(const double q[4], double R[9])
-{
-    double w = q[0], x = q[1], y = q[2], z = q[3];
-    const double made[9] = {1 - 2 * (y * y + z * z), 2 * (x * y - w * z),     2 * (x * z + w * y),
-                            2 * (x * y + w * z),     1 - 2 * (x * x + z * z), 2 * (y * z - w * x),
-                            2 * (x * z - w * y),     2 * (y * z + w * x),     1 - 2 * (x * x + y * y)};
-    memcpy(R, made, sizeof made);
-}
-
-static void multiply_quaternions(const double a[4], const double b[4], double out[4])
-{
-    double c[3], w = a[0] * b[0] - td_dot3(a + 1, b + 1);
-    td_cross3(a + 1, b + 1, c);
-    for (int k = 0; k < 3; k++)
-        out[1 + k] = a[0] * b[1 + k] + b[0] * a[1 + k] + c[k];
-    out[0] = w;
-}
-
 // The motion of a joint at the coordinates q of its body.
 static tdPose joint_motion(const tdLink *link, const double *q, const double *reference)
 {
@@ -113,15 +95,15 @@ static tdPose joint_motion(const tdLink *link, const double *q, const double *re
         if (link->kind == TD_JOINT_PRISMATIC)
             return motion;
         td_rotation_from_vector(r, turn);
-        matrix_of(turn, motion.R);
+        td_rotation_matrix(turn, motion.R);
     }
     else if (link->columns >= 3)
     {
         bool free = link->kind == TD_JOINT_FREE;
         double turn[4], all[4];
         td_rotation_from_vector(q + link->coord + (free ? 3 : 0), turn);
-        multiply_quaternions(reference + 4 * (int64_t)link->ball, turn, all);
-        matrix_of(all, motion.R);
+        td_rotation_multiply(reference + 4 * (int64_t)link->ball, turn, all);
+        td_rotation_matrix(all, motion.R);
         if (free)
             memcpy(motion.t, q + link->coord, sizeof motion.t);
     }
@@ -213,7 +195,7 @@ void td_tree_fold(const tdArticulated *body, double *q, double *reference)
         double *phi = q + link->coord + (link->kind == TD_JOINT_FREE ? 3 : 0), turn[4], all[4];
         double *kept = reference + 4 * (int64_t)link->ball;
         td_rotation_from_vector(phi, turn);
-        multiply_quaternions(kept, turn, all);
+        td_rotation_multiply(kept, turn, all);
         double size = sqrt(all[0] * all[0] + td_dot3(all + 1, all + 1));
         for (int k = 0; k < 4; k++)
             kept[k] = all[k] / size;

@@ -83,22 +83,6 @@ static void lay_out(const tdTree *tree, tdArticulated *body)
             body->links[l].coord = body->links[tree->links[l].mimic].coord;
 }
 
-// Quaternion of a rotation matrix: the largest of the four components is computed first, so that none is lost.
-static void quaternion_of(const double R[9], double q[4])
-{
-    double square[4] = {1 + R[0] + R[4] + R[8], 1 + R[0] - R[4] - R[8], 1 - R[0] + R[4] - R[8], 1 - R[0] - R[4] + R[8]};
-    int k = 0;
-    for (int i = 1; i < 4; i++)
-        k = square[i] > square[k] ? i : k;
-    const double off[4][4] = {{0, R[7] - R[5], R[2] - R[6], R[3] - R[1]},
-                              {R[7] - R[5], 0, R[1] + R[3], R[2] + R[6]},
-                              {R[2] - R[6], R[1] + R[3], 0, R[5] + R[7]},
-                              {R[3] - R[1], R[2] + R[6], R[5] + R[7], 0}};
-    double scale = 0.5 / sqrt(square[k]);
-    for (int i = 0; i < 4; i++)
-        q[i] = scale * (i == k ? square[k] : off[k][i]);
-}
-
 // The joint of the root: in the world. A free one has its place as coordinates, in the world's axes.
 static void place_root(tdArticulated *body, const tdPose *base, const double velocity[3], const double turning[3])
 {
@@ -112,7 +96,7 @@ static void place_root(tdArticulated *body, const tdPose *base, const double vel
         return;
     root->origin = td_pose_identity();
     memcpy(body->start + root->coord, at.t, sizeof at.t);
-    quaternion_of(at.R, body->reference + 4 * (int64_t)root->ball);
+    td_rotation_from_matrix(at.R, body->reference + 4 * (int64_t)root->ball);
     memcpy(body->start_v + root->coord, velocity, 3 * sizeof *velocity);
     td_turn_back(&at, turning, body->start_v + root->coord + 3); // the link's axes
 }

@@ -9,6 +9,7 @@
 // that a point's nodes belong to: weight t + R local.
 #include "base/vector.h"
 #include "body/articulated.h"
+#include "body/spring.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -198,11 +199,31 @@ tdStatus td_articulated_point_set(tdModel *model, const tdBody *body, tdPointSet
     return TD_OK;
 }
 
+// Of a set that is not compiled: the weighted means of its nodes.
+static void place_nodes(const tdArticulated *given, const tdPose *pose, const tdPointSet *set, double *x)
+{
+    memset(x, 0, 3 * (size_t)set->n * sizeof *x);
+    for (int32_t p = 0; p < set->n; p++)
+        for (int32_t k = set->start[p]; k < set->start[p + 1]; k++)
+        {
+            int64_t node = set->nodes[k];
+            double at[3];
+            td_place(&pose[given->node_link[node]], given->node_local + 3 * node, at);
+            for (int c = 0; c < 3; c++)
+                x[3 * (int64_t)p + c] += set->weights[k] * at[c];
+        }
+}
+
 void td_articulated_positions(const tdBody *body, const tdState *state, const tdPointSet *set, const double *q,
                               double *x)
 {
     const tdRigidSet *own = set_of(set);
     const tdPose *pose = place_points(body, state, q)->pose;
+    if (own == NULL)
+    {
+        place_nodes(td_articulated_of(body), pose, set, x);
+        return;
+    }
     for (int32_t p = 0; p < set->n; p++)
     {
         double sum[3] = {0, 0, 0}, turned[3];
@@ -271,6 +292,64 @@ void td_articulated_stiffen(const tdModel *model, const tdBody *body, tdState *s
                 to[b * n + a] += sum;
         }
     mine->stiffened = true;
+}
+
+// ---------------------------------------------------------------- springs
+
+// The point of a spring in the frame of its link, and the link.
+static int spring_point(const tdArticulated *given, const tdSpring *spring, double local[3])
+{
+    local[0] = local[1] = local[2] = 0;
+    for (int a = 0; a < 3; a++)
+        for (int c = 0; c < 3; c++)
+            local[c] += spring->weights[a] * given->node_local[3 * (int64_t)spring->nodes[a] + c];
+    return given->node_link[spring->nodes[0]];
+}
+
+void td_articulated_spring_loads(const tdBody *body, const tdState *state, double *load)
+{
+    const tdArticulated *given = td_articulated_of(body);
+    const tdTreeWork *work = &td_articulated_mine(body, state)->at;
+    tdSpring spring;
+    for (int k = 0; k < TD_SPRINGS; k++)
+    {
+        double local[3], x[3], f[3], wrench[6];
+        if (!td_spring_get(state->springs, k, &spring) || spring.body != body->index)
+            continue;
+        int link = spring_point(given, &spring, local);
+        td_place(&work->pose[link], local, x);
+        for (int c = 0; c < 3; c++)
+            f[c] = spring.stiffness * (spring.anchor[c] - x[c]);
+        wrench_of(work, link, 1, local, f, wrench);
+        push_wrench(given, work, link, wrench, NULL, load);
+    }
+}
+
+// J'k J. What is left out, the stiffness of the force on a link that turns, has no sign.
+void td_articulated_spring_stiffness(const tdBody *body, const tdState *state, double factor, double *A)
+{
+    static const double axes[3][3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
+    const tdArticulated *given = td_articulated_of(body);
+    tdArticulatedState *mine = td_articulated_mine(body, state);
+    int64_t n = given->n;
+    tdSpring spring;
+    for (int k = 0; k < TD_SPRINGS; k++)
+    {
+        double local[3], wrench[6], *J = mine->jacobian;
+        if (!td_spring_get(state->springs, k, &spring) || spring.body != body->index)
+            continue;
+        int link = spring_point(given, &spring, local);
+        memset(J, 0, 3 * (size_t)n * sizeof *J);
+        for (int c = 0; c < 3; c++)
+        {
+            wrench_of(&mine->at, link, 1, local, axes[c], wrench);
+            push_wrench(given, &mine->at, link, wrench, NULL, J + c * n);
+        }
+        for (int64_t i = 0; i < n; i++)
+            for (int64_t j = 0; j < n; j++)
+                for (int c = 0; c < 3; c++)
+                    A[i * n + j] += factor * spring.stiffness * J[c * n + i] * J[c * n + j];
+    }
 }
 
 // ---------------------------------------------------------------- nodes

@@ -51,22 +51,29 @@ static bool share_element(const tdSoft *soft, const int32_t nodes[3])
     return true;
 }
 
+// Of a body that cannot move there is nothing to pull.
+static bool share_link(const tdBody *body, const int32_t nodes[3])
+{
+    const int32_t *link = td_articulated_of(body)->node_link;
+    return body->count > 0 && link[nodes[0]] == link[nodes[1]] && link[nodes[0]] == link[nodes[2]];
+}
+
 static bool is_sound(const tdModel *model, const tdSpring *spring)
 {
     if (spring->body < 0 || spring->body >= model->n_bodies || !(spring->stiffness > 0) || !isfinite(spring->stiffness))
         return false;
-    if (td_body_is_articulated(&model->bodies[spring->body])) // links are not elements
-        return false;
+    const tdBody *body = &model->bodies[spring->body];
     double sum = 0;
     for (int i = 0; i < 3; i++)
     {
-        if (spring->nodes[i] < 0 || spring->nodes[i] >= model->bodies[spring->body].nodes)
+        if (spring->nodes[i] < 0 || spring->nodes[i] >= body->nodes)
             return false;
         if (!(spring->weights[i] >= 0) || !isfinite(spring->anchor[i]))
             return false;
         sum += spring->weights[i];
     }
-    return fabs(sum - 1) <= 1e-6 && share_element(model->bodies[spring->body].soft, spring->nodes);
+    return fabs(sum - 1) <= 1e-6 &&
+           (td_body_is_articulated(body) ? share_link(body, spring->nodes) : share_element(body->soft, spring->nodes));
 }
 
 tdStatus td_springs_check(const tdModel *model, const double *springs, tdError *error)

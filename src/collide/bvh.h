@@ -13,13 +13,15 @@ typedef struct tdBox
     float min[3], max[3];
 } tdBox;
 
-/// Triangles are numbered by leaves. A leaf also owns the vertices and edges that it is the first to touch.
+/// Triangles are numbered by leaves. A leaf also owns the vertices and edges that it is the first to touch, and points
+/// on those edges and on its triangles.
 typedef struct tdBvhNode
 {
     int32_t right; ///< right child; 0: a leaf
     int32_t tri, n_tris;
     int32_t vert, n_verts;
     int32_t edge, n_edges;
+    int32_t point, n_points;
 } tdBvhNode;
 
 typedef struct tdBvh

@@ -14,12 +14,13 @@
 static bool take_skin(tdArena *arena, const tdCollider *c, tdPlaced *p)
 {
     const tdSkin *skin = c->skin;
-    p->x = TD_TAKE(arena, double, 3 * (size_t)skin->n_verts);
-    p->sweep = TD_TAKE(arena, double, 3 * (size_t)skin->n_verts);
+    size_t n = (size_t)skin->n_verts + (size_t)skin->n_points;
+    p->x = TD_TAKE(arena, double, 3 * n);
+    p->sweep = TD_TAKE(arena, double, 3 * n);
     p->boxes = TD_TAKE(arena, tdBox, skin->bvh.n_nodes);
     if (c->self)
     {
-        p->normal = TD_TAKE(arena, double, 3 * (size_t)skin->n_verts);
+        p->normal = TD_TAKE(arena, double, 3 * n);
         p->facing = TD_TAKE(arena, tdBox, skin->bvh.n_nodes);
     }
     return p->x != NULL && p->sweep != NULL && p->boxes != NULL &&
@@ -127,6 +128,9 @@ static int32_t place_vertices(const tdCollider *c, const tdCollideInput *in, tdP
         if (!(fabs(sum) < 1e15))
             return i;
     }
+    td_skin_place_points(skin, p->x);
+    if (p->x_end != NULL)
+        td_skin_place_points(skin, p->x_end);
     for (int k = 0; k < 3; k++)
     {
         p->bare[k] = low[k];
@@ -236,6 +240,8 @@ static void fit_normals(const tdSkin *skin, tdPlaced *p)
             for (int k = 0; k < 3; k++)
                 p->normal[3 * skin->tris[3 * t + c] + k] += area[k];
     }
+    for (int32_t i = skin->n_verts; i < skin->n_verts + skin->n_points; i++)
+        td_skin_facing(skin, p->x, i, p->normal + 3 * i);
     for (int32_t i = skin->bvh.n_nodes - 1; i >= 0; i--)
     {
         const tdBvhNode *node = &skin->bvh.nodes[i];

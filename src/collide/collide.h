@@ -50,6 +50,7 @@ typedef struct tdColliderDef
     const int32_t *tris; ///< 3 * n_tris, normals outwards
     bool self;           ///< the surface meets itself
     double self_gap;     ///< parts nearer than this at rest never meet each other [m]; 0: two edges, or margins
+    int points;          ///< n: n x n points of each triangle touch besides vertices
     double depth;        ///< deeper than this a vertex or corner does not find this surface [m]; 0: half an edge
 } tdColliderDef;
 

@@ -143,6 +143,13 @@ void td_side_of_edge(const tdNarrow *narrow, int32_t collider, int32_t edge, dou
 void td_side_of_vertex(const tdNarrow *narrow, int32_t collider, int32_t vert, tdContactSide *side)
 {
     const tdCollider *c = &narrow->world->colliders[collider];
+    if (vert >= c->skin->n_verts)
+    {
+        const tdSkinPoint *p = &c->skin->points[vert - c->skin->n_verts];
+        *side = (tdContactSide){.collider = collider, .feature = TD_SKIN_POINTS + vert - c->skin->n_verts};
+        set_nodes(c, p->vert, p->w, 3, side);
+        return;
+    }
     double w = 1;
     *side = (tdContactSide){.collider = collider, .feature = c->skin->node[vert]};
     set_nodes(c, &vert, &w, 1, side);

@@ -6,7 +6,8 @@
 
 #define TD_FEATURE_BITS 28
 #define TD_FEATURE_MOST ((1U << TD_FEATURE_BITS) - 1)
-#define TD_RIM_POINTS   16 // points on a rim of a cylinder that meet surfaces
+#define TD_SKIN_POINTS  (1 << 27) // names: nodes of a surface have 27 bits, its points the other half
+#define TD_RIM_POINTS   16        // points on a rim of a cylinder that meet surfaces
 
 /// Corners and edges of a convex shape, in its own frame, that may meet the triangles and edges of a surface.
 typedef struct tdFeatures
@@ -54,10 +55,10 @@ typedef struct tdPlaced
     double deepest; ///< penetration of its contacts in the last step [m]
     double fastest; ///< most way of one of its points within the step [m]
     double reach;   ///< how far from its surface contacts may be: margin or depth
-    double *x;      ///< skin: positions of vertices
+    double *x;      ///< skin: positions of vertices and points
     double *x_end;  ///< at the end of the step; NULL: velocities are not known
     double *sweep;  ///< room for x_end
-    double *normal; ///< skin that meets itself: normals of vertices, not scaled
+    double *normal; ///< skin that meets itself: normals of vertices and points, not scaled
     tdBox *boxes;   ///< skin
     tdBox *facing;  ///< skin that meets itself: box of the normals of each node of the tree
     double bare[6]; ///< skin: box of its vertices

@@ -13,9 +13,20 @@ typedef enum tdEdgeBend
     TD_EDGE_SHARP
 } tdEdgeBend;
 
+#define TD_SKIN_GRID 32 // most points along a side of a triangle
+
+/// A material point of a triangle that touches as a vertex does.
+typedef struct tdSkinPoint
+{
+    int32_t tri, vert[3];
+    double w[3];
+} tdSkinPoint;
+
 typedef struct tdSkin
 {
     int32_t n_verts, n_tris, n_edges;
+    int32_t n_points; ///< besides the vertices, after which they are numbered
+    tdSkinPoint *points;
     int32_t *node;       ///< n_verts: the caller's number of a vertex
     int32_t *tri;        ///< n_tris: the caller's number of a triangle
     int32_t *tris;       ///< 3 * n_tris: vertices
@@ -24,7 +35,7 @@ typedef struct tdSkin
     uint8_t *bend;       ///< n_edges: tdEdgeBend at rest
     int32_t *ring_first; ///< n_verts + 1
     int32_t *ring;       ///< triangles at a vertex
-    double *rest;        ///< 3 * n_verts
+    double *rest;        ///< 3 * (n_verts + n_points)
     double mean_edge;    ///< mean length of edges at rest [m]
     double extent;       ///< diagonal of its box at rest [m]
     bool closed;
@@ -49,6 +60,12 @@ tdStatus td_skin_build(tdArena *arena, const char *name, int64_t n_nodes, const 
 /// Pairs of triangles that share no vertex and cut each other at the positions x (3 * n_verts, boxes refitted).
 int64_t td_skin_cuts(const tdSkin *skin, const double *x, const tdBox *boxes, int32_t first[2]);
 
+/// n x n points on each triangle; 0: none. `name` stands in messages.
+tdStatus td_skin_points(tdArena *arena, const char *name, int n, tdSkin *skin, tdError *error);
+
+/// Where the points are, from the positions of vertices (x has room for both).
+void td_skin_place_points(const tdSkin *skin, double *x);
+
 /// Refits boxes to the positions x, and to those at the end of the step unless x_end is NULL, grown by `grow`.
 void td_skin_refit(const tdSkin *skin, const double *x, const double *x_end, double grow, tdBox *boxes);
 
@@ -70,9 +87,14 @@ static inline void td_skin_normal(const tdSkin *skin, const double *x, int32_t t
         out[0] = out[1] = out[2] = 0;
 }
 
-/// Normal of a vertex by areas, not scaled: cheap, and enough to tell which way it faces.
+/// Normal of a vertex or point by areas, not scaled: cheap, and enough to tell which way it faces.
 static inline void td_skin_facing(const tdSkin *skin, const double *x, int32_t vert, double out[3])
 {
+    if (vert >= skin->n_verts)
+    {
+        td_skin_area(skin, x, skin->points[vert - skin->n_verts].tri, out);
+        return;
+    }
     out[0] = out[1] = out[2] = 0;
     for (int32_t i = skin->ring_first[vert]; i < skin->ring_first[vert + 1]; i++)
     {

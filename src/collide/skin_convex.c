@@ -91,6 +91,8 @@ static void pass_vertices(tdSkinConvex *s)
         }
         for (int32_t v = node->vert; v < node->vert + node->n_verts; v++)
             vertex_on_shape(s, v);
+        for (int32_t v = node->point; v < node->point + node->n_points; v++)
+            vertex_on_shape(s, s->skin->n_verts + v);
     }
 }
 

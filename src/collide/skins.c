@@ -7,6 +7,7 @@
 #include <string.h>
 
 #define OPPOSED  0.3  // product of unit normals below which a triangle faces a vertex of another body
+#define FLAT     0.99 // product of opposed unit normals above which faces lie on each other
 #define CROSSING 0.01 // square of the sine of the least angle between edges that cross
 #define ENDS     0.02 // part of an edge near its ends that is left to its vertices
 
@@ -36,67 +37,143 @@ static bool neighbours(const tdSkins *s, int32_t vert, int32_t tri)
     return td_square_between(p, q) <= gap * gap;
 }
 
-// Vertices that one leaf owns against the triangles of the other's leaf: the nearest of those goes to the list.
+// Vertices and points that one leaf owns against the triangles of the other's leaf.
+typedef struct leafTriangles
+{
+    const tdBvhNode *leaf;
+    bool ready;
+    double area[TD_LEAF_TRIS][3], square[TD_LEAF_TRIS];
+} leafTriangles;
+
+static void make_areas(const tdSkin *skin, const double *x, leafTriangles *tris)
+{
+    for (int i = 0; i < tris->leaf->n_tris && !tris->ready; i++)
+    {
+        td_skin_area(skin, x, tris->leaf->tri + i, tris->area[i]);
+        tris->square[i] = td_dot3(tris->area[i], tris->area[i]);
+    }
+    tris->ready = true;
+}
+
+// Whether vertex v and triangle i face each other. *own is the length of its normal `facing`, < 0 before it is known.
+static bool face_each_other(const tdSkins *s, int side, int32_t v, const leafTriangles *tris, int i, double facing[3],
+                            double *own)
+{
+    if (*own < 0) // only now is it worth the ring around the vertex
+    {
+        if (s->at[side]->normal != NULL)
+            memcpy(facing, s->at[side]->normal + 3 * v, 3 * sizeof *facing);
+        else
+            td_skin_facing(s->skin[side], s->at[side]->x, v, facing);
+        *own = td_length3(facing);
+    }
+    return td_dot3(facing, tris->area[i]) <= (s->self ? 0 : OPPOSED * *own * sqrt(tris->square[i])) &&
+           !(s->self && neighbours(s, v, tris->leaf->tri + i));
+}
+
+// The nearest of the triangles goes to the list.
+static void vertex_on_leaf(tdSkins *s, int side, int32_t v, const leafTriangles *tris)
+{
+    const tdSkin *other = s->skin[1 - side];
+    const double *p = s->at[side]->x + 3 * v, *y = s->at[1 - side]->x;
+    tdPiece *piece = s->narrow->piece;
+    double facing[3], own = -1;
+    tdCandidate best = {.vert = v, .tri = -1, .square = s->reach * s->reach};
+    for (int i = 0; i < tris->leaf->n_tris; i++)
+    {
+        const int32_t *t = other->tris + 3 * (tris->leaf->tri + i);
+        const double *a = y + 3 * t[0];
+        double d[3], w[3], q[3];
+        td_subtract3(p, a, d);
+        double height = td_dot3(d, tris->area[i]);
+        piece->looked_at++;
+        if (height * height > best.square * tris->square[i])
+            continue;
+        int region = td_nearest_on_triangle(p, a, y + 3 * t[1], y + 3 * t[2], w);
+        td_mix3(a, y + 3 * t[1], y + 3 * t[2], w, q);
+        double way = td_square_between(p, q);
+        if (way > best.square || (way == best.square && best.tri >= 0))
+            continue;
+        if (face_each_other(s, side, v, tris, i, facing, &own))
+            best = (tdCandidate){v, tris->leaf->tri + i, region, way, {w[0], w[1], w[2]}};
+    }
+    if (best.tri < 0)
+        return;
+    best.region |= side << 3;
+    if (td_grow((void **)&piece->candidates, &piece->candidate_room, piece->n_candidates + 1,
+                sizeof *piece->candidates))
+        piece->candidates[piece->n_candidates++] = best;
+    else
+        piece->failed = true;
+}
+
+// Whether points of a triangle can meet one of the others: most of the surface of a block looks another way.
+static bool triangle_faces(const tdSkins *s, int side, int32_t tri, const leafTriangles *tris)
+{
+    double area[3];
+    td_skin_area(s->skin[side], s->at[side]->x, tri, area);
+    double square = td_dot3(area, area);
+    for (int i = 0; i < tris->leaf->n_tris; i++)
+        if (td_dot3(area, tris->area[i]) <= (s->self ? 0 : OPPOSED * sqrt(square * tris->square[i])))
+            return true;
+    return false;
+}
+
 static void vertices_on_leaf(tdSkins *s, int side, const tdBvhNode *mine, const tdBvhNode *theirs, const tdBox *box)
 {
-    const tdSkin *skin = s->skin[side], *other = s->skin[1 - side];
-    const double *x = s->at[side]->x, *y = s->at[1 - side]->x;
-    double area[TD_LEAF_TRIS][3], square[TD_LEAF_TRIS], reach2 = s->reach * s->reach;
+    const double *x = s->at[side]->x;
     double beyond = s->reach - 0.5 * s->at[1 - side]->reach; // what their box was not grown by
-    bool ready = false;
-    tdPiece *piece = s->narrow->piece;
-    for (int32_t v = mine->vert; v < mine->vert + mine->n_verts; v++)
+    leafTriangles tris = {.leaf = theirs};
+    for (int32_t v = mine->vert; v < mine->vert + mine->n_verts && !s->narrow->piece->failed; v++)
+        if (td_in_box(box, x + 3 * v, beyond))
+        {
+            make_areas(s->skin[1 - side], s->at[1 - side]->x, &tris);
+            vertex_on_leaf(s, side, v, &tris);
+        }
+    if (mine->n_points == 0)
+        return;
+    make_areas(s->skin[1 - side], s->at[1 - side]->x, &tris);
+    int32_t each = mine->n_points / mine->n_tris, first = s->skin[side]->n_verts + mine->point;
+    for (int32_t t = 0; t < mine->n_tris; t++)
     {
-        const double *p = x + 3 * v;
-        if (!td_in_box(box, p, beyond))
+        if (!triangle_faces(s, side, mine->tri + t, &tris))
             continue;
-        for (int i = 0; i < theirs->n_tris && !ready; i++)
-        {
-            td_skin_area(other, y, theirs->tri + i, area[i]);
-            square[i] = td_dot3(area[i], area[i]);
-        }
-        ready = true;
-        double facing[3], own = -1;
-        tdCandidate best = {.vert = v, .tri = -1, .square = reach2};
-        for (int i = 0; i < theirs->n_tris; i++)
-        {
-            const int32_t *t = other->tris + 3 * (theirs->tri + i);
-            const double *a = y + 3 * t[0];
-            double d[3], w[3], q[3];
-            td_subtract3(p, a, d);
-            double height = td_dot3(d, area[i]);
-            piece->looked_at++;
-            if (height * height > best.square * square[i])
-                continue;
-            int region = td_nearest_on_triangle(p, a, y + 3 * t[1], y + 3 * t[2], w);
-            td_mix3(a, y + 3 * t[1], y + 3 * t[2], w, q);
-            double way = td_square_between(p, q);
-            if (way > best.square || (way == best.square && best.tri >= 0))
-                continue;
-            if (own < 0) // only now is it worth the ring around the vertex
-            {
-                if (s->at[side]->normal != NULL)
-                    memcpy(facing, s->at[side]->normal + 3 * v, sizeof facing);
-                else
-                    td_skin_facing(skin, x, v, facing);
-                own = td_length3(facing);
-            }
-            if (td_dot3(facing, area[i]) > (s->self ? 0 : OPPOSED * own * sqrt(square[i])) ||
-                (s->self && neighbours(s, v, theirs->tri + i)))
-                continue;
-            best = (tdCandidate){v, theirs->tri + i, region, way, {w[0], w[1], w[2]}};
-        }
-        if (best.tri < 0)
-            continue;
-        best.region |= side << 3;
-        if (!td_grow((void **)&piece->candidates, &piece->candidate_room, piece->n_candidates + 1,
-                     sizeof *piece->candidates))
-        {
-            piece->failed = true;
-            return;
-        }
-        piece->candidates[piece->n_candidates++] = best;
+        for (int32_t v = first + t * each; v < first + (t + 1) * each && !s->narrow->piece->failed; v++)
+            if (td_in_box(box, x + 3 * v, beyond))
+                vertex_on_leaf(s, side, v, &tris);
     }
+}
+
+// Faces that lie on each other: a triangle at the vertex looks against the triangle it is at.
+static bool lies_flat(const tdSkin *skin, const double *x, int32_t vert, const double normal[3])
+{
+    double own[3];
+    if (vert >= skin->n_verts)
+    {
+        td_skin_normal(skin, x, skin->points[vert - skin->n_verts].tri, own);
+        return td_dot3(own, normal) < -FLAT;
+    }
+    for (int32_t i = skin->ring_first[vert]; i < skin->ring_first[vert + 1]; i++)
+    {
+        td_skin_normal(skin, x, skin->ring[i], own);
+        if (td_dot3(own, normal) < -FLAT)
+            return true;
+    }
+    return false;
+}
+
+// A vertex that is a little past the edge of a face on which its own face lies: blocks with edges in line. It stays on
+// the plane of that face, whose normal does not turn, until it is half a margin away; else it would come and go.
+static bool in_line(const tdSkins *s, int side, const tdCandidate *best, const double q[3], tdMeet *meet)
+{
+    const double *p = s->at[side]->x + 3 * best->vert;
+    double slack = 0.5 * s->narrow->world->margin, way[3];
+    td_skin_normal(s->skin[1 - side], s->at[1 - side]->x, best->tri, meet->n);
+    if (!lies_flat(s->skin[side], s->at[side]->x, best->vert, meet->n))
+        return false;
+    td_subtract3(p, q, way);
+    meet->phi = td_dot3(way, meet->n);
+    return td_dot3(way, way) - meet->phi * meet->phi <= slack * slack;
 }
 
 static void add_vertex(tdSkins *s, const tdCandidate *best)
@@ -108,7 +185,12 @@ static void add_vertex(tdSkins *s, const tdCandidate *best)
     double q[3];
     tdMeet meet = {.kind = TD_CONTACT_VERTEX_A};
     td_mix3(y + 3 * t[0], y + 3 * t[1], y + 3 * t[2], best->w, q);
-    if (!td_skin_side(other, y, best->tri, region, p, q, meet.n, &meet.phi))
+    if (!(region != TD_REGION_FACE && in_line(s, side, best, q, &meet)) &&
+        !td_skin_side(other, y, best->tri, region, p, q, meet.n, &meet.phi))
+        return;
+    // Bodies that move fast together look farther than they can be inside each other.
+    double depth = fmax(s->narrow->world->colliders[s->id[1 - side]].depth, s->narrow->world->margin);
+    if (meet.phi < -depth)
         return;
     if (meet.phi < -s->narrow->world->margin && td_skin_outside(other, y, s->at[1 - side]->boxes, p, -meet.phi))
         return;
@@ -203,7 +285,8 @@ static void cross_edges(tdSkins *s, int32_t first, int32_t second)
         return;
     td_subtract3(meet.p[1], meet.p[0], way);
     meet.phi = td_dot3(meet.n, way);
-    if (meet.phi < -s->allowed) // deeper there is a shorter way out than between these two
+    // Deeper there is a shorter way out than between these two, however fast the bodies move.
+    if (meet.phi < -s->narrow->world->margin)
         return;
     td_side_of_edge(s->narrow, s->id[0], first, t, &meet.s[0]);
     td_side_of_edge(s->narrow, s->id[1], second, u, &meet.s[1]);

@@ -95,6 +95,7 @@ static tdStatus make_skin(tdCollideWorld *world, const tdColliderDef *def, const
     TD_TRY(td_skin_build(&world->arena, collider->name, mesh ? m->n_nodes : def->n_nodes, mesh ? m->x : def->rest,
                          mesh ? m->n_tris : def->n_tris, mesh ? m->tris : def->tris, world->sharp, collider->skin,
                          &check, error));
+    TD_TRY(td_skin_points(&world->arena, collider->name, def->points, collider->skin, error));
     const tdSkin *skin = collider->skin;
     if (skin->closed && volume_of(skin) < 0)
         return td_fail_at(error, TD_ERROR_INPUT, NULL, 0, collider->name,

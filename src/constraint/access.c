@@ -35,7 +35,8 @@ tdActuatorInfo td_model_actuator(const tdModel *model, int actuator)
                            .input = a->input,
                            .driven = a->driven,
                            .effort_rate = a->given->effort_rate,
-                           .displacement_rate = a->given->displacement_rate};
+                           .displacement_rate = a->given->displacement_rate,
+                           .tool = a->tool};
     memcpy(info.effort, a->given->effort, sizeof info.effort);
     memcpy(info.displacement, a->given->displacement, sizeof info.displacement);
     memcpy(info.gas, a->given->gas, sizeof info.gas);
@@ -108,7 +109,7 @@ tdStatus td_inverse_suits(const tdModel *model, int line, tdError *error)
 {
     if (model->contact != NULL)
         return td_fail_at(error, TD_ERROR_INPUT, model->scene.file, line, "contact",
-                          "inverse control does not know of contacts; remove 'contact', or drive the actuators");
+                          "inverse control does not know of contacts and attachments; remove them, or drive the actuators");
     if (td_scheme_settles(&model->scheme))
         return TD_OK;
     return td_fail_at(error, TD_ERROR_INPUT, model->scene.file, line, "integrator",

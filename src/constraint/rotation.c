@@ -73,6 +73,40 @@ void td_rotation_apply(const double q[4], const double v[3], double out[3])
         out[k] = v[k] + 2 * (q[0] * t[k] + u[k]);
 }
 
+// The largest of the four components is computed first, so that none is lost.
+void td_rotation_from_matrix(const double R[9], double q[4])
+{
+    double square[4] = {1 + R[0] + R[4] + R[8], 1 + R[0] - R[4] - R[8], 1 - R[0] + R[4] - R[8], 1 - R[0] - R[4] + R[8]};
+    int k = 0;
+    for (int i = 1; i < 4; i++)
+        k = square[i] > square[k] ? i : k;
+    const double off[4][4] = {{0, R[7] - R[5], R[2] - R[6], R[3] - R[1]},
+                              {R[7] - R[5], 0, R[1] + R[3], R[2] + R[6]},
+                              {R[2] - R[6], R[1] + R[3], 0, R[5] + R[7]},
+                              {R[3] - R[1], R[2] + R[6], R[5] + R[7], 0}};
+    double scale = 0.5 / sqrt(square[k]);
+    for (int i = 0; i < 4; i++)
+        q[i] = scale * (i == k ? square[k] : off[k][i]);
+}
+
+void td_rotation_matrix(const double q[4], double R[9])
+{
+    double w = q[0], x = q[1], y = q[2], z = q[3];
+    const double made[9] = {1 - 2 * (y * y + z * z), 2 * (x * y - w * z),     2 * (x * z + w * y),
+                            2 * (x * y + w * z),     1 - 2 * (x * x + z * z), 2 * (y * z - w * x),
+                            2 * (x * z - w * y),     2 * (y * z + w * x),     1 - 2 * (x * x + y * y)};
+    memcpy(R, made, sizeof made);
+}
+
+void td_rotation_multiply(const double a[4], const double b[4], double out[4])
+{
+    double c[3], w = a[0] * b[0] - td_dot3(a + 1, b + 1);
+    td_cross3(a + 1, b + 1, c);
+    for (int k = 0; k < 3; k++)
+        out[1 + k] = a[0] * b[1 + k] + b[0] * a[1 + k] + c[k];
+    out[0] = w;
+}
+
 // ---------------------------------------------------------------- small symmetric matrices
 
 // Eigenvalues of the symmetric n x n matrix A (n <= 4, rows of 4) on its diagonal, eigenvectors in the rows of V.

@@ -13,6 +13,11 @@ void td_rotation_from_vector(const double r[3], double q[4]);
 void td_rotation_vector(const double q[4], const double *near, double r[3]);
 /// q = a b': first b backwards, then a.
 void td_rotation_difference(const double a[4], const double b[4], double q[4]);
+/// Quaternion of a rotation matrix R[9] (rows), and back.
+void td_rotation_from_matrix(const double R[9], double q[4]);
+void td_rotation_matrix(const double q[4], double R[9]);
+/// out = a b: first b, then a; out is neither a nor b.
+void td_rotation_multiply(const double a[4], const double b[4], double out[4]);
 /// out = R v
 void td_rotation_apply(const double q[4], const double v[3], double out[3]);
 

@@ -14,6 +14,11 @@ static bool is_full_order(const tdBody *body)
     return body->ops == &td_soft_ops;
 }
 
+static int count_colliders(const tdModel *model)
+{
+    return model->contact->world != NULL ? td_collide_colliders(model->contact->world) : 0;
+}
+
 // ---------------------------------------------------------------- life
 
 static tdStatus take_body(const tdModel *model, const tdBody *body, tdState *state, tdError *error)
@@ -70,7 +75,7 @@ tdStatus td_contact_create(const tdModel *model, tdState *state, tdError *error)
     if (cs == NULL)
         return td_fail_memory(error, "the contacts");
     state->contact = cs;
-    int colliders = td_collide_colliders(model->contact->world);
+    int colliders = count_colliders(model);
     int64_t most = 1;
     for (int b = 0; b < model->n_bodies; b++)
         most =
@@ -83,8 +88,12 @@ tdStatus td_contact_create(const tdModel *model, tdState *state, tdError *error)
     cs->depth = TD_TAKE(arena, double, colliders + 1);
     cs->depth_now = TD_TAKE(arena, double, colliders + 1);
     cs->jacobian = TD_TAKE(arena, double, 3 * most);
+    cs->bond_effort = TD_TAKE(arena, double, 3 * (int64_t)model->contact->n_bonds + 1);
+    cs->bond_told = TD_TAKE(arena, double, 3 * (int64_t)model->contact->n_bonds + 1);
+    cs->bond_row = TD_TAKE(arena, double, model->contact->bond_size + 1);
     if (cs->bodies == NULL || cs->blocks == NULL || cs->factors == NULL || cs->v_star == NULL || cs->v_block == NULL ||
-        cs->depth == NULL || cs->depth_now == NULL || cs->jacobian == NULL)
+        cs->depth == NULL || cs->depth_now == NULL || cs->jacobian == NULL || cs->bond_effort == NULL ||
+        cs->bond_row == NULL)
         return td_fail_memory(error, "the contacts");
     for (int i = 0; i < colliders; i++)
         cs->depth[i] = -1;
@@ -92,6 +101,8 @@ tdStatus td_contact_create(const tdModel *model, tdState *state, tdError *error)
     for (int b = 0; b < model->n_bodies; b++)
         TD_TRY(take_body(model, &model->bodies[b], state, error));
     TD_TRY(td_sap_create(&cs->sap, error));
+    if (model->contact->world == NULL)
+        return TD_OK;
     return td_collide_state(model->contact->world, state->tasks, &cs->collide, error);
 }
 
@@ -104,6 +115,7 @@ void td_contact_free(tdState *state)
         td_schur_free(cs->bodies[b].schur);
     td_collide_state_free(cs->collide);
     td_sap_free(cs->sap);
+    td_contact_nlcp_free(&cs->nlcp);
     free(cs->constraints);
     free(cs->rows);
     free(cs->joint_rows);
@@ -138,7 +150,7 @@ static void place_bodies(const tdModel *model, tdState *state)
 
 // ---------------------------------------------------------------- the set
 
-static void take_part(const tdModel *model, tdContactState *cs, int body, int32_t node)
+void td_contact_take_part(const tdModel *model, tdContactState *cs, int body, int32_t node)
 {
     tdContactBody *mine = &cs->bodies[body];
     const bool *held = model->bodies[body].soft->held + 3 * (int64_t)node;
@@ -153,7 +165,7 @@ static void touch_side(const tdModel *model, tdContactState *cs, const tdContact
 {
     const tdBody *body = &model->bodies[model->contact->colliders[side->collider].body];
     for (int k = 0; k < side->n && is_full_order(body); k++)
-        take_part(model, cs, body->index, side->node[k]);
+        td_contact_take_part(model, cs, body->index, side->node[k]);
     if (!is_full_order(body) && body->unknowns > 0)
         cs->bodies[body->index].acted_on = true;
 }
@@ -173,11 +185,31 @@ static void touch_actuators(const tdModel *model, const tdState *state)
             while (i < model->bodies[b].first || i >= model->bodies[b].first + model->bodies[b].count)
                 b = i < model->bodies[b].first ? 0 : b + 1;
             if (is_full_order(&model->bodies[b]))
-                take_part(model, cs, b, (int32_t)((i - model->bodies[b].first) / 3));
+                td_contact_take_part(model, cs, b, (int32_t)((i - model->bodies[b].first) / 3));
             else
                 cs->bodies[b].acted_on = model->bodies[b].unknowns > 0;
         }
     }
+}
+
+static tdStatus find_contacts(const tdModel *model, tdState *state)
+{
+    tdContactState *cs = state->contact;
+    place_bodies(model, state);
+    tdCollideInput input = {
+        .x = cs->x, .poses = cs->poses, .h = model->scheme.h, .v = cs->v, .twists = (const double(*)[6])cs->twists};
+    td_collide_set_depths(cs->collide, cs->depth);
+    tdStatus status = td_collide(model->contact->world, cs->collide, &input, &state->report.error);
+    if (status != TD_OK)
+    {
+        char why[sizeof state->report.error.message];
+        memcpy(why, state->report.error.message, sizeof why);
+        return td_fail(&state->report.error, status, "contact, t = %g s (step %lld): %.480s",
+                       state->time + model->scheme.h, (long long)state->steps + 1, why);
+    }
+    td_collide_depths(cs->collide, cs->depth_now);
+    cs->contacts = td_collide_contacts(cs->collide, &cs->n);
+    return TD_OK;
 }
 
 tdStatus td_contact_find(const tdModel *model, tdState *state)
@@ -193,26 +225,15 @@ tdStatus td_contact_find(const tdModel *model, tdState *state)
         mine->n_nodes = 0;
         mine->acted_on = false;
     }
-    place_bodies(model, state);
-    tdCollideInput input = {
-        .x = cs->x, .poses = cs->poses, .h = model->scheme.h, .v = cs->v, .twists = (const double(*)[6])cs->twists};
-    td_collide_set_depths(cs->collide, cs->depth);
     cs->n = cs->n_joint_rows = 0;
-    tdStatus status = td_collide(model->contact->world, cs->collide, &input, &state->report.error);
-    if (status != TD_OK)
-    {
-        char why[sizeof state->report.error.message];
-        memcpy(why, state->report.error.message, sizeof why);
-        return td_fail(&state->report.error, status, "contact, t = %g s (step %lld): %.480s",
-                       state->time + model->scheme.h, (long long)state->steps + 1, why);
-    }
-    td_collide_depths(cs->collide, cs->depth_now);
-    cs->contacts = td_collide_contacts(cs->collide, &cs->n);
+    if (model->contact->world != NULL)
+        TD_TRY(find_contacts(model, state));
     for (int64_t i = 0; i < cs->n; i++)
     {
         touch_side(model, cs, &cs->contacts[i].a);
         touch_side(model, cs, &cs->contacts[i].b);
     }
+    td_bond_touch(model, cs);
     if (!td_contact_joints(model, state))
         return td_fail_memory(&state->report.error, "the limits of joints");
     if (td_contact_acts(state))
@@ -223,7 +244,8 @@ tdStatus td_contact_find(const tdModel *model, tdState *state)
 
 bool td_contact_acts(const tdState *state)
 {
-    return state->contact != NULL && state->contact->n + state->contact->n_joint_rows > 0;
+    const tdContactState *cs = state->contact;
+    return cs != NULL && cs->n + cs->n_joint_rows + state->model->contact->n_bonds > 0;
 }
 
 tdSchur *td_contact_schur(const tdState *state, int body, int32_t *n, const int32_t **nodes)
@@ -242,8 +264,8 @@ void td_contact_commit(const tdModel *model, tdState *state)
     tdContactState *cs = state->contact;
     if (cs == NULL)
         return;
-    int colliders = td_collide_colliders(model->contact->world);
-    memcpy(cs->depth, cs->depth_now, (size_t)colliders * sizeof(double));
+    memcpy(cs->depth, cs->depth_now, (size_t)count_colliders(model) * sizeof(double));
+    memcpy(cs->bond_told, cs->bond_effort, 3 * (size_t)model->contact->n_bonds * sizeof(double));
     cs->n_points = cs->n;
     for (int64_t i = 0; i < cs->n; i++)
     {
@@ -283,18 +305,32 @@ int64_t td_state_contacts(const tdState *state, const tdContactPoint **points)
     return state->contact == NULL ? 0 : state->contact->n_points;
 }
 
-void td_state_contact_force(const tdState *state, int a, int b, double force[3])
+void td_state_contact_wrench(const tdState *state, int a, int b, const double about[3], double force[3],
+                             double torque[3])
 {
-    force[0] = force[1] = force[2] = 0;
-    for (int64_t i = 0; state->contact != NULL && i < state->contact->n_points; i++)
+    memset(force, 0, 3 * sizeof *force);
+    memset(torque, 0, 3 * sizeof *torque);
+    for (int64_t i = 0; state->contact != NULL && a != b && i < state->contact->n_points; i++)
     {
         const tdContactPoint *point = &state->contact->points[i];
+        const double *x = point->position, *f = point->force;
         double sign = point->body[0] == a && point->body[1] == b   ? 1
                       : point->body[0] == b && point->body[1] == a ? -1
                                                                    : 0;
-        for (int k = 0; k < 3 && a != b; k++)
-            force[k] += sign * point->force[k];
+        for (int k = 0; k < 3; k++)
+        {
+            int p = (k + 1) % 3, q = (k + 2) % 3;
+            force[k] += sign * f[k];
+            torque[k] += sign * ((x[p] - about[p]) * f[q] - (x[q] - about[q]) * f[p]);
+        }
     }
+}
+
+void td_state_contact_force(const tdState *state, int a, int b, double force[3])
+{
+    const double origin[3] = {0, 0, 0};
+    double torque[3];
+    td_state_contact_wrench(state, a, b, origin, force, torque);
 }
 
 // ---------------------------------------------------------------- checkpoints
@@ -305,8 +341,8 @@ int td_contact_arrays(const tdModel *model, tdState *state, tdStateArray *out, i
     int n = 0;
     if (cs == NULL)
         return 0;
-    if (n < most)
-        out[n++] = (tdStateArray){"contact_depth", -1, false, td_collide_colliders(model->contact->world), cs->depth};
+    if (n < most && model->contact->world != NULL)
+        out[n++] = (tdStateArray){"contact_depth", -1, false, count_colliders(model), cs->depth};
     for (int b = 0; b < model->n_bodies && n + 3 <= most; b++)
     {
         tdContactBody *mine = &cs->bodies[b];
@@ -332,6 +368,7 @@ tdStatus td_contact_restore(const tdModel *model, tdState *state, tdError *error
     if (cs == NULL)
         return TD_OK;
     cs->n = cs->n_points = cs->n_joint_rows = 0;
+    memset(cs->bond_told, 0, 3 * (size_t)model->contact->n_bonds * sizeof(double));
     for (int b = 0; b < model->n_bodies; b++)
     {
         tdContactBody *mine = &cs->bodies[b];

@@ -12,6 +12,7 @@
 #pragma once
 #include "collide/collide.h"
 #include "model.h"
+#include "solve/nlcp.h"
 #include "solve/sap.h"
 #include "solve/schur.h"
 #include "tendril/tendril.h"
@@ -36,15 +37,46 @@ typedef struct tdContactFrame
     int body, link;
 } tdContactFrame;
 
+typedef enum tdBondKind
+{
+    TD_BOND_WELD,    // 3 rows, along the axes of the world: x_0 - x_1
+    TD_BOND_ROD,     // 1 row: |x_0 - x_1|
+    TD_BOND_COUPLING // 1 row: sum of coordinates of both sides times their weights
+} tdBondKind;
+
+/// A bilateral constraint between two bodies. Its velocity is that of side 0 beside side 1, its effort acts on side 0.
+typedef struct tdBond
+{
+    tdBondKind kind;
+    int rows;
+    int group;
+    tdPointSet side[2]; ///< one point each; of a coupling coord and weights alone. body -1: fixed in space, or nothing
+    double rest[3];     ///< what its rows are at rest
+} tdBond;
+
+/// Bonds [first, first + count) that are told of together.
+typedef struct tdBondGroup
+{
+    const char *name;
+    int line;
+    int first, count;
+    double stiffness, dissipation; ///< of each; infinite: rigid
+} tdBondGroup;
+
 typedef struct tdContactModel
 {
-    tdCollideWorld *world;
+    tdCollideWorld *world; ///< NULL: bodies do not touch, but bonds join them
     tdContactCollider *colliders;
     int n_fields, n_frames;
     tdContactField *fields;
     tdContactFrame *frames;
     double margin;
     tdSapTuning tuning;
+    int n_bonds, n_groups;
+    tdBond *bonds;
+    tdBondGroup *groups;                ///< attachments of the scene, then its couplings
+    int64_t bond_columns, bond_entries; ///< of the rows of all bonds, at most
+    int64_t bond_size;                  ///< entries of a row of one side, at most
 } tdContactModel;
 
 /// A body in the problem.
@@ -63,10 +95,18 @@ typedef struct tdContactBody
     const int32_t *column; ///< full order: row by coordinate, -1
 } tdContactBody;
 
-/// A row that is no contact: of a driven actuator, or of a joint (a limit, a servo with a limited effort).
+enum
+{
+    TD_ROW_JOINT = -1,
+    TD_ROW_BOND = -2
+};
+
+/// A constraint that is no contact: of a driven actuator, of a joint (a limit, a servo with a limited effort), or a
+/// bond.
 typedef struct tdContactRow
 {
-    int actuator; ///< -1: of a joint
+    int actuator; ///< or TD_ROW_JOINT, TD_ROW_BOND
+    int bond;
     // actuator
     double now;                ///< effort before
     double compliance, target; ///< displacement + compliance effort = target
@@ -76,6 +116,17 @@ typedef struct tdContactRow
     double ratio, error, stiffness, damping, rate;
     double low, high;
 } tdContactRow;
+
+/// Of the solver on impulses.
+typedef struct tdContactNlcp
+{
+    double *W, *S;  ///< J A^-1 J', and the share of a block
+    double *Y, *L;  ///< of one block
+    double *b;      ///< b, gamma, velocity, impulse on a block
+    int32_t *row;   ///< of those that act on a block
+    tdSapLaw *laws; ///< by constraint
+    int64_t W_room, S_room, Y_room, L_room, b_room, row_room, law_room;
+} tdContactNlcp;
 
 typedef struct tdContactState
 {
@@ -97,6 +148,7 @@ typedef struct tdContactState
     tdContactBody *bodies;
     // the problem
     int32_t n_blocks, n_constraints;
+    int32_t n_weighed; ///< constraints whose w is known in this step
     tdSapBlock *blocks;
     const double **factors;
     double *v_star, *v_block; ///< over coordinates, blocks one after the other
@@ -114,13 +166,32 @@ typedef struct tdContactState
     int64_t impulse_room;
     tdContactPoint *points;
     int64_t point_room, n_points;
-    double scale; ///< size of the momentum of the blocks, for relative residuals
-    bool whole;   ///< Newton went the whole way to what the problem said
+    tdContactNlcp nlcp;
+    double *bond_effort; ///< 3 a bond: impulse on side 0
+    double *bond_told;   ///< the same of the last step that was accepted
+    double *bond_row;    ///< a row of one side, for the moment only
+    double scale;        ///< size of the momentum of the blocks, for relative residuals
+    bool whole;          ///< Newton went the whole way to what the problem said
 } tdContactState;
 
 /// compile_contact.c: model->contact, when the scene asks for it.
 tdStatus td_compile_contact(tdModel *model, const tdSettings *settings, tdError *error);
+/// compile_attach.c, compile_coupling.c: bonds of model->contact.
+tdStatus td_compile_bonds(tdModel *model, tdError *error);
+tdStatus td_compile_couplings(tdModel *model, int64_t *room, tdError *error);
+/// A point of a body for one side of a bond; and after both sides: whether something can move, columns and entries.
+struct tdMaterialPoint;
+tdStatus td_bond_point(tdModel *model, tdPointSet *set, int body, const struct tdMaterialPoint *point,
+                       const double rest[3], tdError *error);
+bool td_bond_count(const tdModel *model, const tdBond *bond);
+/// Whether colliders of a body or link (-1: soft) pass through those of another because they are attached.
+bool td_bonds_part(const tdModel *model, int body, int link, int other, int other_link);
 void td_contact_model_free(tdContactModel *contact);
+/// Whether bodies can touch.
+static inline bool td_contact_is_possible(const tdModel *model)
+{
+    return model->contact != NULL && model->contact->world != NULL;
+}
 
 /// Before the bodies' states, which read it; after them.
 tdStatus td_contact_create(const tdModel *model, tdState *state, tdError *error);
@@ -128,6 +199,8 @@ void td_contact_free(tdState *state);
 
 /// Start of a step: the contacts and the nodes that take part. reads q, v
 tdStatus td_contact_find(const tdModel *model, tdState *state);
+/// A node of a full-order body takes part.
+void td_contact_take_part(const tdModel *model, tdContactState *cs, int body, int32_t node);
 /// Whether this step has rows of this problem.
 bool td_contact_acts(const tdState *state);
 /// The condensed body in whose factor nodes take part in this step; NULL: none do.
@@ -168,3 +241,18 @@ bool td_contact_joints(const tdModel *model, tdState *state);
 void td_contact_frame(const double normal[3], double frame[3][3]);
 /// Whether the effort of an actuator is an unknown row.
 bool td_contact_drives(const tdModel *model, const tdState *state, int actuator);
+
+/// contact_bond.c: bodies that bonds act on; rows, taken at q_c; the law of constraint c; its solution.
+void td_bond_touch(const tdModel *model, tdContactState *cs);
+void td_bond_rows(const tdModel *model, tdState *state, bool first);
+tdSapLaw td_bond_law(const tdModel *model, const tdState *state, int32_t c, double w);
+void td_bond_take(const tdModel *model, tdState *state, int32_t c);
+/// m -= J' of the impulses, at q_c.
+void td_bond_push(const tdModel *model, tdState *state, double *m);
+/// How far constraint c at the iterate is from what its law says [m].
+double td_bond_miss(const tdModel *model, const tdState *state, int32_t c);
+
+/// contact_nlcp.c: the same problem, its laws made, by Gauss-Seidel on impulses. Writes v of the blocks, gamma, v_c.
+tdStatus td_contact_nlcp(tdContactState *cs, const tdSapProblem *problem, const tdNlcpSettings *settings,
+                         tdNlcpResult *result, tdError *error);
+void td_contact_nlcp_free(tdContactNlcp *mine);

@@ -7,6 +7,7 @@
 #include "reduce/reduced_body.h"
 #include "solve/condense.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -44,9 +45,10 @@ static void dense_block(const tdBody *body, const tdState *state, tdContactBody 
     }
     else
     {
+        const tdReduced *reduced = td_reduced_of(body);
         block->A = td_reduced_mine(body, state)->A;
-        block->n = td_reduced_of(body)->r;
-        block->stride = td_reduced_of(body)->stride;
+        block->n = td_reduced_unknowns(reduced);
+        block->stride = reduced->wide;
     }
     mine->coord = mine->column = NULL;
 }
@@ -125,9 +127,9 @@ static tdStatus make_room(const tdModel *model, tdState *state)
     for (int64_t i = 0; i < cs->n; i++)
         columns += td_contact_side_columns(model, cs, &cs->contacts[i].a) +
                    td_contact_side_columns(model, cs, &cs->contacts[i].b);
-    int64_t entries = 3 * columns + cs->n_joint_rows;
-    rows += cs->n_joint_rows;
-    columns += cs->n_joint_rows;
+    int64_t entries = 3 * columns + cs->n_joint_rows + model->contact->bond_entries;
+    rows += cs->n_joint_rows + model->contact->n_bonds;
+    columns += cs->n_joint_rows + model->contact->bond_columns;
     for (int a = 0; a < model->n_actuators; a++)
         if (td_contact_drives(model, state, a))
         {
@@ -171,8 +173,8 @@ bool td_contact_drives(const tdModel *model, const tdState *state, int actuator)
 }
 
 // One side for each body. A row may name a coordinate more than once: entries are summed in state->scratch.
-static tdStatus add_actuator_sides(const tdModel *model, tdState *state, int a, tdSapConstraint *constraint,
-                                   double *of_free, double *of_held, bool first)
+static void add_actuator_sides(const tdModel *model, tdState *state, int a, tdSapConstraint *constraint,
+                               double *of_free, double *of_held, bool first)
 {
     tdContactState *cs = state->contact;
     const tdConstraintState *rows = state->constraint;
@@ -212,19 +214,15 @@ static tdStatus add_actuator_sides(const tdModel *model, tdState *state, int a, 
         }
         if (n == 0)
             continue;
-        if (constraint->sides == 2)
-            return td_fail(&state->report.error, TD_ERROR_INPUT,
-                           "actuator '%s' joins more than two bodies, which does not go together with contact",
-                           model->actuators[a].name);
+        assert(constraint->sides < 2); // td_compile_contact
         constraint->side[constraint->sides++] =
             (tdSapSide){.block = mine->block, .count = n, .columns = columns, .J = J};
         cs->pool_used += n;
         cs->columns_used += n;
     }
-    return TD_OK;
 }
 
-static tdStatus add_actuator(const tdModel *model, tdState *state, int a, bool first)
+static void add_actuator(const tdModel *model, tdState *state, int a, bool first)
 {
     tdContactState *cs = state->contact;
     const tdConstraintState *rows = state->constraint;
@@ -239,14 +237,13 @@ static tdStatus add_actuator(const tdModel *model, tdState *state, int a, bool f
     if (rows->role[a] == TD_ROLE_GAS)
         td_condense_gas(model, rows, a, &row->compliance, &row->target);
     double of_free = 0, of_held = 0;
-    TD_TRY(add_actuator_sides(model, state, a, constraint, &of_free, &of_held, first));
+    add_actuator_sides(model, state, a, constraint, &of_free, &of_held, first);
     if (constraint->sides == 0)
-        return TD_OK;
+        return;
     // displacement at the end = travel + c J (v - v_new) + way of held coordinates; with the stretch, what is asked.
     double error = rows->travel[a] + row->compliance * row->now + of_held - row->target - model->scheme.c * of_free;
     cs->drift[TD_SAP_ROWS * cs->n_constraints] = error;
     cs->contact_of[cs->n_constraints++] = -1;
-    return TD_OK;
 }
 
 // ---------------------------------------------------------------- joints
@@ -257,7 +254,7 @@ static bool add_joint_row(tdContactState *cs, tdContactRow row)
 {
     if (!td_grow((void **)&cs->joint_rows, &cs->joint_room, cs->n_joint_rows + 1, sizeof row))
         return false;
-    row.actuator = -1;
+    row.actuator = TD_ROW_JOINT;
     cs->joint_rows[cs->n_joint_rows++] = row;
     return true;
 }
@@ -338,8 +335,9 @@ tdStatus td_contact_rows(const tdModel *model, tdState *state, bool first)
         add_contact(model, state, i);
     for (int a = 0; a < model->n_actuators; a++)
         if (td_contact_drives(model, state, a))
-            TD_TRY(add_actuator(model, state, a, first));
+            add_actuator(model, state, a, first);
     for (int64_t k = 0; k < cs->n_joint_rows; k++)
         add_joint(model, cs, &cs->joint_rows[k]);
+    td_bond_rows(model, state, first);
     return TD_OK;
 }

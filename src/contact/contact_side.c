@@ -20,35 +20,14 @@ static const tdBody *side_body(const tdModel *model, const tdContactSide *side)
 
 // ---------------------------------------------------------------- where it is
 
-// Only nodes of the surface: a reduced body expands what can touch.
-static void expand(const tdBody *body, const tdState *state, const tdContactField *field, double *x, double *v)
-{
-    const tdReduced *reduced = td_reduced_of(body);
-    const double *q = state->q + body->first, *u = state->v + body->first, *rest = body->soft->rest;
-    for (int32_t k = 0; k < field->n_nodes; k++)
-        for (int c = 0; c < 3; c++)
-        {
-            int64_t i = 3 * (int64_t)field->nodes[k] + c;
-            const double *row = reduced->basis + i * reduced->stride;
-            double place = rest[i], rate = 0;
-            for (int j = 0; j < reduced->n; j++)
-            {
-                place += row[j] * q[j];
-                rate += row[j] * u[j];
-            }
-            x[i] = place;
-            v[i] = rate;
-        }
-}
-
 void td_contact_place(const tdModel *model, tdState *state, int f)
 {
     const tdContactField *field = &model->contact->fields[f];
     tdContactState *cs = state->contact;
     const tdBody *body = &model->bodies[field->body];
     bool full = is_full_order(body);
-    if (!full)
-        expand(body, state, field, cs->field_x[f], cs->field_v[f]);
+    if (!full) // only nodes of the surface: a reduced body expands what can touch
+        td_reduced_surface(body, state, field->n_nodes, field->nodes, cs->field_x[f], cs->field_v[f]);
     cs->x[f] = full ? state->q + body->first : cs->field_x[f];
     cs->v[f] = full ? state->v + body->first : cs->field_v[f];
 }
@@ -92,23 +71,8 @@ static int32_t soft_side(const tdBody *body, tdState *state, const tdContactSide
 static int32_t reduced_side(const tdBody *body, tdState *state, const tdContactSide *side, double sign,
                             double frame[3][3], double *J, int32_t *columns, double *drift)
 {
-    const tdReduced *reduced = td_reduced_of(body);
-    const double *v = state->v_new + body->first;
-    int n = reduced->r;
-    memset(J, 0, 3 * (size_t)n * sizeof *J);
-    for (int k = 0; k < side->n; k++)
-        for (int c = 0; c < 3; c++)
-        {
-            const double *X = reduced->basis + (3 * (int64_t)side->node[k] + c) * reduced->stride;
-            for (int r = 0; r < 3; r++)
-            {
-                double factor = sign * side->weight[k] * frame[r][c];
-                for (int j = 0; j < n; j++)
-                    J[r * n + j] += factor * X[j];
-                for (int j = n; j < reduced->n; j++)
-                    drift[r] += factor * X[j] * v[j];
-            }
-        }
+    int n = td_reduced_unknowns(td_reduced_of(body));
+    td_reduced_touch(body, state, side->n, side->node, side->weight, sign, frame, J, drift);
     for (int j = 0; j < n; j++)
         columns[j] = j;
     return n;
@@ -170,14 +134,5 @@ void td_contact_push_side(const tdModel *model, const tdState *state, const tdCo
             for (int c = 0; c < 3; c++)
                 m[3 * (int64_t)side->node[k] + c] += side->weight[k] * f[c];
     else
-    {
-        const tdReduced *reduced = td_reduced_of(body);
-        for (int k = 0; k < side->n; k++)
-            for (int c = 0; c < 3; c++)
-            {
-                const double *X = reduced->basis + (3 * (int64_t)side->node[k] + c) * reduced->stride;
-                for (int j = 0; j < reduced->n; j++)
-                    m[j] += side->weight[k] * f[c] * X[j];
-            }
-    }
+        td_reduced_push(body, state, side->n, side->node, side->weight, f, m);
 }

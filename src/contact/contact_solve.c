@@ -53,7 +53,12 @@ static void make_laws(const tdModel *model, tdState *state)
             continue;
         }
         const tdContactRow *row = &cs->rows[c];
-        if (row->actuator < 0)
+        if (row->actuator == TD_ROW_BOND)
+        {
+            constraint->law = td_bond_law(model, state, c, w);
+            continue;
+        }
+        if (row->actuator == TD_ROW_JOINT)
         {
             constraint->law = joint_law(&model->contact->tuning, row, w);
             continue;
@@ -130,6 +135,8 @@ static void take_impulses(const tdModel *model, tdState *state)
             continue;
         }
         const tdContactRow *row = &cs->rows[c];
+        if (row->actuator == TD_ROW_BOND)
+            td_bond_take(model, state, c);
         if (row->actuator < 0)
             continue;
         double effort = fmin(fmax(row->now + gamma[0] / model->scheme.s, row->limit[0]), row->limit[1]);
@@ -152,8 +159,9 @@ void td_contact_push(const tdModel *model, tdState *state, double *m)
         td_contact_push_side(model, state, &cs->contacts[i].b, back, m);
     }
     for (int32_t c = 0; c < cs->n_constraints; c++)
-        if (cs->contact_of[c] < 0 && cs->rows[c].actuator < 0)
+        if (cs->contact_of[c] < 0 && cs->rows[c].actuator == TD_ROW_JOINT)
             m[cs->rows[c].coord] -= cs->rows[c].ratio * cs->gamma[TD_SAP_ROWS * c];
+    td_bond_push(model, state, m);
 }
 
 double td_contact_miss(const tdModel *model, const tdState *state)
@@ -168,7 +176,9 @@ double td_contact_miss(const tdModel *model, const tdState *state)
     for (int32_t c = 0; c < cs->n_constraints; c++)
     {
         const tdContactRow *row = &cs->rows[c];
-        int a = cs->contact_of[c] < 0 ? row->actuator : -1;
+        int a = cs->contact_of[c] < 0 ? row->actuator : TD_ROW_JOINT;
+        if (a == TD_ROW_BOND)
+            miss = fmax(miss, td_bond_miss(model, state, c) / model->size);
         if (a >= 0 && row->limit[0] < rows->effort[a] && rows->effort[a] < row->limit[1])
             miss = fmax(miss, fabs(rows->travel[a] + row->compliance * rows->effort[a] - row->target) /
                                   model->actuators[a].size);
@@ -186,6 +196,37 @@ static tdStatus fail(const tdModel *model, tdState *state, tdStatus status)
                    (long long)state->steps + 1, why);
 }
 
+// Newton's own tolerance is beyond that of the contact problem.
+static double tolerance(const tdModel *model, double standard)
+{
+    const tdSceneSettings *settings = &model->scene.settings;
+    return settings->newton ? fmin(standard, 0.1 * settings->tolerance) : standard;
+}
+
+static tdStatus by_velocities(const tdModel *model, tdState *state, const tdSapProblem *problem)
+{
+    tdSapSettings settings = td_default_sap();
+    settings.tolerance = tolerance(model, settings.tolerance);
+    tdSapResult result;
+    TD_TRY(td_sap_solve(state->contact->sap, state->tasks, problem, &settings, &result, &state->report.error));
+    state->report.contact_iterations += result.iterations;
+    state->report.contact_residual = result.residual;
+    state->report.contact_limit = state->report.contact_limit || result.bound > 0;
+    return TD_OK;
+}
+
+static tdStatus by_impulses(const tdModel *model, tdState *state, const tdSapProblem *problem)
+{
+    tdNlcpSettings settings = td_default_nlcp();
+    settings.tolerance = tolerance(model, settings.tolerance);
+    tdNlcpResult result;
+    TD_TRY(td_contact_nlcp(state->contact, problem, &settings, &result, &state->report.error));
+    state->report.contact_iterations += result.iterations;
+    state->report.contact_residual = result.residual;
+    state->report.contact_limit = state->report.contact_limit || !result.converged;
+    return TD_OK;
+}
+
 static tdStatus solve(const tdModel *model, tdState *state, bool first)
 {
     tdContactState *cs = state->contact;
@@ -198,18 +239,17 @@ static tdStatus solve(const tdModel *model, tdState *state, bool first)
                             .constraints = cs->constraints,
                             .gamma = cs->gamma,
                             .v_c = cs->v_c};
-    TD_TRY(td_sap_weights(cs->sap, state->tasks, &problem, TD_SAP_EXACT, cs->factors, cs->w, error));
+    // Regularizations are those of the first pass: with others in each the passes would have no common solution.
+    if (first || cs->n_weighed != cs->n_constraints)
+        TD_TRY(td_sap_weights(cs->sap, state->tasks, &problem, TD_SAP_EXACT, cs->factors, cs->w, error));
+    cs->n_weighed = cs->n_constraints;
     make_laws(model, state);
-    tdSapSettings settings = td_default_sap();
-    if (model->scene.settings.newton)
-        settings.tolerance = fmin(settings.tolerance, 0.1 * model->scene.settings.tolerance);
-    tdSapResult result;
-    TD_TRY(td_sap_solve(cs->sap, state->tasks, &problem, &settings, &result, error));
+    if (model->scene.contact.solver == TD_CONTACT_NLCP)
+        TD_TRY(by_impulses(model, state, &problem));
+    else
+        TD_TRY(by_velocities(model, state, &problem));
     cs->scale = model->scene.settings.newton ? momentum(cs) : 0;
     state->report.constraints = cs->n_constraints;
-    state->report.contact_iterations += result.iterations;
-    state->report.contact_residual = result.residual;
-    state->report.contact_limit = state->report.contact_limit || result.bound > 0;
     return TD_OK;
 }
 

@@ -260,6 +260,9 @@ tdStatus td_hold_inputs(const tdModel *model, tdState *state, double time)
 {
     for (int i = 0; i < model->n_inputs; i++)
         TD_TRY(td_state_set_input(model, state, i, td_input_value(model, i, time)));
+    for (int a = 0; a < model->n_actuators; a++) // what a tool commands follows from the tool's inputs
+        if (model->actuators[a].tool >= 0)
+            TD_TRY(td_state_set_input(model, state, model->actuators[a].input, NAN));
     return TD_OK;
 }
 

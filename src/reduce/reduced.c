@@ -14,11 +14,13 @@
     void td_reduced_stress_##isa(const tdReducedWork *work, int32_t batch, double *P);                                 \
     void td_dense_gram_##isa(int64_t rows, int n, const double *X, const double *Y, double *K);                        \
     bool td_dense_cholesky_##isa(int n, int stride, const double *A, double *L);                                       \
-    void td_dense_solve_##isa(int n, int stride, const double *L, double *x);
+    void td_dense_solve_##isa(int n, int stride, const double *L, double *x);                                          \
+    void td_dense_expand_##isa(int n, int stride, const double *basis, int32_t n_nodes, const int32_t *nodes,          \
+                               const double *a, const double *b, double *x, double *y);
 #define KERNELS(isa)                                                                                                   \
     {                                                                                                                  \
         td_reduced_gradients_##isa, td_reduced_forces_##isa, td_reduced_stress_##isa, td_dense_gram_##isa,             \
-            td_dense_cholesky_##isa, td_dense_solve_##isa                                                              \
+            td_dense_cholesky_##isa, td_dense_solve_##isa, td_dense_expand_##isa                                       \
     }
 
 DECLARE(portable)

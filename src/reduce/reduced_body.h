@@ -146,6 +146,9 @@ typedef struct tdReducedKernels
     bool (*cholesky)(int n, int stride, const double *A, double *L);
     /// x = A^-1 x
     void (*solve)(int n, int stride, const double *L, double *x);
+    /// Of some nodes, by their numbers: x = basis a and y = basis b, n columns.
+    void (*expand)(int n, int stride, const double *basis, int32_t n_nodes, const int32_t *nodes, const double *a,
+                   const double *b, double *x, double *y);
 } tdReducedKernels;
 const tdReducedKernels *td_reduced_kernels(tdIsa isa);
 
@@ -215,6 +218,17 @@ void td_reduced_frame_matrix(const tdReduced *reduced, const tdReducedState *min
 void td_reduced_frame_nodes(const tdReduced *reduced, const tdReducedState *mine, const double *q, double *out);
 void td_reduced_frame_velocities(const tdReduced *reduced, const tdReducedState *mine, const double *q, const double *v,
                                  double *out);
+
+/// reduced_touch.c: what contact sees. Positions x and velocities u (3 a node, by the numbers of nodes) of some nodes.
+void td_reduced_surface(const tdBody *body, const tdState *state, int32_t n, const int32_t *nodes, double *x,
+                        double *u);
+/// Rows of the point with these weights of nodes, where it is at the start of the step: J = sign * axes * dx/dt over
+/// the unknowns (three rows), and what given motion adds to it.
+void td_reduced_touch(const tdBody *body, const tdState *state, int n, const int32_t *nodes, const double *weights,
+                      double sign, double axes[3][3], double *J, double drift[3]);
+/// m += (dx/dq)' f of such a point.
+void td_reduced_push(const tdBody *body, const tdState *state, int n, const int32_t *nodes, const double *weights,
+                     const double f[3], double *m);
 
 /// reduced_points.c
 tdStatus td_reduced_point_set(tdModel *model, const tdBody *body, tdPointSet *set, tdError *error);

@@ -46,7 +46,7 @@ static double actuator_standard(const tdScene *scene, const tdSceneActuator *giv
 static tdStatus compile_inputs(tdModel *model, tdError *error)
 {
     const tdScene *scene = &model->scene;
-    int most = scene->n_loads + scene->n_actuators;
+    int most = scene->n_loads + scene->n_actuators + 6 * scene->n_tools;
     for (int b = 0; b < scene->n_bodies; b++)
         most += scene->bodies[b].n_prescribed;
     model->inputs = TD_TAKE(&model->arena, tdInput, most);
@@ -59,6 +59,8 @@ static tdStatus compile_inputs(tdModel *model, tdError *error)
             add_input(model, scene->bodies[b].prescribed[k].name, 1);
     for (int k = 0; k < scene->n_actuators; k++)
         add_input(model, scene->actuators[k].name, actuator_standard(scene, &scene->actuators[k]));
+    for (int k = 0; k < 6 * scene->n_tools; k++)
+        add_input(model, scene->tools[k / 6].inputs[k % 6], 0);
     return TD_OK;
 }
 
@@ -277,6 +279,7 @@ static tdStatus compile(tdModel *model, const tdSettings *settings, const tdRom 
         model->unknowns += body->unknowns;
     }
     TD_TRY(td_compile_actuators_end(model, error));
+    TD_TRY(td_compile_tools(model, error));
     TD_TRY(td_compile_contact(model, settings, error));
     warn_of_ringing(model, settings);
     hash_files(model);

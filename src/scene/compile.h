@@ -61,8 +61,12 @@ tdStatus td_compile_link_point(const tdBodyWork *work, const char *link, const d
 tdStatus td_compile_actuators_begin(tdModel *model, tdError *error);
 tdStatus td_compile_body_points(tdBodyWork *work, tdError *error);
 tdStatus td_compile_actuators_end(tdModel *model, tdError *error);
+/// compile_tool.c: when bodies and actuators are there.
+tdStatus td_compile_tools(tdModel *model, tdError *error);
 /// select.c: by node of the mesh, whether the selector chooses it. Choosing none is an error.
 tdStatus td_select_nodes(const tdModel *model, const tdMesh *mesh, const tdSelect *select, const char *field,
                          bool *chosen, tdError *error);
+/// compile_contact.c: the link that a link is one piece with and whose joint moves; -1: the world.
+int td_compile_piece(const tdArticulated *body, int link);
 /// Index of an input by name, or -1 for NULL.
 int td_compile_input(const tdModel *model, const char *name);

@@ -29,7 +29,7 @@ tdStatus td_compile_actuators_begin(tdModel *model, tdError *error)
     {
         const tdSceneActuator *given = &scene->actuators[a];
         tdActuator *out = &model->actuators[model->n_actuators++];
-        *out = (tdActuator){.given = given, .name = given->name, .sign = 1, .row = -1, .servo = -1};
+        *out = (tdActuator){.given = given, .name = given->name, .sign = 1, .row = -1, .servo = -1, .tool = -1};
         out->input = td_compile_input(model, given->name);
         out->driven = model->inputs[out->input].column >= 0;
         out->held = given->kind == TD_ACTUATOR_TRANSLATION || given->kind == TD_ACTUATOR_ROTATION;

@@ -3,7 +3,6 @@
 #include "scene/compile.h"
 
 #include "contact/contact.h"
-#include "reduce/reduced_body.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -66,6 +65,7 @@ static tdColliderDef *add(colliderWork *work, tdColliderKind kind, int b, int li
     def->link = link;
     def->group = MOVES;
     def->mask = MOVES | STANDS;
+    def->points = own->points >= 0 ? own->points : scene->contact.points;
     work->contact->colliders[work->n++] = (tdContactCollider){
         .body = b,
         .link = kind == TD_COLLIDER_SOFT ? -1 : link,
@@ -151,8 +151,7 @@ static tdStatus exclude(colliderWork *work, int a, int b, tdError *error)
     return TD_OK;
 }
 
-// The link that a link is one piece with and whose joint moves; -1: the world.
-static int piece(const tdArticulated *body, int link)
+int td_compile_piece(const tdArticulated *body, int link)
 {
     while (link >= 0 && body->links[link].columns == 0)
         link = body->links[link].parent;
@@ -162,9 +161,9 @@ static int piece(const tdArticulated *body, int link)
 // Links of one piece, and those on both sides of a joint.
 static bool are_neighbours(const tdArticulated *body, int a, int b)
 {
-    int p = piece(body, a), q = piece(body, b);
-    return p == q || (p >= 0 && piece(body, body->links[p].parent) == q) ||
-           (q >= 0 && piece(body, body->links[q].parent) == p);
+    int p = td_compile_piece(body, a), q = td_compile_piece(body, b);
+    return p == q || (p >= 0 && td_compile_piece(body, body->links[p].parent) == q) ||
+           (q >= 0 && td_compile_piece(body, body->links[q].parent) == p);
 }
 
 static bool is_excluded(const tdSceneContact *contact, int a, int b)
@@ -189,7 +188,7 @@ static tdStatus exclude_pairs(colliderWork *work, tdError *error)
                                     are_neighbours(td_articulated_of(body), list[i].link, list[j].link)
                               : model->scene.contact.n_exclude > 0 &&
                                     is_excluded(&model->scene.contact, list[i].body, list[j].body);
-            if (apart)
+            if (apart || td_bonds_part(model, list[i].body, list[i].link, list[j].body, list[j].link))
                 TD_TRY(exclude(work, i, j, error));
         }
     return TD_OK;
@@ -253,9 +252,6 @@ static tdStatus build(colliderWork *work, const tdSettings *settings, tdError *e
     if (!isfinite(contact->margin))
         return td_fail_at(error, TD_ERROR_INPUT, scene->file, scene->contact.line, "contact",
                           "no body of the scene can move; remove 'contact'");
-    contact->tuning = td_sap_tuning(model->scheme.c);
-    contact->tuning.beta = scene->contact.softness;
-    contact->tuning.sigma = scene->contact.stiction;
     tdCollideDef def = {.n_colliders = work->n,
                         .colliders = work->defs,
                         .n_excluded = work->n_pairs,
@@ -264,32 +260,60 @@ static tdStatus build(colliderWork *work, const tdSettings *settings, tdError *e
     return td_collide_world(&def, settings, &contact->world, error);
 }
 
+// A constraint of the problem has two sides at most.
+static tdStatus check_actuators(const tdModel *model, tdError *error)
+{
+    for (int a = 0; a < model->n_actuators; a++)
+    {
+        const tdMeasure *measure = &model->actuators[a].measure;
+        int bodies[3] = {-1, -1, -1}, n = 0;
+        for (int k = 0; k < measure->n_sets && !model->actuators[a].held; k++)
+        {
+            int b = measure->sets[k].body;
+            if (b < 0 || b == bodies[0] || b == bodies[1])
+                continue;
+            if (n == 2)
+                return td_fail_at(error, TD_ERROR_INPUT, model->scene.file, model->actuators[a].given->line,
+                                  "actuators",
+                                  "actuator '%s' joins more than two bodies, which does not go together with contact, "
+                                  "attachments and couplings",
+                                  model->actuators[a].name);
+            bodies[n++] = b;
+        }
+    }
+    return TD_OK;
+}
+
 tdStatus td_compile_contact(tdModel *model, const tdSettings *settings, tdError *error)
 {
     const tdScene *scene = &model->scene;
-    if (scene->contact.line == 0)
+    bool touch = scene->contact.line > 0;
+    if (!touch && scene->n_attachments + scene->n_couplings == 0)
         return TD_OK;
     if (scene->settings.method != TD_METHOD_THETA || scene->settings.theta != 1 || scene->settings.theta_vq != 1)
-        return td_fail_at(error, TD_ERROR_INPUT, scene->file, scene->contact.line, "contact",
-                          "contact needs the integrator backward_euler; equilibria with contact (static scenes, "
-                          "training of reduced models) are not possible");
-    for (int b = 0; b < model->n_bodies; b++)
-    {
-        const tdBody *body = &model->bodies[b];
-        bool reduced = body->ops == &td_reduced_ops;
-        if (reduced && td_reduced_of(body)->floating != NULL && !scene->bodies[b].contact.off)
-            return td_fail_at(error, TD_ERROR_INPUT, scene->file, scene->contact.line, "contact",
-                              "body '%s' is reduced on a frame of its own, which cannot touch others in this version; "
-                              "take it at full order, or out of contact by 'contact: {meets: false}'",
-                              body->name);
-    }
+        return td_fail_at(error, TD_ERROR_INPUT, scene->file,
+                          touch                      ? scene->contact.line
+                          : scene->n_attachments > 0 ? scene->attachments[0].line
+                                                     : scene->couplings[0].line,
+                          touch                      ? "contact"
+                          : scene->n_attachments > 0 ? "attachments"
+                                                     : "couplings",
+                          "needs the integrator backward_euler; static scenes have neither contact nor attachments nor "
+                          "couplings, let bodies come to rest instead");
+    TD_TRY(check_actuators(model, error));
     colliderWork work = {.model = model, .contact = TD_TAKE(&model->arena, tdContactModel, 1)};
     if (work.contact == NULL)
         return td_fail_memory(error, "the colliders");
     model->contact = work.contact;
+    work.contact->tuning = td_sap_tuning(model->scheme.c);
     for (int b = 0; b < model->n_bodies; b++)
         if (td_body_is_articulated(&model->bodies[b]))
             ((tdArticulated *)model->bodies[b].data)->limits_apart = true;
+    TD_TRY(td_compile_bonds(model, error));
+    if (!touch)
+        return TD_OK;
+    work.contact->tuning.beta = scene->contact.softness;
+    work.contact->tuning.sigma = scene->contact.stiction;
     tdStatus status = build(&work, settings, error);
     free(work.pairs);
     td_arena_free(&work.scratch);
@@ -298,6 +322,8 @@ tdStatus td_compile_contact(tdModel *model, const tdSettings *settings, tdError 
 
 void td_contact_model_free(tdContactModel *contact)
 {
-    if (contact != NULL)
-        td_collide_world_free(contact->world);
+    if (contact == NULL)
+        return;
+    td_collide_world_free(contact->world);
+    free(contact->bonds);
 }

@@ -6,8 +6,12 @@
 #define PER_LENGTH ((tdDim){0, 1, -2, 0}) // N/m
 
 static const tdChoice contact_solver_choices[] = {
-    {"sap", 0, "convex, always converges: [theory](theory/contact.md)", NULL},
-    {"nlcp", 1, "", "Gauss-Seidel is not part of a step in this version; use sap"},
+    {"sap", TD_CONTACT_SAP, "convex, always converges: [theory](theory/contact.md)", NULL},
+    {"nlcp", TD_CONTACT_NLCP,
+     "Coulomb's law as it is, by Gauss-Seidel on impulses: no gap under what slides and no creep, but no guarantee "
+     "that "
+     "it converges, and dense in the number of contacts",
+     NULL},
     {0},
 };
 
@@ -62,6 +66,12 @@ static const tdKey contact_keys[] = {
      .hi = 1,
      .standard = "1e-3",
      .doc = "σ: a body at rest on a slope creeps at about σ g times the time step"},
+    {.name = "points",
+     .kind = TD_KEY_INTEGER,
+     .least = 0,
+     .most = 32,
+     .standard = "0",
+     .doc = "n: besides the nodes, n x n points of each triangle of a surface touch, for large faces of few nodes"},
     {.name = "solver",
      .kind = TD_KEY_CHOICE,
      .choices = contact_solver_choices,
@@ -104,6 +114,12 @@ static const tdKey body_contact_keys[] = {
      .range = TD_RANGE_NOT_NEGATIVE,
      .standard_doc = "that of the scene",
      .doc = "relaxation time"},
+    {.name = "points",
+     .kind = TD_KEY_INTEGER,
+     .least = 0,
+     .most = 32,
+     .standard_doc = "that of the scene",
+     .doc = "n x n points of each triangle"},
     {.name = "self", .kind = TD_KEY_BOOL, .standard_doc = "that of the scene", .doc = "whether it meets itself"},
     {.name = "meets", .kind = TD_KEY_BOOL, .standard = "true", .doc = "`false`: it touches nothing"},
     {0},

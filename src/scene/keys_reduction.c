@@ -145,6 +145,12 @@ static const tdKey reduction_keys[] = {
      .choices = frame_choices,
      .standard = "auto",
      .doc = "what carries the modes"},
+    {.name = "contact_friction",
+     .kind = TD_KEY_QUANTITY,
+     .range = TD_RANGE_NOT_NEGATIVE,
+     .standard = "0",
+     .doc = "of all contacts in training, where the scene has `contact`: without friction a robot takes its shapes and "
+            "stays where it is (S1)"},
     {.name = "memory",
      .kind = TD_KEY_OTHER,
      .form = "number of bytes with `MB` or `GB`, 16 MB at least",

@@ -31,25 +31,29 @@ tdStatus td_parse_path(tdSceneParser *parser, const tdRecord *record, const char
 
 tdStatus td_parse_input(tdSceneParser *parser, const tdRecord *record, tdDim dim, const char **out)
 {
-    *out = NULL;
     const tdValue *name = td_record_get(record, "name");
-    if (name->node == NULL)
-        return TD_OK;
-    if (strcmp(name->text, "t") == 0)
+    *out = NULL;
+    return name->node == NULL ? TD_OK : td_parse_input_name(parser, record, name->text, dim, out);
+}
+
+tdStatus td_parse_input_name(tdSceneParser *parser, const tdRecord *record, const char *name, tdDim dim,
+                             const char **out)
+{
+    if (strcmp(name, "t") == 0)
         return td_record_fail(&parser->reader, record, "name", "'t' is the time in keyframes; take another name");
     for (int i = 0; i < parser->n_inputs; i++)
-        if (strcmp(parser->inputs[i].name, name->text) == 0)
+        if (strcmp(parser->inputs[i].name, name) == 0)
             return td_record_fail(
                 &parser->reader, record, "name",
-                "the name '%s' is already taken by the load, prescribed motion or actuator on line %d", name->text,
+                "the name '%s' is already taken by the load, prescribed motion or actuator on line %d", name,
                 parser->inputs[i].line);
     if (parser->n_inputs == TD_MOST_INPUTS)
         return td_record_fail(&parser->reader, record, "name",
                               "more than %d named loads, prescribed motions and actuators", TD_MOST_INPUTS);
-    TD_TRY(td_parse_copy(parser, name->text, out));
+    TD_TRY(td_parse_copy(parser, name, out));
     parser->inputs[parser->n_inputs].name = *out;
     parser->inputs[parser->n_inputs].dim = dim;
-    parser->inputs[parser->n_inputs++].line = name->node->line;
+    parser->inputs[parser->n_inputs++].line = td_record_line(record, "name");
     return TD_OK;
 }
 
@@ -343,14 +347,24 @@ static tdStatus parse_scene(tdSceneParser *parser, const tdYaml *root_node)
         TD_TRY(td_parse_actuators(parser, actuators));
     if (effectors != NULL)
         TD_TRY(td_parse_effectors(parser, effectors));
+    const tdYaml *tools = td_record_get(&root, "tools")->node;
+    if (tools != NULL)
+        TD_TRY(td_parse_tools(parser, tools));
     TD_TRY(td_parse_control(parser, or_empty(&root, "control")));
     const tdYaml *motion = td_record_get(&root, "motion")->node;
     if (motion != NULL)
         TD_TRY(td_parse_motion(parser, motion, "motion", &parser->scene->motion));
+    TD_TRY(td_parse_contact(parser, td_record_get(&root, "contact")->node));
     TD_TRY(td_parse_reduction(parser, or_empty(&root, "reduction")));
     TD_TRY(td_parse_validation(parser, or_empty(&root, "validation")));
-    TD_TRY(td_parse_contact(parser, td_record_get(&root, "contact")->node));
+    const tdYaml *attachments = td_record_get(&root, "attachments")->node;
+    if (attachments != NULL)
+        TD_TRY(td_parse_attachments(parser, attachments));
+    const tdYaml *couplings = td_record_get(&root, "couplings")->node;
+    if (couplings != NULL)
+        TD_TRY(td_parse_couplings(parser, couplings));
     TD_TRY(td_parse_check_control(parser));
+    TD_TRY(td_parse_check_tools(parser));
     return td_parse_check_targets(parser);
 }
 

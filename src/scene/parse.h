@@ -31,6 +31,9 @@ tdStatus td_parse_path(tdSceneParser *parser, const tdRecord *record, const char
                        const char **out);
 /// Registers the name of a load, a prescribed motion or an actuator; it must be new. `dim` is that of its values.
 tdStatus td_parse_input(tdSceneParser *parser, const tdRecord *record, tdDim dim, const char **out);
+/// The same under a name that is not the record's own.
+tdStatus td_parse_input_name(tdSceneParser *parser, const tdRecord *record, const char *name, tdDim dim,
+                             const char **out);
 /// The body that a key names.
 tdStatus td_parse_body_name(tdSceneParser *parser, const tdRecord *record, const char *key, int *out);
 
@@ -58,6 +61,10 @@ tdStatus td_parse_body_keys(tdSceneParser *parser, const tdRecord *record, tdBod
 tdStatus td_parse_rigid(tdSceneParser *parser, const tdRecord *record, tdSceneBody *body);
 /// `link` of a record, NULL: not given.
 tdStatus td_parse_link(tdSceneParser *parser, const tdRecord *record, int body, bool at_point, const char **out);
+/// The same of another key, which is given.
+tdStatus td_parse_link_name(tdSceneParser *parser, const tdRecord *record, const char *key, int body, const char **out);
+/// The joint that `joint` names, of a body that is articulated; whether it slides.
+tdStatus td_parse_joint_name(tdSceneParser *parser, const tdRecord *record, int body, int *out, bool *slides);
 /// Actuators of type joint: the joint, and whether it turns or slides; gains, once the drive is known; limits.
 tdStatus td_parse_joint_kind(tdSceneParser *parser, const tdRecord *record, tdSceneActuator *actuator);
 tdStatus td_parse_joint(tdSceneParser *parser, const tdRecord *record, tdSceneActuator *actuator);
@@ -77,6 +84,14 @@ tdStatus td_parse_validation(tdSceneParser *parser, const tdYaml *node);
 /// parse_contact.c: of a body; and of the scene (NULL: none) when bodies, actuators and effectors are known.
 tdStatus td_parse_body_contact(tdSceneParser *parser, const tdRecord *body_record, tdSceneBody *body);
 tdStatus td_parse_contact(tdSceneParser *parser, const tdYaml *node);
+/// What a step cannot do when `what` (contact, attachments) makes all bodies one problem.
+tdStatus td_parse_check_together(tdSceneParser *parser, int line, const char *what);
+/// parse_attach.c: when bodies, actuators and effectors are known.
+tdStatus td_parse_attachments(tdSceneParser *parser, const tdYaml *list);
+tdStatus td_parse_couplings(tdSceneParser *parser, const tdYaml *list);
+/// parse_tool.c: when actuators are known, before the motion; and after it.
+tdStatus td_parse_tools(tdSceneParser *parser, const tdYaml *list);
+tdStatus td_parse_check_tools(tdSceneParser *parser);
 /// What the motion drives and what control ties together have to fit. After the motion.
 tdStatus td_parse_check_control(tdSceneParser *parser);
 

@@ -13,7 +13,8 @@ static double number_or(const tdRecord *record, const char *key, double other)
 
 tdStatus td_parse_body_contact(tdSceneParser *parser, const tdRecord *body_record, tdSceneBody *body)
 {
-    body->contact = (tdSceneBodyContact){.friction = NAN, .stiffness = NAN, .dissipation = NAN, .self = -1};
+    body->contact =
+        (tdSceneBodyContact){.friction = NAN, .stiffness = NAN, .dissipation = NAN, .self = -1, .points = -1};
     const tdYaml *node = td_record_get(body_record, "contact")->node;
     if (node == NULL)
         return TD_OK;
@@ -27,6 +28,8 @@ tdStatus td_parse_body_contact(tdSceneParser *parser, const tdRecord *body_recor
     body->contact.dissipation = number_or(&record, "dissipation", NAN);
     const tdValue *self = td_record_get(&record, "self");
     body->contact.self = self->has ? (int)self->integer[0] : -1;
+    const tdValue *points = td_record_get(&record, "points");
+    body->contact.points = points->has ? (int)points->integer[0] : -1;
     body->contact.off = td_record_get(&record, "meets")->integer[0] == 0;
     return TD_OK;
 }
@@ -53,27 +56,22 @@ static tdStatus parse_exclude(tdSceneParser *parser, const tdYaml *list, tdScene
     return TD_OK;
 }
 
-// What a step with contact cannot do. Bodies, actuators and effectors are known.
-static tdStatus check_scene(tdSceneParser *parser, const tdYaml *node)
+tdStatus td_parse_check_together(tdSceneParser *parser, int line, const char *what)
 {
     const tdScene *scene = parser->scene;
     const tdReader *reader = &parser->reader;
     if (parser->method != TD_CHOICE_BACKWARD_EULER)
-        return td_reader_fail(reader, node->key_line, "contact", NULL,
-                              "contact needs the integrator backward_euler, in which the gap at the end of a step is "
-                              "what its velocity makes of it; choose it, or remove 'contact'");
-    for (int b = 0; b < scene->n_bodies; b++)
-        if (scene->bodies[b].plane != TD_PLANE_NONE && !scene->bodies[b].contact.off)
-            return td_reader_fail(reader, scene->bodies[b].line, "contact", NULL,
-                                  "body '%s' is plane, and plane bodies have no surface to touch; give it 'contact: "
-                                  "{meets: false}'",
-                                  scene->bodies[b].name);
+        return td_reader_fail(reader, line, what, NULL,
+                              "needs the integrator backward_euler, in which the places at the end of a step are what "
+                              "its velocities make of them; choose it, or remove '%s'",
+                              what);
     for (int e = 0; e < scene->n_effectors; e++)
         if (scene->effectors[e].has_target)
-            return td_reader_fail(reader, scene->effectors[e].line, "contact", NULL,
-                                  "effector '%s' has a target, and inverse control does not know of contacts; remove "
-                                  "the target or 'contact'",
-                                  scene->effectors[e].name);
+            return td_reader_fail(
+                reader, scene->effectors[e].line, what, NULL,
+                "effector '%s' has a target, and inverse control does not go together with %s; remove "
+                "the target or '%s'",
+                scene->effectors[e].name, what, what);
     for (int a = 0; a < scene->n_actuators; a++)
     {
         const tdSceneActuator *actuator = &scene->actuators[a];
@@ -86,11 +84,23 @@ static tdStatus check_scene(tdSceneParser *parser, const tdYaml *node)
                           : effort && stops && !moves ? "limits of the displacement of a given effort do"
                                                       : NULL;
         if (why != NULL)
-            return td_reader_fail(reader, actuator->line, "contact", NULL,
-                                  "actuator '%s': %s not go together with contact; drive it by displacement, or remove "
-                                  "the limits, the friction or 'contact'",
-                                  actuator->name, why);
+            return td_reader_fail(reader, actuator->line, what, NULL,
+                                  "actuator '%s': %s not go together with %s; drive it by displacement, or remove "
+                                  "the limits, the friction or '%s'",
+                                  actuator->name, why, what, what);
     }
+    return TD_OK;
+}
+
+static tdStatus check_planes(const tdSceneParser *parser)
+{
+    const tdScene *scene = parser->scene;
+    for (int b = 0; b < scene->n_bodies; b++)
+        if (scene->bodies[b].plane != TD_PLANE_NONE && !scene->bodies[b].contact.off)
+            return td_reader_fail(&parser->reader, scene->bodies[b].line, "contact", NULL,
+                                  "body '%s' is plane, and plane bodies have no surface to touch; give it 'contact: "
+                                  "{meets: false}'",
+                                  scene->bodies[b].name);
     return TD_OK;
 }
 
@@ -115,9 +125,12 @@ tdStatus td_parse_contact(tdSceneParser *parser, const tdYaml *node)
     contact->margin = number_or(&record, "margin", 0);
     contact->softness = td_record_get(&record, "softness")->number[0];
     contact->stiction = td_record_get(&record, "stiction")->number[0];
+    contact->solver = (tdContactSolver)td_record_get(&record, "solver")->integer[0];
+    contact->points = (int)td_record_get(&record, "points")->integer[0];
     contact->self = td_record_get(&record, "self")->integer[0] != 0;
     const tdYaml *exclude = td_record_get(&record, "exclude")->node;
     if (exclude != NULL)
         TD_TRY(parse_exclude(parser, exclude, contact));
-    return check_scene(parser, node);
+    TD_TRY(check_planes(parser));
+    return td_parse_check_together(parser, node->key_line, "contact");
 }

@@ -388,19 +388,13 @@ tdStatus td_parse_rigid(tdSceneParser *parser, const tdRecord *record, tdSceneBo
 
 // ---------------------------------------------------------------- links
 
-tdStatus td_parse_link(tdSceneParser *parser, const tdRecord *record, int body, bool at_point, const char **out)
+tdStatus td_parse_link_name(tdSceneParser *parser, const tdRecord *record, const char *key, int body, const char **out)
 {
     const tdSceneBody *of = &parser->scene->bodies[body];
-    *out = NULL;
-    if (!given(record, "link"))
-        return TD_OK;
-    const char *name = td_record_get(record, "link")->text;
+    const char *name = td_record_get(record, key)->text;
     if (of->type == TD_BODY_SOFT)
-        return td_record_fail(&parser->reader, record, "link", "body '%s' is soft and has no links; remove 'link'",
-                              of->name);
-    if (!at_point)
-        return td_record_fail(&parser->reader, record, "link",
-                              "'link' goes with 'point'; 'group: %.60s' chooses the corners of a link", name);
+        return td_record_fail(&parser->reader, record, key, "body '%s' is soft and has no links; remove '%s'", of->name,
+                              key);
     if (td_tree_link(of->tree, name) < 0)
     {
         const char *names[256];
@@ -408,26 +402,46 @@ tdStatus td_parse_link(tdSceneParser *parser, const tdRecord *record, int body, 
         for (; n < of->tree->n_links && n < 256; n++)
             names[n] = of->tree->links[n].name;
         const char *nearest = td_suggest(name, names, n);
-        return td_record_fail(&parser->reader, record, "link", "body '%s' has no link '%.60s'; %s '%s'%s", of->name,
-                              name, nearest != NULL ? "did you mean" : "its first is",
-                              nearest != NULL ? nearest : names[0], nearest != NULL ? "?" : "");
+        return td_record_fail(&parser->reader, record, key, "body '%s' has no link '%.60s'; %s '%s'%s", of->name, name,
+                              nearest != NULL ? "did you mean" : "its first is", nearest != NULL ? nearest : names[0],
+                              nearest != NULL ? "?" : "");
     }
     return td_parse_copy(parser, name, out);
 }
 
+tdStatus td_parse_link(tdSceneParser *parser, const tdRecord *record, int body, bool at_point, const char **out)
+{
+    *out = NULL;
+    if (!given(record, "link"))
+        return TD_OK;
+    if (!at_point && parser->scene->bodies[body].type != TD_BODY_SOFT)
+        return td_record_fail(&parser->reader, record, "link",
+                              "'link' goes with 'point'; 'group: %.60s' chooses the corners of a link",
+                              td_record_get(record, "link")->text);
+    return td_parse_link_name(parser, record, "link", body, out);
+}
+
 // ---------------------------------------------------------------- actuators of joints
+
+tdStatus td_parse_joint_name(tdSceneParser *parser, const tdRecord *record, int body, int *out, bool *slides)
+{
+    const tdSceneBody *of = &parser->scene->bodies[body];
+    if (of->type != TD_BODY_ARTICULATED)
+        return td_record_fail(&parser->reader, record, "body", "body '%s' has no joints; it is not articulated",
+                              of->name);
+    TD_TRY(find_joint(parser, record, "joint", of, out));
+    *slides = !turns(&of->tree->links[*out]);
+    return TD_OK;
+}
 
 tdStatus td_parse_joint_kind(tdSceneParser *parser, const tdRecord *record, tdSceneActuator *actuator)
 {
+    bool slides = false;
     TD_TRY(td_parse_body_name(parser, record, "body", &actuator->body));
-    const tdSceneBody *body = &parser->scene->bodies[actuator->body];
-    if (body->type != TD_BODY_ARTICULATED)
-        return td_record_fail(&parser->reader, record, "body", "body '%s' has no joints; it is not articulated",
-                              body->name);
-    if (!given(record, "joint"))
+    if (!given(record, "joint") && parser->scene->bodies[actuator->body].type == TD_BODY_ARTICULATED)
         return td_record_fail(&parser->reader, record, "joint", "an actuator of type joint needs 'joint', its name");
-    TD_TRY(find_joint(parser, record, "joint", body, &actuator->joint));
-    actuator->kind = turns(&body->tree->links[actuator->joint]) ? TD_ACTUATOR_JOINT : TD_ACTUATOR_SLIDE;
+    TD_TRY(td_parse_joint_name(parser, record, actuator->body, &actuator->joint, &slides));
+    actuator->kind = slides ? TD_ACTUATOR_SLIDE : TD_ACTUATOR_JOINT;
     return TD_OK;
 }
 

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define MOST_SCHEMAS 48
+#define MOST_SCHEMAS 64
 
 static const char intro[] =
     "# Scene file\n"
@@ -219,9 +219,10 @@ static void write_section(tdText *out, const tdSchema *schema)
     else if (schema->also != NULL)
         td_text_format(out, "| one of the keys of a [%s](#%s) | | required%s%s | which nodes |\n", schema->also->title,
                        schema->also->title, schema->also_when != NULL ? " " : "",
-                       schema->also_when != NULL    ? schema->also_when
-                       : schema == &td_schema_probe ? ", or `point`"
-                                                    : "");
+                       schema->also_when != NULL         ? schema->also_when
+                       : schema == &td_schema_probe      ? ", or `point`"
+                       : schema == &td_schema_attachment ? ", or `points`"
+                                                         : "");
     if (schema->open != NULL)
         td_text_format(out, "| NAME | number, or quantity | none | %s |\n", schema->open);
     td_text_format(out, "\n");

@@ -150,8 +150,9 @@ typedef struct tdSceneBodyContact
 {
     int line; ///< 0: not given
     double friction, stiffness, dissipation;
-    int self; ///< it meets itself: 0, 1
-    bool off; ///< it touches nothing
+    int self;   ///< it meets itself: 0, 1
+    int points; ///< n x n a triangle
+    bool off;   ///< it touches nothing
 } tdSceneBodyContact;
 
 typedef struct tdSceneBody
@@ -409,7 +410,8 @@ typedef struct tdSceneReduction
     double ecsw_tolerance;   ///< S1 eq. 21
     int max_modes;
     tdFrameChoice frame;
-    int64_t memory; ///< [bytes] that the work may take
+    double contact_friction; ///< in training
+    int64_t memory;          ///< [bytes] that the work may take
     uint64_t seed;
 } tdSceneReduction;
 
@@ -422,6 +424,12 @@ typedef struct tdSceneValidation
     uint64_t seed;
 } tdSceneValidation;
 
+typedef enum tdContactSolver
+{
+    TD_CONTACT_SAP,
+    TD_CONTACT_NLCP
+} tdContactSolver;
+
 typedef struct tdSceneContact
 {
     int line;           ///< 0: not given, no contact
@@ -431,10 +439,66 @@ typedef struct tdSceneContact
     double margin;      ///< [m]; 0: by the size of bodies
     double softness;    ///< beta of the normals
     double stiction;    ///< sigma of the tangents
+    tdContactSolver solver;
+    int points; ///< n x n of each triangle touch besides nodes
     bool self;
     int n_exclude;
     int (*exclude)[2]; ///< pairs of bodies that do not meet
 } tdSceneContact;
+
+/// Points of a body that are welded to another one, or to places in space.
+typedef struct tdSceneAttachment
+{
+    int line;
+    const char *name;
+    int a, b;                  ///< bodies; b -1: space
+    const char *link_a, *link; ///< of a and b; NULL: the nearest
+    tdSelect select;           ///< nodes of a, unless there are points
+    int n_points;              ///< 0: nodes
+    double *points;            ///< 3 each, at rest
+    double gap;                ///< [m]; NAN: by the size of b
+    double stiffness;          ///< of a point [N/m]; infinite: rigid
+    double dissipation;        ///< relaxation time [s]
+    bool meets;                ///< contact between the two stays
+} tdSceneAttachment;
+
+/// A joint's position times a factor.
+typedef struct tdSceneTerm
+{
+    int body, joint; ///< joint: its link
+    double factor;   ///< in units of the first term's position per this one's
+} tdSceneTerm;
+
+/// Joints whose weighted sum of positions stays what it is, or two points that keep their distance.
+typedef struct tdSceneCoupling
+{
+    int line;
+    const char *name;
+    int n_terms; ///< 0: a rod
+    tdSceneTerm *terms;
+    double offset; ///< NAN: as at the start
+    // rod
+    int body[2]; ///< -1: fixed in space
+    double point[2][3];
+    const char *link[2]; ///< NULL: the nearest
+    double stiffness, dissipation;
+} tdSceneCoupling;
+
+/// A place on a link that is brought to a target pose by the servos of its joints.
+typedef struct tdSceneTool
+{
+    const char *name;
+    int line;
+    const char *inputs[6]; ///< name.x, .y, .z, .rx, .ry, .rz
+    int body, link;        ///< link of the body's tree
+    bool at_point;         ///< else the link's origin
+    double point[3];       ///< in the placed scene at the start
+    int n_joints;
+    int *actuators;        ///< servos of its joints, from the root to the link
+    double damping;        ///< of the least squares, relative
+    double lever;          ///< [m] an error of one radian weighs as much as this way; 0: by the arm's length
+    double speed, turning; ///< most [m/s, rad/s]; infinite: none
+} tdSceneTool;
 
 typedef enum tdMethod
 {
@@ -494,6 +558,11 @@ typedef struct tdScene
     tdSceneReduction reduction;
     tdSceneValidation validation;
     tdSceneContact contact;
+    int n_attachments, n_couplings;
+    tdSceneAttachment *attachments;
+    tdSceneCoupling *couplings;
+    int n_tools;
+    tdSceneTool *tools;
 } tdScene;
 
 /// Parses and checks text. On failure *error names file, line and field. td_scene_free() also after failure.

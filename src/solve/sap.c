@@ -62,6 +62,19 @@ static void multiply_J(const tdSapIsland *island, const double *x, double *v_c)
     {
         const tdSapLink *link = &island->links[l];
         int32_t n = link->patch.n;
+        if (link->law->rows == 3) // a contact: one gather for its rows
+        {
+            double sum[3] = {0};
+            for (int32_t i = 0; i < n; i++)
+            {
+                double at = x[link->patch.at[i]];
+                sum[0] += link->J[i] * at;
+                sum[1] += link->J[n + i] * at;
+                sum[2] += link->J[2 * (int64_t)n + i] * at;
+            }
+            memcpy(v_c + TD_SAP_ROWS * (int64_t)l, sum, sizeof sum);
+            continue;
+        }
         for (int r = 0; r < link->law->rows; r++)
         {
             const double *J = link->J + r * (int64_t)n;
@@ -81,6 +94,17 @@ static void multiply_transposed(const tdSapIsland *island, const double *gamma, 
     {
         const tdSapLink *link = &island->links[l];
         int32_t n = link->patch.n;
+        const double *g3 = gamma + TD_SAP_ROWS * (int64_t)l;
+        if (link->law->rows == 3)
+        {
+            for (int32_t i = 0; i < n && (g3[0] != 0 || g3[1] != 0 || g3[2] != 0); i++)
+            {
+                double sum = f[link->patch.at[i]] + link->J[i] * g3[0];
+                sum += link->J[n + i] * g3[1];
+                f[link->patch.at[i]] = sum + link->J[2 * (int64_t)n + i] * g3[2];
+            }
+            continue;
+        }
         for (int r = 0; r < link->law->rows; r++)
         {
             double g = gamma[TD_SAP_ROWS * (int64_t)l + r];
@@ -211,6 +235,13 @@ static void slope(const costLine *line, double a, double *first, double *second)
         int n = law->rows;
         if (law->kind == TD_SAP_BILATERAL)
             continue;
+        if (law->kind == TD_SAP_CONTACT)
+        {
+            for (int r = 0; r < 3; r++)
+                at[r] = island->v_c[place + r] + a * dv_c[r];
+            td_sap_contact_slope(law, at, dv_c, before, &d, &dd);
+            continue;
+        }
         for (int r = 0; r < n; r++)
             at[r] = island->v_c[place + r] + a * dv_c[r];
         td_sap_project(law, at, gamma, G);

@@ -106,6 +106,30 @@ static void project_contact(const tdSapLaw *law, const double y[3], double gamma
     }
 }
 
+void td_sap_contact_slope(const tdSapLaw *law, const double v_c[3], const double dv_c[3], const double before[3],
+                          double *first, double *second)
+{
+    double mu = law->mu, k_t = 1 / law->R[0], k_n = 1 / law->R[2], hat = mu * law->R[0] * k_n;
+    double y_0 = (law->v_hat[0] - v_c[0]) * k_t, y_1 = (law->v_hat[1] - v_c[1]) * k_t;
+    double y_n = (law->v_hat[2] - v_c[2]) * k_n, y_r = sqrt(y_0 * y_0 + y_1 * y_1);
+    double was = before[0] * dv_c[0] + before[1] * dv_c[1] + before[2] * dv_c[2];
+    double across = dv_c[0] * dv_c[0] + dv_c[1] * dv_c[1];
+    if (mu > 0 && y_r <= mu * y_n)
+    {
+        *first += was - (y_0 * dv_c[0] + y_1 * dv_c[1] + y_n * dv_c[2]);
+        *second += across * k_t + dv_c[2] * dv_c[2] * k_n;
+        return;
+    }
+    *first += was;
+    if (y_n <= -hat * y_r)
+        return;
+    double share = 1 / (1 + mu * hat), g_n = (y_n + hat * y_r) * share;
+    double along = mu > 0 ? (y_0 * dv_c[0] + y_1 * dv_c[1]) / y_r : 0, turning = mu > 0 ? mu * g_n / y_r : 0;
+    *first -= g_n * (mu * along + dv_c[2]);
+    *second += (mu * hat * share * along * along + turning * (across - along * along)) * k_t +
+               share * k_n * dv_c[2] * (2 * mu * along + dv_c[2]);
+}
+
 double td_sap_project(const tdSapLaw *law, const double *v_c, double *gamma, double *G)
 {
     double y[TD_SAP_ROWS], cost = 0;

@@ -60,5 +60,8 @@ double td_sap_weight(int rows, const double *W);
 
 /// gamma = P(y) from the constraint velocity; returns the cost l. G (rows x rows, row-major) may be NULL.
 double td_sap_project(const tdSapLaw *law, const double *v_c, double *gamma, double *G);
+/// Of a contact, for a line search: adds (before - gamma) . dv_c and dv_c . G dv_c, without making gamma and G.
+void td_sap_contact_slope(const tdSapLaw *law, const double v_c[3], const double dv_c[3], const double before[3],
+                          double *first, double *second);
 /// Whether the numbers make a problem; where not, *reason says what is wrong.
 bool td_sap_law_valid(const tdSapLaw *law, const char **reason);

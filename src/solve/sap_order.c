@@ -143,8 +143,13 @@ static bool make_graph(tdSapStack *stack, const tdSapProblem *problem, const tdS
             if (a == last)
                 continue;
             last = a;
-            for (int32_t j = 0; j < t->count; j++)
-                connect(u, a, u->of[first[t->block] + (t->columns == NULL ? j : t->columns[j])]);
+            for (int32_t j = 0, before = -1; j < t->count; j++)
+            {
+                int32_t b = u->of[first[t->block] + (t->columns == NULL ? j : t->columns[j])];
+                if (b != before)
+                    connect(u, a, b);
+                before = b;
+            }
         }
     }
     return true;

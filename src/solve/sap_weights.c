@@ -7,6 +7,7 @@
 #include <string.h>
 
 #define BATCH 96 // rows solved at once
+#define FEW   9  // columns of a point on a surface: three nodes
 
 // The share of one block: W_i += J_i A^-1 J_i' for all constraints i on it. With few rows as X' X, X = L^-1 J_i'; with
 // many sparse ones from the inverse of A, of which each needs a few entries.
@@ -88,6 +89,41 @@ static void square_sparse(int32_t n, int rows, const double *inverse, const doub
     }
 }
 
+// The same for the only side of a contact on the block, if it has few columns: J A^-1 J' from as many entries of the
+// inverse, of which both triangles are there, as it has pairs of columns.
+static bool square_side(const tdSapConstraint *c, int32_t block, int32_t n, const double *inverse, double *W)
+{
+    const tdSapSide *side = c->side[0].block == block ? &c->side[0] : &c->side[1];
+    int32_t count = side->count;
+    bool both = c->sides == 2 && c->side[0].block == c->side[1].block;
+    if (both || side->columns == NULL || count > FEW || c->law.rows != TD_SAP_ROWS)
+        return false;
+    double T[TD_SAP_ROWS][FEW]; // J A^-1 over the columns
+    for (int32_t j = 0; j < count; j++)
+    {
+        const double *column = inverse + side->columns[j] * (int64_t)n;
+        double sum[TD_SAP_ROWS] = {0};
+        for (int32_t i = 0; i < count; i++)
+        {
+            double entry = column[side->columns[i]];
+            sum[0] += side->J[i] * entry;
+            sum[1] += side->J[count + i] * entry;
+            sum[2] += side->J[2 * count + i] * entry;
+        }
+        for (int r = 0; r < TD_SAP_ROWS; r++)
+            T[r][j] = sum[r];
+    }
+    for (int r = 0; r < TD_SAP_ROWS; r++)
+        for (int s = 0; s < TD_SAP_ROWS; s++)
+        {
+            double sum = 0;
+            for (int32_t j = 0; j < count; j++)
+                sum += T[r][j] * side->J[s * count + j];
+            W[r * TD_SAP_ROWS + s] = sum;
+        }
+    return true;
+}
+
 static void weigh_block(void *context, int b)
 {
     const weightWork *work = context;
@@ -111,10 +147,17 @@ static void weigh_block(void *context, int b)
         if (L != share->factor)
             memcpy(share->factor, L, (size_t)n * (size_t)n * sizeof *L);
         dpotri_("L", &n, share->factor, &n, &info, 1);
+        for (int j = 0; j < n; j++)
+            for (int i = 0; i < j; i++)
+                share->factor[i + j * (int64_t)n] = share->factor[j + i * (int64_t)n];
     }
     for (int32_t k = 0, end = 0; k < share->n_sides && !share->indefinite; k = end)
     {
         int rows = 0;
+        end = k + 1;
+        if (share->inverse && square_side(&work->problem->constraints[share->constraint[k]], b, n, share->factor,
+                                          share->W + 9 * (int64_t)k))
+            continue;
         for (end = k; end < share->n_sides && rows + TD_SAP_ROWS <= BATCH; end++)
         {
             const tdSapConstraint *c = &work->problem->constraints[share->constraint[end]];
@@ -167,11 +210,13 @@ static bool take_shares(tdSapStack *stack, weightWork *work)
                 if (pass == 1)
                     share->constraint[share->n_sides] = i;
                 share->n_sides++;
-                // A scattered entry costs as much as ten operations of a product.
+                // A scattered entry costs as much as ten operations of a product, or three where it is picked by
+                // itself.
                 double n = problem->blocks[problem->constraints[i].side[s].block].n;
                 double rows = problem->constraints[i].law.rows, count = problem->constraints[i].side[s].count;
                 share->solving += n * n * rows;
-                share->picking += 10 * rows * count * count + 10 * n;
+                bool few = count <= FEW && rows == TD_SAP_ROWS && problem->constraints[i].side[s].columns != NULL;
+                share->picking += few ? 3 * rows * count * count : 10 * rows * count * count + 10 * n;
             }
         for (int32_t b = 0; b < problem->n_blocks && pass == 0; b++)
         {

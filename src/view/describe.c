@@ -94,10 +94,10 @@ void td_view_topology(const tdViewStage *stage, tdText *out)
 // ---------------------------------------------------------------- frames
 
 // Positions of a mesh that clients do not expand themselves.
-static void fill_positions(const tdViewStage *stage, const tdViewMesh *mesh, const double *all, float *out)
+static void fill_positions(const tdViewSnapshot *s, const tdViewMesh *mesh, float *out)
 {
-    const tdBody *body = &stage->model->bodies[mesh->body];
-    const double *q = all + body->first;
+    const tdBody *body = &s->stage->model->bodies[mesh->body];
+    const double *q = s->q + body->first;
     if (mesh->nodes != NULL && body->count == 3 * body->nodes)
     {
         for (int64_t i = 0; i < 3 * (int64_t)mesh->n_vertices; i++)
@@ -106,40 +106,76 @@ static void fill_positions(const tdViewStage *stage, const tdViewMesh *mesh, con
     }
     for (int32_t i = 0; i < mesh->n_vertices; i++)
     {
-        // One point after the other, by what it is made of.
-        double one = 1, x[3];
-        int32_t start[2] = {0, 1}, node = mesh->nodes == NULL ? 0 : mesh->nodes[i];
-        tdPointSet set = {.body = mesh->body, .n = 1, .start = start, .nodes = &node, .weights = &one};
+        double x[3];
         if (mesh->set != NULL)
-        {
-            start[1] = mesh->set->start[i + 1] - mesh->set->start[i];
-            set.nodes = mesh->set->nodes + mesh->set->start[i];
-            set.weights = mesh->set->weights + mesh->set->start[i];
-        }
-        body->ops->positions(body, NULL, &set, q, x);
+            td_view_point(s->stage, s->q, s->poses, mesh->set, i, x);
+        else
+            td_view_node(s->stage, s->q, s->poses, mesh->body, mesh->nodes[i], x);
         for (int c = 0; c < 3; c++)
             out[3 * (int64_t)i + c] = (float)x[c];
     }
 }
 
+// Unit quaternion (x, y, z, w) of a rotation, by its largest component, which no rounding can make small.
+static void quaternion(const double R[9], double q[4])
+{
+    double square[4] = {1 + R[0] - R[4] - R[8], 1 - R[0] + R[4] - R[8], 1 - R[0] - R[4] + R[8], 1 + R[0] + R[4] + R[8]};
+    int big = 0;
+    for (int k = 1; k < 4; k++)
+        big = square[k] > square[big] ? k : big;
+    double d = sqrt(square[big]), s = 0.5 / d;
+    const double turn[3] = {R[7] - R[5], R[2] - R[6], R[3] - R[1]};
+    const double pair[3] = {R[7] + R[5], R[2] + R[6], R[3] + R[1]}; // yz, zx, xy
+    for (int k = 0; k < 3; k++)
+        q[k] = big == 3 ? s * turn[k] : k == big ? 0.5 * d : s * pair[3 - k - big];
+    q[3] = big == 3 ? 0.5 * d : s * turn[big];
+}
+
+static void add_poses(const tdViewSnapshot *s, int64_t message, tdText *out)
+{
+    const tdViewStage *stage = s->stage;
+    for (int b = 0; b < stage->model->n_bodies; b++)
+    {
+        int first = stage->first_pose[b], n = stage->first_pose[b + 1] - first;
+        float *to = n == 0 ? NULL : open_section(out, message, TD_VIEW_POSES, b, n, 7);
+        for (int l = 0; to != NULL && l < n; l++)
+        {
+            const tdPose *pose = &s->poses[first + l];
+            double q[4];
+            quaternion(pose->R, q);
+            for (int c = 0; c < 7; c++)
+                *to++ = (float)(c < 3 ? pose->t[c] : q[c - 3]);
+        }
+    }
+}
+
+// Where no vertex of a mesh can ever be elsewhere, and where a pose says it, there is nothing to send.
+static bool has_positions(const tdViewStage *stage, const tdViewMesh *mesh)
+{
+    return !mesh->modal && mesh->pose < 0 && stage->model->bodies[mesh->body].count > 0;
+}
+
 static void add_bodies(const tdViewSnapshot *s, int64_t message, tdText *out)
 {
-    const tdModel *model = s->stage->model;
-    for (int b = 0; b < model->n_bodies; b++)
+    const tdViewStage *stage = s->stage;
+    for (int b = 0; b < stage->model->n_bodies; b++)
     {
-        if (!s->stage->meshes[b].modal)
+        if (stage->surface[b] < 0 || !stage->meshes[stage->surface[b]].modal)
             continue;
-        const tdBody *body = &model->bodies[b];
-        float *q = open_section(out, message, TD_VIEW_COORDINATES, b, body->count, 1);
-        for (int64_t i = 0; q != NULL && i < body->count; i++)
+        const tdBody *body = &stage->model->bodies[b];
+        int n = td_reduced_of(body)->n;
+        float *q = open_section(out, message, TD_VIEW_COORDINATES, b, n, 1);
+        for (int64_t i = 0; q != NULL && i < n; i++)
             q[i] = (float)s->q[body->first + i];
     }
-    for (int m = 0; m < s->stage->n_meshes; m++)
+    add_poses(s, message, out);
+    for (int m = 0; m < stage->n_meshes; m++)
     {
-        const tdViewMesh *mesh = &s->stage->meshes[m];
-        float *x = mesh->modal ? NULL : open_section(out, message, TD_VIEW_POSITIONS, m, mesh->n_vertices, 3);
+        const tdViewMesh *mesh = &stage->meshes[m];
+        float *x =
+            has_positions(stage, mesh) ? open_section(out, message, TD_VIEW_POSITIONS, m, mesh->n_vertices, 3) : NULL;
         if (x != NULL)
-            fill_positions(s->stage, mesh, s->q, x);
+            fill_positions(s, mesh, x);
     }
 }
 
@@ -163,20 +199,7 @@ static void add_cables(const tdViewSnapshot *s, int64_t message, tdText *out)
             for (int32_t p = 0; p < set->n; p++)
             {
                 double x[3];
-                tdPointSet one = *set;
-                one.n = 1;
-                one.data = NULL; // its tables are of all points
-                if (set->body < 0)
-                    memcpy(x, set->rest + 3 * (int64_t)p, sizeof x);
-                else
-                {
-                    int32_t start[2] = {0, set->start[p + 1] - set->start[p]};
-                    one.start = start;
-                    one.nodes = set->nodes + set->start[p];
-                    one.weights = set->weights + set->start[p];
-                    const tdBody *body = &model->bodies[set->body];
-                    body->ops->positions(body, NULL, &one, s->q + body->first, x);
-                }
+                td_view_point(s->stage, s->q, s->poses, set, p, x);
                 for (int c = 0; c < 3; c++)
                     *to++ = (float)x[c];
             }
@@ -206,10 +229,8 @@ static void add_control(const tdViewSnapshot *s, int64_t message, tdText *out)
     to = open_section(out, message, TD_VIEW_PROBES, 0, model->n_probes, 3);
     for (int p = 0; to != NULL && p < model->n_probes; p++)
     {
-        const tdPointSet *set = &model->probes[p].point;
-        const tdBody *body = &model->bodies[set->body];
         double x[3];
-        body->ops->positions(body, NULL, set, s->q + body->first, x);
+        td_view_point(s->stage, s->q, s->poses, &model->probes[p].point, 0, x);
         for (int c = 0; c < 3; c++)
             *to++ = (float)x[c];
     }
@@ -233,6 +254,42 @@ static void add_springs(const tdViewSnapshot *s, int64_t message, tdText *out)
     }
 }
 
+// Where each tool is and where it shall be, and who drives it.
+static void add_tools(const tdViewSnapshot *s, int64_t message, tdText *out)
+{
+    int n = s->stage->model->n_tools;
+    float *to = n == 0 ? NULL : open_section(out, message, TD_VIEW_TOOLS, 0, n, 15);
+    for (int t = 0; to != NULL && t < n; t++)
+    {
+        const tdToolState *tool = &s->tools[t].state;
+        const double *place[2] = {tool->position, tool->target}, *turn[2] = {tool->rotation, tool->target_rotation};
+        for (int k = 0; k < 2; k++)
+        {
+            double q[4];
+            quaternion(turn[k], q);
+            for (int c = 0; c < 7; c++)
+                *to++ = (float)(c < 3 ? place[k][c] : q[c - 3]);
+        }
+        *to++ = (float)s->tools[t].client;
+    }
+}
+
+static void add_touches(const tdViewTouch *touches, int n, bool sums, int64_t message, tdText *out)
+{
+    enum tdViewSection type = sums ? TD_VIEW_PAIR_FORCES : TD_VIEW_CONTACTS;
+    float *to = n == 0 ? NULL : open_section(out, message, type, 0, n, sums ? 9 : 8);
+    for (int k = 0; to != NULL && k < n; k++)
+    {
+        const tdViewTouch *touch = &touches[k];
+        for (int c = 0; c < 6; c++)
+            *to++ = (float)(c < 3 ? touch->at[c] : touch->force[c - 3]);
+        *to++ = (float)touch->body[0];
+        *to++ = (float)touch->body[1];
+        if (sums)
+            *to++ = (float)touch->points;
+    }
+}
+
 void td_view_frame(const tdViewSnapshot *s, uint32_t number, tdText *out)
 {
     int64_t message = open_message(out, TD_VIEW_FRAME, s->stage->generation, s->step, s->time, number);
@@ -240,6 +297,9 @@ void td_view_frame(const tdViewSnapshot *s, uint32_t number, tdText *out)
     add_cables(s, message, out);
     add_control(s, message, out);
     add_springs(s, message, out);
+    add_tools(s, message, out);
+    add_touches(s->contact.points, s->contact.n, false, message, out);
+    add_touches(s->contact.pairs, s->contact.n_pairs, true, message, out);
     float *to = open_section(out, message, TD_VIEW_TIMING, 0, 4, 1);
     if (to == NULL)
         return;
@@ -255,8 +315,10 @@ void td_view_field(const tdViewStage *stage, int64_t step, double time, tdViewFi
     int64_t message = open_message(out, TD_VIEW_FIELDS, stage->generation, step, time, field);
     for (int b = 0; b < stage->model->n_bodies; b++)
     {
-        int32_t n = stage->meshes[b].n_vertices;
-        float *to = open_section(out, message, TD_VIEW_VALUES, b, n, 1);
+        if (stage->surface[b] < 0)
+            continue;
+        int32_t n = stage->meshes[stage->surface[b]].n_vertices;
+        float *to = open_section(out, message, TD_VIEW_VALUES, stage->surface[b], n, 1);
         if (to != NULL)
             memcpy(to, values[b], (size_t)n * sizeof *to);
     }

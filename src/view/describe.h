@@ -28,6 +28,9 @@ enum tdViewSection
     TD_VIEW_SPRINGS = 22,
     TD_VIEW_CONTACTS = 23,
     TD_VIEW_TIMING = 24,
+    TD_VIEW_POSES = 25,
+    TD_VIEW_PAIR_FORCES = 26,
+    TD_VIEW_TOOLS = 27,
     TD_VIEW_VALUES = 32
 };
 
@@ -69,7 +72,7 @@ typedef struct tdViewYou
 void td_view_hello(const tdViewStage *stage, const tdViewHouse *house, int client, tdText *out);
 void td_view_topology(const tdViewStage *stage, tdText *out);
 void td_view_frame(const tdViewSnapshot *snapshot, uint32_t number, tdText *out);
-/// values: by vertex, one array a surface.
+/// values: by vertex, one array a surface of a soft body; NULL for links.
 void td_view_field(const tdViewStage *stage, int64_t step, double time, tdViewField field, float *const *values,
                    tdText *out);
 void td_view_status(const tdViewSnapshot *snapshot, const tdViewHouse *house, const tdViewYou *you, tdText *out);

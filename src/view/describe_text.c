@@ -2,6 +2,7 @@
 // The text messages: hello, status, replies.
 #include "view/describe.h"
 
+#include "body/articulated.h"
 #include "body/soft.h"
 #include "reduce/reduced_body.h"
 
@@ -97,11 +98,12 @@ static void add_bodies(const tdViewStage *stage, tdJson *json)
     for (int b = 0; b < stage->model->n_bodies; b++)
     {
         const tdBody *body = &stage->model->bodies[b];
-        bool modal = stage->meshes[b].modal;
+        bool links = stage->surface[b] < 0, modal = !links && stage->meshes[stage->surface[b]].modal;
         const tdReduced *reduced = modal ? td_reduced_of(body) : NULL;
         td_json_open(json, NULL, '{');
         td_json_string(json, "name", body->name);
-        td_json_string(json, "kind", modal ? "reduced" : "full");
+        td_json_string(json, "kind", links ? "rigid" : modal ? "reduced" : "full");
+        td_json_bool(json, "fixed", links && body->count == 0);
         td_json_integer(json, "nodes", body->nodes);
         td_json_integer(json, "elements", body->elements);
         if (modal)
@@ -121,6 +123,14 @@ static void add_bodies(const tdViewStage *stage, tdJson *json)
             }
             td_json_close(json, ']');
         }
+        if (links)
+        {
+            const tdTree *tree = td_articulated_of(body)->tree;
+            td_json_open(json, "links", '[');
+            for (int l = 0; l < tree->n_links; l++)
+                td_json_string(json, NULL, tree->links[l].name);
+            td_json_close(json, ']');
+        }
         td_json_close(json, '}');
     }
     td_json_close(json, ']');
@@ -128,7 +138,7 @@ static void add_bodies(const tdViewStage *stage, tdJson *json)
 
 static void add_meshes(const tdViewStage *stage, tdJson *json)
 {
-    static const char *const kinds[] = {"surface", "domain", "cavity"};
+    static const char *const kinds[] = {"surface", "domain", "cavity", "plane"};
     td_json_open(json, "meshes", '[');
     for (int m = 0; m < stage->n_meshes; m++)
     {
@@ -139,6 +149,16 @@ static void add_meshes(const tdViewStage *stage, tdJson *json)
         optional_index(json, "actuator", mesh->actuator);
         td_json_integer(json, "vertices", mesh->n_vertices);
         td_json_integer(json, "triangles", mesh->n_triangles);
+        optional_index(json, "pose", mesh->pose);
+        if (mesh->coloured)
+        {
+            double colour[4];
+            for (int k = 0; k < 4; k++)
+                colour[k] = round(1e4 * (double)mesh->colour[k]) / 1e4;
+            td_json_numbers(json, "colour", 4, colour);
+        }
+        else
+            null_value(json, "colour");
         td_json_close(json, '}');
     }
     td_json_close(json, ']');
@@ -156,7 +176,12 @@ static void add_actuators(const tdViewStage *stage, tdJson *json)
         td_json_string(json, "name", info.name);
         td_json_string(json, "kind", info.kind);
         td_json_string(json, "drive", info.drive);
-        td_json_string(json, "unit", strcmp(info.drive, "effort") == 0 ? info.effort_unit : info.displacement_unit);
+        bool rate = model->actuators[a].given->rate;
+        td_json_string(json, "unit",
+                       strcmp(info.drive, "effort") == 0            ? info.effort_unit
+                       : !rate                                      ? info.displacement_unit
+                       : strcmp(info.displacement_unit, "rad") == 0 ? "rad/s"
+                                                                    : "m/s");
         td_json_string(json, "effort_unit", info.effort_unit);
         td_json_string(json, "displacement_unit", info.displacement_unit);
         td_json_number(json, "low", stage->actuators[a].low);
@@ -164,6 +189,7 @@ static void add_actuators(const tdViewStage *stage, tdJson *json)
         td_json_numbers(json, "effort", 2, info.effort);
         td_json_numbers(json, "displacement", 2, info.displacement);
         td_json_bool(json, "driven", stage->actuators[a].column >= 0);
+        optional_index(json, "tool", info.tool);
         td_json_integer(json, "points", cable ? model->actuators[a].measure.n : 0);
         td_json_close(json, '}');
     }
@@ -197,6 +223,25 @@ static void add_effectors(const tdViewStage *stage, tdJson *json)
     td_json_close(json, ']');
 }
 
+static void add_tools(const tdViewStage *stage, tdJson *json)
+{
+    td_json_open(json, "tools", '[');
+    for (int t = 0; t < td_model_tools(stage->model); t++)
+    {
+        tdToolInfo info = td_model_tool(stage->model, t);
+        td_json_open(json, NULL, '{');
+        td_json_string(json, "name", info.name);
+        td_json_integer(json, "body", info.body);
+        td_json_string(json, "link", info.link);
+        td_json_integer(json, "joints", info.joints);
+        td_json_number(json, "length", info.length);
+        td_json_number(json, "speed", info.speed);
+        td_json_number(json, "turning", info.turning);
+        td_json_close(json, '}');
+    }
+    td_json_close(json, ']');
+}
+
 static void add_offer(const tdViewStage *stage, const tdViewHouse *house, tdJson *json)
 {
     td_json_open(json, "fields", '[');
@@ -213,6 +258,10 @@ static void add_offer(const tdViewStage *stage, const tdViewHouse *house, tdJson
     td_json_number(json, "stiffness", stage->stiffness);
     td_json_number(json, "most", 100 * stage->stiffness);
     td_json_integer(json, "springs", TD_SPRINGS);
+    td_json_close(json, '}');
+    td_json_open(json, "contact", '{');
+    td_json_bool(json, "possible", stage->model->contact != NULL);
+    td_json_integer(json, "most", TD_VIEW_MOST_CONTACTS);
     td_json_close(json, '}');
     td_json_open(json, "inverse", '{');
     td_json_bool(json, "possible", stage->inverse[0] == '\0');
@@ -248,7 +297,7 @@ void td_view_hello(const tdViewStage *stage, const tdViewHouse *house, int clien
     td_json_number(&json, "time_step", stage->model->scheme.h);
     td_json_bool(&json, "static", stage->model->scheme.method == TD_METHOD_STATIC);
     td_json_numbers(&json, "gravity", 3, settings->gravity);
-    td_json_number(&json, "size", stage->model->size);
+    td_json_number(&json, "size", stage->size);
     td_json_open(&json, "bounds", '[');
     td_json_numbers(&json, NULL, 3, stage->bounds);
     td_json_numbers(&json, NULL, 3, stage->bounds + 3);
@@ -257,6 +306,7 @@ void td_view_hello(const tdViewStage *stage, const tdViewHouse *house, int clien
     add_meshes(stage, &json);
     add_actuators(stage, &json);
     add_effectors(stage, &json);
+    add_tools(stage, &json);
     add_offer(stage, house, &json);
     end(&json, out);
 }
@@ -265,7 +315,7 @@ void td_view_hello(const tdViewStage *stage, const tdViewHouse *house, int clien
 
 static void add_control(const tdViewSnapshot *s, tdJson *json)
 {
-    static const char *const modes[] = {"scene", "manual", "inverse"};
+    static const char *const modes[] = {"scene", "manual", "inverse", "tool"};
     const tdModel *model = s->stage->model;
     td_json_open(json, "actuators", '[');
     for (int a = 0; a < model->n_actuators; a++)
@@ -296,13 +346,26 @@ static void add_control(const tdViewSnapshot *s, tdJson *json)
         td_json_close(json, '}');
     }
     td_json_close(json, ']');
+    td_json_open(json, "tools", '[');
+    for (int t = 0; t < model->n_tools; t++)
+    {
+        const tdToolState *tool = &s->tools[t].state;
+        td_json_open(json, NULL, '{');
+        td_json_bool(json, "driven", tool->driven);
+        optional_index(json, "client", s->tools[t].client > 0 ? s->tools[t].client : -1);
+        td_json_numbers(json, "twist", 6, tool->twist);
+        td_json_numbers(json, "position", 3, tool->position);
+        td_json_numbers(json, "target", 3, tool->target);
+        td_json_numbers(json, "error", 6, tool->error);
+        td_json_integer(json, "at_limits", tool->at_limits);
+        td_json_close(json, '}');
+    }
+    td_json_close(json, ']');
     td_json_open(json, "probes", '[');
     for (int p = 0; p < model->n_probes; p++)
     {
-        const tdPointSet *set = &model->probes[p].point;
-        const tdBody *body = &model->bodies[set->body];
         double x[3];
-        body->ops->positions(body, NULL, set, s->q + body->first, x);
+        td_view_point(s->stage, s->q, s->poses, &model->probes[p].point, 0, x);
         td_json_numbers(json, NULL, 3, x);
     }
     td_json_close(json, ']');
@@ -322,6 +385,14 @@ static void add_report(const tdViewSnapshot *s, tdJson *json)
     td_json_number(json, "error", s->rom_error);
     td_json_number(json, "distance", s->rom_distance);
     td_json_bool(json, "warning", s->rom_warning);
+    td_json_close(json, '}');
+    td_json_open(json, "contact", '{');
+    td_json_integer(json, "points", s->contact.followed);
+    td_json_integer(json, "active", s->contact.active);
+    td_json_integer(json, "shown", s->contact.n);
+    td_json_integer(json, "iterations", s->contact.iterations);
+    td_json_number(json, "residual", s->contact.residual);
+    td_json_bool(json, "limit", s->contact.limit);
     td_json_close(json, '}');
     td_json_open(json, "timing", '{');
     td_json_integer(json, "steps", s->timing.steps);

@@ -16,12 +16,13 @@ typedef struct tdViewLog
     double numbers[TD_VIEW_LOG];
 } tdViewLog;
 
-/// Of a record, before the values of actuators, the springs where there are any, and the coordinates and velocities.
+/// Of a record, before the values of actuators, the springs where there are any, reference rotations, and the
+/// coordinates and velocities.
 typedef struct tdViewStepHead
 {
     double size; ///< of the record, this included
     double generation, resets, step, time;
-    double actuators, springs, coords; ///< how many numbers of each
+    double actuators, springs, turns, coords; ///< how many numbers of each
 } tdViewStepHead;
 
 #define TD_VIEW_STEP_HEAD ((int)(sizeof(tdViewStepHead) / sizeof(double)))

@@ -2,6 +2,8 @@
 #include "view/mirror.h"
 
 #include "base/timer.h"
+#include "base/vector.h"
+#include "body/articulated.h"
 #include "body/soft.h"
 #include "body/spring.h"
 #include "constraint/constraint.h"
@@ -37,7 +39,7 @@ struct tdViewMirror
     tdViewStage *stage; ///< the reduced one, held
     tdViewStage *full;
     tdState *state;
-    double *record; ///< actuators, springs, coordinates, velocities
+    double *record; ///< actuators, springs, reference rotations, coordinates, velocities
     int64_t room;
     double resets;
     bool synced, failed;
@@ -75,7 +77,9 @@ static bool take_values(tdViewMirror *m)
     m->values = calloc((size_t)n, sizeof *m->values);
     bool good = m->values != NULL;
     for (int b = 0; b < n && good; b++)
-        good = (m->values[b] = calloc((size_t)m->stage->meshes[b].n_vertices + 1, sizeof **m->values)) != NULL;
+        good = m->stage->surface[b] < 0 ||
+               (m->values[b] =
+                    calloc((size_t)m->stage->meshes[m->stage->surface[b]].n_vertices + 1, sizeof **m->values)) != NULL;
     return good;
 }
 
@@ -100,37 +104,92 @@ static void prepare(tdViewMirror *m, tdViewStage *stage)
         complain(m, "", &error);
 }
 
-// x = rest + basis q, or of velocities basis v, of a body of the reduced model.
-static void expand(const tdBody *body, const double *q, bool velocities, double *out)
-{
-    if (body->ops != &td_reduced_ops)
-    {
-        memcpy(out, q, (size_t)body->count * sizeof *out);
-        return;
-    }
-    const tdReduced *reduced = td_reduced_of(body);
-    for (int64_t i = 0; i < 3 * body->nodes; i++)
-    {
-        const double *row = reduced->basis + i * reduced->stride;
-        out[i] = velocities ? 0 : body->soft->rest[i];
-        for (int j = 0; j < reduced->n; j++)
-            out[i] += row[j] * q[j];
-    }
-}
-
 typedef struct record
 {
     tdViewStepHead head;
-    const double *actuators, *springs, *q, *v;
+    const double *actuators, *springs, *turns, *q, *v;
 } record;
+
+static bool is_framed(const tdBody *body)
+{
+    return body->ops == &td_reduced_ops && td_reduced_of(body)->floating != NULL;
+}
+
+// Row i of the basis times amplitudes.
+static double along_modes(const tdReduced *reduced, int64_t i, const double *q)
+{
+    const double *row = reduced->basis + i * reduced->stride;
+    double sum = 0;
+    for (int j = 0; j < reduced->n; j++)
+        sum += row[j] * q[j];
+    return sum;
+}
+
+// Positions and velocities of the nodes of a body of the reduced model, y = rest + modes . q:
+//
+//     x = t + R y      dx/dt = dx_frame/dt + R (w x (y - centre) + modes . dq/dt)
+//
+// without a frame R is the identity and t, w are zero.
+static void expand(const tdBody *body, const double *turn, const double *q, const double *v, double *x, double *dx)
+{
+    const tdReduced *reduced = td_reduced_of(body);
+    int r = reduced->r;
+    tdPose pose = td_pose_identity();
+    if (is_framed(body))
+        td_view_frame_at(body, turn, q, &pose);
+    for (int64_t i = 0; i < body->nodes; i++)
+    {
+        double y[3], rate[3], arm[3], across[3];
+        for (int c = 0; c < 3; c++)
+        {
+            y[c] = body->soft->rest[3 * i + c] + along_modes(reduced, 3 * i + c, q);
+            rate[c] = along_modes(reduced, 3 * i + c, v);
+            arm[c] = is_framed(body) ? y[c] - reduced->floating->centre[c] : 0;
+        }
+        if (is_framed(body))
+        {
+            td_cross3(v + r + 3, arm, across);
+            for (int c = 0; c < 3; c++)
+                rate[c] += across[c];
+        }
+        td_place(&pose, y, x + 3 * i);
+        td_turn(&pose, rate, dx + 3 * i);
+        for (int c = 0; c < 3 && is_framed(body); c++)
+            dx[3 * i + c] += v[r + c];
+    }
+}
+
+// Coordinates that are the same in both models.
+static void copy(tdViewMirror *m, const tdBody *from, const tdBody *to, const double *turn, const record *r)
+{
+    memcpy(m->state->q + to->first, r->q + from->first, (size_t)from->count * sizeof(double));
+    memcpy(m->state->v + to->first, r->v + from->first, (size_t)from->count * sizeof(double));
+    if (!td_body_is_articulated(to))
+        return;
+    tdArticulatedState *mine = td_articulated_mine(to, m->state);
+    memcpy(mine->reference, turn, 4 * (size_t)td_articulated_of(to)->n_balls * sizeof(double));
+    mine->points_valid = false;
+}
+
+static int turns_of(const tdBody *body)
+{
+    bool links = td_body_is_articulated(body);
+    return 4 * (links && body->count > 0 ? td_articulated_of(body)->n_balls : is_framed(body));
+}
 
 static void start_from(tdViewMirror *m, const record *r)
 {
     const tdModel *reduced = m->stage->model, *full = m->full->model;
+    const double *turn = r->turns;
     for (int b = 0; b < full->n_bodies; b++)
     {
-        expand(&reduced->bodies[b], r->q + reduced->bodies[b].first, false, m->state->q + full->bodies[b].first);
-        expand(&reduced->bodies[b], r->v + reduced->bodies[b].first, true, m->state->v + full->bodies[b].first);
+        const tdBody *from = &reduced->bodies[b], *to = &full->bodies[b];
+        if (from->ops == &td_reduced_ops)
+            expand(from, turn, r->q + from->first, r->v + from->first, m->state->q + to->first,
+                   m->state->v + to->first);
+        else if (from->count > 0)
+            copy(m, from, to, turn, r);
+        turn += turns_of(from);
     }
     memset(m->state->a, 0, (size_t)full->coords * sizeof(double));
     m->state->time = r->head.time;
@@ -157,25 +216,38 @@ static void follow(tdViewMirror *m, const record *r)
     m->synced = false;
 }
 
+// Distances of the vertices of a body from where full order has them, x.
+static void compare(tdViewMirror *m, const tdBody *body, const double *turn, const double *q, const double *x)
+{
+    const tdViewMesh *mesh = &m->stage->meshes[m->stage->surface[body->index]];
+    bool modal = body->ops == &td_reduced_ops;
+    tdPose pose = td_pose_identity();
+    if (is_framed(body))
+        td_view_frame_at(body, turn, q, &pose);
+    for (int32_t i = 0; i < mesh->n_vertices; i++)
+    {
+        double sum = 0, y[3];
+        int64_t at = 3 * (int64_t)mesh->nodes[i];
+        for (int c = 0; c < 3; c++)
+            y[c] = modal ? body->soft->rest[at + c] + along_modes(td_reduced_of(body), at + c, q) : q[at + c];
+        td_place(&pose, y, y);
+        for (int c = 0; c < 3; c++)
+            sum += (x[at + c] - y[c]) * (x[at + c] - y[c]);
+        m->values[body->index][i] = (float)sqrt(sum);
+    }
+}
+
 static void show(tdViewMirror *m, const record *r)
 {
     const tdModel *reduced = m->stage->model, *full = m->full->model;
     tdText message = {0};
+    const double *turn = r->turns;
     for (int b = 0; b < full->n_bodies; b++)
     {
         const tdBody *body = &reduced->bodies[b];
-        const tdViewMesh *mesh = &m->stage->meshes[b];
-        const double *x = m->state->q + full->bodies[b].first, *q = r->q + body->first;
-        for (int32_t i = 0; i < mesh->n_vertices; i++)
-        {
-            double sum = 0, y[3], one = 1;
-            int32_t start[2] = {0, 1}, node = mesh->nodes[i];
-            tdPointSet set = {.body = b, .n = 1, .start = start, .nodes = &node, .weights = &one};
-            body->ops->positions(body, NULL, &set, q, y);
-            for (int c = 0; c < 3; c++)
-                sum += (x[3 * (int64_t)node + c] - y[c]) * (x[3 * (int64_t)node + c] - y[c]);
-            m->values[b][i] = (float)sqrt(sum);
-        }
+        if (m->stage->surface[b] >= 0)
+            compare(m, body, turn, r->q + body->first, m->state->q + full->bodies[b].first);
+        turn += turns_of(body);
     }
     td_view_field(m->stage, (int64_t)r->head.step, r->head.time, TD_VIEW_FIELD_ERROR, m->values, &message);
     m->shown = td_seconds();
@@ -209,6 +281,8 @@ static bool read_record(tdViewMirror *m, record *r)
         at += (int64_t)r->head.actuators;
         r->springs = r->head.springs > 0 ? at : NULL;
         at += (int64_t)r->head.springs;
+        r->turns = at;
+        at += (int64_t)r->head.turns;
         r->q = at;
         r->v = at + (int64_t)r->head.coords;
     }

@@ -38,7 +38,8 @@ struct tdViewPainter
     // handed over with `at`
     tdViewStage *stage; ///< held
     double *q;
-    int64_t coords;
+    tdPose *poses;
+    int64_t coords, n_poses;
     int64_t step;
     double time, seconds;
     unsigned wanted;
@@ -71,12 +72,14 @@ static bool prepare(tdViewPainter *p)
     {
         const tdSoft *soft = model->bodies[b].soft;
         canvas *c = &p->canvases[b];
+        if (p->stage->surface[b] < 0)
+            continue; // links have no strain
         good = td_reduced_take_points(&p->arena, soft, &c->points);
         c->x = TD_TAKE(&p->arena, double, 3 * (int64_t)soft->n_nodes);
         c->by_element = TD_TAKE(&p->arena, double, soft->elements + 1);
         c->at_node = TD_TAKE(&p->arena, double, soft->n_nodes);
         c->weight = TD_TAKE(&p->arena, double, soft->n_nodes);
-        c->values = p->values[b] = TD_TAKE(&p->arena, float, p->stage->meshes[b].n_vertices);
+        c->values = p->values[b] = TD_TAKE(&p->arena, float, p->stage->meshes[p->stage->surface[b]].n_vertices);
         good = good && c->x != NULL && c->by_element != NULL && c->at_node != NULL && c->weight != NULL &&
                c->values != NULL;
     }
@@ -88,6 +91,7 @@ static bool prepare(tdViewPainter *p)
     return true;
 }
 
+// Stress and strain do not turn with a frame; displacements are told in the world.
 static void expand(const tdBody *body, const double *all, double *x)
 {
     const double *q = all + body->first;
@@ -179,7 +183,8 @@ static void to_nodes(const tdSoft *soft, canvas *c)
 static void paint_body(tdViewPainter *p, int b, tdViewField field)
 {
     const tdSoft *soft = p->stage->model->bodies[b].soft;
-    const tdViewMesh *mesh = &p->stage->meshes[b];
+    const tdViewMesh *mesh = &p->stage->meshes[p->stage->surface[b]];
+    const tdPose *pose = mesh->pose < 0 ? NULL : &p->poses[p->stage->first_pose[b]];
     canvas *c = &p->canvases[b];
     if (field != TD_VIEW_FIELD_DISPLACEMENT)
     {
@@ -193,7 +198,10 @@ static void paint_body(tdViewPainter *p, int b, tdViewField field)
     for (int32_t i = 0; i < mesh->n_vertices; i++)
     {
         int64_t node = mesh->nodes[i];
-        const double *x = c->x + 3 * node, *rest = soft->rest + 3 * node;
+        const double *rest = soft->rest + 3 * node;
+        double x[3] = {c->x[3 * node], c->x[3 * node + 1], c->x[3 * node + 2]};
+        if (pose != NULL)
+            td_place(pose, x, x);
         double way = hypot(hypot(x[0] - rest[0], x[1] - rest[1]), x[2] - rest[2]);
         c->values[i] = (float)(field == TD_VIEW_FIELD_DISPLACEMENT ? way
                                : c->weight[node] > 0               ? c->at_node[node] / c->weight[node]
@@ -207,13 +215,15 @@ static void paint(tdViewPainter *p)
     const tdModel *model = p->stage->model;
     bool good = prepare(p);
     for (int b = 0; b < model->n_bodies && good; b++)
-        expand(&model->bodies[b], p->q, p->canvases[b].x);
+        if (p->stage->surface[b] >= 0)
+            expand(&model->bodies[b], p->q, p->canvases[b].x);
     for (int f = 1; f < TD_VIEW_FIELD_KINDS && good; f++)
     {
         if (!(p->wanted & (1u << f)))
             continue;
         for (int b = 0; b < model->n_bodies; b++)
-            paint_body(p, b, (tdViewField)f);
+            if (p->stage->surface[b] >= 0)
+                paint_body(p, b, (tdViewField)f);
         td_view_field(p->stage, p->step, p->time, (tdViewField)f, p->values, &p->messages[f]);
     }
     p->seconds = td_seconds() - start;
@@ -257,13 +267,24 @@ bool td_view_painter_ask(tdViewPainter *p, const tdViewSnapshot *s, unsigned wan
         p->q = more;
         p->coords = coords;
     }
+    if (s->stage->n_poses > p->n_poses)
+    {
+        tdPose *more = realloc(p->poses, (size_t)s->stage->n_poses * sizeof *more);
+        if (more == NULL)
+            return false;
+        p->poses = more;
+        p->n_poses = s->stage->n_poses;
+    }
     if (p->stage != s->stage)
     {
         td_view_stage_release(p->stage);
         td_view_stage_hold(s->stage);
         p->stage = s->stage;
     }
-    memcpy(p->q, s->q, (size_t)coords * sizeof *p->q);
+    if (coords > 0)
+        memcpy(p->q, s->q, (size_t)coords * sizeof *p->q);
+    if (s->stage->n_poses > 0)
+        memcpy(p->poses, s->poses, (size_t)s->stage->n_poses * sizeof *p->poses);
     p->step = s->step;
     p->time = s->time;
     p->wanted = wanted;
@@ -327,5 +348,6 @@ void td_view_painter_free(tdViewPainter *p)
     pthread_mutex_destroy(&p->lock);
     pthread_cond_destroy(&p->wake);
     free(p->q);
+    free(p->poses);
     free(p);
 }

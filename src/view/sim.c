@@ -36,10 +36,11 @@ bool td_view_sim_command(tdViewSim *sim, int client, const tdViewMessage *messag
 
 void td_view_sim_leave(tdViewSim *sim, int client)
 {
-    const tdViewMessage release = {.action = TD_VIEW_RELEASE};
+    const tdViewMessage release = {.action = TD_VIEW_RELEASE, .start = true}; // of everything, not of the spring alone
     if (td_view_sim_command(sim, client, &release))
         return;
-    // A spring that nobody holds would pull for ever: rather the newest of the others' wishes is lost.
+    // A spring that nobody holds would pull for ever, and a tool go on: rather the newest of the others' wishes is
+    // lost.
     pthread_mutex_lock(&sim->lock);
     int at = (sim->first_command + (sim->n_commands > 0 ? sim->n_commands - 1 : sim->n_commands++)) % TD_VIEW_COMMANDS;
     sim->commands[at].client = client;
@@ -176,19 +177,26 @@ static void judge_pace(tdViewSim *sim, double now)
 
 // ---------------------------------------------------------------- snapshots
 
-static bool make_room(tdViewSnapshot *s, const tdModel *model)
+static bool make_room(tdViewSnapshot *s, const tdViewStage *stage)
 {
+    const tdModel *model = stage->model;
     if (s->coords >= model->coords && s->n_actuators >= model->n_actuators && s->n_effectors >= model->n_effectors &&
-        s->q != NULL)
+        s->n_poses >= stage->n_poses && s->n_tools >= model->n_tools && s->q != NULL)
         return true;
     free(s->q);
+    free(s->poses);
     free(s->actuators);
     free(s->effectors);
+    free(s->tools);
     s->q = calloc((size_t)model->coords + 1, sizeof *s->q);
+    s->poses = calloc((size_t)stage->n_poses + 1, sizeof *s->poses);
     s->actuators = calloc((size_t)model->n_actuators + 1, sizeof *s->actuators);
     s->effectors = calloc((size_t)model->n_effectors + 1, sizeof *s->effectors);
-    bool good = s->q != NULL && s->actuators != NULL && s->effectors != NULL;
+    s->tools = calloc((size_t)model->n_tools + 1, sizeof *s->tools);
+    bool good = s->q != NULL && s->poses != NULL && s->actuators != NULL && s->effectors != NULL && s->tools != NULL;
+    s->n_tools = good ? model->n_tools : 0;
     s->coords = good ? model->coords : 0;
+    s->n_poses = good ? stage->n_poses : 0;
     s->n_actuators = good ? model->n_actuators : 0;
     s->n_effectors = good ? model->n_effectors : 0;
     return good;
@@ -204,14 +212,10 @@ static void copy_control(const tdViewSim *sim, tdViewSnapshot *s)
         *to = (tdViewActuation){.effort = now.effort, .displacement = now.displacement, .value = NAN};
         to->mode = td_view_sim_mode(sim, a);
         to->bound = now.effort_bound != 0 ? now.effort_bound : now.displacement_bound;
-        if (to->mode == TD_VIEW_MODE_MANUAL)
-            to->value = sim->manual[a];
-        else if (to->mode == TD_VIEW_MODE_SCENE)
-        {
-            double h = model->scheme.h, value = td_view_scene_value(sim->stage, a, td_state_time(sim->state) - h);
-            to->value = isnan(value) ? 0 : value;
-        }
+        to->value = td_view_sim_value(sim, a);
     }
+    for (int t = 0; t < model->n_tools; t++)
+        s->tools[t] = (tdViewTool){sim->tools[t].client, td_state_tool(model, sim->state, t)};
     for (int e = 0; e < model->n_effectors; e++)
     {
         tdViewEffect *to = &s->effectors[e];
@@ -270,7 +274,7 @@ void td_view_sim_publish(tdViewSim *sim)
     double now = td_seconds();
     sim->published = now;
     sim->changed = false;
-    if (!make_room(s, model))
+    if (!make_room(s, sim->stage))
         return; // the next one may have more luck
     if (s->stage != sim->stage)
     {
@@ -292,8 +296,10 @@ void td_view_sim_publish(tdViewSim *sim)
     memcpy(s->folder, sim->folder, sizeof s->folder);
     memcpy(s->loading, sim->loading, sizeof s->loading);
     memcpy(s->q, sim->state->q, (size_t)model->coords * sizeof *s->q);
+    td_view_poses(sim->stage, sim->state, s->poses);
     copy_control(sim, s);
     copy_springs(sim, s);
+    td_view_sim_contacts(sim, &s->contact);
     copy_report(sim, s);
     s->timing = sim->pace.timing;
     s->since.steps = sim->since.steps;
@@ -330,10 +336,11 @@ static double actuation_of(const tdViewSim *sim, int a)
 {
     const tdModel *model = sim->stage->model;
     tdDrive drive = model->actuators[a].given->drive;
+    int input = model->actuators[a].input;
     tdActuation now = td_state_actuation(model, sim->state, a);
-    return drive == TD_DRIVE_EFFORT         ? now.effort
-           : drive == TD_DRIVE_DISPLACEMENT ? now.displacement
-                                            : sim->state->override[model->actuators[a].input];
+    if (drive == TD_DRIVE_EFFORT || drive == TD_DRIVE_DISPLACEMENT)
+        return drive == TD_DRIVE_EFFORT ? now.effort : now.displacement;
+    return isnan(sim->state->override[input]) ? model->inputs[input].standard : sim->state->override[input];
 }
 
 void td_view_sim_log(tdViewSim *sim)
@@ -351,8 +358,9 @@ void td_view_sim_log(tdViewSim *sim)
                            .time = td_state_time(sim->state),
                            .actuators = model->n_actuators,
                            .springs = tied ? TD_SPRINGS * TD_SPRING_NUMBERS : 0,
+                           .turns = sim->stage->n_turns,
                            .coords = (double)model->coords};
-    head.size = TD_VIEW_STEP_HEAD + head.actuators + head.springs + 2 * head.coords;
+    head.size = TD_VIEW_STEP_HEAD + head.actuators + head.springs + head.turns + 2 * head.coords;
     uint64_t offset = 0;
     if (!td_view_log_fits(log, (uint64_t)head.size))
         return;
@@ -363,6 +371,8 @@ void td_view_sim_log(tdViewSim *sim)
         td_view_log_put(log, &offset, &value, 1);
     }
     td_view_log_put(log, &offset, sim->state->springs, (int64_t)head.springs);
+    td_view_turns(sim->stage, sim->state, sim->turns);
+    td_view_log_put(log, &offset, sim->turns, sim->stage->n_turns);
     td_view_log_put(log, &offset, sim->state->q, model->coords);
     td_view_log_put(log, &offset, sim->state->v, model->coords);
     td_view_log_commit(log, offset);
@@ -505,12 +515,16 @@ void td_view_sim_free(tdViewSim *sim)
     {
         td_view_stage_release(sim->slots[i].stage);
         free(sim->slots[i].q);
+        free(sim->slots[i].poses);
         free(sim->slots[i].actuators);
         free(sim->slots[i].effectors);
+        free(sim->slots[i].tools);
     }
     td_view_stage_release(sim->stage);
     free(sim->manual);
     free(sim->given);
+    free(sim->turns);
+    free(sim->tools);
     pthread_mutex_destroy(&sim->lock);
     pthread_cond_destroy(&sim->wake);
     free(sim);

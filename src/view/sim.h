@@ -34,13 +34,14 @@ typedef enum tdViewMode
 {
     TD_VIEW_MODE_SCENE,
     TD_VIEW_MODE_MANUAL,
-    TD_VIEW_MODE_INVERSE
+    TD_VIEW_MODE_INVERSE,
+    TD_VIEW_MODE_TOOL
 } tdViewMode;
 
 typedef struct tdViewActuation
 {
     double effort, displacement;
-    double value; ///< driven with; NAN: found by inverse control
+    double value; ///< driven with; NAN: found by inverse control or a tool
     int bound;
     tdViewMode mode;
 } tdViewActuation;
@@ -57,6 +58,35 @@ typedef struct tdViewPull
     int client; ///< 0: not tied
     double point[3], anchor[3], force[3], stiffness;
 } tdViewPull;
+
+#define TD_VIEW_MOST_CONTACTS 512 // most that are shown, the strongest
+#define TD_VIEW_PAIRS         64  // most pairs of bodies whose forces are told
+
+/// A point of contact that bears a force, or all points between two bodies. Forces are on the first, which is the one
+/// of the two that can move, or that comes later in the scene.
+typedef struct tdViewTouch
+{
+    int body[2];
+    int points;
+    double at[3], force[3];
+} tdViewTouch;
+
+/// Contacts of the last step.
+typedef struct tdViewContact
+{
+    int n, n_pairs;
+    tdViewTouch points[TD_VIEW_MOST_CONTACTS], pairs[TD_VIEW_PAIRS];
+    int followed, active, iterations; ///< points, those that bear a force, iterations of the solver
+    double residual;
+    bool limit; ///< the solver reached its bound on iterations
+} tdViewContact;
+
+/// A tool, and the client that drives it; 0: none does.
+typedef struct tdViewTool
+{
+    int client;
+    tdToolState state;
+} tdViewTool;
 
 /// Of the last second [s].
 typedef struct tdViewTiming
@@ -76,11 +106,14 @@ typedef struct tdViewSnapshot
     double time, speed;
     bool playing, failed, recording;
     int64_t resets, recorded;
-    double *q; ///< coordinates of all bodies
+    double *q;     ///< coordinates of all bodies
+    tdPose *poses; ///< of all links and frames: motion since rest
     tdViewActuation *actuators;
     tdViewEffect *effectors;
-    int64_t coords, n_actuators, n_effectors; ///< room
+    tdViewTool *tools;
+    int64_t coords, n_poses, n_actuators, n_effectors, n_tools; ///< room
     tdViewPull springs[TD_SPRINGS];
+    tdViewContact contact;
     tdViewTiming timing;
     struct
     {

@@ -27,26 +27,46 @@ static bool scene_has_target(const tdModel *model)
     return false;
 }
 
+static bool is_servo(const tdModel *model, int a)
+{
+    return model->actuators[a].given->drive == TD_DRIVE_SERVO;
+}
+
 // A client's target takes over all actuators that are not moved by hand; one of the scene those that its motion leaves.
+// Servos are not found by inverse control.
 tdViewMode td_view_sim_mode(const tdViewSim *sim, int a)
 {
     if (!isnan(sim->manual[a]))
         return TD_VIEW_MODE_MANUAL;
+    if (sim->stage->model->actuators[a].tool >= 0)
+        return TD_VIEW_MODE_TOOL;
     bool moved = sim->stage->actuators[a].column >= 0;
-    if (sim->targets > 0 || (scene_has_target(sim->stage->model) && !moved))
+    bool found = sim->targets > 0 || (scene_has_target(sim->stage->model) && !moved);
+    if (found && !is_servo(sim->stage->model, a))
         return TD_VIEW_MODE_INVERSE;
     return TD_VIEW_MODE_SCENE;
+}
+
+double td_view_sim_value(const tdViewSim *sim, int a)
+{
+    const tdModel *model = sim->stage->model;
+    tdViewMode mode = td_view_sim_mode(sim, a);
+    if (mode != TD_VIEW_MODE_SCENE)
+        return mode == TD_VIEW_MODE_MANUAL ? sim->manual[a] : NAN;
+    double value = td_view_scene_value(sim->stage, a, td_state_time(sim->state) - model->scheme.h);
+    return isnan(value) ? model->inputs[model->actuators[a].input].standard : value;
 }
 
 void td_view_sim_drive(tdViewSim *sim)
 {
     const tdModel *model = sim->stage->model;
+    td_view_sim_move_on(sim);
     for (int a = 0; a < model->n_actuators; a++)
     {
         tdViewMode mode = td_view_sim_mode(sim, a);
-        double value = mode == TD_VIEW_MODE_MANUAL    ? sim->manual[a]
-                       : mode == TD_VIEW_MODE_INVERSE ? NAN
-                                                      : td_view_scene_value(sim->stage, a, td_state_time(sim->state));
+        double value = mode == TD_VIEW_MODE_MANUAL  ? sim->manual[a]
+                       : mode == TD_VIEW_MODE_SCENE ? td_view_scene_value(sim->stage, a, td_state_time(sim->state))
+                                                    : NAN;
         td_state_set_input(model, sim->state, model->actuators[a].input, value);
     }
 }
@@ -76,7 +96,7 @@ static void hold_actuators(tdViewSim *sim)
     {
         tdActuation now = td_state_actuation(model, sim->state, a);
         tdDrive drive = model->actuators[a].given->drive;
-        if (isnan(sim->manual[a]) && drive != TD_DRIVE_GAS)
+        if (isnan(sim->manual[a]) && (drive == TD_DRIVE_EFFORT || drive == TD_DRIVE_DISPLACEMENT))
             sim->manual[a] = drive == TD_DRIVE_EFFORT ? now.effort : now.displacement;
     }
 }
@@ -99,12 +119,12 @@ static void act_target(tdViewSim *sim, int client, const tdViewMessage *m)
     if (sim->stage->inverse[0] != '\0' ||
         td_state_set_target(model, sim->state, e, m->n_values == 0 ? NULL : m->value) != TD_OK)
     {
-        td_view_sim_say(sim, client, true, true, m->action, "targets cannot be set: %s", sim->stage->inverse);
+        td_view_sim_say(sim, client, true, true, m->action, "targets cannot be set: %.600s", sim->stage->inverse);
         return;
     }
     if (m->n_values != 0 && sim->targets == 0)
         for (int a = 0; a < model->n_actuators; a++)
-            sim->manual[a] = NAN;
+            sim->manual[a] = is_servo(model, a) ? sim->manual[a] : NAN;
     bool set = m->n_values != 0, last = !set && sim->given[e] && sim->targets == 1;
     sim->targets += (int)set - (int)sim->given[e];
     sim->given[e] = set;
@@ -171,7 +191,9 @@ static void act_spring(tdViewSim *sim, int client, const tdViewMessage *m)
     }
     memcpy(spring.anchor, m->anchor, sizeof spring.anchor);
     if (td_state_set_spring(sim->stage->model, sim->state, k, &spring) != TD_OK)
-        refuse(sim, client, m->action, "the spring cannot be tied there");
+        refuse(sim, client, m->action,
+               sim->stage->model->bodies[spring.body].count == 0 ? "this body is fixed: a spring would not move it"
+                                                                 : "the spring cannot be tied there");
     else
     {
         sim->springs[k].client = client;
@@ -255,6 +277,8 @@ static void forget_control(tdViewSim *sim)
         sim->manual[a] = NAN;
     memset(sim->given, 0, (size_t)sim->stage->model->n_effectors * sizeof *sim->given);
     memset(sim->springs, 0, sizeof sim->springs);
+    memset(sim->groups, 0, sizeof sim->groups);
+    memset(sim->tools, 0, (size_t)sim->stage->model->n_tools * sizeof *sim->tools);
     sim->targets = 0;
     sim->pending = 0;
     sim->failed = false;
@@ -287,18 +311,25 @@ tdStatus td_view_sim_load(tdViewSim *sim, const tdViewEntry *entry, tdError *err
     tdStatus status = td_view_stage_load(entry->path, entry->name, &settings, sim->generation + 1, &stage, error);
     if (status == TD_OK)
         status = td_state_create(stage->model, &sim->settings.model, &state, error);
-    double *manual = NULL;
+    double *manual = NULL, *turns = NULL;
     bool *given = NULL;
+    tdViewHand *tools = NULL;
     if (status == TD_OK)
     {
         manual = calloc((size_t)stage->model->n_actuators + 1, sizeof *manual);
         given = calloc((size_t)stage->model->n_effectors + 1, sizeof *given);
-        status = manual != NULL && given != NULL ? TD_OK : td_fail_memory(error, "the viewer");
+        turns = calloc((size_t)stage->n_turns + 1, sizeof *turns);
+        tools = calloc((size_t)stage->model->n_tools + 1, sizeof *tools);
+        status = manual != NULL && given != NULL && turns != NULL && tools != NULL
+                     ? TD_OK
+                     : td_fail_memory(error, "the viewer");
     }
     if (status != TD_OK)
     {
         free(manual);
         free(given);
+        free(turns);
+        free(tools);
         td_state_free(state);
         td_view_stage_release(stage);
         return status;
@@ -308,10 +339,14 @@ tdStatus td_view_sim_load(tdViewSim *sim, const tdViewEntry *entry, tdError *err
     td_view_stage_release(sim->stage);
     free(sim->manual);
     free(sim->given);
+    free(sim->turns);
+    free(sim->tools);
     sim->stage = stage;
     sim->state = state;
     sim->manual = manual;
     sim->given = given;
+    sim->turns = turns;
+    sim->tools = tools;
     sim->generation++;
     sim->resets = 0;
     forget_control(sim);
@@ -370,7 +405,11 @@ void td_view_sim_act(tdViewSim *sim, int client, const tdViewMessage *m)
     case TD_VIEW_RELEASE:
         if (spring_of(sim, client) >= 0)
             untie(sim, spring_of(sim, client));
+        if (m->start)
+            td_view_sim_let_go(sim, client);
         break;
+    case TD_VIEW_TOOL: td_view_sim_tool(sim, client, m); break;
+    case TD_VIEW_GROUP: td_view_sim_group(sim, client, m); break;
     case TD_VIEW_SCENE: act_scene(sim, client, m); break;
     case TD_VIEW_RECORD: act_record(sim, client, m); break;
     default: break; // the server's own

@@ -11,6 +11,7 @@ export interface Series {
 export type Table = "probes" | "actuators" | "contacts" | "steps";
 
 const ROWS = 1500;
+const MOST_PAIRS = 10;
 
 export class History {
     span = 20; ///< [s] simulated time that is kept
@@ -21,6 +22,8 @@ export class History {
     private hello: Hello | null = null;
     private rest: number[][] = [];
     private gap = 0.02;
+    private pairs: string[] = []; // of bodies that have touched, as series of the contacts
+    changed: () => void = () => undefined; ///< there are more series than before
 
     constructor(session: Session) {
         session.on("hello", (hello) => this.start(hello));
@@ -47,7 +50,8 @@ export class History {
             name: a.name,
             unit: this.quantity === "effort" ? a.effort_unit : a.displacement_unit,
         }));
-        series.contacts = [{ name: "sum", unit: "N" }, { name: "largest", unit: "N" }];
+        series.contacts = [];
+        this.pairs = [];
         series.steps = [{ name: "mean", unit: "s" }, { name: "longest", unit: "s" }];
         this.clear();
         for (const table of Object.keys(series) as Table[]) this.rows[table] = series[table].map(() => []);
@@ -93,14 +97,21 @@ export class History {
         return this.hello!.actuators.map((_, i) => s?.f32[3 * i + at] ?? NaN);
     }
 
+    // Resultants between bodies. A pair that touches for the first time gets a series, empty until now.
     private contacts(frame: Message): number[] {
-        const s = sectionOf(frame, SECTION.contacts);
-        let sum = 0, most = 0;
+        const s = sectionOf(frame, SECTION.pairs);
+        const forces = new Map<string, number>();
+        const before = this.pairs.length;
         for (let i = 0; i < (s?.count ?? 0); i++) {
-            const force = Math.hypot(s!.f32[8 * i + 3], s!.f32[8 * i + 4], s!.f32[8 * i + 5]);
-            sum += force;
-            most = Math.max(most, force);
+            const at = s!.width * i, [a, b] = [s!.f32[at + 6], s!.f32[at + 7]], key = `${a} ${b}`;
+            forces.set(key, Math.hypot(s!.f32[at + 3], s!.f32[at + 4], s!.f32[at + 5]));
+            if (this.pairs.includes(key) || this.pairs.length >= MOST_PAIRS) continue;
+            const name = (body: number): string => this.hello!.bodies[body]?.name ?? "–";
+            this.pairs.push(key);
+            this.series.contacts.push({ name: a === b ? `${name(a)} itself` : `${name(a)} – ${name(b)}`, unit: "N" });
+            this.rows.contacts.push(new Array<number | null>(this.time.length - 1).fill(null));
         }
-        return [sum, most];
+        if (this.pairs.length > before) this.changed();
+        return this.pairs.map((key) => forces.get(key) ?? 0);
     }
 }

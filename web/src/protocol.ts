@@ -17,12 +17,17 @@ export const SECTION = {
     springs: 22,
     contacts: 23,
     timing: 24,
+    poses: 25,
+    pairs: 26,
+    tools: 27,
     field: 32,
 } as const;
 
 export interface BodyInfo {
     name: string;
-    kind: "full" | "reduced";
+    kind: "full" | "reduced" | "rigid";
+    fixed?: boolean;
+    links?: string[];
     nodes: number;
     elements: number;
     modes?: number;
@@ -32,17 +37,19 @@ export interface BodyInfo {
 }
 
 export interface MeshInfo {
-    kind: "surface" | "domain" | "cavity";
+    kind: "surface" | "domain" | "cavity" | "plane";
     body: number;
     actuator: number | null;
     vertices: number;
     triangles: number;
+    pose?: number | null; ///< among those of its body
+    colour?: [number, number, number, number] | null;
 }
 
 export interface ActuatorInfo {
     name: string;
     kind: string;
-    drive: "effort" | "displacement" | "gas";
+    drive: "effort" | "displacement" | "gas" | "servo";
     unit: string;
     effort_unit: string;
     displacement_unit: string;
@@ -50,6 +57,27 @@ export interface ActuatorInfo {
     high: number;
     driven: boolean;
     points: number;
+    tool?: number | null;
+}
+
+export interface ToolInfo {
+    name: string;
+    body: number;
+    link: string;
+    joints: number;
+    length: number;
+    speed: number | null;
+    turning: number | null;
+}
+
+export interface ToolStatus {
+    driven: boolean;
+    client: number | null;
+    twist: number[];
+    position: number[];
+    target: number[];
+    error: number[];
+    at_limits: number;
 }
 
 export interface EffectorInfo {
@@ -85,9 +113,11 @@ export interface Hello {
     meshes: MeshInfo[];
     actuators: ActuatorInfo[];
     effectors: EffectorInfo[];
+    tools?: ToolInfo[];
     probes: (string | { name: string; rest?: number[] })[];
     fields: FieldInfo[];
     spring: { stiffness: number; most: number; springs: number };
+    contact?: { possible: boolean; most: number };
     inverse: { possible: boolean; why: string };
     recording: { possible: boolean; why: string };
 }
@@ -96,7 +126,7 @@ export interface ActuatorStatus {
     value: number | null;
     effort: number | null;
     displacement: number | null;
-    mode: "scene" | "manual" | "inverse";
+    mode: "scene" | "manual" | "inverse" | "tool";
     bound: number;
 }
 
@@ -130,8 +160,10 @@ export interface Status {
     resets: number;
     actuators: ActuatorStatus[];
     effectors: EffectorStatus[];
+    tools?: ToolStatus[];
     inverse: { active: boolean; out_of_reach: boolean; residual: number | null; active_bounds: number };
     rom: { reduced: boolean; indicator: number | null; error: number | null; distance: number | null; warning: boolean };
+    contact?: { points: number; active: number; shown: number; iterations: number; residual: number | null; limit: boolean };
     timing: Timing;
     recording: { active: boolean; folder: string | null; frames: number };
     error: null | { kind: string; message: string; step: number; time: number };

@@ -15,9 +15,16 @@ const shown: Record<string, Shown> = {
     N: { unit: "N", factor: 1, digits: 2 },
     "N m": { unit: "N·mm", factor: 1e3, digits: 1 },
     s: { unit: "ms", factor: 1e3, digits: 2 },
+    "rad/s": { unit: "°/s", factor: 180 / Math.PI, digits: 1 },
+    "m/s": { unit: "mm/s", factor: 1e3, digits: 1 },
 };
 
-export const show = (unit: string): Shown => shown[unit] ?? { unit: unit.replace("^3", "³"), factor: 1, digits: 3 };
+/// Metres and radians as they are, instead of millimetres and degrees.
+let plain = false;
+const PLAIN = ["m", "rad", "m/s", "rad/s", "N m"];
+export const setPlain = (on: boolean): void => void (plain = on);
+
+export const show = (unit: string): Shown => (plain && PLAIN.includes(unit) ? { unit: unit.replace(" ", "·"), factor: 1, digits: 4 } : shown[unit]) ?? { unit: unit.replace("^3", "³"), factor: 1, digits: 3 };
 
 /// A value with its unit, e.g. "12.40 mm"; a dash where there is none.
 export function format(value: number | null | undefined, unit: string): string {

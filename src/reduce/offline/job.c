@@ -144,6 +144,8 @@ static void describe(tdJob *job, tdText *out)
     td_text_format(out, "kernels %s\n",
                    td_isa_pick(job->task->settings.portable) == TD_ISA_PORTABLE ? "portable" : "native");
     td_text_format(out, "scene %016" PRIx64 "\n", job->model->scene.equilibria);
+    if (job->trainee.touching)
+        td_text_format(out, "contact_friction %.17g\n", given->contact_friction);
     job->equilibria = out->failed ? 0 : td_work_key(0, out->data, strlen(out->data));
     if (given->basis == TD_BASIS_MODES)
         return;

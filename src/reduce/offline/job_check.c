@@ -89,7 +89,7 @@ static tdStatus compare_all(tdJob *job, Errors *errors, tdError *error)
     settings.log = NULL; // what there is to say of the scene has been said
     // Of a body that nothing holds there is no static one; it would not be used, as the walk settles from the start.
     tdStatus status = TD_OK;
-    if (job->trainee.frame == TD_FRAME_FIXED)
+    if (job->trainee.frame == TD_FRAME_FIXED && !job->trainee.touching)
         status = td_model_load_edited(job->task->scene, &settings, td_walk_edit_static, NULL, &at_rest, error);
     if (status == TD_OK)
         status = td_model_load_edited(job->task->scene, &settings, td_walk_edit_moving, NULL, &moving, error);

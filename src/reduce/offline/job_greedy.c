@@ -337,7 +337,13 @@ static tdStatus add_places(Greedy *greedy, tdError *error)
 tdStatus td_job_greedy_plan(const tdJob *job, tdError *error)
 {
     const tdScene *scene = &job->model->scene;
-    if (scene->reduction.samples != TD_SAMPLE_GREEDY || job->trainee.frame == TD_FRAME_FIXED)
+    if (scene->reduction.samples != TD_SAMPLE_GREEDY)
+        return TD_OK;
+    if (job->trainee.touching)
+        return td_fail_at(error, TD_ERROR_INPUT, scene->file, scene->reduction.line, "reduction.samples",
+                          "greedy samples are judged by equilibria, and a scene with contact has none that could be "
+                          "asked for; take 'samples: corners', 'grid' or 'latin_hypercube'");
+    if (job->trainee.frame == TD_FRAME_FIXED)
         return TD_OK;
     return td_fail_at(error, TD_ERROR_INPUT, scene->file, scene->reduction.line, "reduction.samples",
                       "greedy samples are judged by equilibria of the reduced body, and body '%s', which nothing "

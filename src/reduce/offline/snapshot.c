@@ -149,6 +149,7 @@ tdStatus td_trainee_create(const tdModel *model, const tdModel *moving, int body
 {
     const tdSoft *soft = moving->bodies[body].soft; // without the supports of a body that nothing holds
     *out = (tdTrainee){.model = model, .moving = moving, .body = body, .n = model->bodies[body].count};
+    out->touching = moving->contact != NULL;
     TD_TRY(check_body(model, body, error));
     TD_TRY(check_frame(model, body, &out->frame, error));
     if (out->frame != TD_FRAME_FIXED)
@@ -245,7 +246,8 @@ tdStatus td_snapshot_trajectory(const tdTrainee *trainee, const tdSettings *sett
     tdWalker *walker = NULL;
     out->reached = out->failed = 0;
     out->why[0] = '\0';
-    const tdWalk walk = {trainee->model, trainee->moving, settle};
+    bool touching = trainee->touching;
+    const tdWalk walk = {touching ? trainee->moving : trainee->model, trainee->moving, settle || touching};
     tdStatus status = td_walker_create(&walk, settings, &walker, error);
     for (int64_t i = path->start[trajectory]; i < path->start[trajectory + 1] && status == TD_OK && !*stopped; i++)
     {

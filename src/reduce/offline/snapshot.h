@@ -25,6 +25,7 @@ typedef struct tdTrainee
     double *loose;       ///< n: 1 for unknowns, 0 for held coordinates
     tdFrameKind frame;
     tdRigid rigid; ///< of a frame that is not fixed
+    bool touching; ///< the scene has contact: all ways are gone by the moving model
 } tdTrainee;
 
 /// Finds the moved inputs and their responses. Bodies that cannot be reduced are refused with the reason.

@@ -22,6 +22,8 @@
 #define AT_REST     1e-6 // or this, where it does not
 #define LONG_STEP   5    // moving: times the scene's time step, which damps what is faster
 #define DAMPED_STEP 0.2  // share of the velocity that mass damping takes in a step
+#define TOUCH_RAMP  10   // with contact: moving steps from rest to a place,
+#define TOUCH_STEPS 3    // and from place to place, the last of which is the snapshot
 #define MOST_ARRAYS 256  // of a state
 
 // ---------------------------------------------------------------- scenes
@@ -49,7 +51,7 @@ static void set_adrift(tdScene *scene)
         memset(scene->settings.gravity, 0, sizeof scene->settings.gravity);
 }
 
-// A scene that is static itself keeps its integrator, but for load steps.
+// A scene that is static itself keeps its integrator, but for load steps. Nothing touches in it.
 tdStatus td_walk_edit_static(void *context, tdScene *scene, tdError *error)
 {
     tdSceneSettings *settings = &scene->settings;
@@ -62,20 +64,26 @@ tdStatus td_walk_edit_static(void *context, tdScene *scene, tdError *error)
     if (settings->min_load_step_inverse > LOAD_STEPS)
         settings->min_load_step_inverse = LOAD_STEPS;
     set_adrift(scene);
+    scene->contact.line = 0;
     return td_workspace_edit(context, scene, error);
 }
 
 tdStatus td_walk_edit_moving(void *context, tdScene *scene, tdError *error)
 {
     TD_TRY(td_workspace_edit(context, scene, error));
-    set_adrift(scene);
+    if (scene->contact.line == 0)
+        set_adrift(scene);
+    scene->contact.friction = scene->reduction.contact_friction;
     tdSceneSettings *settings = &scene->settings;
     settings->time_step *= LONG_STEP;
     settings->method = TD_METHOD_THETA;
     settings->theta = settings->theta_vq = 1;
     settings->newton = false;
     for (int b = 0; b < scene->n_bodies; b++)
+    {
         scene->bodies[b].damping_mass = DAMPED_STEP / settings->time_step;
+        scene->bodies[b].contact.friction = NAN; // that of the scene
+    }
     return TD_OK;
 }
 
@@ -268,11 +276,24 @@ static bool seat(const tdWalker *walker, tdState *state)
     return true;
 }
 
+// With contact, S1's way: from place to place in a few long, damped steps. On a floor without friction a body may glide
+// for long before it rests, while its shape, which is all that is taken of it, has followed the actuators.
+static tdStatus press_on(tdWalker *walker, const double *place)
+{
+    int ramp = walker->started ? 1 : TOUCH_RAMP;
+    tdStatus status = TD_OK;
+    for (int k = 1; k <= ramp + TOUCH_STEPS - 1 && status == TD_OK; k++)
+        status = step(walker, place, k < ramp ? (double)k / ramp : 1);
+    return status;
+}
+
 // From where the body is to an equilibrium at the place: moving, and from close to it by Newton's method. Where that
 // fails the moving model goes on alone.
 static tdStatus go_settling(tdWalker *walker, const double *place, double weight, tdError *error)
 {
     int ramp = walker->started ? RAMP_NEAR : RAMP;
+    if (walker->walk.moving->contact != NULL)
+        return press_on(walker, place);
     if (walker->walk.at_rest == walker->walk.moving)
         return settle(walker, place, ramp, AT_REST);
     TD_TRY(settle(walker, place, ramp, NEARLY));

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // From equilibrium to equilibrium. A static model finds each from the one before. Where that way ends, because the body
 // snaps, or because Newton's method gets stuck, a moving model of the same scene goes there from the last equilibrium,
-// and once it nearly rests the static model goes on.
+// and once it nearly rests the static model goes on. With contact there is no static model, and the moving one goes
+// from place to place in a few long, damped steps (S1).
 #pragma once
 #include "state.h"
 
@@ -9,13 +10,14 @@
 typedef struct tdWalk
 {
     // moving NULL: where the static way ends, nothing is reached. Both the same one, with `settle`: there is no static
-    // model, as of reduced bodies that nothing holds.
+    // model, as of reduced bodies that nothing holds and of bodies that touch others.
     const tdModel *at_rest, *moving;
     bool settle; ///< every way is gone by the moving model, so that equilibria are stable ones
 } tdWalk;
 
 /// The scenes of the two models, as tdSceneEdit: static; and moving with long, damped time steps. Targets are taken
-/// away, so that actuators stay where they are set.
+/// away, so that actuators stay where they are set. Only the moving model has the scene's contact, with the friction
+/// of its `reduction`.
 tdStatus td_walk_edit_static(void *context, tdScene *scene, tdError *error);
 tdStatus td_walk_edit_moving(void *context, tdScene *scene, tdError *error);
 

@@ -17,7 +17,8 @@ const LAYERS: [Layer, string, string | null][] = [
     ["fixed", "Fixed nodes", "#222933"],
     ["probes", "Probes", COLOURS.probe],
     ["targets", "Effectors and targets", COLOURS.effector],
-    ["forces", "Forces", COLOURS.contact],
+    ["forces", "Forces of springs", COLOURS.spring],
+    ["contacts", "Contact forces", COLOURS.contact],
     ["labels", "Labels", null],
     ["grid", "Ground grid", null],
 ];
@@ -25,6 +26,8 @@ const LAYERS: [Layer, string, string | null][] = [
 export class AppearancePanel {
     readonly element = h("div", { class: "panel", id: "panel-view" });
     readonly legend = h("div", { class: "legend", hidden: true, role: "img" });
+    readonly arrows = h("div", { class: "legend arrows", hidden: true, role: "img" });
+    private readonly arrowText = h("span");
     private readonly select = h("select", { id: "field", "aria-label": "Colour by", change: () => this.choose(this.select.value) });
     private readonly fixedRange = h("input", { type: "checkbox", "aria-label": "Keep the range of the colours" });
     private readonly legendTitle = h("span", { class: "title" });
@@ -47,6 +50,7 @@ export class AppearancePanel {
                 change: () => {
                     world.layers[layer] = input.checked;
                     world.applyLayers();
+                    this.showArrows();
                 },
             });
             input.checked = world.layers[layer];
@@ -62,7 +66,11 @@ export class AppearancePanel {
         this.legend.append(this.legendTitle, this.legendBar, h("div", { class: "ticks" }, ...this.ticks));
         session.on("hello", (hello) => this.takeHello(hello));
         session.on("field", (field) => this.takeField(field));
-        session.on("frame", () => this.takeFrame());
+        this.arrows.append(h("i", { style: `color:${COLOURS.contact}` }, "⟶"), this.arrowText);
+        session.on("frame", () => {
+            this.takeFrame();
+            this.showArrows();
+        });
         session.on("status", (status) => session.connection === "replay" && this.follow(status.you.field));
         session.on("connection", (c) => c === "open" && this.ask());
     }
@@ -87,9 +95,21 @@ export class AppearancePanel {
             domain: has("domain"),
             probes: hello.probes.length > 0,
             targets: hello.effectors.length > 0,
+            contacts: hello.contact?.possible ?? false,
         };
         for (const [layer, { label }] of this.boxes) label.hidden = offered[layer] === false;
         this.choose([...this.select.options].some((o) => o.value === before) ? before : "none");
+    }
+
+    /// What an arrow of full length stands for.
+    private showArrows(): void {
+        const { forceScale, layers } = this.world;
+        this.arrows.hidden = forceScale === 0 || !layers.contacts;
+        if (forceScale === 0) return;
+        const scale = scaleOf(forceScale, "N");
+        const text = `${brief(forceScale * scale.factor)} ${scale.unit}`;
+        setText(this.arrowText, `contact force ${text}`);
+        this.arrows.setAttribute("aria-label", `Arrows: contact forces, the longest is ${text}`);
     }
 
     // A recording has the values of one field at a time; displacements are worked out here.

@@ -2,14 +2,15 @@
 // Sliders of the actuators and targets of the effectors.
 import type { ActuatorInfo, ActuatorStatus, EffectorInfo, EffectorStatus, Hello, Status } from "../protocol";
 import type { Session } from "../session";
-import { format, show } from "../units";
+import { format, setPlain, show } from "../units";
 import { h, iconButton, section, setText } from "./dom";
 
-const MODES = { scene: "motion", manual: "by hand", inverse: "inverse" } as const;
+const MODES = { scene: "motion", manual: "by hand", inverse: "inverse", tool: "tool" } as const;
 const MODE_HELP = {
     scene: "Follows the motion of the scene",
     manual: "Set by hand",
     inverse: "Found by inverse control",
+    tool: "Commanded by a tool",
 } as const;
 
 class ActuatorRow {
@@ -43,7 +44,7 @@ class ActuatorRow {
             type: "number", min: low, max: high, step: "any", "aria-label": `${name}, as a number`,
             change: () => this.number.value.trim() !== "" && this.drive(Number(this.number.value)), // emptied is not 0
         });
-        this.back = iconButton("back", `Hand ${info.name} back to the scene or to inverse control`, () =>
+        this.back = iconButton("back", `Hand ${info.name} back to the scene, a tool or inverse control`, () =>
             session.send({ type: "actuator", name: info.name, value: null }),
         );
         this.element = h("div", { class: "row actuator" },
@@ -61,12 +62,13 @@ class ActuatorRow {
         this.mode.title = MODE_HELP[status.mode] ?? "";
         this.back.style.visibility = status.mode === "manual" ? "visible" : "hidden";
         const bound = status.mode === "inverse" ? status.bound : 0; // what a person or the scene sets is no news
-        const other = info.drive === "effort" ? format(status.displacement, info.displacement_unit) : format(status.effort, info.effort_unit);
+        const place = format(status.displacement, info.displacement_unit), effort = format(status.effort, info.effort_unit);
+        const other = info.drive === "effort" ? place : info.drive === "servo" ? `at ${place}, ${effort}` : effort;
         setText(this.effort, `${other}${bound ? (bound < 0 ? " · at its least" : " · at its most") : ""}`);
         this.effort.classList.toggle("bound", bound !== 0);
         if (this.waiting !== null || performance.now() - this.held < 400 || document.activeElement === this.number) return;
-        const present = info.drive === "effort" ? status.effort : info.drive === "displacement" ? status.displacement : null;
-        this.show((status.mode === "inverse" ? present : status.value) ?? status.value ?? present ?? 0);
+        const present = info.drive === "effort" ? status.effort : info.drive === "gas" ? null : status.displacement;
+        this.show((status.mode === "inverse" || status.mode === "tool" ? present : status.value) ?? status.value ?? present ?? 0);
     }
 
     private show(value: number): void {
@@ -144,7 +146,7 @@ class TargetRow {
         const shown = target.length > 0 ? target : this.value;
         this.element.classList.toggle("set", target.length > 0);
         this.inputs.forEach((input, i) => {
-            if (document.activeElement !== input && shown[i] !== undefined) input.value = (shown[i] * this.factor).toFixed(2);
+            if (document.activeElement !== input && shown[i] !== undefined) input.value = (shown[i] * this.factor).toFixed(this.factor === 1 ? 5 : 2);
         });
         this.clear.hidden = !status.set;
         this.set.hidden = status.set;
@@ -157,9 +159,20 @@ export class DrivePanel {
     private rows: ActuatorRow[] = [];
     private targets: TargetRow[] = [];
     private hello: Hello | null = null;
+    private readonly units = h("select", {
+        class: "tiny", "aria-label": "Units of lengths and angles",
+        change: () => {
+            setPlain(this.units.value === "m, rad");
+            this.changed();
+            if (this.hello) this.build(this.hello, this.session);
+        },
+    }, h("option", {}, "mm, °"), h("option", {}, "m, rad"));
+    changed: () => void = () => undefined; ///< units are others now
+    private readonly session: Session;
     private readonly reach = h("p", { class: "hint warn", hidden: true }, "A target is out of reach: the robot comes as near as its actuators allow.");
 
     constructor(session: Session) {
+        this.session = session;
         session.on("hello", (hello) => this.build(hello, session));
         session.on("status", (status) => this.update(status));
     }
@@ -172,7 +185,7 @@ export class DrivePanel {
             ? "Drag the yellow ball in the picture, or type where it shall go. Hold X, Y or Z to keep to an axis."
             : `Targets cannot be set: ${hello.inverse.why || "this scene has no inverse control"}.`;
         this.element.replaceChildren(
-            hello.actuators.length > 0 ? section("Actuators", ...this.rows.map((r) => r.element))
+            hello.actuators.length > 0 ? section("Actuators", h("label", { class: "units" }, "Units ", this.units), ...this.rows.map((r) => r.element))
                 : section("Actuators", h("p", { class: "hint" }, "This scene has none. Pull the body with the mouse.")),
             hello.effectors.length > 0 ? section("Targets", this.reach, ...this.targets.map((t) => t.element), h("p", { class: "hint" }, hint)) : "",
         );

@@ -82,10 +82,10 @@ class Plot {
 
     update(history: History): void {
         this.plot?.setData(this.data(history));
-        const quiet = this.table === "contacts" && history.rows.contacts[0]?.every((v) => !v);
+        const quiet = this.table === "contacts" && history.series.contacts.length === 0;
         const none = history.series[this.table].length === 0;
         this.empty.hidden = !(quiet || none);
-        setText(this.empty, none ? "Nothing to plot in this scene" : "No contacts");
+        setText(this.empty, quiet ? "No contacts" : "Nothing to plot in this scene");
     }
 
     private data(history: History): uPlot.AlignedData {
@@ -128,6 +128,7 @@ export class Plots {
         this.plots = TITLES.map(([table, name]) => new Plot(table, name, table === "actuators" ? choice : undefined));
         this.element.append(...this.plots.map((p) => p.element));
         session.on("hello", () => this.rebuild());
+        history.changed = () => setTimeout(() => this.rebuild()); // when the row is complete
         session.on("frame", () => this.tick());
         new ResizeObserver(() => this.rebuild()).observe(this.element);
     }

@@ -6,7 +6,7 @@ import { iconButton, setIcon } from "./dom";
 const KEY = "tendril-theme";
 
 export class Theme {
-    readonly button = iconButton("moon", "Dark (T)", () => this.toggle(), { id: "theme" });
+    readonly button = iconButton("moon", "Dark (L)", () => this.toggle(), { id: "theme" });
     changed: () => void = () => undefined;
     private readonly system = matchMedia("(prefers-color-scheme: dark)");
     private chosen: string | null = null;
@@ -40,7 +40,7 @@ export class Theme {
     private update(): void {
         const name = this.dark ? "dark" : "light";
         document.documentElement.dataset.theme = name;
-        setIcon(this.button, this.dark ? "sun" : "moon", this.dark ? "Light (T)" : "Dark (T)");
+        setIcon(this.button, this.dark ? "sun" : "moon", this.dark ? "Light (L)" : "Dark (L)");
         this.apply(LOOKS[name]);
         this.changed();
     }

@@ -13,6 +13,7 @@ export class TimingPanel {
     readonly element = h("div", { class: "panel", id: "panel-timing" });
     readonly chip = h("span", { class: "chip", role: "status", "aria-live": "off", "aria-label": "Speed of the simulation" });
     private readonly cells = new Map<string, HTMLElement>();
+    private readonly contact: HTMLElement;
     private readonly words = h("p", { class: "verdict" });
     private readonly session: Session;
     private readonly stage: Stage;
@@ -27,6 +28,9 @@ export class TimingPanel {
                 this.cells.set(key, cell);
                 return [h("dt", {}, name), cell];
             })));
+        this.contact = table("Contact", [
+            ["points", "points followed"], ["bearing", "that bear a force"], ["iterations", "iterations of the solver"], ["residual", "residual"],
+        ]);
         this.element.append(
             table("Time of a step", [
                 ["p50", "median"], ["p99", "99th percentile"], ["longest", "longest"], ["budget", "lasts at this speed"],
@@ -37,6 +41,7 @@ export class TimingPanel {
                 ["realtime", "realtime factor"], ["possible", "possible"], ["rate", "steps a second"], ["size", "model"],
                 ["error", "error of the reduced model"],
             ]),
+            this.contact,
             table("Picture", [["fps", "pictures a second"], ["frames", "frames received a second"], ["bytes", "size of a frame"],
                 ["dropped", "frames left out by the server"], ["clients", "pages connected"]]),
         );
@@ -50,12 +55,16 @@ export class TimingPanel {
     }
 
     private size(hello: Hello): void {
-        const sum = (pick: (b: Hello["bodies"][number]) => number): number => hello.bodies.reduce((n, b) => n + pick(b), 0);
+        const sum = (pick: (b: Hello["bodies"][number]) => number): number =>
+            hello.bodies.reduce((n, b) => n + (b.kind === "rigid" ? 0 : pick(b)), 0);
         const reduced = hello.bodies.filter((b) => b.kind === "reduced");
         const elements = `${sum((b) => b.elements).toLocaleString("en")} elements`;
-        this.set("size", reduced.length > 0
+        this.contact.hidden = !hello.contact?.possible;
+        const links = hello.bodies.reduce((n, b) => n + (b.fixed ? 0 : b.links?.length ?? 0), 0);
+        if (hello.bodies.every((b) => b.kind === "rigid")) return this.set("size", `${links} links`);
+        this.set("size", (links > 0 ? `${links} links, ` : "") + (reduced.length > 0
             ? `${reduced.reduce((n, b) => n + (b.modes ?? 0), 0)} modes, ${reduced.reduce((n, b) => n + (b.domain ?? 0), 0)} of ${elements}`
-            : `${sum((b) => b.nodes).toLocaleString("en")} nodes, ${elements}`);
+            : `${sum((b) => b.nodes).toLocaleString("en")} nodes, ${elements}`));
     }
 
     private update(status: Status): void {
@@ -71,6 +80,12 @@ export class TimingPanel {
         this.set("possible", times(timing.possible));
         this.set("rate", timing.steps_a_second === null ? "–" : timing.steps_a_second.toFixed(0));
         this.set("error", !rom.reduced ? "full order" : rom.error === null ? "–" : `about ${brief(100 * rom.error)} %${rom.warning ? ", outside of training" : ""}`);
+        if (status.contact) {
+            this.set("points", String(status.contact.points));
+            this.set("bearing", String(status.contact.active) + (status.contact.shown < status.contact.active ? `, ${status.contact.shown} drawn` : ""));
+            this.set("iterations", String(status.contact.iterations) + (status.contact.limit ? ", all that it may" : ""));
+            this.set("residual", status.contact.residual === null ? "–" : status.contact.residual.toExponential(1));
+        }
         this.set("dropped", String(status.you?.dropped ?? 0));
         this.set("clients", String(status.clients));
         setText(this.words, verdict(status, budget));

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Deformed shapes on the GPU. Two passes write float textures, one texel a vertex, which all materials then read:
 //
-//   expand   x_i = rest_i + Σ_k coordinate_k mode_k,i          reduced bodies; others have x_i uploaded
+//   expand   x_i = rest_i + Σ_k coordinate_k mode_k,i          reduced bodies; others have x_i uploaded, or keep rest_i
 //   normals  n_j = Σ of (b - a) × (c - a) over the triangles of corner j
 //
-// A corner is a vertex as seen by the triangles on one side of a crease: edges stay sharp, everything else is smooth.
+// Links and bodies on a frame are then moved by a pose, as three.js moves any object. A corner is a vertex as seen by the triangles on one side of a crease: edges stay sharp, everything else is smooth.
 import * as THREE from "three";
 
 const WIDTH = 1024; // of the textures of vertices
@@ -144,8 +144,11 @@ export class Shape {
     readonly triangles: Uint32Array;
     readonly positions: { value: THREE.Texture };
     readonly normals: { value: THREE.Texture };
+    readonly place = new THREE.Matrix4(); ///< motion since rest; of links and frames only
     stale = true;
 
+    private posed = false;
+    private world: Float32Array | null = null; // positions moved by `place`, when somebody asked
     private readonly modes: Float32Array | null;
     private readonly current: Float32Array; // positions as they came, or as expanded when somebody asked
     private currentStale = false;
@@ -201,16 +204,24 @@ export class Shape {
         this.stale = true;
     }
 
+    /// Position (3) and unit quaternion (4) of the motion since rest.
+    setPose(pose: Float32Array): void {
+        this.place.compose(at.fromArray(pose), turn.fromArray(pose, 3).normalize(), one);
+        this.posed = true;
+        this.world = null;
+    }
+
     setCoordinates(coordinates: Float32Array): void {
         if (!this.coordinateTexture) return;
         this.coordinates.set(coordinates.subarray(0, this.columns));
         fillTexture(this.coordinateTexture, this.coordinates, 1, this.columns);
         this.stale = this.currentStale = true;
+        this.world = null;
     }
 
     /// Position of one vertex, on the processor.
     vertex(i: number, out: THREE.Vector3): THREE.Vector3 {
-        if (!this.modes) return out.fromArray(this.current, 3 * i);
+        if (!this.modes) return out.fromArray(this.current, 3 * i).applyMatrix4(this.place);
         out.fromArray(this.rest, 3 * i);
         for (let k = 0; k < this.columns; k++) {
             const at = 3 * (k * this.vertices + i), q = this.coordinates[k];
@@ -218,7 +229,7 @@ export class Shape {
             out.y += q * this.modes[at + 1];
             out.z += q * this.modes[at + 2];
         }
-        return out;
+        return out.applyMatrix4(this.place);
     }
 
     /// All positions, on the processor: for picking.
@@ -231,7 +242,12 @@ export class Shape {
             }
             this.currentStale = false;
         }
-        return this.current;
+        if (!this.posed) return this.current;
+        if (!this.world) {
+            this.world = new Float32Array(this.current.length);
+            for (let i = 0; i < this.world.length; i += 3) at.fromArray(this.current, i).applyMatrix4(this.place).toArray(this.world, i);
+        }
+        return this.world;
     }
 
     /// Runs the passes if anything changed since.
@@ -262,6 +278,7 @@ export class Shape {
     }
 }
 
+const at = new THREE.Vector3(), turn = new THREE.Quaternion(), one = new THREE.Vector3(1, 1, 1);
 const triangle = new THREE.BufferGeometry().setAttribute(
     "position",
     new THREE.BufferAttribute(new Float32Array([-1, -1, 0, 3, -1, 0, -1, 3, 0]), 3),

@@ -184,7 +184,7 @@ export class Interact {
         if (!this.world.layers.bodies) return null;
         this.world.hello?.meshes.forEach((mesh, m) => {
             const shape = this.world.skins[m]?.shape;
-            if (mesh.kind !== "surface" || !shape) return;
+            if (mesh.kind !== "surface" || !shape || this.world.skins[m]!.group.visible === false) return;
             const x = shape.all(), t = shape.triangles;
             for (let i = 0; i < t.length; i += 3) {
                 a.fromArray(x, 3 * t[i]);
@@ -200,6 +200,9 @@ export class Interact {
                 best = { mesh: m, triangle: i / 3, weights: [u[0] / sum, u[1] / sum, u[2] / sum], point: point.clone(), distance };
             }
         });
-        return best;
+        // What cannot move hides what is behind it, and is not pulled.
+        const found = best as Hit | null;
+        const hello = this.world.hello;
+        return found && hello?.bodies[hello.meshes[found.mesh].body]?.fixed ? null : found;
     }
 }

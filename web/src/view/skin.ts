@@ -37,7 +37,7 @@ function deform(material: THREE.Material, shape: Shape, paint: Paint, field: { v
                 "#include <begin_vertex>",
                 /* glsl */ `
                 vec3 transformed = fetchAt(tdPositions, int(corner)).xyz;
-                tdScalar = tdMode == 1 ? length(transformed - position) : tdMode == 2 ? fetchAt(tdField, int(corner)).x : 0.0;`,
+                tdScalar = tdMode == 1 ? length((modelMatrix * vec4(transformed, 1.0)).xyz - position) : tdMode == 2 ? fetchAt(tdField, int(corner)).x : 0.0;`,
             );
         shader.fragmentShader = `uniform sampler2D tdMap; uniform float tdLow, tdHigh; uniform int tdMode; varying float tdScalar;
             ${shader.fragmentShader}`.replace(
@@ -60,9 +60,11 @@ export class Skin {
     private readonly surface: THREE.Mesh;
     private readonly depth: THREE.Mesh;
     private readonly field: { value: THREE.DataTexture };
+    private readonly alpha: number; // of the colour that the scene gives
 
-    constructor(shape: Shape, paint: Paint, colour: THREE.ColorRepresentation, fixed: Uint32Array, pixels: { value: number }) {
+    constructor(shape: Shape, paint: Paint, colour: THREE.ColorRepresentation, fixed: Uint32Array, pixels: { value: number }, alpha = 1) {
         this.shape = shape;
+        this.alpha = alpha;
         this.field = { value: texture(new Float32Array(shape.vertices), 1, shape.vertices) };
 
         const { vertex, index } = shape.corners;
@@ -97,13 +99,22 @@ export class Skin {
             this.group.add(this.fixed);
         }
         this.group.traverse((o) => (o.frustumCulled = false));
+        this.group.matrixAutoUpdate = false;
+    }
+
+    /// Position and quaternion of a link or a frame.
+    setPose(pose: Float32Array): void {
+        this.shape.setPose(pose);
+        this.group.matrix.copy(this.shape.place);
+        this.group.matrixWorldNeedsUpdate = true;
     }
 
     setField(values: Float32Array): void {
         if (values.length === this.shape.vertices) fillTexture(this.field.value, values, 1, values.length);
     }
 
-    setOpacity(opacity: number): void {
+    setOpacity(wanted: number): void {
+        const opacity = wanted * this.alpha;
         const clear = opacity < 1;
         this.material.transparent = clear;
         this.material.opacity = opacity;

@@ -49,6 +49,7 @@ export class Stage {
     private detail = 1; // lowered where the browser cannot keep up
     private readonly gap: number; // [ms] least time between two pictures
     private lastDraw = 0;
+    present: (() => Float32Array) | null = null; ///< where the bodies are now, for who fits the view later
     private points: Float32Array = new Float32Array(0);
     private bounds = new THREE.Box3(new THREE.Vector3(-0.1, -0.1, 0), new THREE.Vector3(0.1, 0.1, 0.1));
 
@@ -142,6 +143,22 @@ export class Stage {
         this.orbit.minDistance = 0.05 * size;
         this.orbit.maxDistance = 12 * size;
         this.fit();
+    }
+
+    /// Looks at the bodies where they are now.
+    find(direction = FRONT): void {
+        const now = this.present?.();
+        if (now && now.length > 0 && now.every(Number.isFinite)) {
+            this.points = now;
+            this.bounds.setFromArray(now as unknown as number[]);
+            const centre = this.bounds.getCenter(new THREE.Vector3());
+            const way = centre.clone().sub(this.key.target.position);
+            this.key.position.add(way);
+            this.key.target.position.copy(centre);
+            for (const plane of [this.ground, this.shadow]) plane.position.set(centre.x, centre.y, plane.position.z);
+            ((this.ground.material as THREE.ShaderMaterial).uniforms.centre.value as THREE.Vector3).copy(centre);
+        }
+        this.fit(direction);
     }
 
     /// Looks at the bodies as a whole, from the direction given or from the front right above.
@@ -272,19 +289,22 @@ function gridMaterial(): THREE.ShaderMaterial {
             cell: { value: 0.01 },
             reach: { value: 1 },
             centre: { value: new THREE.Vector3() },
+            u: { value: new THREE.Vector3(1, 0, 0) },
+            v: { value: new THREE.Vector3(0, 1, 0) },
             colour: { value: new THREE.Color(0x667788) },
         },
         vertexShader: `varying vec3 world;
             void main() { vec4 w = modelMatrix * vec4(position, 1.0); world = w.xyz; gl_Position = projectionMatrix * viewMatrix * w; }`,
-        fragmentShader: `uniform float cell, reach; uniform vec3 colour, centre; varying vec3 world;
+        fragmentShader: `uniform float cell, reach; uniform vec3 colour, centre, u, v; varying vec3 world;
             float lines(vec2 p) {
                 vec2 w = fwidth(p);
                 vec2 a = abs(fract(p - 0.5) - 0.5) / w;
                 return (1.0 - min(min(a.x, a.y), 1.0)) * clamp(0.5 / max(w.x, w.y) - 0.6, 0.0, 1.0);
             }
             void main() {
-                float fade = 1.0 - smoothstep(0.25, 1.0, distance(world.xy, centre.xy) / reach);
-                float a = max(0.16 * lines(world.xy / cell), 0.34 * lines(world.xy / (5.0 * cell))) * fade;
+                vec2 p = vec2(dot(world, u), dot(world, v)), c = vec2(dot(centre, u), dot(centre, v));
+                float fade = 1.0 - smoothstep(0.25, 1.0, distance(p, c) / reach);
+                float a = max(0.16 * lines(p / cell), 0.34 * lines(p / (5.0 * cell))) * fade;
                 if (a < 0.003) discard;
                 gl_FragColor = vec4(colour, a);
                 #include <colorspace_fragment>
@@ -292,5 +312,31 @@ function gridMaterial(): THREE.ShaderMaterial {
         transparent: true,
         depthWrite: false,
         side: THREE.DoubleSide,
+    });
+}
+
+/// A plane of the scene that is not the ground: a grid on a faint square, seen from both sides.
+export function planeShape(centre: THREE.Vector3, normal: THREE.Vector3, reach: number): THREE.Object3D {
+    const grid = gridMaterial();
+    const u = new THREE.Vector3(1, 0, 0).applyQuaternion(new THREE.Quaternion().setFromUnitVectors(new THREE.Vector3(0, 0, 1), normal));
+    grid.uniforms.u.value.copy(u);
+    grid.uniforms.v.value.crossVectors(normal, u);
+    grid.uniforms.cell.value = nice(reach / 30);
+    grid.uniforms.reach.value = reach;
+    grid.uniforms.centre.value.copy(centre);
+    const faint = new THREE.MeshBasicMaterial({ color: 0x8899aa, transparent: true, opacity: 0.1, side: THREE.DoubleSide, depthWrite: false });
+    const group = new THREE.Group();
+    group.add(new THREE.Mesh(new THREE.CircleGeometry(reach, 48), faint), new THREE.Mesh(new THREE.CircleGeometry(reach, 48), grid));
+    group.quaternion.setFromUnitVectors(new THREE.Vector3(0, 0, 1), normal);
+    group.position.copy(centre);
+    group.traverse((o) => (o.renderOrder = -1));
+    return group;
+}
+
+export function disposeOf(object: THREE.Object3D): void {
+    object.traverse((o) => {
+        if (!(o instanceof THREE.Mesh)) return;
+        o.geometry.dispose();
+        (o.material as THREE.Material).dispose();
     });
 }

@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // The scene of the session as it is drawn: bodies and everything that belongs to them, brought up to date by frames.
 import * as THREE from "three";
-import { probeName, SECTION, sectionOf, type Hello, type Message } from "../protocol";
+import { probeName, SECTION, sectionOf, type Hello, type MeshInfo, type Message } from "../protocol";
 import type { Field, Session, Topology } from "../session";
+import { nice } from "../units";
 import { colourTexture } from "./colour";
 import { Shape } from "./gpu";
 import { Arrows, ballShape, Copies, Labels, rodShape } from "./marks";
 import { Skin, type Paint } from "./skin";
-import type { Stage } from "./stage";
+import { disposeOf, planeShape, type Stage } from "./stage";
 
-export type Layer = "bodies" | "mesh" | "cables" | "chambers" | "fixed" | "domain" | "probes" | "targets" | "forces" | "labels" | "grid";
+export type Layer = "bodies" | "mesh" | "cables" | "chambers" | "fixed" | "domain" | "probes" | "targets" | "forces" | "contacts" | "labels" | "grid";
 
 export const COLOURS = {
     body: ["#6f9bc8", "#d59b6a", "#7fb08a", "#b48ec0", "#c9b25f", "#7fa9ad"],
+    link: "#9aa6b2",
     cable: "#d9482b",
     chamber: "#e08a3c",
     domain: "#8b5cf6",
@@ -27,9 +29,12 @@ export class World {
     readonly stage: Stage;
     readonly layers: Record<Layer, boolean> = {
         bodies: true, mesh: false, cables: true, chambers: false, fixed: false, domain: false, probes: false,
-        targets: true, forces: true, labels: true, grid: true,
+        targets: true, forces: true, contacts: true, labels: true, grid: true,
     };
     readonly paint: Paint = { map: { value: null }, low: { value: 0 }, high: { value: 1 }, mode: { value: 0 } };
+    readonly plain: Paint = { ...this.paint, mode: { value: 0 } }; ///< of links, which have no stress
+    forceScale = 0; ///< [N] of the longest arrow of a contact; 0: no contact yet
+    contactCount = 0; ///< arrows of the last frame
     readonly extra = new Map<number, Float32Array>(); ///< of the mode browser, by body: added to coordinates
     skins: (Skin | null)[] = [];
     hello: Hello | null = null;
@@ -47,8 +52,10 @@ export class World {
     private goals: Copies | null = null;
     private leads: Copies | null = null;
     private springs: Arrows | null = null;
+    private axes: Arrows[] = [];
+    drivenTool = -1; ///< whose axes are shown
     private contacts: Arrows | null = null;
-    private strongest = 0;
+    private planes: THREE.Object3D[] = [];
     private field = -1; // index of the one that bodies are coloured by
     private readonly maps = [colourTexture(false), colourTexture(true)];
     private readonly p = new THREE.Vector3();
@@ -59,6 +66,16 @@ export class World {
         this.labels = new Labels(overlay, stage);
         this.paint.map.value = this.maps[0];
         stage.scene.add(this.root);
+        stage.present = () => {
+            const all = this.skins.filter((skin, i) => skin && this.hello!.meshes[i].kind === "surface").map((skin) => skin!.shape.all());
+            const joined = new Float32Array(all.reduce((n, x) => n + x.length, 0));
+            let at = 0;
+            for (const x of all) {
+                joined.set(x, at);
+                at += x.length;
+            }
+            return joined;
+        };
         stage.before.push(() => {
             for (const skin of this.skins) if (skin?.group.visible) skin.shape.update(stage.renderer);
         });
@@ -71,6 +88,7 @@ export class World {
     setColouring(mode: 0 | 1 | 2, error: boolean, field: number): void {
         this.field = field;
         this.paint.mode.value = mode;
+        this.plain.mode.value = mode === 1 ? 1 : 0;
         this.paint.map.value = this.maps[error ? 1 : 0];
         this.stage.invalidate();
     }
@@ -107,7 +125,8 @@ export class World {
         show(this.goals, layers.targets);
         show(this.leads, layers.targets);
         show(this.springs, layers.forces);
-        show(this.contacts, layers.forces);
+        show(this.contacts, layers.contacts);
+        for (const plane of this.planes) plane.visible = layers.bodies;
         this.stage.setGrid(layers.grid);
         this.refresh();
     }
@@ -122,15 +141,22 @@ export class World {
         const sameScene = this.hello?.scene === hello.scene && this.hello?.size === hello.size;
         this.clear();
         this.hello = hello;
+        let floor = hello.floor ?? null;
+        const size = new THREE.Vector3().subVectors(new THREE.Vector3().fromArray(hello.bounds[1]), new THREE.Vector3().fromArray(hello.bounds[0])).length();
         this.skins = hello.meshes.map((mesh, i) => {
             const t = topology[i];
             if (t.triangles.length === 0) return null;
+            if (mesh.kind === "plane") {
+                floor = this.addPlane(t, size) ?? floor;
+                return null;
+            }
             const shape = new Shape(t.rest, t.triangles, t.modes, t.columns);
             const surface = mesh.kind === "surface";
-            const colour = surface ? COLOURS.body[mesh.body % COLOURS.body.length]
+            const colour = surface ? colourOf(mesh, hello)
                 : mesh.kind === "cavity" ? COLOURS.chamber : COLOURS.domain;
-            const plain: Paint = surface ? this.paint : { ...this.paint, mode: { value: 0 } };
-            const skin = new Skin(shape, plain, colour, t.fixed, this.stage.pixels);
+            const rigid = hello.bodies[mesh.body].kind === "rigid";
+            const paint: Paint = !surface ? { ...this.paint, mode: { value: 0 } } : rigid ? this.plain : this.paint;
+            const skin = new Skin(shape, paint, colour, t.fixed, this.stage.pixels, mesh.colour?.[3] ?? 1);
             if (mesh.kind === "cavity") skin.material.side = THREE.DoubleSide;
             this.root.add(skin.group);
             return skin;
@@ -145,19 +171,22 @@ export class World {
         this.goals = add(new Copies(ballShape(), COLOURS.target, Math.max(1, hello.effectors.length), 0.6));
         this.leads = add(new Copies(rodShape(), COLOURS.target, Math.max(1, hello.effectors.length), 0.6));
         this.springs = add(new Arrows(COLOURS.spring, 2 * Math.max(1, hello.spring?.springs ?? 8)));
-        this.contacts = add(new Arrows(COLOURS.contact, 1024));
-        this.strongest = 0;
+        this.axes = ["#e5484d", "#2f9e5f", "#3b6fd6"].map((colour) => add(new Arrows(colour, 1)));
+        this.contacts = add(new Arrows(COLOURS.contact, Math.max(1, hello.contact?.most ?? 1024)));
+        this.forceScale = this.contactCount = 0;
         const bounds = new THREE.Box3(new THREE.Vector3().fromArray(hello.bounds[0]), new THREE.Vector3().fromArray(hello.bounds[1]));
         const points = topology.filter((_, i) => hello.meshes[i].kind === "surface").flatMap((t) => Array.from(t.rest));
-        if (!sameScene) this.stage.setBounds(bounds, Float32Array.from(points), hello.floor ?? null);
+        if (!sameScene) this.stage.setBounds(bounds, Float32Array.from(points), floor);
         this.applyLayers();
         this.stage.invalidate();
     }
 
     private clear(): void {
         for (const skin of this.skins) skin?.dispose();
-        for (const what of [this.cables, this.knots, this.probes, this.tips, this.goals, this.leads, this.springs, this.contacts])
+        for (const what of [this.cables, this.knots, this.probes, this.tips, this.goals, this.leads, this.springs, this.contacts, ...this.axes])
             what?.dispose();
+        for (const plane of this.planes) disposeOf(plane);
+        this.planes = [];
         this.root.clear();
         this.labels.clear();
         this.extra.clear();
@@ -172,12 +201,14 @@ export class World {
         for (const s of frame.sections) {
             if (s.type === SECTION.positions) this.skins[s.index]?.shape.setPositions(s.f32);
             else if (s.type === SECTION.coordinates) this.setCoordinates(s.index, s.f32);
+            else if (s.type === SECTION.poses) this.setPoses(s.index, s.f32);
         }
         this.takeCables(frame, hello);
         this.takeProbes(frame, hello);
         this.takeEffectors(frame, hello);
         this.takeSprings(frame, hello);
         this.takeContacts(frame, hello);
+        this.takeTool(frame, hello);
         this.stage.invalidate();
     }
 
@@ -191,6 +222,26 @@ export class World {
         this.hello!.meshes.forEach((mesh, i) => {
             if (mesh.body === body) this.skins[i]?.shape.setCoordinates(sum);
         });
+    }
+
+    private setPoses(body: number, poses: Float32Array): void {
+        this.hello!.meshes.forEach((mesh, i) => {
+            const at = mesh.pose ?? -1;
+            if (mesh.body === body && at >= 0 && 7 * (at + 1) <= poses.length) this.skins[i]?.setPose(poses.subarray(7 * at, 7 * at + 7));
+        });
+    }
+
+    /// A plane of the scene. One that is a floor is the ground of the picture; its height is returned.
+    private addPlane(t: Topology, size: number): number | null {
+        const corner = (i: number): THREE.Vector3 => new THREE.Vector3().fromArray(t.rest, 3 * t.triangles[i]);
+        const centre = new THREE.Vector3();
+        for (let i = 0; i < t.rest.length; i += 3) centre.addScaledVector(new THREE.Vector3().fromArray(t.rest, i), 3 / t.rest.length);
+        const normal = corner(1).sub(corner(0)).cross(corner(2).sub(corner(0))).normalize();
+        if (normal.z > 0.9999) return centre.z;
+        const plane = planeShape(centre, normal, 1.3 * size);
+        this.planes.push(plane);
+        this.root.add(plane);
+        return null;
     }
 
     private takeCables(frame: Message, hello: Hello): void {
@@ -272,18 +323,45 @@ export class World {
         this.springs!.end();
     }
 
+    // The axes of the world at the tool that the keyboard drives: what its keys are about.
+    private takeTool(frame: Message, hello: Hello): void {
+        const s = sectionOf(frame, SECTION.tools);
+        const shown = this.drivenTool >= 0 && this.drivenTool < (s?.count ?? 0);
+        this.axes.forEach((axis, k) => {
+            axis.begin();
+            const name = "xyz"[k];
+            if (shown) {
+                this.p.fromArray(s!.f32, s!.width * this.drivenTool);
+                this.q.copy(this.p);
+                this.q[name as "x" | "y" | "z"] += 0.16 * hello.size;
+                axis.arrow(this.p, this.q, 0.005 * hello.size);
+                this.labels.set(`axis ${name}`, name, this.q, "probe");
+            } else this.labels.hide(`axis ${name}`);
+            axis.end();
+        });
+    }
+
+    // The scale of arrows grows at once and shrinks when the present forces have become less than a quarter of it.
     private takeContacts(frame: Message, hello: Hello): void {
         const s = sectionOf(frame, SECTION.contacts);
         this.contacts!.begin();
         let most = 0;
         for (let i = 0; i < (s?.count ?? 0); i++) most = Math.max(most, this.q.fromArray(s!.f32, 8 * i + 3).length());
-        this.strongest = Math.max(most, 0.995 * this.strongest); // arrows keep their scale while forces fade
-        for (let i = 0; i < (s?.count ?? 0); i++) {
+        if (most > this.forceScale || (most > 0 && most < this.forceScale / 4)) this.forceScale = nice(most);
+        this.contactCount = s?.count ?? 0;
+        for (let i = 0; i < this.contactCount; i++) {
             this.p.fromArray(s!.f32, 8 * i);
-            this.q.fromArray(s!.f32, 8 * i + 3).multiplyScalar((0.22 * hello.size) / Math.max(this.strongest, 1e-12));
+            this.q.fromArray(s!.f32, 8 * i + 3).multiplyScalar((0.25 * hello.size) / Math.max(this.forceScale, 1e-12));
             this.q.add(this.p);
             this.contacts!.arrow(this.p, this.q, 0.0035 * hello.size);
         }
         this.contacts!.end();
     }
+}
+
+/// What the scene gives, else one for each body; robots of many links are grey.
+function colourOf(mesh: MeshInfo, hello: Hello): THREE.ColorRepresentation {
+    if (mesh.colour) return new THREE.Color().setRGB(mesh.colour[0], mesh.colour[1], mesh.colour[2], THREE.SRGBColorSpace);
+    const body = hello.bodies[mesh.body];
+    return (body.links?.length ?? 0) > 1 || body.fixed ? COLOURS.link : COLOURS.body[mesh.body % COLOURS.body.length];
 }

@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bonds: bilateral constraints between two bodies, of every kind, through the seam of body/body.h.
+//
+//     g = x_0 - x_1 - rest        (a weld; a rod: |x_0 - x_1| - length; joints: sum of their positions - offset)
+//     g at the end of the step: g(q_c) + c J (v - v_new), J = dg/dq
+//     g + tau dg/dt = -R (c + tau) gamma,   R = max(beta_b^2 / 4 pi^2 w, 1 / (c k (c + tau)))        solve/sap_law.h
+//
+// Rows are taken at the iterate: with one linearization a step at its start, with Newton's method anew in each pass, so
+// that in the end g itself is what the law says, however bodies have turned.
+#include "contact/contact.h"
+
+#include "body/soft.h"
+
+#include <math.h>
+#include <string.h>
+
+// ---------------------------------------------------------------- geometry
+
+static void place(const tdModel *model, const tdState *state, const tdPointSet *set, const double *q, double x[3])
+{
+    if (set->body < 0)
+        memcpy(x, set->rest, 3 * sizeof *x);
+    else
+    {
+        const tdBody *body = &model->bodies[set->body];
+        body->ops->positions(body, state, set, q + body->first, x);
+    }
+}
+
+// From point 1 to point 0; returns their distance.
+static double direction(const tdModel *model, const tdState *state, const tdBond *bond, const double *q, double d[3])
+{
+    double x[3], length = 0;
+    place(model, state, &bond->side[0], q, d);
+    place(model, state, &bond->side[1], q, x);
+    for (int c = 0; c < 3; c++)
+    {
+        d[c] -= x[c];
+        length += d[c] * d[c];
+    }
+    length = sqrt(length);
+    for (int c = 0; c < 3 && length > 0; c++)
+        d[c] /= length;
+    return length;
+}
+
+static void error_of(const tdModel *model, const tdState *state, const tdBond *bond, const double *q, double g[3])
+{
+    double x[3];
+    if (bond->kind == TD_BOND_ROD)
+        g[0] = direction(model, state, bond, q, x) - bond->rest[0];
+    else if (bond->kind == TD_BOND_COUPLING)
+    {
+        g[0] = -bond->rest[0];
+        for (int s = 0; s < 2; s++)
+            for (int64_t k = 0; k < bond->side[s].size; k++)
+                g[0] += bond->side[s].weights[k] * q[model->bodies[bond->side[s].body].first + bond->side[s].coord[k]];
+    }
+    else
+    {
+        place(model, state, &bond->side[0], q, g);
+        place(model, state, &bond->side[1], q, x);
+        for (int c = 0; c < 3; c++)
+            g[c] -= x[c] + bond->rest[c];
+    }
+}
+
+// J' p of one side, for efforts p of the rows, into bond_row.
+static void pull(const tdModel *model, const tdState *state, const tdBond *bond, int s, const double *p)
+{
+    const tdPointSet *set = &bond->side[s];
+    const tdBody *body = &model->bodies[set->body];
+    double f[3], sign = s == 0 ? 1 : -1, *row = state->contact->bond_row;
+    if (bond->kind == TD_BOND_COUPLING)
+    {
+        for (int64_t k = 0; k < set->size; k++)
+            row[k] = set->weights[k] * p[0];
+        return;
+    }
+    if (bond->kind == TD_BOND_ROD)
+        direction(model, state, bond, state->q_c, f);
+    for (int c = 0; c < 3; c++)
+        f[c] = bond->kind == TD_BOND_ROD ? sign * f[c] * p[0] : sign * p[c];
+    body->ops->pull(body, state, set, state->q_c + body->first, f, row);
+}
+
+// Row r of one side: its share in dg_r/dt = J v.
+static void row_of(const tdModel *model, const tdState *state, const tdBond *bond, int s, int r)
+{
+    double p[3] = {0};
+    p[r] = 1;
+    pull(model, state, bond, s, p);
+}
+
+// ---------------------------------------------------------------- who takes part
+
+void td_bond_touch(const tdModel *model, tdContactState *cs)
+{
+    for (int i = 0; i < model->contact->n_bonds; i++)
+        for (int s = 0; s < 2; s++)
+        {
+            const tdPointSet *set = &model->contact->bonds[i].side[s];
+            if (set->body < 0)
+                continue;
+            const tdBody *body = &model->bodies[set->body];
+            if (body->ops != &td_soft_ops)
+                cs->bodies[set->body].acted_on = cs->bodies[set->body].acted_on || body->unknowns > 0;
+            for (int64_t k = 0; body->ops == &td_soft_ops && k < set->size; k += 3)
+                td_contact_take_part(model, cs, set->body, set->coord[k] / 3);
+        }
+}
+
+// ---------------------------------------------------------------- rows
+
+static int32_t column_of(const tdContactBody *mine, int32_t coord)
+{
+    return mine->block < 0 ? -1 : mine->column != NULL ? mine->column[coord] : coord < mine->unknowns ? coord : -1;
+}
+
+// Adds a side's columns; what v_new of unknowns, and the way and the speed of given motion, make of the rows.
+static void add_side(const tdModel *model, tdState *state, const tdBond *bond, int s, bool first,
+                     tdSapConstraint *constraint, double *of_free, double *of_held, double *held_rate)
+{
+    tdContactState *cs = state->contact;
+    const tdPointSet *set = &bond->side[s];
+    if (set->body < 0)
+        return;
+    const tdBody *body = &model->bodies[set->body];
+    const tdContactBody *mine = &cs->bodies[set->body];
+    double *J = cs->pool + cs->pool_used;
+    int32_t *columns = cs->columns + cs->columns_used, n = 0;
+    for (int64_t k = 0; k < set->size; k++)
+        if (column_of(mine, set->coord[k]) >= 0)
+            columns[n++] = column_of(mine, set->coord[k]);
+    for (int r = 0; r < bond->rows; r++)
+    {
+        int32_t j = 0;
+        row_of(model, state, bond, s, r);
+        for (int64_t k = 0; k < set->size; k++)
+        {
+            int64_t i = body->first + set->coord[k];
+            double value = cs->bond_row[k];
+            if (column_of(mine, set->coord[k]) >= 0)
+            {
+                J[r * n + j++] = value;
+                of_free[r] += value * state->v_new[i];
+                continue;
+            }
+            of_held[r] += first ? value * (state->q_end[i] - state->q_c[i]) : 0;
+            held_rate[r] += value * state->v_new[i];
+        }
+    }
+    if (n == 0)
+        return;
+    constraint->side[constraint->sides++] = (tdSapSide){.block = mine->block, .count = n, .columns = columns, .J = J};
+    cs->pool_used += bond->rows * (int64_t)n;
+    cs->columns_used += n;
+}
+
+static void add_bond(const tdModel *model, tdState *state, int i, bool first)
+{
+    tdContactState *cs = state->contact;
+    const tdBond *bond = &model->contact->bonds[i];
+    double tau = model->contact->groups[bond->group].dissipation;
+    tdSapConstraint *constraint = &cs->constraints[cs->n_constraints];
+    double g[3], of_free[3] = {0}, of_held[3] = {0}, held_rate[3] = {0};
+    *constraint = (tdSapConstraint){.law = {.kind = TD_SAP_BILATERAL, .rows = bond->rows}};
+    for (int s = 0; s < 2; s++)
+        add_side(model, state, bond, s, first, constraint, of_free, of_held, held_rate);
+    if (constraint->sides == 0)
+        return;
+    error_of(model, state, bond, state->q_c, g);
+    for (int r = 0; r < bond->rows; r++)
+        cs->drift[TD_SAP_ROWS * cs->n_constraints + r] =
+            g[r] + of_held[r] + tau * held_rate[r] - model->scheme.c * of_free[r];
+    cs->rows[cs->n_constraints] = (tdContactRow){.actuator = TD_ROW_BOND, .bond = i};
+    cs->contact_of[cs->n_constraints++] = -1;
+}
+
+void td_bond_rows(const tdModel *model, tdState *state, bool first)
+{
+    for (int i = 0; i < model->contact->n_bonds; i++)
+        add_bond(model, state, i, first);
+}
+
+tdSapLaw td_bond_law(const tdModel *model, const tdState *state, int32_t c, double w)
+{
+    const tdContactState *cs = state->contact;
+    const tdBond *bond = &model->contact->bonds[cs->rows[c].bond];
+    const tdBondGroup *group = &model->contact->groups[bond->group];
+    return td_sap_bilateral(&model->contact->tuning, bond->rows, cs->drift + TD_SAP_ROWS * (int64_t)c, group->stiffness,
+                            group->dissipation, w);
+}
+
+// ---------------------------------------------------------------- what comes of it
+
+void td_bond_take(const tdModel *model, tdState *state, int32_t c)
+{
+    tdContactState *cs = state->contact;
+    int bond = cs->rows[c].bond;
+    for (int r = 0; r < model->contact->bonds[bond].rows; r++)
+        cs->bond_effort[3 * (int64_t)bond + r] = cs->gamma[TD_SAP_ROWS * (int64_t)c + r];
+}
+
+void td_bond_push(const tdModel *model, tdState *state, double *m)
+{
+    tdContactState *cs = state->contact;
+    for (int i = 0; i < model->contact->n_bonds; i++)
+        for (int s = 0; s < 2; s++)
+        {
+            const tdBond *bond = &model->contact->bonds[i];
+            const tdPointSet *set = &bond->side[s];
+            if (set->body < 0)
+                continue;
+            pull(model, state, bond, s, cs->bond_effort + 3 * (int64_t)i);
+            for (int64_t k = 0; k < set->size; k++)
+                m[model->bodies[set->body].first + set->coord[k]] -= cs->bond_row[k];
+        }
+}
+
+static double rate_of(const tdModel *model, const tdState *state, const tdBond *bond, int r)
+{
+    double sum = 0;
+    for (int s = 0; s < 2; s++)
+    {
+        const tdPointSet *set = &bond->side[s];
+        if (set->body < 0)
+            continue;
+        row_of(model, state, bond, s, r);
+        for (int64_t k = 0; k < set->size; k++)
+            sum += state->contact->bond_row[k] * state->v_new[model->bodies[set->body].first + set->coord[k]];
+    }
+    return sum;
+}
+
+double td_bond_miss(const tdModel *model, const tdState *state, int32_t c)
+{
+    const tdContactState *cs = state->contact;
+    const tdBond *bond = &model->contact->bonds[cs->rows[c].bond];
+    double g[3], tau = model->contact->groups[bond->group].dissipation, miss = 0;
+    error_of(model, state, bond, state->q_c, g);
+    for (int r = 0; r < bond->rows; r++)
+    {
+        double rate = tau > 0 ? rate_of(model, state, bond, r) : 0;
+        double asked = (model->scheme.c + tau) * cs->constraints[c].law.R[r] * cs->gamma[TD_SAP_ROWS * (int64_t)c + r];
+        miss = fmax(miss, fabs(g[r] + tau * rate + asked));
+    }
+    return miss;
+}
+
+// ---------------------------------------------------------------- what is told
+
+int td_model_attachments(const tdModel *model)
+{
+    return model->scene.n_attachments;
+}
+
+const char *td_model_attachment_name(const tdModel *model, int attachment)
+{
+    return attachment < 0 || attachment >= td_model_attachments(model) ? NULL : model->contact->groups[attachment].name;
+}
+
+void td_state_attachment_force(const tdState *state, int attachment, double force[3], double torque[3], double point[3])
+{
+    const tdModel *model = state->model;
+    double sum[3] = {0}, turn[3] = {0}, middle[3] = {0}, x[3];
+    bool known = attachment >= 0 && attachment < td_model_attachments(model);
+    int begin = known ? model->contact->groups[attachment].first : 0;
+    int count = known ? model->contact->groups[attachment].count : 0;
+    for (int i = begin; i < begin + count; i++)
+    {
+        place(model, state, &model->contact->bonds[i].side[0], state->q, x);
+        for (int c = 0; c < 3; c++)
+            middle[c] += x[c] / count;
+    }
+    for (int i = begin; i < begin + count; i++)
+    {
+        const double *p = state->contact->bond_told + 3 * (int64_t)i;
+        place(model, state, &model->contact->bonds[i].side[0], state->q, x);
+        for (int c = 0; c < 3; c++)
+        {
+            int a = (c + 1) % 3, b = (c + 2) % 3;
+            sum[c] += p[c] / model->scheme.s;
+            turn[c] += ((x[a] - middle[a]) * p[b] - (x[b] - middle[b]) * p[a]) / model->scheme.s;
+        }
+    }
+    memcpy(force, sum, sizeof sum);
+    if (torque != NULL)
+        memcpy(torque, turn, sizeof turn);
+    if (point != NULL)
+        memcpy(point, middle, sizeof middle);
+}
+
+int td_model_couplings(const tdModel *model)
+{
+    return model->scene.n_couplings;
+}
+
+const char *td_model_coupling_name(const tdModel *model, int coupling)
+{
+    return coupling < 0 || coupling >= td_model_couplings(model) ? NULL : model->scene.couplings[coupling].name;
+}
+
+double td_state_coupling_effort(const tdState *state, int coupling)
+{
+    const tdModel *model = state->model;
+    if (coupling < 0 || coupling >= td_model_couplings(model))
+        return 0;
+    int bond = model->contact->groups[td_model_attachments(model) + coupling].first;
+    return state->contact->bond_told[3 * (int64_t)bond] / model->scheme.s;
+}
