@@ -105,7 +105,7 @@ test("it is written as VTU and replays from a file", async () => {
 test("contact forces are arrows with a scale, and plotted for each pair", async () => {
     await start("scenes/contact/fingers.yaml");
     await until(page, "the block is held", () => window.tendril.state.time > 0.5 && window.tendril.state.arrows > 5);
-    assert.match(await page.locator(".legend.arrows").textContent(), /contact force [\d.]+ m?N/);
+    assert.match(await page.locator(".arrow-legend").textContent(), /contact force [\d.]+ m?N/);
     const shown = await page.evaluate(() => {
         const { world, session } = window.tendril;
         const s = session.frame.sections.find((x) => x.type === 23);
@@ -124,7 +124,7 @@ test("contact forces are arrows with a scale, and plotted for each pair", async 
     assert.ok(Number(await page.locator("#timing-points").textContent()) > 0);
     await page.click("#tab-view");
     await page.getByLabel("Layer: Contact forces").uncheck();
-    assert.ok(await page.locator(".legend.arrows").isHidden());
+    assert.ok(await page.locator(".arrow-legend").isHidden());
     assert.equal(await page.evaluate(() => window.tendril.world.contacts.group.visible), false);
     await page.getByLabel("Layer: Contact forces").check();
     for (const field of ["von_mises", "displacement", "none"]) {

@@ -27,7 +27,7 @@ const LAYERS: [Layer, string, string | null][] = [
 export class AppearancePanel {
     readonly element = h("div", { class: "panel", id: "panel-view" });
     readonly legend = h("div", { class: "legend", hidden: true, role: "img" });
-    readonly arrows = h("div", { class: "legend arrows", hidden: true, role: "img" });
+    readonly arrows = h("div", { class: "arrow-legend", hidden: true, role: "img" });
     private readonly arrowText = h("span");
     private readonly select = h("select", { id: "field", "aria-label": "Colour by", change: () => this.choose(this.select.value) });
     private readonly fixedRange = h("input", { type: "checkbox", "aria-label": "Keep the range of the colours" });
