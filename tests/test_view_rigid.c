@@ -24,6 +24,8 @@ static const char tumbling[] =
     "  - name: jelly\n"
     "    mesh: {box: [[-0.1, -1, 0], [0.1, -0.8, 0.2]], cells: [2, 2, 2]}\n"
     "    material: {law: corotational_lagged, young: 2e5, poisson: 0.4, density: 1000}\n"
+    "  - {name: lamp, type: rigid, shape: {sphere: 0.1}, density: 100, transform: {translate: [-1, 0, 2]}}\n"
+    "attachments: [{name: hook, a: lamp, points: [[-1, 0, 2.1]], space: true}]\n"
     "actuators:\n"
     "  - {name: knee, type: joint, body: arm, joint: knee, drive: position, stiffness: 500, damping: 50}\n"
     "  - {name: claw, type: joint, body: arm, joint: claw, drive: position, stiffness: 500, damping: 50}\n"
@@ -133,6 +135,7 @@ static void links_are_where_their_poses_say(void **unused)
     assert_non_null(strstr(c.message, "\"kind\": \"plane\""));
     assert_non_null(strstr(c.message, "\"colour\": [0.9"));
     assert_non_null(strstr(c.message, "\"tools\": [{ \"name\": \"hand\""));
+    assert_non_null(strstr(c.message, "\"attachments\": [\"hook\"]"));
     assert_non_null(strstr(c.message, "\"contact\": { \"possible\": true"));
     double bounds[6];
     const char *at = strstr(c.message, "\"bounds\": [");
@@ -140,11 +143,11 @@ static void links_are_where_their_poses_say(void **unused)
                             bounds + 3, bounds + 4, bounds + 5),
                      6);
     // Without the plane, whose square is a metre wide to each side.
-    assert_near(bounds[0], -0.1, 1e-6);
+    assert_near(bounds[0], -1.1, 1e-6);
     assert_near(bounds[2], 0, 1e-6);
     assert_near(bounds[3], 2.05, 1e-6);
     int count = take_rest(&c, meshes, 16);
-    assert_int_equal(count, 7); // floor, wall, three links, brick, jelly
+    assert_int_equal(count, 8); // floor, wall, three links, brick, jelly, lamp
     int tip = vertex_at(&meshes[3], 0.9, 0.05, 1.55), edge = vertex_at(&meshes[5], 0.1, 1.05, 0.1);
     assert_true(tip >= 0 && edge >= 0);
     double moved = 0;
@@ -155,8 +158,9 @@ static void links_are_where_their_poses_say(void **unused)
         for (int m = 0; m < 6; m++)
             assert_null(client_section(&c, TD_VIEW_POSITIONS, (uint32_t)m, &n, &width));
         assert_non_null(client_section(&c, TD_VIEW_POSITIONS, 6, &n, &width));
-        for (int b = 0; b < 5; b++)
-            assert_int_equal(client_section(&c, TD_VIEW_POSES, (uint32_t)b, &n, &width) != NULL, b == 2 || b == 3);
+        for (int b = 0; b < 6; b++)
+            assert_int_equal(client_section(&c, TD_VIEW_POSES, (uint32_t)b, &n, &width) != NULL,
+                             b == 2 || b == 3 || b == 5);
         const float *probes = client_section(&c, TD_VIEW_PROBES, 0, &n, &width);
         const float *pose = client_section(&c, TD_VIEW_POSES, 2, &n, &width);
         assert_int_equal(n, 4);
@@ -201,15 +205,21 @@ static void contacts_bear_the_weights(void **unused)
     const float *touch = client_section(&c, TD_VIEW_CONTACTS, 0, &n, &width);
     assert_non_null(touch);
     assert_int_equal(width, 8);
-    double sum[5] = {0};
+    double sum[6] = {0};
     for (uint32_t i = 0; i < n; i++, touch += 8)
     {
         int body = (int)touch[6];
-        assert_true(body >= 0 && body < 5 && touch[7] == 0); // on what can move, by the floor
+        assert_true(body >= 0 && body < 6 && touch[7] == 0); // on what can move, by the floor
         sum[body] += touch[5];
     }
     assert_near(sum[3], 0.2 * 0.1 * 0.1 * 100 * 10, 1e-2); // it swings for a while
     assert_near(sum[4], 0.2 * 0.2 * 0.2 * 1000 * 10, 1);
+    // The lamp hangs on its hook.
+    const float *hook = client_section(&c, TD_VIEW_ATTACHMENTS, 0, &n, &width);
+    assert_non_null(hook);
+    assert_int_equal(n * width, 6);
+    assert_near(hook[2], 2.1, 1e-4);
+    assert_near(hook[5], 4.0 / 3 * M_PI * 1e-3 * 100 * 10, 1e-3);
     const float *pair = client_section(&c, TD_VIEW_PAIR_FORCES, 0, &n, &width);
     assert_non_null(pair);
     assert_int_equal(width, 9);

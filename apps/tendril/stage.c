@@ -184,7 +184,11 @@ tdStatus stage_set(Stage *stage, const StageLook *look, tdError *error)
         for (int p = 0; p < subject->n_pictures; p++)
             add_body(stage, &subject->pictures[p], look, i, opacity);
         for (int p = 0; p < subject->n_parts; p++)
-            add_part(stage, &subject->parts[p], look, opacity);
+        {
+            // Where it is for the arrows alone, only what they are in lets them shine through.
+            bool clear = !isnan(look->opacity) || subject->contacts.n_tris == 0 || subject->parts[p].touched;
+            add_part(stage, &subject->parts[p], look, clear ? opacity : 1);
+        }
         if (stage->n_files > 1)
             add_key(stage, stage->names[i], file_colours[i], opacity);
     }

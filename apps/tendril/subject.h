@@ -9,6 +9,8 @@ typedef struct Part
 {
     Marks marks;
     double colour[3], opacity;
+    int body, link;
+    bool touched; ///< it bears a contact force
 } Part;
 
 /// A piece of a plane without end, in squares of a round size.

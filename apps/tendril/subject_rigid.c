@@ -43,7 +43,7 @@ bool subject_box(const Subject *s, double box[6])
 
 // ---------------------------------------------------------------- links
 
-static Part *add_part(Subject *s, const tdLinkPart *link)
+static Part *add_part(Subject *s, int body, const tdLinkPart *link)
 {
     static const double grey[3] = {0.60, 0.65, 0.70};
     Part *more = realloc(s->parts, ((size_t)s->n_parts + 1) * sizeof *more);
@@ -51,7 +51,7 @@ static Part *add_part(Subject *s, const tdLinkPart *link)
         return NULL;
     s->parts = more;
     Part *part = &more[s->n_parts++];
-    *part = (Part){.opacity = link->coloured ? link->colour[3] : 1};
+    *part = (Part){.opacity = link->coloured ? link->colour[3] : 1, .body = body, .link = link->link};
     for (int k = 0; k < 3; k++)
         part->colour[k] = link->coloured ? link->colour[k] : grey[k];
     return part;
@@ -59,7 +59,7 @@ static Part *add_part(Subject *s, const tdLinkPart *link)
 
 static bool draw_link(Subject *s, const tdBody *body, const double *x, const tdLinkPart *link)
 {
-    Part *part = add_part(s, link);
+    Part *part = add_part(s, body->index, link);
     if (part == NULL)
         return false;
     // Corners of its shapes follow each other.
@@ -116,10 +116,11 @@ static bool fill_floor(Floor *piece, const double middle[3], const double u[3], 
     bool good = piece->edge_mask != NULL;
     for (int i = 0; i < n * n && good; i++)
     {
+        int column = i % n, row = i / n;
         double x[12];
         for (int c = 0; c < 4; c++)
         {
-            double a = cell * (i % n - 0.5 * n + (c == 1 || c == 2)), b = cell * (i / n - 0.5 * n + (c >= 2));
+            double a = cell * (column - 0.5 * n + (c == 1 || c == 2)), b = cell * (row - 0.5 * n + (c >= 2));
             for (int k = 0; k < 3; k++)
                 x[3 * c + k] = middle[k] + a * u[k] + b * v[k];
         }
@@ -214,6 +215,11 @@ bool subject_contacts(Subject *s, const tdModel *model, const tdState *state)
         }
     }
     bool good = subject_forces(s, n, table);
+    for (int64_t i = 0; i < n; i++)
+        for (int k = 0; k < s->n_parts && td_dot3(points[i].force, points[i].force) > 0; k++)
+            for (int side = 0; side < 2; side++)
+                if (s->parts[k].body == points[i].body[side] && s->parts[k].link == points[i].link[side])
+                    s->parts[k].touched = true;
     free(table);
     return good;
 }

@@ -274,8 +274,9 @@ bool td_articulated_part(const tdArticulated *body, tdLinkPart *part)
         bool plane = shape->shape.type == TD_SHAPE_PLANE;
         if (!is_drawn(tree, part->shape))
             continue;
-        bool same = first != NULL && !plane && !part->plane && shape->link == first->link &&
-                    memcmp(shape->colour, first->colour, sizeof shape->colour) == 0;
+        bool same = first != NULL && !plane && !part->plane && shape->link == first->link;
+        for (int c = 0; c < 4 && same; c++)
+            same = shape->colour[c] == first->colour[c];
         if (first != NULL && !same)
             break;
         first = shape;

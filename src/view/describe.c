@@ -300,6 +300,10 @@ void td_view_frame(const tdViewSnapshot *s, uint32_t number, tdText *out)
     add_tools(s, message, out);
     add_touches(s->contact.points, s->contact.n, false, message, out);
     add_touches(s->contact.pairs, s->contact.n_pairs, true, message, out);
+    int held = td_model_attachments(s->stage->model);
+    float *force = held == 0 ? NULL : open_section(out, message, TD_VIEW_ATTACHMENTS, 0, held, 6);
+    for (int k = 0; force != NULL && k < 6 * held; k++)
+        force[k] = (float)s->attachments[k / 6][(k % 6 + 3) % 6]; // the place first
     float *to = open_section(out, message, TD_VIEW_TIMING, 0, 4, 1);
     if (to == NULL)
         return;

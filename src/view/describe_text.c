@@ -242,6 +242,14 @@ static void add_tools(const tdViewStage *stage, tdJson *json)
     td_json_close(json, ']');
 }
 
+static void add_attachments(const tdViewStage *stage, tdJson *json)
+{
+    td_json_open(json, "attachments", '[');
+    for (int a = 0; a < td_model_attachments(stage->model); a++)
+        td_json_string(json, NULL, td_model_attachment_name(stage->model, a));
+    td_json_close(json, ']');
+}
+
 static void add_offer(const tdViewStage *stage, const tdViewHouse *house, tdJson *json)
 {
     td_json_open(json, "fields", '[');
@@ -307,6 +315,7 @@ void td_view_hello(const tdViewStage *stage, const tdViewHouse *house, int clien
     add_actuators(stage, &json);
     add_effectors(stage, &json);
     add_tools(stage, &json);
+    add_attachments(stage, &json);
     add_offer(stage, house, &json);
     end(&json, out);
 }

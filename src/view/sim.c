@@ -181,20 +181,25 @@ static bool make_room(tdViewSnapshot *s, const tdViewStage *stage)
 {
     const tdModel *model = stage->model;
     if (s->coords >= model->coords && s->n_actuators >= model->n_actuators && s->n_effectors >= model->n_effectors &&
-        s->n_poses >= stage->n_poses && s->n_tools >= model->n_tools && s->q != NULL)
+        s->n_poses >= stage->n_poses && s->n_tools >= model->n_tools &&
+        s->n_attachments >= td_model_attachments(model) && s->q != NULL)
         return true;
     free(s->q);
     free(s->poses);
     free(s->actuators);
     free(s->effectors);
     free(s->tools);
+    free(s->attachments);
     s->q = calloc((size_t)model->coords + 1, sizeof *s->q);
     s->poses = calloc((size_t)stage->n_poses + 1, sizeof *s->poses);
     s->actuators = calloc((size_t)model->n_actuators + 1, sizeof *s->actuators);
     s->effectors = calloc((size_t)model->n_effectors + 1, sizeof *s->effectors);
     s->tools = calloc((size_t)model->n_tools + 1, sizeof *s->tools);
-    bool good = s->q != NULL && s->poses != NULL && s->actuators != NULL && s->effectors != NULL && s->tools != NULL;
+    s->attachments = calloc((size_t)td_model_attachments(model) + 1, sizeof *s->attachments);
+    bool good = s->q != NULL && s->poses != NULL && s->actuators != NULL && s->effectors != NULL && s->tools != NULL &&
+                s->attachments != NULL;
     s->n_tools = good ? model->n_tools : 0;
+    s->n_attachments = good ? td_model_attachments(model) : 0;
     s->coords = good ? model->coords : 0;
     s->n_poses = good ? stage->n_poses : 0;
     s->n_actuators = good ? model->n_actuators : 0;
@@ -300,6 +305,8 @@ void td_view_sim_publish(tdViewSim *sim)
     copy_control(sim, s);
     copy_springs(sim, s);
     td_view_sim_contacts(sim, &s->contact);
+    for (int a = 0; a < td_model_attachments(model); a++)
+        td_state_attachment_force(sim->state, a, s->attachments[a], NULL, s->attachments[a] + 3);
     copy_report(sim, s);
     s->timing = sim->pace.timing;
     s->since.steps = sim->since.steps;
@@ -519,6 +526,7 @@ void td_view_sim_free(tdViewSim *sim)
         free(sim->slots[i].actuators);
         free(sim->slots[i].effectors);
         free(sim->slots[i].tools);
+        free(sim->slots[i].attachments);
     }
     td_view_stage_release(sim->stage);
     free(sim->manual);

@@ -111,7 +111,8 @@ typedef struct tdViewSnapshot
     tdViewActuation *actuators;
     tdViewEffect *effectors;
     tdViewTool *tools;
-    int64_t coords, n_poses, n_actuators, n_effectors, n_tools; ///< room
+    double (*attachments)[6];                                                  ///< force on side a [N] and where
+    int64_t coords, n_poses, n_actuators, n_effectors, n_tools, n_attachments; ///< room
     tdViewPull springs[TD_SPRINGS];
     tdViewContact contact;
     tdViewTiming timing;

@@ -20,6 +20,7 @@ export const SECTION = {
     poses: 25,
     pairs: 26,
     tools: 27,
+    attachments: 28,
     field: 32,
 } as const;
 
@@ -114,6 +115,7 @@ export interface Hello {
     actuators: ActuatorInfo[];
     effectors: EffectorInfo[];
     tools?: ToolInfo[];
+    attachments?: string[];
     probes: (string | { name: string; rest?: number[] })[];
     fields: FieldInfo[];
     spring: { stiffness: number; most: number; springs: number };
