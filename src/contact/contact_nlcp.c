@@ -136,6 +136,13 @@ tdStatus td_contact_nlcp(tdContactState *cs, const tdSapProblem *problem, const 
     int rows = 0;
     for (int32_t c = 0; c < problem->n_constraints; c++)
         rows += problem->constraints[c].law.rows;
+    if (rows == 0) // points between what does not move
+    {
+        for (int32_t b = 0; b < problem->n_blocks; b++)
+            memcpy(problem->blocks[b].v, problem->blocks[b].v_star, (size_t)problem->blocks[b].n * sizeof(double));
+        *result = (tdNlcpResult){.converged = true};
+        return TD_OK;
+    }
     TD_TRY(make_room(cs, problem, rows, error));
     double *gamma = mine->b + rows, *velocity = gamma + rows, *p = velocity + rows;
     memset(mine->W, 0, (size_t)rows * (size_t)rows * sizeof *mine->W);

@@ -226,7 +226,9 @@ static tdStatus by_velocities(const tdModel *model, tdState *state, const tdSapP
     tdSapResult result;
     TD_TRY(td_sap_solve(state->contact->sap, state->tasks, problem, &settings, &result, &state->report.error));
     state->report.contact_iterations += result.iterations;
-    state->report.contact_residual = result.residual;
+    // An island where nothing moves ends by its absolute bound; relative to next to nothing its residual says nothing.
+    bool all = result.bound + result.roundoff == 0;
+    state->report.contact_residual = all ? fmin(result.residual, settings.tolerance) : result.residual;
     state->report.contact_limit = state->report.contact_limit || result.bound > 0;
     return TD_OK;
 }
