@@ -59,6 +59,43 @@ static void test_laws_from_points(void **unused)
     }
 }
 
+// The same bits with one thread and with three, from the first step on, in which points begin to slide.
+static void test_arch_threads(void **unused)
+{
+    (void)unused;
+    tdModel *model = contact_scene("arch_low.yaml");
+    tdState *one = scene_state_with(model, 1, false), *three = scene_state_with(model, 3, false);
+    scene_steps(model, one, 3);
+    scene_steps(model, three, 3);
+    assert_memory_equal(one->q, three->q, (size_t)model->coords * sizeof(double));
+    td_state_free(three);
+    scene_free(model, one);
+}
+
+// `points` of the scene and of a body: a block of eight nodes stands on four of them and n x n points of two triangles.
+static void test_points_of_bodies(void **unused)
+{
+    (void)unused;
+#define BLOCK(name, x, more)                                                                                           \
+    "  - {name: " name ", mesh: {box: [[" x ", 0, 0], [0.1, 0.1, 0.1]], cells: [1, 1, 1]}, material: {law: "           \
+    "corotational_lagged, young: 1 MPa, poisson: 0.3, density: 1000}" more "}\n"
+    tdModel *model =
+        scene_model("tendril: 1\ntime_step: 5 ms\nsteps: 2\ngravity: [0, 0, -9.81]\ncontact: {points: 2, "
+                    "exclude: [{a: a, b: b}, {a: b, b: c}, {a: a, b: c}]}\nbodies:\n" FLOOR BLOCK("a", "0", "")
+                        BLOCK("b", "0", ", contact: {points: 3}") BLOCK("c", "0", ", contact: {points: 0}"));
+    tdState *state = scene_state(model);
+    scene_steps(model, state, 1);
+    const tdContactPoint *points = NULL;
+    int64_t n = td_state_contacts(state, &points);
+    int count[4] = {0};
+    for (int64_t i = 0; i < n; i++)
+        count[points[i].body[1]]++;
+    assert_int_equal(count[1], 4 + 2 * 4);
+    assert_int_equal(count[2], 4 + 2 * 9);
+    assert_int_equal(count[3], 4);
+    scene_free(model, state);
+}
+
 // ---------------------------------------------------------------- ring
 
 #define RING_BODY(name, file, more)                                                                                    \
@@ -317,7 +354,8 @@ int main(void)
         cmocka_unit_test(test_ring_equals_halves),   cmocka_unit_test(test_no_tunnels),
         cmocka_unit_test(test_stack_rests),          cmocka_unit_test(test_hertz_coarse),
         cmocka_unit_test(test_cantilevers),          cmocka_unit_test(test_odd_surfaces),
-        cmocka_unit_test(test_all_scenes_converge),
+        cmocka_unit_test(test_all_scenes_converge),  cmocka_unit_test(test_arch_threads),
+        cmocka_unit_test(test_points_of_bodies),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
