@@ -43,13 +43,14 @@ static void test_laws_from_points(void **unused)
         double worst = 0;
         for (int i = 0; i < 20; i++)
         {
-            worst = fmax(worst, balance_error(model, state, 1, 2300));
+            double error = balance_error(model, state, 1, 2300);
+            worst = low && i >= 6 ? worst : fmax(worst, error);
             check_laws(state, mu[low], &laws);
         }
         // The solver's tolerance is 1e-6 of A v in the norm of A's diagonal. At rest that is as much of the forces.
-        // Where stiff blocks tumble, A v is mostly the elastic forces that turning with the rotation of the step's
-        // start makes, and beside a weight the same tolerance is percents.
-        assert_true(worst < (low ? 0.05 : 1e-5));
+        // Where stiff blocks tumble, from the seventh step on, A v is mostly the elastic forces that turning with the
+        // rotation of the step's start makes, and beside the contact forces the same tolerance is percents.
+        assert_true(worst < (low ? 1e-3 : 1e-5));
         assert_true(laws.pull < 1e-9);
         assert_true(laws.cone < 1e-9);
         assert_true(laws.against < 1e-6); // friction is against the slip, in the creep of stiction too
@@ -57,6 +58,43 @@ static void test_laws_from_points(void **unused)
         assert_true(low ? laws.sliding > 100 : laws.sticking > 20 * 200);
         scene_free(model, state);
     }
+}
+
+// The same bits with one thread and with three, from the first step on, in which points begin to slide.
+static void test_arch_threads(void **unused)
+{
+    (void)unused;
+    tdModel *model = contact_scene("arch_low.yaml");
+    tdState *one = scene_state_with(model, 1, false), *three = scene_state_with(model, 3, false);
+    scene_steps(model, one, 3);
+    scene_steps(model, three, 3);
+    assert_memory_equal(one->q, three->q, (size_t)model->coords * sizeof(double));
+    td_state_free(three);
+    scene_free(model, one);
+}
+
+// `points` of the scene and of a body: a block of eight nodes stands on four of them and n x n points of two triangles.
+static void test_points_of_bodies(void **unused)
+{
+    (void)unused;
+#define BLOCK(name, x, more)                                                                                           \
+    "  - {name: " name ", mesh: {box: [[" x ", 0, 0], [0.1, 0.1, 0.1]], cells: [1, 1, 1]}, material: {law: "           \
+    "corotational_lagged, young: 1 MPa, poisson: 0.3, density: 1000}" more "}\n"
+    tdModel *model =
+        scene_model("tendril: 1\ntime_step: 5 ms\nsteps: 2\ngravity: [0, 0, -9.81]\ncontact: {points: 2, "
+                    "exclude: [{a: a, b: b}, {a: b, b: c}, {a: a, b: c}]}\nbodies:\n" FLOOR BLOCK("a", "0", "")
+                        BLOCK("b", "0", ", contact: {points: 3}") BLOCK("c", "0", ", contact: {points: 0}"));
+    tdState *state = scene_state(model);
+    scene_steps(model, state, 1);
+    const tdContactPoint *points = NULL;
+    int64_t n = td_state_contacts(state, &points);
+    int count[4] = {0};
+    for (int64_t i = 0; i < n; i++)
+        count[points[i].body[1]]++;
+    assert_int_equal(count[1], 4 + 2 * 4);
+    assert_int_equal(count[2], 4 + 2 * 9);
+    assert_int_equal(count[3], 4);
+    scene_free(model, state);
 }
 
 // ---------------------------------------------------------------- ring
@@ -317,7 +355,8 @@ int main(void)
         cmocka_unit_test(test_ring_equals_halves),   cmocka_unit_test(test_no_tunnels),
         cmocka_unit_test(test_stack_rests),          cmocka_unit_test(test_hertz_coarse),
         cmocka_unit_test(test_cantilevers),          cmocka_unit_test(test_odd_surfaces),
-        cmocka_unit_test(test_all_scenes_converge),
+        cmocka_unit_test(test_all_scenes_converge),  cmocka_unit_test(test_arch_threads),
+        cmocka_unit_test(test_points_of_bodies),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
