@@ -500,6 +500,30 @@ static void contact_allocates_nothing(void **unused)
     scene_free(model, state);
 }
 
+static void attachments_allocate_nothing(void **unused)
+{
+    (void)unused;
+    if (!COUNTING)
+        skip();
+    static const char *const newton[] = {"false", "true"};
+    for (int k = 0; k < 2; k++)
+    {
+        tdModel *model = scene_model(
+            "tendril: 1\ntime_step: 2 ms\nsteps: 1\ngravity: [0, 0, -9.81]\nintegrator: {newton: %s}\nbodies:\n"
+            "  - {name: a, mesh: {box: [[0, 0, 0], [0.1, 0.1, 0.05]], cells: [2, 2, 1]}, material: {law: "
+            "corotational_lagged, young: 0.5 MPa, poisson: 0.3, density: 1000}}\n"
+            "  - {name: b, type: rigid, shape: {box: [0.1, 0.1, 0.02]}, total_mass: 0.1, transform: {translate: [0.05, "
+            "0.05, 0.06]}}\n"
+            "attachments: [{name: glue, a: a, group: zmax, b: b}]\n"
+            "couplings: [{name: thread, rod: {a: b, point_a: [0.05, 0.05, 0.07], point_b: [0.1, 0, 0.5]}}]\n",
+            newton[k]);
+        tdState *state = scene_state_with(model, 1, false);
+        scene_steps(model, state, 50);
+        watch_steps(model, state, "attachments", 1);
+        scene_free(model, state);
+    }
+}
+
 int main(void)
 {
     route_cholmod();
@@ -513,6 +537,7 @@ int main(void)
                                        cmocka_unit_test(polynomials_allocate_nothing),
                                        cmocka_unit_test(joints_allocate_nothing),
                                        cmocka_unit_test(frames_allocate_nothing),
-                                       cmocka_unit_test(contact_allocates_nothing)};
+                                       cmocka_unit_test(contact_allocates_nothing),
+                                       cmocka_unit_test(attachments_allocate_nothing)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

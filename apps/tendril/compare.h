@@ -29,6 +29,7 @@ typedef struct cmpModel
     int64_t done;       ///< steps that it came through
     tdError failure;    ///< of the next, when it did not come through all
     double *error;      ///< steps x n_errors [m]
+    double *path;       ///< steps x probes x 3 [m]: displacements
     double *mean, *max; ///< n_errors: relative; NAN: not known
     int64_t worst;      ///< step with the largest error of the shape, from 1
     double *seconds;    ///< steps: of each, at its fastest
@@ -63,7 +64,11 @@ void cmp_free(cmpRun *run);
 
 /// Name of an error: of a probe, or "shape".
 const char *cmp_error_name(const cmpRun *run, int i);
-/// errors.csv and pictures: shapes.png, error.png, rates.png.
+/// compare_path.c: paths.csv, where the probes went, and paths.png, along the axis on which they went farthest.
+tdStatus cmp_write_paths(const cmpRun *run, const char *folder, tdError *error);
+/// A name without what would cut a row of a table: "hyper-reduced 34 376".
+void cmp_plain_name(const char *name, char *out, size_t size);
+/// errors.csv, paths.csv and pictures: shapes.png, error.png, rates.png, paths.png.
 tdStatus cmp_write(const cmpRun *run, const char *folder, tdError *error);
 
 /// Pictures of the reference and of the model that is shown, at the step where they are farthest apart.

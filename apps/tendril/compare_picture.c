@@ -24,8 +24,7 @@ static tdStatus join(char path[PATH_MAX], const char *folder, const char *name, 
 
 // ---------------------------------------------------------------- errors.csv
 
-// A name without what would cut a row of the table: "hyper-reduced 34 376".
-static void plain_name(const char *name, char *out, size_t size)
+void cmp_plain_name(const char *name, char *out, size_t size)
 {
     size_t n = 0;
     for (; *name != '\0' && n + 1 < size; name++)
@@ -44,7 +43,7 @@ static tdStatus write_errors(const cmpRun *run, const char *folder, tdError *err
         for (int k = 0; k < run->n_errors; k++)
         {
             char name[sizeof run->models[i].name], suffix[200];
-            plain_name(run->models[i].name, name, sizeof name);
+            cmp_plain_name(run->models[i].name, name, sizeof name);
             snprintf(suffix, sizeof suffix, " %.150s", cmp_error_name(run, k));
             td_csv_title(&header, name, suffix, "");
         }
@@ -234,5 +233,6 @@ tdStatus cmp_write(const cmpRun *run, const char *folder, tdError *error)
     TD_TRY(write_errors(run, folder, error));
     if (cmp_has_shapes(run))
         TD_TRY(draw_shapes(run, folder, error));
+    TD_TRY(cmp_write_paths(run, folder, error));
     return plot_rates(run, folder, error);
 }

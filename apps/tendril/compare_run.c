@@ -164,11 +164,12 @@ tdStatus cmp_prepare(cmpRun *run, int64_t steps, tdError *error)
         m->probe = TD_TAKE(arena, int, model->n_probes);
         m->input = TD_TAKE(arena, int, names);
         m->error = TD_TAKE(arena, double, run->steps * run->n_errors);
+        m->path = TD_TAKE(arena, double, run->steps * model->n_probes * 3);
         m->mean = TD_TAKE(arena, double, run->n_errors);
         m->max = TD_TAKE(arena, double, run->n_errors);
         m->seconds = TD_TAKE(arena, double, run->steps);
-        good = m->probe != NULL && m->input != NULL && m->error != NULL && m->mean != NULL && m->max != NULL &&
-               m->seconds != NULL;
+        good = m->probe != NULL && m->input != NULL && m->error != NULL && m->path != NULL && m->mean != NULL &&
+               m->max != NULL && m->seconds != NULL;
         if (good)
             TD_TRY(match_other(run, m, error));
         if (run->shown < 0 || (m->kind == CMP_HYPER && run->models[run->shown].kind == CMP_REDUCED))
@@ -232,7 +233,10 @@ static void note_errors(cmpRun *run, cmpModel *m, int64_t step)
         if (m == full)
             run->amplitude[p] = fmax(run->amplitude[p], apart(y, rest_y));
         for (int c = 0; c < 3; c++)
+        {
             x[c] += rest_y[c] - rest_x[c];
+            m->path[3 * (step * full->model->n_probes + p) + c] = x[c] - rest_y[c];
+        }
         error[p] = apart(x, y);
     }
     int last = run->n_errors - 1;

@@ -105,6 +105,7 @@ static void json_counts(tdJson *json, const tdTotals *totals)
     td_json_integer(json, "contact_iterations", totals->contact_iterations);
     td_json_integer(json, "contact_limits", totals->contact_limits);
     td_json_number(json, "contact_residual", totals->contact_residual);
+    td_json_number(json, "attachment_error", totals->attachment_error);
     td_json_number(json, "elastic_energy", totals->elastic_energy);
     td_json_number(json, "kinetic_energy", totals->kinetic_energy);
     td_json_open(json, "stage_seconds", '{');
@@ -235,6 +236,8 @@ static void print_table(const runArguments *arguments, const tdModel *model, con
                " iterations (%.2f a step), residual %.2e at most, bound reached in %" PRId64 " steps\n",
                totals->contacts_active, totals->contacts, totals->contact_iterations,
                (double)totals->contact_iterations / steps, totals->contact_residual, totals->contact_limits);
+    if (totals->attachment_error > 0)
+        printf("attachments off by %.2e of the scene's size at most\n", totals->attachment_error);
     act_print_totals(result);
     if (totals->rom_indicator > 0 || totals->rom_distance > 0)
         printf("reduced     not to be trusted in %" PRId64 " steps; error about %.2g at most (indicator %.3g, distance "

@@ -137,10 +137,12 @@ typedef struct tdArticulatedState
     double *diagonal;          ///< n: and the diagonal of A
     double *effort;            ///< by servo, at the end of the step
     double *node_x, *node_v;
-    double *jacobian; ///< 6 n: of points
-    bool stiffened;   ///< some constraint has stiffness in this pass
-    bool indefinite;  ///< A was, with all of its terms
-    bool foreseeing;  ///< laws are those of all that acts, also of what a contact solver takes (limits_apart)
+    double *jacobian;   ///< 6 n: of points
+    double momentum[3]; ///< of all links at the start of the step,
+    double gain[3];     ///< and what they gained of it a second in the last step; NAN: none yet
+    bool stiffened;     ///< some constraint has stiffness in this pass
+    bool indefinite;    ///< A was, with all of its terms
+    bool foreseeing;    ///< laws are those of all that acts, also of what a contact solver takes (limits_apart)
 } tdArticulatedState;
 
 extern const tdBodyOps td_articulated_ops;
@@ -158,6 +160,12 @@ static inline tdArticulatedState *td_articulated_mine(const tdBody *body, const 
 static inline bool td_body_is_articulated(const tdBody *body)
 {
     return body->ops == &td_articulated_ops;
+}
+
+/// Whether it stands on a base that does not move.
+static inline bool td_articulated_is_based(const tdBody *body)
+{
+    return td_body_is_articulated(body) && td_articulated_of(body)->tree->links[0].kind == TD_JOINT_FIXED;
 }
 
 // ---------------------------------------------------------------- articulated_model.c

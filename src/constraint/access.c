@@ -108,8 +108,9 @@ bool td_state_target(const tdModel *model, const tdState *state, int effector, d
 tdStatus td_inverse_suits(const tdModel *model, int line, tdError *error)
 {
     if (model->contact != NULL)
-        return td_fail_at(error, TD_ERROR_INPUT, model->scene.file, line, "contact",
-                          "inverse control does not know of contacts and attachments; remove them, or drive the actuators");
+        return td_fail_at(
+            error, TD_ERROR_INPUT, model->scene.file, line, "contact",
+            "inverse control does not know of contacts and attachments; remove them, or drive the actuators");
     if (td_scheme_settles(&model->scheme))
         return TD_OK;
     return td_fail_at(error, TD_ERROR_INPUT, model->scene.file, line, "integrator",

@@ -90,6 +90,7 @@ tdStatus td_contact_create(const tdModel *model, tdState *state, tdError *error)
     cs->jacobian = TD_TAKE(arena, double, 3 * most);
     cs->bond_effort = TD_TAKE(arena, double, 3 * (int64_t)model->contact->n_bonds + 1);
     cs->bond_told = TD_TAKE(arena, double, 3 * (int64_t)model->contact->n_bonds + 1);
+    cs->bond_base = TD_TAKE(arena, double, 3 * (int64_t)model->contact->n_bonds + 1);
     cs->bond_row = TD_TAKE(arena, double, model->contact->bond_size + 1);
     if (cs->bodies == NULL || cs->blocks == NULL || cs->factors == NULL || cs->v_star == NULL || cs->v_block == NULL ||
         cs->depth == NULL || cs->depth_now == NULL || cs->jacobian == NULL || cs->bond_effort == NULL ||
@@ -265,7 +266,7 @@ void td_contact_commit(const tdModel *model, tdState *state)
     if (cs == NULL)
         return;
     memcpy(cs->depth, cs->depth_now, (size_t)count_colliders(model) * sizeof(double));
-    memcpy(cs->bond_told, cs->bond_effort, 3 * (size_t)model->contact->n_bonds * sizeof(double));
+    td_bond_commit(model, state);
     cs->n_points = cs->n;
     for (int64_t i = 0; i < cs->n; i++)
     {
@@ -343,6 +344,8 @@ int td_contact_arrays(const tdModel *model, tdState *state, tdStateArray *out, i
         return 0;
     if (n < most && model->contact->world != NULL)
         out[n++] = (tdStateArray){"contact_depth", -1, false, count_colliders(model), cs->depth};
+    if (n < most && model->contact->n_bonds > 0)
+        out[n++] = (tdStateArray){"bond_impulse", -1, false, 3 * (int64_t)model->contact->n_bonds, cs->bond_told};
     for (int b = 0; b < model->n_bodies && n + 3 <= most; b++)
     {
         tdContactBody *mine = &cs->bodies[b];
@@ -368,7 +371,6 @@ tdStatus td_contact_restore(const tdModel *model, tdState *state, tdError *error
     if (cs == NULL)
         return TD_OK;
     cs->n = cs->n_points = cs->n_joint_rows = 0;
-    memset(cs->bond_told, 0, 3 * (size_t)model->contact->n_bonds * sizeof(double));
     for (int b = 0; b < model->n_bodies; b++)
     {
         tdContactBody *mine = &cs->bodies[b];

@@ -169,6 +169,7 @@ typedef struct tdContactState
     tdContactNlcp nlcp;
     double *bond_effort; ///< 3 a bond: impulse on side 0
     double *bond_told;   ///< the same of the last step that was accepted
+    double *bond_base;   ///< what of it the free motion has already; the problem finds the rest
     double *bond_row;    ///< a row of one side, for the moment only
     double scale;        ///< size of the momentum of the blocks, for relative residuals
     bool whole;          ///< Newton went the whole way to what the problem said
@@ -209,6 +210,8 @@ tdSchur *td_contact_schur(const tdState *state, int body, int32_t *n, const int3
 /// reads A, dv (the free motion), rows of actuators      writes dv, m (with impulses), efforts
 /// first: held coordinates have not arrived yet.
 tdStatus td_contact_solve(const tdModel *model, tdState *state, bool first);
+/// Before the free motion: m -= J' of the impulses that bonds had in the last step, so that it is near to what comes.
+void td_contact_expect(const tdModel *model, tdState *state, double *m);
 /// m -= J' gamma, of the last solution.
 void td_contact_push(const tdModel *model, tdState *state, double *m);
 /// End of a step: points with their forces, depths, report.
@@ -247,8 +250,12 @@ void td_bond_touch(const tdModel *model, tdContactState *cs);
 void td_bond_rows(const tdModel *model, tdState *state, bool first);
 tdSapLaw td_bond_law(const tdModel *model, const tdState *state, int32_t c, double w);
 void td_bond_take(const tdModel *model, tdState *state, int32_t c);
-/// m -= J' of the impulses, at q_c.
-void td_bond_push(const tdModel *model, tdState *state, double *m);
+/// m -= J' of impulses (3 a bond), at q_c.
+void td_bond_push(const tdModel *model, tdState *state, const double *impulse, double *m);
+/// Adds the forces [N] of attachments and rods on a body in the last step.
+void td_bond_force(const tdModel *model, const tdState *state, int body, double force[3]);
+/// End of a step: what is told of bonds.
+void td_bond_commit(const tdModel *model, tdState *state);
 /// How far constraint c at the iterate is from what its law says [m].
 double td_bond_miss(const tdModel *model, const tdState *state, int32_t c);
 

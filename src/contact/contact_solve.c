@@ -161,7 +161,23 @@ void td_contact_push(const tdModel *model, tdState *state, double *m)
     for (int32_t c = 0; c < cs->n_constraints; c++)
         if (cs->contact_of[c] < 0 && cs->rows[c].actuator == TD_ROW_JOINT)
             m[cs->rows[c].coord] -= cs->rows[c].ratio * cs->gamma[TD_SAP_ROWS * c];
-    td_bond_push(model, state, m);
+    td_bond_push(model, state, cs->bond_effort, m);
+}
+
+// Forces that hold bodies together are much the same from step to step. Without them joints and turning bodies would be
+// found at speeds that they never have, and what goes with the square of the speed would be far off. Newton's method
+// takes all of that at the iterate.
+void td_contact_expect(const tdModel *model, tdState *state, double *m)
+{
+    tdContactState *cs = state->contact;
+    if (cs == NULL || model->contact->n_bonds == 0)
+        return;
+    size_t bytes = 3 * (size_t)model->contact->n_bonds * sizeof(double);
+    if (model->scene.settings.newton)
+        memset(cs->bond_base, 0, bytes);
+    else
+        memcpy(cs->bond_base, cs->bond_told, bytes);
+    td_bond_push(model, state, cs->bond_base, m);
 }
 
 double td_contact_miss(const tdModel *model, const tdState *state)
@@ -255,6 +271,7 @@ static tdStatus solve(const tdModel *model, tdState *state, bool first)
 
 tdStatus td_contact_solve(const tdModel *model, tdState *state, bool first)
 {
+    tdContactState *cs = state->contact;
     tdStatus status = solve(model, state, first);
     if (status == TD_OK)
         status = correct_velocities(model, state);
@@ -262,5 +279,7 @@ tdStatus td_contact_solve(const tdModel *model, tdState *state, bool first)
         return fail(model, state, status);
     take_impulses(model, state);
     td_contact_push(model, state, state->m);
+    for (int64_t i = 0; i < 3 * (int64_t)model->contact->n_bonds; i++)
+        cs->bond_effort[i] += cs->bond_base[i];
     return TD_OK;
 }

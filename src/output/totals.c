@@ -34,6 +34,7 @@ static const char *const names[COUNTS] = {
     "contact_iterations",
     "contact_limits",
     "contact_residual",
+    "attachment_error",
     "elastic_energy",
     "kinetic_energy",
 };
@@ -70,6 +71,7 @@ void td_totals_add(tdTotals *totals, const tdReport *report)
     totals->constraints = report->constraints;
     totals->contact_iterations += report->contact_iterations;
     totals->contact_limits += report->contact_limit;
+    totals->attachment_error = fmax(totals->attachment_error, report->attachment_error);
     totals->contact_residual = fmax(totals->contact_residual, report->contact_residual);
     for (int i = 0; i < TD_STAGES; i++)
         totals->stage_seconds[i] += report->stage_seconds[i];
@@ -106,6 +108,7 @@ void td_totals_row(const tdTotals *totals, double row[TD_TOTALS_COLUMNS])
         (double)totals->contact_iterations,
         (double)totals->contact_limits,
         totals->contact_residual,
+        totals->attachment_error,
         totals->elastic_energy,
         totals->kinetic_energy,
     };

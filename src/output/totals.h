@@ -28,13 +28,14 @@ typedef struct tdTotals
     int64_t contact_iterations;            ///< of its solver
     int64_t contact_limits;                ///< steps in which it reached its bound on iterations
     double contact_residual;               ///< largest that it left
+    double attachment_error;               ///< largest, relative to the scene's size
     double elastic_energy, kinetic_energy; ///< [J] at the end; filled by who wants them (td_state_energy)
     double stage_seconds[TD_STAGES];
 } tdTotals;
 
 void td_totals_add(tdTotals *totals, const tdReport *report);
 
-#define TD_TOTALS_COLUMNS (30 + TD_STAGES)
+#define TD_TOTALS_COLUMNS (31 + TD_STAGES)
 
 /// The same as a row of numbers.
 void td_totals_row(const tdTotals *totals, double row[TD_TOTALS_COLUMNS]);

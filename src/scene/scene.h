@@ -437,6 +437,7 @@ typedef struct tdSceneContact
     double stiffness;   ///< of a point [N/m]; infinite: near-rigid
     double dissipation; ///< relaxation time [s]
     double margin;      ///< [m]; 0: by the size of bodies
+    double softness;    ///< beta of the normals
     double stiction;    ///< sigma of the tangents
     tdContactSolver solver;
     int points; ///< n x n of each triangle touch besides nodes

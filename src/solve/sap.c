@@ -321,11 +321,13 @@ static double advance(const tdSapProblem *problem, tdSapIsland *island, int most
     return start;
 }
 
-static void finish(tdSapIsland *island, const evaluation *e, tdSapEnd end)
+// The residual is relative to what the tolerance is for, so that islands in which nothing moves have a small one too.
+static void finish(tdSapIsland *island, const evaluation *e, const tdSapSettings *settings, tdSapEnd end)
 {
     island->end = end;
     island->cost = e->cost;
-    island->residual = e->size > 0 ? e->gradient / e->size : 0;
+    double size = e->size + (settings->tolerance > 0 ? settings->absolute / settings->tolerance : 0);
+    island->residual = size > 0 ? e->gradient / size : 0;
 }
 
 // Contacts that bear a force and slide no faster than friction can stop within the step are taken to stick: impulse and
@@ -401,7 +403,7 @@ static void newton(const tdSapProblem *problem, tdSapIsland *island, tdTasks *ta
         bool bound = island->iterations >= settings->max_iterations;
         if (good)
         {
-            finish(island, &e, TD_SAP_CONVERGED);
+            finish(island, &e, settings, TD_SAP_CONVERGED);
             return;
         }
         idle = e.gradient <= 0.5 * least ? 0 : e.gradient <= rounding(island) ? idle + 1 : idle;
@@ -427,7 +429,7 @@ static void newton(const tdSapProblem *problem, tdSapIsland *island, tdTasks *ta
         }
         memcpy(island->v, island->best, (size_t)island->n * sizeof *island->v);
         e = evaluate(problem, island);
-        finish(island, &e, bound ? TD_SAP_BOUND : TD_SAP_ROUNDOFF);
+        finish(island, &e, settings, bound ? TD_SAP_BOUND : TD_SAP_ROUNDOFF);
         return;
     }
 }
