@@ -423,19 +423,21 @@ static void joints_allocate_nothing(void **unused)
                 JOINT("j1", "revolute", "body", "arm", "0.2 0 0.1", "1 2 0.5",
                       "<limit lower=\"-0.1\" upper=\"0.1\" effort=\"5\"/><dynamics friction=\"0.1\" damping=\"0.1\"/>")
                     JOINT("j2", "ball", "arm", "wrist", "0 0 0.6", "1 0 0", ""));
-    for (int newton = 0; newton < 2; newton++)
+    for (int k = 0; k < 3; k++)
     {
-        tdModel *model =
-            robot_model(robot,
-                        newton ? "time_step: 1 ms\nsteps: 1\nintegrator: {method: midpoint, newton: true}"
-                               : "time_step: 1 ms\nsteps: 1",
-                        "base: free, angular_velocity: [1 rad/s, 0, 2 rad/s]",
-                        "actuators: [{name: m, type: joint, body: r, joint: j1, drive: position, stiffness: 5, "
-                        "damping: 0.1}, {name: c, "
-                        "type: cable, body: r, path: [[0, 0, 0.05]], pull_point: [0, 0, 1], drive: force}]\nmotion: "
-                        "{keyframes: [{t: 0, m: 1 rad, c: 0.01}]}");
+        char rest[600];
+        snprintf(rest, sizeof rest,
+                 "actuators: [{name: m, type: joint, body: r, joint: j1, drive: position, stiffness: 5, damping: 0.1}, "
+                 "{name: c, type: cable, body: r, path: [[0, 0, 0.05]], pull_point: [0, 0, 1], drive: force}]\n"
+                 "%smotion: {keyframes: [{t: 0, %s, c: 0.01}]}",
+                 k == 2 ? "tools: [{name: t, body: r, link: arm}]\n" : "",
+                 k == 2 ? "t.x: 0.1, t.ry: 0.1 rad" : "m: 1 rad");
+        tdModel *model = robot_model(robot,
+                                     k == 1 ? "time_step: 1 ms\nsteps: 1\nintegrator: {method: midpoint, newton: true}"
+                                            : "time_step: 1 ms\nsteps: 1",
+                                     "base: free, angular_velocity: [1 rad/s, 0, 2 rad/s]", rest);
         tdState *state = robot_state(model);
-        watch_steps(model, state, newton ? "articulated, Newton" : "articulated", 1);
+        watch_steps(model, state, k == 2 ? "articulated, tool" : k == 1 ? "articulated, Newton" : "articulated", 1);
         td_state_free(state);
         td_model_free(model);
     }
