@@ -100,6 +100,31 @@ static void test_stopping_distance(void **unused)
     td_model_free(model);
 }
 
+// At 7 m/s it rides on a gap of mu v h, far beyond the margin, and is still followed: the floor bears its weight
+// throughout.
+static void test_fast_slide(void **unused)
+{
+    (void)unused;
+    sceneText t;
+    double h = 2e-3, mu = 0.5, slope = M_PI / 4, weight = 0;
+    slope_scene(&t, RIGID, mu, slope, 0, h);
+    tdModel *model = scene_parse(t.text);
+    tdState *state = scene_state(model);
+    scene_steps(model, state, 20);
+    for (int i = 0; i < 1000; i++)
+    {
+        double force[3];
+        scene_steps(model, state, 1);
+        td_state_contact_force(state, 0, 1, force);
+        weight = i == 0 ? force[2] : weight;
+        assert_near(force[2], weight, 1e-3 * weight);
+        assert_near(force[0], -mu * weight, 1e-3 * weight);
+    }
+    assert_true(weight > 0 && speed_of(model, state) > 6.5);
+    td_state_free(state);
+    td_model_free(model);
+}
+
 #define BOX_AT(name, z)                                                                                                \
     "  - {name: " name ", type: rigid, shape: {box: [0.1, 0.1, 0.1]}, total_mass: 1, transform: {translate: [0, 0, " z \
     "]}}\n"
@@ -402,12 +427,19 @@ static void test_excluded_falls(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_incline_rigid),       cmocka_unit_test(test_incline_soft),
-        cmocka_unit_test(test_stopping_distance),   cmocka_unit_test(test_stack_rests),
-        cmocka_unit_test(test_indentation),         cmocka_unit_test(test_collision_keeps_momentum),
-        cmocka_unit_test(test_reduced_like_full),   cmocka_unit_test(test_reaction_bears_contact),
-        cmocka_unit_test(test_driven_with_contact), cmocka_unit_test(test_threads_and_replay),
-        cmocka_unit_test(test_servo_and_limit),     cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_incline_rigid),
+        cmocka_unit_test(test_incline_soft),
+        cmocka_unit_test(test_stopping_distance),
+        cmocka_unit_test(test_fast_slide),
+        cmocka_unit_test(test_stack_rests),
+        cmocka_unit_test(test_indentation),
+        cmocka_unit_test(test_collision_keeps_momentum),
+        cmocka_unit_test(test_reduced_like_full),
+        cmocka_unit_test(test_reaction_bears_contact),
+        cmocka_unit_test(test_driven_with_contact),
+        cmocka_unit_test(test_threads_and_replay),
+        cmocka_unit_test(test_servo_and_limit),
+        cmocka_unit_test(test_refused),
         cmocka_unit_test(test_excluded_falls),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

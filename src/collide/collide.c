@@ -221,10 +221,11 @@ static void place_collider(void *context, int i)
         if (in->v != NULL && c->shape.type != TD_SHAPE_PLANE)
             sweep_box(p, in->h, p->box);
     }
+    double slide = in->v != NULL ? in->slide * p->fastest : 0;
     for (int k = 0; k < 3; k++)
     {
-        p->box[k] -= 0.5 * p->reach;
-        p->box[3 + k] += 0.5 * p->reach;
+        p->box[k] -= 0.5 * p->reach + slide;
+        p->box[3 + k] += 0.5 * p->reach + slide;
     }
 }
 
@@ -338,7 +339,7 @@ static double plane_sweep(const tdPlaced *plane, const tdPlaced *other, double h
     return h * (td_length3(plane->twist) + td_length3(plane->twist + 3) * td_length3(far));
 }
 
-// How far two colliders may come nearer to each other within the step.
+// How far two colliders may come nearer to each other within the step, and what sliding adds to the margin.
 static double sweep_of(const tdCollideState *s, tdPair pair)
 {
     double sum = 0;
@@ -352,7 +353,7 @@ static double sweep_of(const tdCollideState *s, tdPair pair)
                    ? plane_sweep(&s->placed[me], &s->placed[other], s->input->h)
                    : s->placed[me].fastest;
     }
-    return sum;
+    return (1 + s->input->slide) * sum;
 }
 
 static bool key_before(const tdKey *a, const tdKey *b)

@@ -95,6 +95,7 @@ typedef struct tdCollideInput
     double h;                  ///< time step, for the velocities
     const double *const *v;    ///< velocities of each field; NULL: none, and h is not used
     const double (*twists)[6]; ///< of each frame: velocity of its origin, angular velocity; NULL with v == NULL
+    double slide;              ///< the margin of a point grows by this times the way it slides in the step
 } tdCollideInput;
 
 /// Material point of one side.

@@ -39,7 +39,8 @@ void td_meet_add(tdNarrow *narrow, tdMeet *meet)
         velocity_of(narrow, &meet->s[0], meet->p[0], v0);
         velocity_of(narrow, &meet->s[1], meet->p[1], v1);
         td_subtract3(v0, v1, v);
-        allowed += input->h * fmax(0, td_dot3(v, meet->n));
+        double along = td_dot3(v, meet->n), aside = sqrt(fmax(0, td_dot3(v, v) - along * along));
+        allowed += input->h * (fmax(0, along) + input->slide * aside);
     }
     if (!(meet->phi <= allowed))
         return;

@@ -197,8 +197,12 @@ static tdStatus find_contacts(const tdModel *model, tdState *state)
 {
     tdContactState *cs = state->contact;
     place_bodies(model, state);
-    tdCollideInput input = {
-        .x = cs->x, .poses = cs->poses, .h = model->scheme.h, .v = cs->v, .twists = (const double(*)[6])cs->twists};
+    tdCollideInput input = {.x = cs->x,
+                            .poses = cs->poses,
+                            .h = model->scheme.h,
+                            .v = cs->v,
+                            .twists = (const double(*)[6])cs->twists,
+                            .slide = model->contact->slide};
     td_collide_set_depths(cs->collide, cs->depth);
     tdStatus status = td_collide(model->contact->world, cs->collide, &input, &state->report.error);
     if (status != TD_OK)

@@ -71,6 +71,7 @@ typedef struct tdContactModel
     tdContactField *fields;
     tdContactFrame *frames;
     double margin;
+    double slide; ///< of tdCollideInput: convex friction slides on a gap of (h + tau) mu times the speed
     tdSapTuning tuning;
     int n_bonds, n_groups;
     tdBond *bonds;

@@ -252,6 +252,13 @@ static tdStatus build(colliderWork *work, const tdSettings *settings, tdError *e
     if (!isfinite(contact->margin))
         return td_fail_at(error, TD_ERROR_INPUT, scene->file, scene->contact.line, "contact",
                           "no body of the scene can move; remove 'contact'");
+    double friction = 0, relaxation = 0;
+    for (int i = 0; i < work->n; i++)
+    {
+        friction = fmax(friction, contact->colliders[i].friction);
+        relaxation = fmax(relaxation, contact->colliders[i].dissipation);
+    }
+    contact->slide = friction * (1 + relaxation / model->scheme.h);
     tdCollideDef def = {.n_colliders = work->n,
                         .colliders = work->defs,
                         .n_excluded = work->n_pairs,
