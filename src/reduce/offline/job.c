@@ -118,6 +118,8 @@ static tdStatus plan_held_out(tdJob *job, tdError *error)
     double duration = 0;
     if (given->motion == NULL && job->model->n_actuators == 0)
         return TD_OK; // nothing that could be moved at random
+    if (given->line == 0 && job->model->scene.reduction.follow)
+        return TD_OK; // what was learned is one motion: another one would tell nothing
     TD_TRY(td_sample_validation(job->model, &job->arena, &motion, &duration, error));
     int64_t count = given->line > 0 ? HELD_OUT_PLACES : HELD_OUT_DEFAULT;
     if (job->model->scene.reduction.follow)
