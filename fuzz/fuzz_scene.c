@@ -25,6 +25,26 @@ static void check_actuator(const tdScene *scene, const tdSceneActuator *a)
         abort();
 }
 
+static void check_bonds(const tdScene *scene)
+{
+    for (int i = 0; i < scene->n_attachments; i++)
+    {
+        const tdSceneAttachment *a = &scene->attachments[i];
+        bool self = a->a == a->b && (scene->bodies[a->a].type != TD_BODY_ARTICULATED || a->link == NULL);
+        if (a->a < 0 || a->a >= scene->n_bodies || a->b >= scene->n_bodies || self || !(a->stiffness > 0))
+            abort();
+    }
+    for (int i = 0; i < scene->n_couplings; i++)
+    {
+        const tdSceneCoupling *c = &scene->couplings[i];
+        if (c->n_terms == 0 && (c->body[0] < 0 || c->body[0] >= scene->n_bodies || c->body[1] >= scene->n_bodies))
+            abort();
+        for (int k = 0; k < c->n_terms; k++)
+            if (c->terms[k].factor == 0 || scene->bodies[c->terms[k].body].type != TD_BODY_ARTICULATED)
+                abort();
+    }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     tdScene scene;
@@ -37,6 +57,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         abort();
     for (int i = 0; status == TD_OK && i < scene.n_actuators; i++)
         check_actuator(&scene, &scene.actuators[i]);
+    if (status == TD_OK)
+        check_bonds(&scene);
     td_scene_free(&scene);
     return 0;
 }

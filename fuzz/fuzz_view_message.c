@@ -19,6 +19,14 @@ static void check(const tdViewMessage *m)
     for (int i = 0; i < 3; i++)
         if (!isfinite(m->value[i]) || !isfinite(m->anchor[i]) || !(m->weights[i] >= 0 && m->weights[i] <= 1))
             abort();
+    if (m->n_list < 0 || m->n_list > TD_VIEW_LIST)
+        abort();
+    for (int i = 0; i < m->n_list; i++)
+        if (m->list[i] < 0)
+            abort();
+    for (int i = 0; i < 3; i++)
+        if (!(fabs(m->turn[i]) <= 100) || (m->action == TD_VIEW_TOOL && !(fabs(m->value[i]) <= 100)))
+            abort();
     if (m->tied && !(fabs(sum - 1) < 1e-12 && (isnan(m->stiffness) || m->stiffness > 0)))
         abort();
 }

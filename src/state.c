@@ -157,19 +157,6 @@ void td_state_probe(const tdModel *model, const tdState *state, int probe, doubl
     body->ops->positions(body, state, set, state->q + body->first, position);
 }
 
-void td_state_reaction(const tdModel *model, const tdState *state, int body, double force[3])
-{
-    assert(state->model == model && body >= 0 && body < model->n_bodies);
-    const tdBody *b = &model->bodies[body];
-    // The supports of a reduced body are in no mode, those of links in no joint, so what they bear is not known; a body
-    // that nothing holds has none.
-    bool rigid = td_body_is_articulated(b), nodal = !rigid && b->count == 3 * b->nodes;
-    bool held = rigid ? td_articulated_of(b)->tree->links[0].kind == TD_JOINT_FIXED : b->soft->supported;
-    force[0] = force[1] = force[2] = nodal || !held ? 0 : NAN;
-    for (int32_t k = 0; k < b->n_held && nodal; k++)
-        force[b->held[k] % 3] += state->reaction[b->first + b->held[k]];
-}
-
 tdStatus td_state_set_input(const tdModel *model, tdState *state, int input, double value)
 {
     if (input < 0 || input >= model->n_inputs || isinf(value))

@@ -138,7 +138,10 @@ static tdStatus forces(const tdModel *model, tdState *state, bool tangent, doubl
         TD_TRY(model->bodies[b].ops->forces(model, &model->bodies[b], state, tangent));
     charge(state, TD_STAGE_FORCES, clock);
     td_constrain(model, state, tangent);
-    if (!tangent) // a new linearization finds the motion without contact first
+    // A new linearization finds the motion without contact first.
+    if (tangent)
+        td_contact_expect(model, state, state->m);
+    else
         td_contact_push(model, state, state->m);
     charge(state, TD_STAGE_CONSTRAIN, clock);
     return TD_OK;

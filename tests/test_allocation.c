@@ -423,19 +423,21 @@ static void joints_allocate_nothing(void **unused)
                 JOINT("j1", "revolute", "body", "arm", "0.2 0 0.1", "1 2 0.5",
                       "<limit lower=\"-0.1\" upper=\"0.1\" effort=\"5\"/><dynamics friction=\"0.1\" damping=\"0.1\"/>")
                     JOINT("j2", "ball", "arm", "wrist", "0 0 0.6", "1 0 0", ""));
-    for (int newton = 0; newton < 2; newton++)
+    for (int k = 0; k < 3; k++)
     {
-        tdModel *model =
-            robot_model(robot,
-                        newton ? "time_step: 1 ms\nsteps: 1\nintegrator: {method: midpoint, newton: true}"
-                               : "time_step: 1 ms\nsteps: 1",
-                        "base: free, angular_velocity: [1 rad/s, 0, 2 rad/s]",
-                        "actuators: [{name: m, type: joint, body: r, joint: j1, drive: position, stiffness: 5, "
-                        "damping: 0.1}, {name: c, "
-                        "type: cable, body: r, path: [[0, 0, 0.05]], pull_point: [0, 0, 1], drive: force}]\nmotion: "
-                        "{keyframes: [{t: 0, m: 1 rad, c: 0.01}]}");
+        char rest[600];
+        snprintf(rest, sizeof rest,
+                 "actuators: [{name: m, type: joint, body: r, joint: j1, drive: position, stiffness: 5, damping: 0.1}, "
+                 "{name: c, type: cable, body: r, path: [[0, 0, 0.05]], pull_point: [0, 0, 1], drive: force}]\n"
+                 "%smotion: {keyframes: [{t: 0, %s, c: 0.01}]}",
+                 k == 2 ? "tools: [{name: t, body: r, link: arm}]\n" : "",
+                 k == 2 ? "t.x: 0.1, t.ry: 0.1 rad" : "m: 1 rad");
+        tdModel *model = robot_model(robot,
+                                     k == 1 ? "time_step: 1 ms\nsteps: 1\nintegrator: {method: midpoint, newton: true}"
+                                            : "time_step: 1 ms\nsteps: 1",
+                                     "base: free, angular_velocity: [1 rad/s, 0, 2 rad/s]", rest);
         tdState *state = robot_state(model);
-        watch_steps(model, state, newton ? "articulated, Newton" : "articulated", 1);
+        watch_steps(model, state, k == 2 ? "articulated, tool" : k == 1 ? "articulated, Newton" : "articulated", 1);
         td_state_free(state);
         td_model_free(model);
     }
@@ -498,6 +500,30 @@ static void contact_allocates_nothing(void **unused)
     scene_free(model, state);
 }
 
+static void attachments_allocate_nothing(void **unused)
+{
+    (void)unused;
+    if (!COUNTING)
+        skip();
+    static const char *const newton[] = {"false", "true"};
+    for (int k = 0; k < 2; k++)
+    {
+        tdModel *model = scene_model(
+            "tendril: 1\ntime_step: 2 ms\nsteps: 1\ngravity: [0, 0, -9.81]\nintegrator: {newton: %s}\nbodies:\n"
+            "  - {name: a, mesh: {box: [[0, 0, 0], [0.1, 0.1, 0.05]], cells: [2, 2, 1]}, material: {law: "
+            "corotational_lagged, young: 0.5 MPa, poisson: 0.3, density: 1000}}\n"
+            "  - {name: b, type: rigid, shape: {box: [0.1, 0.1, 0.02]}, total_mass: 0.1, transform: {translate: [0.05, "
+            "0.05, 0.06]}}\n"
+            "attachments: [{name: glue, a: a, group: zmax, b: b}]\n"
+            "couplings: [{name: thread, rod: {a: b, point_a: [0.05, 0.05, 0.07], point_b: [0.1, 0, 0.5]}}]\n",
+            newton[k]);
+        tdState *state = scene_state_with(model, 1, false);
+        scene_steps(model, state, 50);
+        watch_steps(model, state, "attachments", 1);
+        scene_free(model, state);
+    }
+}
+
 int main(void)
 {
     route_cholmod();
@@ -511,6 +537,7 @@ int main(void)
                                        cmocka_unit_test(polynomials_allocate_nothing),
                                        cmocka_unit_test(joints_allocate_nothing),
                                        cmocka_unit_test(frames_allocate_nothing),
-                                       cmocka_unit_test(contact_allocates_nothing)};
+                                       cmocka_unit_test(contact_allocates_nothing),
+                                       cmocka_unit_test(attachments_allocate_nothing)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -42,7 +42,9 @@ static double holds(const tdModel *model, tdState *state, int steps)
     for (int k = 0; k < steps; k++)
     {
         scene_steps(model, state, 1);
-        worst = fmax(worst, worst_weld(model, state));
+        double now = worst_weld(model, state);
+        worst = fmax(worst, now);
+        assert_near(state->report.attachment_error * model->size, now, 1e-12);
     }
     return worst;
 }
@@ -208,6 +210,10 @@ static void test_soft_on_link(void **unused)
         double force[3];
         td_state_attachment_force(state, 0, force, NULL, NULL);
         assert_near(force[2], 1.5 * G, 0.01 * 1.5 * G);
+        // The base bears both links and the pad, and so says the reaction.
+        td_state_reaction(model, state, 0, force);
+        assert_near(force[2], 3 * G, 0.01 * 3 * G);
+        assert_near(force[0], 0, 0.01 * 3 * G);
         // What the shoulder's motor bears: both links and the pad.
         double arm = 0;
         const double *x = td_state_positions(model, state, 1);
@@ -218,9 +224,38 @@ static void test_soft_on_link(void **unused)
         scene_free(model, state);
     }
     // One linearization: rows are those of the start of the step, so that the error is that of an arc and its tangent.
-    tdModel *model = arm_model(1e-3, "false", rest);
+    for (double h = 1e-3; h < 0.2; h *= 10)
+    {
+        tdModel *model = arm_model(h, "false", rest);
+        tdState *state = scene_state(model);
+        double turn = 110 * M_PI / 180 * h;
+        assert_true(holds(model, state, (int)(2 / h)) <= 0.5 * turn * turn * 0.45);
+        double force[3];
+        td_state_attachment_force(state, 0, force, NULL, NULL);
+        assert_near(force[2], 1.5 * G, 1e-3 * 1.5 * G);
+        scene_free(model, state);
+    }
+}
+
+// A bar let go at level on a hinge, with a force along it: the base bears m g - m d alpha, and the force.
+static void test_base_reaction(void **unused)
+{
+    (void)unused;
+    tdModel *model = robot_model(
+        ROBOT(BASE LINK("bar", "2", "0.2 0 0", "0.001", "0.03", "0.03")
+                  JOINT("hinge", "continuous", "base", "bar", "0 0 0", "0 1 0", "")),
+        "time_step: 1 ms\nsteps: 10\ngravity: [0, 0, -9.81]", "",
+        "actuators: [{name: push, type: force, body: r, link: bar, point: [0.3, 0, 0], direction: [1, 0, 0], drive: "
+        "force}]\nmotion: {keyframes: [{t: 0, push: 5 N}]}\n");
     tdState *state = scene_state(model);
-    assert_true(holds(model, state, 2000) <= 2e-6);
+    double force[3], alpha = 2 * G * 0.2 / (0.03 + 2 * 0.04);
+    td_state_reaction(model, state, 0, force);
+    assert_true(isnan(force[0]));
+    scene_steps(model, state, 1);
+    td_state_reaction(model, state, 0, force);
+    assert_near(force[0], -5, 0.01);
+    assert_near(force[1], 0, 1e-9);
+    assert_near(force[2], 2 * (G - 0.2 * alpha), 0.01);
     scene_free(model, state);
 }
 
@@ -618,6 +653,7 @@ int main(void)
         cmocka_unit_test(test_threads_and_replay),
         cmocka_unit_test(test_contradiction),
         cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_base_reaction),
         cmocka_unit_test(test_gears),
         cmocka_unit_test(test_rod),
         cmocka_unit_test(test_couplings_refused),

@@ -389,6 +389,60 @@ static void aligned_blocks_push_upwards(void **unused)
     }
 }
 
+// Blocks of eight nodes with points inside their faces: on a plane and on each other, shifted a little this way and
+// that, they touch by the same points with the same names; past half a margin corners leave, points inside do not.
+static void points_inside_faces(void **unused)
+{
+    (void)unused;
+    draw d = {5};
+    const double min[3] = {0, 0, 0}, max[3] = {1, 1, 1}, margin = 1e-2;
+    soft a = soft_box(min, max, 1, 1, 1), b = soft_box(min, max, 1, 1, 1);
+    tdShape plane = {.type = TD_SHAPE_PLANE};
+    tdColliderDef c[3] = {soft_collider(&a, 0), soft_collider(&b, 1), rigid_collider(&plane, -1)};
+    c[0].points = c[1].points = 3;
+    scene s = scene_with(c, 3, margin);
+    double *rest = malloc(3 * (size_t)b.n_nodes * sizeof *rest);
+    assert_non_null(rest);
+    memcpy(rest, b.x, 3 * (size_t)b.n_nodes * sizeof *rest);
+    for (int k = 0; k < 40; k++)
+    {
+        double reach = k < 30 ? 0.35 * margin : 2 * margin, depth = draw_between(&d, -1e-4, 1e-4);
+        double shift[2] = {draw_between(&d, -reach, reach), draw_between(&d, -reach, reach)};
+        for (int64_t i = 0; i < b.n_nodes; i++)
+        {
+            b.x[3 * i] = rest[3 * i] + shift[0];
+            b.x[3 * i + 1] = rest[3 * i + 1] + shift[1];
+            b.x[3 * i + 2] = rest[3 * i + 2] + 1 + depth;
+        }
+        const double *x[2] = {a.x, b.x};
+        tdCollideInput input = {.x = x};
+        int64_t n = 0, between = 0, on_plane = 0;
+        const tdContact *contacts = scene_contacts(&s, &input, &n);
+        check_contacts(contacts, n);
+        for (int64_t i = 0; i < n; i++)
+        {
+            bool stands = contacts[i].b.collider == 2;
+            on_plane += stands;
+            between += !stands;
+            if (k < 30)
+            {
+                assert_near(contacts[i].normal[2], stands ? -1 : 1, 1e-9);
+                assert_near(contacts[i].phi, stands ? 0 : depth, 1e-9);
+                assert_true(k == 0 || contacts[i].previous >= 0);
+            }
+        }
+        assert_int_equal(on_plane, 4 + 18);
+        if (k < 30)
+            assert_int_equal(between, 2 * (4 + 18));
+        else
+            assert_true(between >= 2 * 18 && between <= 2 * (4 + 18));
+    }
+    free(rest);
+    scene_free(&s);
+    soft_free(&a);
+    soft_free(&b);
+}
+
 // Crossed bars of few elements, edge on edge.
 static void sharp_edges_cross(void **unused)
 {
@@ -571,6 +625,6 @@ int main(void)
         cmocka_unit_test(trees_equal_all_pairs),        cmocka_unit_test(phi_follows_its_points),
         cmocka_unit_test(aligned_blocks_push_upwards),  cmocka_unit_test(sharp_edges_cross),
         cmocka_unit_test(mesh_of_a_box_equals_the_box), cmocka_unit_test(depth_is_followed),
-        cmocka_unit_test(meshes_that_move_and_stay)};
+        cmocka_unit_test(meshes_that_move_and_stay),    cmocka_unit_test(points_inside_faces)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

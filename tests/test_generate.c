@@ -187,6 +187,36 @@ static void test_torus(void **state)
     td_mesh_free(&mesh);
 }
 
+static void test_torus_of_tetrahedra(void **state)
+{
+    (void)state;
+    const int cells[3][3] = {{30, 10, 1}, {48, 14, 2}, {96, 20, 5}};
+    const int64_t nodes[3] = {300, 1344, 9600}, tets[3] = {720, 48 * (12 + 28) * 3, 96 * (18 + 160) * 3};
+    for (int k = 0; k < 3; k++)
+    {
+        tdMesh mesh = {0};
+        tdError error = {0};
+        assert_ok(td_mesh_torus(0.05, 0.015, cells[k], &mesh, &error), error);
+        assert_int_equal(mesh.n_nodes, nodes[k]);
+        assert_int_equal(mesh.cells[TD_CELL_TET].count, tets[k]);
+        double sum = 0;
+        for (int64_t e = 0; e < tets[k]; e++)
+        {
+            double volume = td_cell_volume(&mesh, TD_CELL_TET, e);
+            assert_true(volume > 0);
+            sum += volume;
+        }
+        // Its surface is that of the cells: closed, and it encloses them.
+        tdSurfaceCheck check = check_of(&mesh);
+        assert_true(check.closed);
+        assert_near(sum, check.volume, 1e-12 * sum);
+        double n = cells[k][0], m = cells[k][1]; // polygons instead of circles
+        double section = 0.5 * m * sin(2 * PI / m) * 0.015 * 0.015;
+        assert_near(sum, section * 2 * PI * 0.05, 2 * (2 * PI / n) * (2 * PI / n) * sum);
+        td_mesh_free(&mesh);
+    }
+}
+
 static void test_nonsense_is_refused(void **state)
 {
     (void)state;
@@ -202,6 +232,8 @@ static void test_nonsense_is_refused(void **state)
     assert_int_equal(td_mesh_sphere_surface(zero, 1, 9, &mesh, &error), TD_ERROR_INPUT);
     assert_int_equal(td_mesh_torus_surface(1, 2, 10, 10, &mesh, &error), TD_ERROR_INPUT);
     assert_int_equal(td_mesh_torus_surface(2, 1, 2, 10, &mesh, &error), TD_ERROR_INPUT);
+    assert_int_equal(td_mesh_torus(1, 2, (int[]){10, 10, 1}, &mesh, &error), TD_ERROR_INPUT);
+    assert_int_equal(td_mesh_torus(2, 1, (int[]){10, 10, 0}, &mesh, &error), TD_ERROR_INPUT);
     assert_int_equal(mesh.n_nodes, 0);
 }
 
@@ -210,6 +242,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_box),    cmocka_unit_test(test_box_sides), cmocka_unit_test(test_rectangle),
         cmocka_unit_test(test_sphere), cmocka_unit_test(test_torus),     cmocka_unit_test(test_nonsense_is_refused),
+        cmocka_unit_test(test_torus_of_tetrahedra),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

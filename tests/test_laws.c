@@ -4,6 +4,8 @@
 // kernels against the AVX2 ones.
 #include "laws.h"
 
+#include "material/project.h"
+
 static const tdSceneMaterial rubber = {.young = 450e3, .poisson = 0.45};
 // Errors are taken relative to this modulus times the size of F squared.
 static const double modulus = 450e3;
@@ -207,6 +209,11 @@ static void test_projection(void **state)
         law->kernel[TD_ISA_PORTABLE](parameters, f, NULL, psi, P, D);
         memcpy(before, D, sizeof D);
         int mask = td_law_project(D);
+        _Alignas(64) double four[4 * TD_TANGENT]; // all lanes at a time give the same
+        memcpy(four, before, sizeof four);
+        assert_int_equal(td_project4(four), mask);
+        for (int i = 0; i < 4 * TD_TANGENT; i++)
+            assert_near(four[i], D[i], 1e-9 * modulus);
         for (int l = 0; l < 4; l++)
         {
             if (mask & 1 << l)

@@ -261,8 +261,8 @@ static void indefinite_is_detected(void **unused)
         }
     tdLinear *linear = solver(&f);
     tdError error = {0};
-    assert_int_equal(td_linear_refresh(linear, bad, &error), TD_ERROR_NUMERIC);
-    assert_int_equal(td_linear_refresh(linear, good, &error), TD_OK);
+    assert_int_equal(td_linear_refresh(linear, NULL, bad, &error), TD_ERROR_NUMERIC);
+    assert_int_equal(td_linear_refresh(linear, NULL, good, &error), TD_OK);
     memset(f.x, 0, (size_t)f.n * sizeof(double));
     assert_int_equal(td_linear_apply(linear, f.b, f.x, &error), TD_OK);
     assert_true(distance(&f, good, f.b, f.x) < 1e-9);

@@ -246,6 +246,44 @@ static void test_draws_a_time(void **state)
     assert_int_equal(system(path), 0);
 }
 
+// A block on a floor that a link presses: links, planes and forces, from the scene and from a run's folder.
+static void test_draws_contact(void **state)
+{
+    const Place *p = *state;
+    static const char scene[] =
+        "tendril: 1\ntime_step: 5 ms\nsteps: 40\ngravity: [0, 0, -9.81]\ncontact: {friction: 0.5}\nbodies:\n"
+        "  - {name: floor, type: rigid, shape: {plane: true}, fixed: true}\n"
+        "  - {name: brick, type: rigid, shape: {box: [0.1, 0.1, 0.05]}, density: 1000, transform: {translate: [0, 0, "
+        "0.125]}}\n"
+        "  - name: block\n    mesh: {box: [[-0.05, -0.05, 0], [0.05, 0.05, 0.1]], cells: [2, 2, 2]}\n"
+        "    material: {law: corotational_lagged, young: 0.5 MPa, poisson: 0.4, density: 1000}\n"
+        "output: {every: 20, formats: [vtu, csv]}\n";
+    char path[400], *said;
+    snprintf(path, sizeof path, "%s/pile.yaml", p->folder);
+    assert_int_equal(td_file_write(path, scene, strlen(scene), NULL), TD_OK);
+    // The plane has no triangles of its own among the bodies: 12 of the brick, 48 of the block.
+    expect(p, "render pile.yaml" SMALL, 0, (const char *const[]){"\"triangles\": 60", "\"contacts\": 0", NULL});
+    expect(p, "run pile.yaml --out pile --quiet", 0, (const char *const[]){"", NULL});
+    static const char *const ways[] = {"render pile.yaml --time 0.2" SMALL, "render pile --time 0.2" SMALL,
+                                       "render pile.yaml --time 0.2 --field displacement" SMALL};
+    int found[3] = {0};
+    for (int i = 0; i < 3; i++)
+    {
+        assert_int_equal(program(p, ways[i], &said), 0);
+        const char *at = strstr(said, "\"contacts\": ");
+        assert_non_null(at);
+        found[i] = atoi(at + strlen("\"contacts\": "));
+        assert_non_null(strstr(said, "\"triangles\": 60"));
+        free(said);
+    }
+    assert_true(found[0] >= 13); // nine nodes on the floor, four corners of the brick
+    assert_int_equal(found[1], found[0]);
+    assert_int_equal(found[2], found[0]);
+    expect(p, "render pile.yaml --time 0.2 --no-marks" SMALL, 0, (const char *const[]){"\"contacts\": 0", NULL});
+    snprintf(path, sizeof path, "rm -r %s/pile %s/pile.* %s/t.png", p->folder, p->folder, p->folder);
+    assert_int_equal(system(path), 0);
+}
+
 // Of a scene every body is drawn, a plane one beside a block too: 12 and 2 triangles.
 static void test_draws_plane_bodies(void **state)
 {
@@ -311,8 +349,8 @@ static void test_refuses(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_draws), cmocka_unit_test(test_draws_what_acts),
-                                       cmocka_unit_test(test_draws_a_time), cmocka_unit_test(test_draws_plane_bodies),
-                                       cmocka_unit_test(test_refuses)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_draws),         cmocka_unit_test(test_draws_what_acts),
+                                       cmocka_unit_test(test_draws_a_time),  cmocka_unit_test(test_draws_plane_bodies),
+                                       cmocka_unit_test(test_draws_contact), cmocka_unit_test(test_refuses)};
     return cmocka_run_group_tests(tests, setup, teardown);
 }

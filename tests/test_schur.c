@@ -107,7 +107,7 @@ static tdSchurReport factor(tdSchur *schur, const fixture *f, int n, const int32
 {
     tdSchurReport report;
     tdError error = {0};
-    tdStatus status = td_schur_factor(schur, f->A, n, nodes, &report, &error);
+    tdStatus status = td_schur_factor(schur, NULL, f->A, n, nodes, &report, &error);
     assert_ok(status, error);
     assert_false(report.indefinite);
     return report;
@@ -388,12 +388,12 @@ static void bad_input_is_refused(void **unused)
     tdSchurBody body;
     tdError error = {0};
     int32_t nodes[1] = {f.nodes};
-    assert_int_equal(td_schur_factor(schur, f.A, 1, nodes, &report, &error), TD_ERROR_USAGE);
+    assert_int_equal(td_schur_factor(schur, NULL, f.A, 1, nodes, &report, &error), TD_ERROR_USAGE);
     nodes[0] = f.nodes - 1;
     double *values = malloc(9 * (size_t)f.pattern->blocks * sizeof *values);
     for (int64_t i = 0; i < 9 * f.pattern->blocks; i++)
         values[i] = -f.A[i];
-    assert_ok(td_schur_factor(schur, values, 1, nodes, &report, &error), error);
+    assert_ok(td_schur_factor(schur, NULL, values, 1, nodes, &report, &error), error);
     assert_true(report.indefinite);
     assert_true(td_schur_condense(schur, false, &body, &error) != TD_OK);
     assert_non_null(strstr(error.message, "positive definite"));

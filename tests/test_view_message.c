@@ -56,6 +56,17 @@ static void messages_of_all_types(void **unused)
     assert_near(m.weights[0] + m.weights[1] + m.weights[2], 1, 1e-15);
     assert_false(good("{\"type\": \"spring\", \"anchor\": [1, 0, -1]}").tied);
     assert_int_equal(good("{\"type\": \"release\"}").action, TD_VIEW_RELEASE);
+    m = good("{\"type\": \"tool\", \"name\": \"hand\", \"linear\": [0.1, 0, -0.2], \"angular\": [0, 1, 0]}");
+    assert_int_equal(m.action, TD_VIEW_TOOL);
+    assert_int_equal(m.n_values, 3);
+    assert_near(m.value[2], -0.2, 0);
+    assert_near(m.turn[1], 1, 0);
+    assert_near(good("{\"type\": \"tool\", \"name\": \"hand\", \"linear\": [1, 2, 3]}").turn[0], 0, 0);
+    assert_int_equal(good("{\"type\": \"tool\", \"name\": \"hand\", \"linear\": null}").n_values, 0);
+    m = good("{\"type\": \"group\", \"actuators\": [0, 7, 2147483647], \"rate\": -0.5}");
+    assert_int_equal(m.n_list, 3);
+    assert_int_equal(m.list[2], 2147483647);
+    assert_near(m.value[0], -0.5, 0);
     assert_string_equal(good("{\"type\": \"field\", \"name\": \"von_mises\"}").name, "von_mises");
     assert_true(good("{\"type\": \"record\", \"action\": \"start\", \"every\": 5}").start);
     assert_false(good("{\"type\": \"record\", \"action\": \"stop\"}").start);
@@ -108,7 +119,7 @@ static void nonsense_is_refused(void **unused)
     bad("{\"type\": \"speed\", \"value\": --1}", "number is expected");
     bad("{\"type\": \"step\", \"count\": 1.5}", "whole number");
     bad("{\"type\": \"step\", \"count\": 1001}", "from 1 to 1000");
-    bad("{\"type\": \"target\", \"name\": \"t\", \"value\": [1, 2, 3, 4]}", "more than three");
+    bad("{\"type\": \"target\", \"name\": \"t\", \"value\": [1, 2, 3, 4]}", "at most three");
     bad("{\"type\": \"target\", \"name\": \"t\", \"value\": []}", "number is expected");
     bad("{\"type\": \"target\", \"name\": \"t\", \"value\": [[1]]}", "number is expected");
     bad("{\"type\": \"target\", \"name\": \"t\", \"value\": [1", "not closed");
@@ -123,6 +134,16 @@ static void nonsense_is_refused(void **unused)
         "from 0 to 1");
     bad("{\"type\": \"spring\", \"mesh\": -1, \"triangle\": 0, \"weights\": [1, 0, 0], \"anchor\": [0, 0, 0]}",
         "from 0");
+    bad("{\"type\": \"tool\", \"name\": \"hand\"}", "'linear' is missing");
+    bad("{\"type\": \"tool\", \"name\": \"hand\", \"linear\": [1, 2]}", "three numbers or null");
+    bad("{\"type\": \"tool\", \"name\": \"hand\", \"linear\": [1, 2, 3, 4]}", "three numbers or null");
+    bad("{\"type\": \"tool\", \"name\": \"hand\", \"linear\": [1, 2, 101]}", "from -100 to 100");
+    bad("{\"type\": \"tool\", \"name\": \"hand\", \"linear\": [1, 2, 3], \"angular\": null}", "three numbers");
+    bad("{\"type\": \"group\", \"actuators\": 3, \"rate\": 1}", "array of whole numbers");
+    bad("{\"type\": \"group\", \"actuators\": [1.5], \"rate\": 1}", "array of whole numbers");
+    bad("{\"type\": \"group\", \"actuators\": [-1], \"rate\": 1}", "from 0");
+    bad("{\"type\": \"group\", \"actuators\": [2147483648], \"rate\": 1}", "from 0");
+    bad("{\"type\": \"group\", \"actuators\": [1], \"rate\": 11}", "from -10 to 10");
     bad("{\"type\": \"a\x01\xff\"}", "control");
     bad("{\"type\": \"\xff\xfe\"}", "no message of type '?\?'");
 }
@@ -138,6 +159,13 @@ static void long_ones_are_refused(void **unused)
     assert_false(td_view_message(text, TD_VIEW_MESSAGE + 1, &message, why));
     memset(text, '[', TD_VIEW_MESSAGE); // no depth to fall into
     assert_false(td_view_message(text, TD_VIEW_MESSAGE, &message, why));
+    char list[400] = "{\"type\": \"group\", \"rate\": 1, \"actuators\": [0";
+    for (int i = 1; i < TD_VIEW_LIST; i++)
+        memcpy(list + strlen(list), ", 1", 4);
+    memcpy(list + strlen(list), "]}", 3);
+    assert_int_equal(good(list).n_list, TD_VIEW_LIST);
+    memcpy(list + strlen(list) - 2, ", 1]}", 6);
+    bad(list, "more than 64 numbers");
     char name[400];
     snprintf(name, sizeof name, "{\"type\": \"field\", \"name\": \"%0200d\"}", 0);
     bad(name, "longer than 127");

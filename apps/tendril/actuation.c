@@ -112,8 +112,12 @@ static void print_actuator(const tdModel *model, int a)
     const tdActuator *actuator = &model->actuators[a];
     const tdSceneActuator *given = actuator->given;
     tdActuatorInfo info = td_model_actuator(model, a);
-    printf("actuator %s: %s on %s, by its %s, %s", info.name, info.kind, model->bodies[given->body].name,
-           drive_word(given), info.driven ? "driven by the motion" : "free");
+    printf("actuator %s: %s on %s, by its %s, %s%s", info.name, info.kind, model->bodies[given->body].name,
+           drive_word(given),
+           info.driven      ? "driven by the motion"
+           : info.tool >= 0 ? "commanded by tool "
+                            : "free",
+           info.tool >= 0 ? td_model_tool(model, info.tool).name : "");
     print_range(model, effort_word(given), info.effort, info.effort_unit);
     print_range(model, displacement_word(given), info.displacement, info.displacement_unit);
     if (given->drive == TD_DRIVE_GAS)
@@ -168,12 +172,27 @@ static void print_effector(const tdModel *model, int e)
     printf("\n");
 }
 
+static void print_tool(const tdModel *model, int t)
+{
+    tdToolInfo info = td_model_tool(model, t);
+    printf("tool %s: link %s of %s, %d joint%s over ", info.name, info.link, model->bodies[info.body].name, info.joints,
+           info.joints == 1 ? "" : "s");
+    print_quantity(model, info.length, "m");
+    if (isfinite(info.speed))
+        printf(", at most %g m/s", info.speed);
+    if (isfinite(info.turning))
+        printf(", at most %g rad/s", info.turning);
+    printf("\n");
+}
+
 void act_print_scene(const tdModel *model)
 {
     for (int a = 0; a < model->n_actuators; a++)
         print_actuator(model, a);
     for (int e = 0; e < model->n_effectors; e++)
         print_effector(model, e);
+    for (int t = 0; t < model->n_tools; t++)
+        print_tool(model, t);
 }
 
 static void json_actuator(tdJson *json, const tdModel *model, int a)
@@ -186,6 +205,8 @@ static void json_actuator(tdJson *json, const tdModel *model, int a)
     td_json_string(json, "body", model->bodies[actuator->given->body].name);
     td_json_string(json, "drive", info.drive);
     td_json_bool(json, "driven", info.driven);
+    if (info.tool >= 0)
+        td_json_string(json, "tool", td_model_tool(model, info.tool).name);
     td_json_string(json, "effort_unit", info.effort_unit);
     td_json_string(json, "displacement_unit", info.displacement_unit);
     td_json_numbers(json, "effort_range", 2, info.effort);

@@ -191,7 +191,7 @@ static tdStatus time_schur(const ring *r, tdSchurWay way, int32_t n, const int32
         tdSchurReport report;
         tdSchurBody body;
         double t0 = td_seconds();
-        status = td_schur_factor(schur, r->values, n, nodes, &report, error);
+        status = td_schur_factor(schur, NULL, r->values, n, nodes, &report, error);
         double t1 = td_seconds();
         if (status == TD_OK)
             status = td_schur_condense(schur, false, &body, error);
@@ -233,7 +233,7 @@ static tdStatus steps_to_order(const ring *r, int32_t n, const int32_t *nodes, i
     for (int step = 1; step <= most && *out < 0 && status == TD_OK; step++)
     {
         tdSchurReport report;
-        status = td_schur_factor(schur, r->values, n, nodes, &report, error);
+        status = td_schur_factor(schur, NULL, r->values, n, nodes, &report, error);
         if (report.analysed)
             *out = step;
     }
@@ -565,7 +565,7 @@ static tdStatus chain_rows(tdSap *sap, int32_t patch, int runs, bool print, tdJs
     ring_patch(&r, minor - major, patch, nodes + patch);
     tdStatus status = td_schur_create(&r.model, &settings, &schur, error);
     if (status == TD_OK)
-        status = td_schur_factor(schur, r.values, 2 * patch, nodes, &report, error);
+        status = td_schur_factor(schur, NULL, r.values, 2 * patch, nodes, &report, error);
     if (status == TD_OK)
         status = td_schur_condense(schur, false, &body, error);
     for (int k = 0; k < 3 && status == TD_OK; k++)

@@ -69,7 +69,7 @@ static tdStatus write_errors(const cmpRun *run, const char *folder, tdError *err
 static tdStatus make_picture(const cmpRun *run, int which, Picture *p, tdError *error)
 {
     const tdModel *model = run->models[0].model;
-    TD_TRY(picture_add_bodies(p, model, run->models[0].state, error));
+    TD_TRY(picture_add_bodies(p, model, run->models[0].state, true, error));
     memcpy(p->mesh.x, run->shape[which], 3 * (size_t)p->mesh.n_nodes * sizeof(double));
     return picture_surface(p, model->scene.file, error);
 }

@@ -95,7 +95,8 @@ bool marks_ball(Marks *m, const double centre[3], double radius, double value)
     return true;
 }
 
-bool marks_rod(Marks *m, const double a[3], const double b[3], double radius, double value)
+// A tube whose circles have the radii ra at a and rb at b.
+static bool tube(Marks *m, const double a[3], const double b[3], double ra, double rb, double value)
 {
     double d[3] = {b[0] - a[0], b[1] - a[1], b[2] - a[2]}, length = sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2]);
     if (!(length > 0))
@@ -123,13 +124,31 @@ bool marks_rod(Marks *m, const double a[3], const double b[3], double radius, do
     for (int end = 0; end < 2; end++)
         for (int i = 0; i < AROUND; i++)
         {
-            double c = radius * cos(2 * M_PI * i / AROUND), s = radius * sin(2 * M_PI * i / AROUND), x[3];
+            double radius = end == 0 ? ra : rb, x[3];
+            double c = radius * cos(2 * M_PI * i / AROUND), s = radius * sin(2 * M_PI * i / AROUND);
             for (int k = 0; k < 3; k++)
                 x[k] = (end == 0 ? a : b)[k] + c * u[k] + s * v[k];
             add_node(m, x, value);
         }
     add_band(m, first, first + AROUND);
     return true;
+}
+
+bool marks_rod(Marks *m, const double a[3], const double b[3], double radius, double value)
+{
+    return tube(m, a, b, radius, radius, value);
+}
+
+bool marks_arrow(Marks *m, const double from[3], const double to[3], double radius, double value)
+{
+    double neck[3], length = 0;
+    for (int k = 0; k < 3; k++)
+        length += (to[k] - from[k]) * (to[k] - from[k]);
+    length = sqrt(length);
+    double head = fmin(6 * radius, 0.5 * length);
+    for (int k = 0; k < 3; k++)
+        neck[k] = length > 0 ? to[k] - head / length * (to[k] - from[k]) : from[k];
+    return tube(m, from, neck, radius, radius, value) && tube(m, neck, to, fmin(2.6 * radius, 0.45 * head), 0, value);
 }
 
 bool marks_cross(Marks *m, const double centre[3], double reach, double radius)

@@ -19,6 +19,8 @@ void marks_free(Marks *marks);
 bool marks_ball(Marks *marks, const double centre[3], double radius, double value);
 /// An open tube; one of no length adds nothing.
 bool marks_rod(Marks *marks, const double a[3], const double b[3], double radius, double value);
+/// A rod with a tip.
+bool marks_arrow(Marks *marks, const double from[3], const double to[3], double radius, double value);
 /// Three rods along the axes of the world, each 2 * reach long, with round ends.
 bool marks_cross(Marks *marks, const double centre[3], double reach, double radius);
 /// Triangles between n points.

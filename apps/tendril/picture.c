@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/suggest.h"
+#include "body/articulated.h"
 #include "body/soft.h"
 #include "cli.h"
 #include "mesh/topology.h"
@@ -179,7 +180,19 @@ tdStatus picture_surface(Picture *p, const char *path, tdError *error)
 
 // ---------------------------------------------------------------- files
 
-tdStatus picture_add_bodies(Picture *p, const tdModel *model, const tdState *state, tdError *error)
+// Whether an element of a body is drawn.
+static bool is_shown(const tdBody *body, int64_t element, bool links)
+{
+    tdLinkPart part = {0};
+    if (!td_body_is_articulated(body))
+        return true;
+    while (links && td_articulated_part(td_articulated_of(body), &part))
+        if (part.plane && element >= part.triangle && element < part.triangle + part.triangles)
+            return false;
+    return links;
+}
+
+tdStatus picture_add_bodies(Picture *p, const tdModel *model, const tdState *state, bool links, tdError *error)
 {
     bool room = true;
     for (int b = 0; b < model->n_bodies && room; b++)
@@ -194,6 +207,8 @@ tdStatus picture_add_bodies(Picture *p, const tdModel *model, const tdState *sta
             {
                 int32_t n[TD_ELEMENT_NODES];
                 int m = td_cell_nodes((tdCellType)t);
+                if (!is_shown(&model->bodies[b], e, links))
+                    continue;
                 for (int a = 0; a < m; a++)
                     n[a] = first + soft->mesh.cells[t].nodes[m * (int64_t)soft->element_cell[e] + a];
                 room = td_mesh_add_cell(&p->mesh, (tdCellType)t, n);

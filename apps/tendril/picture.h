@@ -22,8 +22,9 @@ void picture_free(Picture *p);
 
 /// Cuts p->mesh into triangles: boundary of volume cells, triangles, quadrilaterals.
 tdStatus picture_surface(Picture *p, const char *path, tdError *error);
-/// Appends the elements of the bodies of a model at the positions q of all bodies.
-tdStatus picture_add_bodies(Picture *p, const tdModel *model, const tdState *state, tdError *error);
+/// Appends the bodies of a model where a state has them: all nodes, and the elements; of links the triangles where
+/// `links` says so, of planes nothing.
+tdStatus picture_add_bodies(Picture *p, const tdModel *model, const tdState *state, bool links, tdError *error);
 /// Reads a mesh file, with its arrays if it is a .vtu.
 tdStatus picture_read(Picture *p, const char *path, tdError *error);
 /// The array of this name, or NULL.

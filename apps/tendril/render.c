@@ -17,9 +17,10 @@ static const char help[] =
     "usage: tendril render FILE... -o picture.png [options]\n"
     "\n"
     "Draws a scene (.yaml), the folder of a run, a result (.vtu) or any mesh file as a PNG picture. Of scenes and\n"
-    "runs, cables (dashed where slack), cavities, effectors (balls) and their targets (crosses) are drawn too. "
-    "Several\n"
-    "files are superposed: the first as usual, the others translucent in colours of their own, named in a key.\n"
+    "runs, cables (dashed where slack), cavities, effectors (balls), their targets (crosses) and contact forces\n"
+    "(arrows, after a step) are drawn too. Links have the colours of their robot, planes are squares of a floor.\n"
+    "Several files are superposed: the first as usual, the others translucent in colours of their own, named in a "
+    "key.\n"
     "\n"
     "  -o FILE              the picture to write\n"
     "  --width N --height N size in pixels (1200 x 800)\n"
@@ -38,7 +39,7 @@ static const char help[] =
     "  --supports           mark the held nodes of a scene\n"
     "  --probes             mark the probes of a scene or a run\n"
     "  --domain             show the elements that stand for all in a reduced model (--rom)\n"
-    "  --no-marks           no cables, cavities, effectors and targets\n"
+    "  --no-marks           no cables, cavities, effectors, targets and contact forces\n"
     "  --field NAME         colour by a point or cell array of a .vtu file, or by the tension of cables\n"
     "  --component C        x, y, z or magnitude (default) of a vector\n"
     "  --flat               cell arrays by cell, instead of smoothed to the nodes\n"
@@ -240,26 +241,31 @@ static tdStatus draw(const Stage *stage, const Options *o, tdRenderSettings *s, 
 
 static void json_counts(tdJson *json, const Stage *stage)
 {
-    int64_t nodes = 0, triangles = 0, count[7] = {0};
-    static const char *const names[7] = {"cable_segments", "slack_segments", "effectors",      "targets",
-                                         "probes",         "held_nodes",     "chosen_elements"};
+    int64_t nodes = 0, triangles = 0, count[8] = {0};
+    static const char *const names[8] = {"cable_segments", "slack_segments", "effectors",       "targets",
+                                         "probes",         "held_nodes",     "chosen_elements", "contacts"};
     for (int i = 0; i < stage->n_files; i++)
     {
         const Subject *s = &stage->subjects[i];
-        const int64_t more[7] = {s->n_segments, s->n_slack,    s->n_effectors, s->n_targets,
-                                 s->n_probes,   s->n_supports, s->n_chosen};
+        const int64_t more[8] = {s->n_segments, s->n_slack,    s->n_effectors, s->n_targets,
+                                 s->n_probes,   s->n_supports, s->n_chosen,    s->n_contacts};
         for (int p = 0; p < s->n_pictures; p++)
         {
             nodes += s->pictures[p].mesh.n_nodes;
             triangles += s->pictures[p].n_tris;
         }
-        for (int k = 0; k < 7; k++)
+        for (int p = 0; p < s->n_parts; p++)
+        {
+            nodes += s->parts[p].marks.n_nodes;
+            triangles += s->parts[p].marks.n_tris;
+        }
+        for (int k = 0; k < 8; k++)
             count[k] += more[k];
     }
     td_json_integer(json, "files", stage->n_files);
     td_json_integer(json, "nodes", nodes);
     td_json_integer(json, "triangles", triangles);
-    for (int k = 0; k < 7; k++)
+    for (int k = 0; k < 8; k++)
         td_json_integer(json, names[k], count[k]);
 }
 
@@ -374,7 +380,9 @@ static tdStatus load(Drawing *drawing, const Options *o, int component, const Nu
                                       .marks = !o->no_marks && numbers->deform == 1,
                                       .supports = o->supports,
                                       .probes = o->probes,
-                                      .domain = o->domain};
+                                      .domain = o->domain,
+                                      .coloured =
+                                          o->field == NULL && o->inputs[1] == NULL && !o->ghost && o->deform == NULL};
     for (int i = 0; i < STAGE_FILES && o->inputs[i] != NULL; i++)
     {
         stage->n_files++;

@@ -2,6 +2,7 @@
 #include "actuation.h"
 #include "base/file.h"
 #include "model.h"
+#include "output/bonds.h"
 #include "output/supports.h"
 #include "simulate.h"
 
@@ -98,11 +99,34 @@ static void json_counts(tdJson *json, const tdTotals *totals)
     td_json_number(json, "rom_indicator", totals->rom_indicator);
     td_json_number(json, "rom_error", totals->rom_error);
     td_json_number(json, "rom_distance", totals->rom_distance);
+    td_json_integer(json, "contacts", totals->contacts);
+    td_json_integer(json, "contacts_active", totals->contacts_active);
+    td_json_integer(json, "constraints", totals->constraints);
+    td_json_integer(json, "contact_iterations", totals->contact_iterations);
+    td_json_integer(json, "contact_limits", totals->contact_limits);
+    td_json_number(json, "contact_residual", totals->contact_residual);
+    td_json_number(json, "attachment_error", totals->attachment_error);
     td_json_number(json, "elastic_energy", totals->elastic_energy);
     td_json_number(json, "kinetic_energy", totals->kinetic_energy);
     td_json_open(json, "stage_seconds", '{');
     for (int i = 0; i < TD_STAGES; i++)
         td_json_number(json, td_stage_name((tdStage)i), totals->stage_seconds[i]);
+    td_json_close(json, '}');
+}
+
+static void json_bonds(tdJson *json, const tdModel *model, const tdState *state)
+{
+    td_json_open(json, "attachments", '{');
+    for (int i = 0; i < td_model_attachments(model); i++)
+    {
+        double force[3];
+        td_state_attachment_force(state, i, force, NULL, NULL);
+        td_json_numbers(json, td_model_attachment_name(model, i), 3, force);
+    }
+    td_json_close(json, '}');
+    td_json_open(json, "couplings", '{');
+    for (int i = 0; i < td_model_couplings(model); i++)
+        td_json_number(json, td_model_coupling_name(model, i), td_state_coupling_effort(state, i));
     td_json_close(json, '}');
 }
 
@@ -115,6 +139,7 @@ static void print_json(const runArguments *arguments, const tdModel *model, cons
     json_vectors(&json, "probes", model, state, true);
     json_vectors(&json, "reactions", model, state, false);
     json_supports(&json, model, state);
+    json_bonds(&json, model, state);
     act_json_state(&json, model, state);
     act_json_totals(&json, model, result);
     json_counts(&json, &result->totals);
@@ -176,6 +201,23 @@ static void print_vectors(const tdModel *model, const tdState *state)
     free(supports);
 }
 
+static void print_bonds(const tdModel *model, const tdState *state)
+{
+    if (td_model_attachments(model) > 0)
+        printf("\n%-16s %14s %14s %14s\n", "attachment", "x [N]", "y [N]", "z [N]");
+    for (int i = 0; i < td_model_attachments(model); i++)
+    {
+        double f[3];
+        td_state_attachment_force(state, i, f, NULL, NULL);
+        printf("%-16s %14.6g %14.6g %14.6g\n", td_model_attachment_name(model, i), f[0], f[1], f[2]);
+    }
+    if (td_model_couplings(model) > 0)
+        printf("\n%-16s %14s\n", "coupling", "effort");
+    for (int i = 0; i < td_model_couplings(model); i++)
+        printf("%-16s %14.6g %s\n", td_model_coupling_name(model, i), td_state_coupling_effort(state, i),
+               td_coupling_unit(model, i));
+}
+
 static void print_table(const runArguments *arguments, const tdModel *model, const tdState *state,
                         const simResult *result)
 {
@@ -189,6 +231,13 @@ static void print_table(const runArguments *arguments, const tdModel *model, con
     printf("linear      %" PRId64 " conjugate-gradient iterations, %" PRId64 " factorizations\n", totals->cg_iterations,
            totals->factorizations);
     printf("residual    %.2e at most\n", totals->residual);
+    if (totals->contact_iterations > 0 || totals->constraints > 0)
+        printf("contact     %d of %d points bear a force at the end, %" PRId64
+               " iterations (%.2f a step), residual %.2e at most, bound reached in %" PRId64 " steps\n",
+               totals->contacts_active, totals->contacts, totals->contact_iterations,
+               (double)totals->contact_iterations / steps, totals->contact_residual, totals->contact_limits);
+    if (totals->attachment_error > 0)
+        printf("attachments off by %.2e of the scene's size at most\n", totals->attachment_error);
     act_print_totals(result);
     if (totals->rom_indicator > 0 || totals->rom_distance > 0)
         printf("reduced     not to be trusted in %" PRId64 " steps; error about %.2g at most (indicator %.3g, distance "
@@ -206,6 +255,7 @@ static void print_table(const runArguments *arguments, const tdModel *model, con
     if (result->checkpoint[0] != '\0')
         printf("checkpoint  %s\n", result->checkpoint);
     print_vectors(model, state);
+    print_bonds(model, state);
     act_print_state(model, state);
 }
 

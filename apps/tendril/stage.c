@@ -17,6 +17,7 @@ static const Look cable_look = {"cables", {0.84, 0.30, 0.14}}, taut_look = {"cab
                   effector_look = {"effectors", {0.97, 0.76, 0.12}}, target_look = {"targets", {0.10, 0.60, 0.30}},
                   path_look = {"path", {0.12, 0.62, 0.62}}, probe_look = {"probes", {0.55, 0.25, 0.72}},
                   support_look = {"held nodes", {0.35, 0.37, 0.42}},
+                  contact_look = {"contact forces", {0.88, 0.11, 0.45}},
                   domain_look = {"chosen elements", {0.90, 0.42, 0.16}};
 
 // Colours of superposed files; the first is that of a file alone.
@@ -106,11 +107,12 @@ static double body_opacity(const Stage *stage, const StageLook *look, int file)
         return 0.32;
     if (subject->domain.n_tris > 0)
         return 0.3;
-    bool inside =
-        subject->cables.n_tris + subject->slack.n_tris + subject->cavities.n_tris + subject->effectors.n_tris > 0;
-    if (!inside || subject->pictures[0].values != NULL)
+    bool inside = subject->cables.n_tris + subject->slack.n_tris + subject->cavities.n_tris +
+                      subject->effectors.n_tris + subject->contacts.n_tris >
+                  0;
+    if (!inside || (subject->n_pictures > 0 && subject->pictures[0].values != NULL))
         return 1;
-    return stage->n_files > 1 ? 0.8 : 0.58;
+    return stage->n_files > 1 ? 0.8 : subject->contacts.n_tris > 0 ? 0.42 : 0.58;
 }
 
 StageLook stage_default(void)
@@ -118,7 +120,34 @@ StageLook stage_default(void)
     return (StageLook){.opacity = NAN};
 }
 
-#define MARKS_OF_A_FILE 9
+// Links in their own colours.
+static void add_part(Stage *stage, const Part *part, const StageLook *look, double opacity)
+{
+    tdDrawMesh *mesh = add_mesh(stage);
+    mesh->x = part->marks.x;
+    mesh->n_nodes = part->marks.n_nodes;
+    mesh->tris = part->marks.tris;
+    mesh->n_tris = part->marks.n_tris;
+    mesh->edges = look->edges;
+    mesh->opacity = opacity * part->opacity;
+    mesh->features = look->features || mesh->opacity < 1;
+    memcpy(mesh->colour, part->colour, sizeof mesh->colour);
+}
+
+static void add_floor(Stage *stage, const Floor *piece)
+{
+    tdDrawMesh *mesh = add_mesh(stage);
+    mesh->x = piece->marks.x;
+    mesh->n_nodes = piece->marks.n_nodes;
+    mesh->tris = piece->marks.tris;
+    mesh->n_tris = piece->marks.n_tris;
+    mesh->edge_mask = piece->edge_mask;
+    mesh->edges = mesh->floor = true;
+    mesh->opacity = 0.22;
+    memcpy(mesh->colour, (double[]){0.55, 0.62, 0.70}, sizeof mesh->colour);
+}
+
+#define MARKS_OF_A_FILE 10
 
 static void add_all_marks(Stage *stage, const Subject *subject)
 {
@@ -132,21 +161,34 @@ static void add_all_marks(Stage *stage, const Subject *subject)
     add_marks(stage, &subject->targets, &target_look, false);
     add_marks(stage, &subject->probes, &probe_look, false);
     add_marks(stage, &subject->supports, &support_look, false);
+    const Look arrows = {subject->force_key, {contact_look.colour[0], contact_look.colour[1], contact_look.colour[2]}};
+    add_marks(stage, &subject->contacts, &arrows, false);
 }
 
 tdStatus stage_set(Stage *stage, const StageLook *look, tdError *error)
 {
     for (int i = 0; i < stage->n_files; i++)
-        stage->capacity += 2 * stage->subjects[i].n_pictures + MARKS_OF_A_FILE;
+        stage->capacity += 2 * stage->subjects[i].n_pictures + stage->subjects[i].n_parts +
+                           stage->subjects[i].n_floors + MARKS_OF_A_FILE;
     stage->meshes = calloc((size_t)stage->capacity + 1, sizeof *stage->meshes);
     if (stage->meshes == NULL)
         return td_fail_memory(error, "the picture");
+    // Translucent layers are laid one over the other in this order.
+    for (int i = 0; i < stage->n_files; i++)
+        for (int p = 0; p < stage->subjects[i].n_floors; p++)
+            add_floor(stage, &stage->subjects[i].floors[p]);
     for (int i = 0; i < stage->n_files; i++)
     {
         const Subject *subject = &stage->subjects[i];
         double opacity = body_opacity(stage, look, i);
         for (int p = 0; p < subject->n_pictures; p++)
             add_body(stage, &subject->pictures[p], look, i, opacity);
+        for (int p = 0; p < subject->n_parts; p++)
+        {
+            // Where it is for the arrows alone, only what they are in lets them shine through.
+            bool clear = !isnan(look->opacity) || subject->contacts.n_tris == 0 || subject->parts[p].touched;
+            add_part(stage, &subject->parts[p], look, clear ? opacity : 1);
+        }
         if (stage->n_files > 1)
             add_key(stage, stage->names[i], file_colours[i], opacity);
     }

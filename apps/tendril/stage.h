@@ -25,7 +25,7 @@ typedef struct Stage
     int n, capacity;
     tdDrawMesh *meshes;
     int n_keys;
-    tdKeyLine keys[STAGE_FILES + 10];
+    tdKeyLine keys[2 * STAGE_FILES + 10];
 } Stage;
 
 StageLook stage_default(void);

@@ -33,6 +33,16 @@ void subject_free(Subject *s)
     marks_free(&s->effectors);
     marks_free(&s->targets);
     marks_free(&s->supports);
+    marks_free(&s->contacts);
+    for (int i = 0; i < s->n_parts; i++)
+        marks_free(&s->parts[i].marks);
+    for (int i = 0; i < s->n_floors; i++)
+    {
+        marks_free(&s->floors[i].marks);
+        free(s->floors[i].edge_mask);
+    }
+    free(s->parts);
+    free(s->floors);
 }
 
 static Picture *add_picture(Subject *s)
@@ -48,15 +58,10 @@ static Picture *add_picture(Subject *s)
 // Marks follow the size of the bodies.
 static void set_radius(Subject *s)
 {
-    double lo[3] = {INFINITY, INFINITY, INFINITY}, hi[3] = {-INFINITY, -INFINITY, -INFINITY}, size = 0;
-    for (int p = 0; p < s->n_pictures; p++)
-        for (int64_t i = 0; i < 3 * s->pictures[p].mesh.n_nodes; i++)
-        {
-            lo[i % 3] = fmin(lo[i % 3], s->pictures[p].mesh.x[i]);
-            hi[i % 3] = fmax(hi[i % 3], s->pictures[p].mesh.x[i]);
-        }
-    for (int k = 0; k < 3; k++)
-        size += (hi[k] - lo[k]) * (hi[k] - lo[k]);
+    double box[6], size = 0;
+    bool any = subject_box(s, box);
+    for (int k = 0; k < 3 && any; k++)
+        size += (box[3 + k] - box[k]) * (box[3 + k] - box[k]);
     s->radius = isfinite(size) ? 0.0045 * sqrt(size) : 0;
 }
 
@@ -267,6 +272,14 @@ static tdStatus mark_domains(Subject *s, const tdModel *model, const tdState *st
     return TD_OK;
 }
 
+static bool has_cells(const tdMesh *mesh)
+{
+    int64_t n = 0;
+    for (int t = 0; t < TD_CELL_TYPES; t++)
+        n += mesh->cells[t].count;
+    return n > 0;
+}
+
 tdStatus subject_take(Subject *s, const char *path, const tdModel *model, const tdState *state,
                       const SubjectSettings *settings, tdError *error)
 {
@@ -275,12 +288,21 @@ tdStatus subject_take(Subject *s, const char *path, const tdModel *model, const 
     Picture *p = add_picture(s);
     if (p == NULL)
         return td_fail_memory(error, s->path);
-    TD_TRY(picture_add_bodies(p, model, state, error));
-    TD_TRY(picture_surface(p, s->path, error));
+    TD_TRY(picture_add_bodies(p, model, state, !settings->coloured, error));
+    bool good = !settings->coloured || subject_links(s, model, state, true);
+    // A scene of links alone has no picture beside them.
+    if (s->n_parts > 0 && !has_cells(&p->mesh))
+    {
+        picture_free(p);
+        s->n_pictures = 0;
+    }
+    else
+        TD_TRY(picture_surface(p, s->path, error));
     set_radius(s);
-    bool good = true;
+    good = good && subject_links(s, model, state, false);
     if (settings->marks)
-        good = mark_actuators(s, model, state) && mark_effectors(s, model, state);
+        good = good && mark_actuators(s, model, state) && mark_effectors(s, model, state) &&
+               subject_contacts(s, model, state);
     if (good && settings->supports)
         good = mark_supports(s, model, state);
     if (good && settings->probes)
@@ -439,8 +461,7 @@ static tdStatus read_cavities(Subject *s, int64_t step, tdError *error)
     return good ? status : td_fail_memory(error, "the cavities");
 }
 
-// A number of a table that ends at a comma or at the end of the line; NAN where the field is empty.
-static double field_of(const char *line, int column)
+double subject_field(const char *line, int column)
 {
     for (; column > 0; column--)
     {
@@ -484,7 +505,7 @@ static tdStatus read_positions(Subject *s, const char *file, int64_t step, const
         size_t n = strcspn(title, ",\n");
         bool place = n > strlen(ending) && memcmp(title + n - strlen(ending), ending, strlen(ending)) == 0;
         bool target = n > strlen(goal) && memcmp(title + n - strlen(goal), goal, strlen(goal)) == 0;
-        double x[3] = {field_of(row, column), field_of(row, column + 1), field_of(row, column + 2)};
+        double x[3] = {subject_field(row, column), subject_field(row, column + 1), subject_field(row, column + 2)};
         if (place && isfinite(x[0]) && isfinite(x[1]) && isfinite(x[2]))
             good = add(s, x, target);
         title += n;
@@ -573,6 +594,8 @@ static tdStatus load_folder(Subject *s, const SubjectSettings *settings, tdError
         status = read_bodies(s, list, s->step, error);
     free(list);
     TD_TRY(status);
+    if (!subject_draw_planes(s))
+        return td_fail_memory(error, s->path);
     set_radius(s);
     s->tension_known = s->step > 0;
     if (settings->probes)
@@ -581,6 +604,7 @@ static tdStatus load_folder(Subject *s, const SubjectSettings *settings, tdError
         return TD_OK;
     TD_TRY(read_cables(s, s->step, error));
     TD_TRY(read_cavities(s, s->step, error));
+    TD_TRY(subject_read_contacts(s, s->step, error));
     return read_effectors(s, s->step, error);
 }
 

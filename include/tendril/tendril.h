@@ -189,8 +189,9 @@ extern "C"
     const double *td_state_velocities(const tdModel *model, const tdState *state, int body); ///< [m/s]
     /// Position of a probe [m].
     void td_state_probe(const tdModel *model, const tdState *state, int probe, double position[3]);
-    /// Sum of the forces [N] that fixed and prescribed nodes of a body exert on it. NaN for a reduced body that
-    /// is held and for links on a fixed base: their supports are in no mode and in no joint.
+    /// Sum of the forces [N] that fixed and prescribed nodes of a body, or a base that does not move, exert on it; of
+    /// links the mean over the last step, NaN before one. NaN for a reduced body that is held: its supports are in no
+    /// mode.
     void td_state_reaction(const tdModel *model, const tdState *state, int body, double force[3]);
     /// Overrides a named input from now on; NAN hands it back to the scene's motion.
     tdStatus td_state_set_input(const tdModel *model, tdState *state, int input, double value);
@@ -310,6 +311,7 @@ extern "C"
         int contact_iterations;  ///< of the convex solver, the most of an island, over all linearizations
         double contact_residual; ///< relative residual that it left
         bool contact_limit;      ///< it reached its bound on iterations
+        double attachment_error; ///< largest error of rigid attachments and couplings, relative to the scene's size
         double stage_seconds[TD_STAGES];
     } tdReport;
 
@@ -332,6 +334,9 @@ extern "C"
     int64_t td_state_contacts(const tdState *state, const tdContactPoint **points);
     /// Sum of the contact forces [N] on body b by body a in the last step.
     void td_state_contact_force(const tdState *state, int a, int b, double force[3]);
+    /// The same with their torque [N m] about a place in space.
+    void td_state_contact_wrench(const tdState *state, int a, int b, const double about[3], double force[3],
+                                 double torque[3]);
 
     /// Attachments of the scene, in its order.
     int td_model_attachments(const tdModel *model);

@@ -80,6 +80,7 @@ static tdStatus state_create(const tdModel *model, const tdBody *body, tdState *
     memcpy(state->v + body->first, given->start_v, (size_t)n * sizeof(double));
     if (given->n_balls > 0)
         memcpy(mine->reference, given->reference, 4 * (size_t)given->n_balls * sizeof(double));
+    mine->gain[0] = mine->gain[1] = mine->gain[2] = NAN;
     return TD_OK;
 }
 
@@ -107,10 +108,20 @@ static void drive(const tdModel *model, const tdBody *body, const tdState *state
     memset(psi, 0, (size_t)body->count * sizeof *psi);
 }
 
+// Momentum of all links, for what the base bears.
+static void momentum(const tdBody *body, const tdState *state, double p[3])
+{
+    tdArticulatedState *mine = td_articulated_mine(body, state);
+    td_articulated_poses(body, state, state->q + body->first);
+    td_tree_momentum(td_articulated_of(body), state->v + body->first, &mine->points, NULL, p, NULL, NULL);
+}
+
 static void begin(const tdModel *model, const tdBody *body, tdState *state)
 {
     (void)model;
     td_articulated_mine(body, state)->indefinite = false;
+    if (td_articulated_is_based(body))
+        momentum(body, state, td_articulated_mine(body, state)->momentum);
 }
 
 static void kinematics(const tdModel *model, const tdBody *body, tdState *state)
@@ -336,7 +347,13 @@ static void commit(const tdModel *model, const tdBody *body, tdState *state)
             td_servo_effort(servo, state->input[servo->input], servo->ratio * q[servo->coord] + servo->offset,
                             servo->ratio * v[servo->coord]);
     }
-    (void)model;
+    if (td_articulated_is_based(body))
+    {
+        double p[3];
+        momentum(body, state, p);
+        for (int c = 0; c < 3; c++)
+            mine->gain[c] = (p[c] - mine->momentum[c]) / model->scheme.h;
+    }
     td_tree_fold(given, state->q + body->first, mine->reference);
     mine->points_valid = false;
 }
@@ -362,7 +379,9 @@ static tdStatus restore(const tdModel *model, const tdBody *body, tdState *state
 {
     (void)model;
     (void)error;
-    td_articulated_mine(body, state)->points_valid = false;
+    tdArticulatedState *mine = td_articulated_mine(body, state);
+    mine->points_valid = false;
+    mine->gain[0] = mine->gain[1] = mine->gain[2] = NAN;
     return TD_OK;
 }
 

@@ -137,9 +137,12 @@ typedef struct tdArticulatedState
     double *diagonal;          ///< n: and the diagonal of A
     double *effort;            ///< by servo, at the end of the step
     double *node_x, *node_v;
-    double *jacobian; ///< 6 n: of points
-    bool stiffened;   ///< some constraint has stiffness in this pass
-    bool indefinite;  ///< A was, with all of its terms
+    double *jacobian;   ///< 6 n: of points
+    double momentum[3]; ///< of all links at the start of the step,
+    double gain[3];     ///< and what they gained of it a second in the last step; NAN: none yet
+    bool stiffened;     ///< some constraint has stiffness in this pass
+    bool indefinite;    ///< A was, with all of its terms
+    bool foreseeing;    ///< laws are those of all that acts, also of what a contact solver takes (limits_apart)
 } tdArticulatedState;
 
 extern const tdBodyOps td_articulated_ops;
@@ -157,6 +160,12 @@ static inline tdArticulatedState *td_articulated_mine(const tdBody *body, const 
 static inline bool td_body_is_articulated(const tdBody *body)
 {
     return body->ops == &td_articulated_ops;
+}
+
+/// Whether it stands on a base that does not move.
+static inline bool td_articulated_is_based(const tdBody *body)
+{
+    return td_body_is_articulated(body) && td_articulated_of(body)->tree->links[0].kind == TD_JOINT_FIXED;
 }
 
 // ---------------------------------------------------------------- articulated_model.c
@@ -255,5 +264,17 @@ const double *td_articulated_node_velocities(const tdModel *model, const tdBody 
 void td_shape_drawing_size(const tdShape *shape, int64_t *nodes, int64_t *tris);
 /// x[3 nodes] in the shape's frame, tri[3 tris] counted from 0, normals outwards.
 void td_shape_drawing(const tdShape *shape, double *x, int32_t *tri);
+/// Triangles of a body's drawing that are of one link and one colour; a plane is always one of its own.
+typedef struct tdLinkPart
+{
+    int shape;                   ///< where the next one starts
+    int64_t triangle, triangles; ///< first of the surface, how many
+    int link;
+    bool plane, coloured;
+    float colour[4]; ///< where it is coloured: red, green, blue, opacity
+} tdLinkPart;
+
+/// The first part of a body from a zeroed one, then the next; false: there is none left.
+bool td_articulated_part(const tdArticulated *body, tdLinkPart *part);
 /// Mass properties of a closed shape of density 1: volume, center, inertia about the center (xx yy zz xy xz yz).
 void td_shape_mass(const tdShape *shape, double *volume, double center[3], double inertia[6]);

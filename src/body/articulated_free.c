@@ -12,6 +12,10 @@
 // where that is not enough, Newton's method, whose matrix is not symmetric, finds the velocity. In the end A has the
 // slopes of the laws, of friction the secant: then friction only brakes, whatever constraints do to the velocity
 // afterwards. m has all the rest, and A is symmetric and definite.
+//
+// Where a contact solver takes limits and servos (limits_apart), the free motion has neither: arms would fall and
+// fingers whirl. Sweeps find the velocity with them, as far as contacts leave it, and b and friction are those of this
+// velocity; then A and m are made without them.
 #include "body/articulated.h"
 
 #include <math.h>
@@ -102,7 +106,7 @@ static bool eliminate(int n, double *B, double *x)
 
 static bool has_laws(const tdArticulated *given)
 {
-    return given->n_frictions + given->n_servos > 0 || (given->n_limits > 0 && !given->limits_apart);
+    return given->n_frictions + given->n_servos + given->n_limits > 0;
 }
 
 // Laws, their slopes by v, and b at the trial velocity; its v_e stays in state->scratch.
@@ -199,28 +203,19 @@ static bool newton_step(const tdModel *model, const tdBody *body, tdState *state
     return true;
 }
 
-tdStatus td_articulated_linear_motion(const tdModel *model, const tdBody *body, tdState *state)
+// Sweeps to the velocity at which the balance holds, into trial. False: A is not definite.
+static bool find_velocity(const tdModel *model, const tdBody *body, tdState *state)
 {
     tdArticulatedState *mine = td_articulated_mine(body, state);
     int64_t n = body->count;
     const double *start = state->v_new + body->first, *dv = state->dv + body->first;
-    td_articulated_matrix(model, body, state, true);
-    if (mine->stiffened && !td_small_cholesky((int)n, mine->A, mine->L))
-        td_articulated_matrix(model, body, state, false);
-    memcpy(mine->bias, state->m + body->first, (size_t)n * sizeof(double));
-    memcpy(mine->trial, state->v + body->first, (size_t)n * sizeof(double));
-    for (int64_t i = 0; i < n; i++)
-    {
-        mine->diagonal[i] = mine->A[i * n + i];
-        mine->law[i] = mine->slope[i] = 0;
-    }
     bool secant = true;
     double last = INFINITY, turned = 0;
     for (int sweep = 0; sweep < SWEEPS; sweep++)
     {
         evaluate(model, body, state, secant);
         if (!solve_about(model, body, state, sweep == 0))
-            return td_articulated_indefinite(model, state);
+            return false;
         double left = imbalance(model, body, state, &turned);
         if (left <= 1 && secant)
             break;
@@ -234,6 +229,33 @@ tdStatus td_articulated_linear_motion(const tdModel *model, const tdBody *body, 
         for (int64_t i = 0; i < n; i++)
             mine->trial[i] = start[i] + dv[i];
     }
+    return true;
+}
+
+tdStatus td_articulated_linear_motion(const tdModel *model, const tdBody *body, tdState *state)
+{
+    tdArticulatedState *mine = td_articulated_mine(body, state);
+    int64_t n = body->count;
+    td_articulated_matrix(model, body, state, true);
+    if (mine->stiffened && !td_small_cholesky((int)n, mine->A, mine->L))
+        td_articulated_matrix(model, body, state, false);
+    memcpy(mine->bias, state->m + body->first, (size_t)n * sizeof(double));
+    memcpy(mine->trial, state->v + body->first, (size_t)n * sizeof(double));
+    for (int64_t i = 0; i < n; i++)
+    {
+        mine->diagonal[i] = mine->A[i * n + i];
+        mine->law[i] = mine->slope[i] = 0;
+    }
+    mine->foreseeing = true;
+    bool good = find_velocity(model, body, state);
+    mine->foreseeing = false;
+    if (good && td_articulated_of(body)->limits_apart)
+    {
+        evaluate(model, body, state, true);
+        good = solve_about(model, body, state, true);
+    }
+    if (!good)
+        return td_articulated_indefinite(model, state);
     td_articulated_solved(body, state);
     return TD_OK;
 }

@@ -70,10 +70,11 @@ void td_joint_laws(const tdModel *model, const tdBody *body, const tdState *stat
     bool moving = model->scheme.method != TD_METHOD_STATIC;
     for (int k = 0; k < mine->n_frictions && moving; k++)
         add_friction(&mine->frictions[k], v_e, secant, force, slope_q, slope_v);
-    for (int k = 0; k < mine->n_limits && !mine->limits_apart; k++)
+    bool apart = mine->limits_apart && !td_articulated_mine(body, state)->foreseeing;
+    for (int k = 0; k < mine->n_limits && !apart; k++)
         add_limit(&mine->limits[k], q_e, v_e, force, slope_q, slope_v);
     for (int k = 0; k < mine->n_servos; k++)
-        if (!mine->limits_apart || !td_servo_is_limited(&mine->servos[k]))
+        if (!apart || !td_servo_is_limited(&mine->servos[k]))
             add_servo(&mine->servos[k], state->input[mine->servos[k].input], q_e, v_e, force, slope_q, slope_v);
 }
 

@@ -249,3 +249,43 @@ void td_shape_mass(const tdShape *shape, double *volume, double center[3], doubl
     default: break;
     }
 }
+
+// ---------------------------------------------------------------- parts
+
+// What a link is drawn with: its visual shapes or, if it has none, those for contact.
+static bool is_drawn(const tdTree *tree, int s)
+{
+    bool visual = false;
+    for (int k = 0; k < tree->n_shapes && !visual; k++)
+        visual = tree->shapes[k].link == tree->shapes[s].link && tree->shapes[k].drawn;
+    return visual ? tree->shapes[s].drawn : tree->shapes[s].collides;
+}
+
+bool td_articulated_part(const tdArticulated *body, tdLinkPart *part)
+{
+    const tdTree *tree = body->tree;
+    const tdTreeShape *first = NULL;
+    part->triangle += part->triangles;
+    part->triangles = 0;
+    for (; part->shape < tree->n_shapes; part->shape++)
+    {
+        const tdTreeShape *shape = &tree->shapes[part->shape];
+        int64_t nodes = 0, tris = 0;
+        bool plane = shape->shape.type == TD_SHAPE_PLANE;
+        if (!is_drawn(tree, part->shape))
+            continue;
+        bool same = first != NULL && !plane && !part->plane && shape->link == first->link;
+        for (int c = 0; c < 4 && same; c++)
+            same = shape->colour[c] == first->colour[c];
+        if (first != NULL && !same)
+            break;
+        first = shape;
+        part->link = shape->link;
+        part->plane = plane;
+        part->coloured = shape->colour[0] >= 0;
+        memcpy(part->colour, shape->colour, sizeof part->colour);
+        td_shape_drawing_size(&shape->shape, &nodes, &tris);
+        part->triangles += tris;
+    }
+    return first != NULL;
+}

@@ -3,6 +3,7 @@
 // elements at a time. One source for all kinds; the numbers of nodes and points are constants in each.
 // The equations are in body/soft.h.
 #include "body/point.h"
+#include "material/project.h"
 
 #define ALWAYS static inline __attribute__((always_inline))
 
@@ -134,7 +135,7 @@ ALWAYS void forces(const tdElementWork *work, int32_t chunk, const int nodes, co
             if (flat && block->material.through == TD_THROUGH_FREE)
                 td_condense_through(n, D);
             if (work->project)
-                changed |= td_law_project(D);
+                changed |= td_project4(D);
             add_tangent(D, (const td4(*)[3])g, weight, nodes, blocks);
         }
         for (int l = 0; l < 4; l++)

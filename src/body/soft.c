@@ -398,7 +398,7 @@ static tdStatus free_motion(const tdModel *model, const tdBody *body, tdState *s
         if (schur != NULL)
         {
             tdSchurReport report;
-            TD_TRY(td_schur_factor(schur, mine->A, n_nodes, nodes, &report, &state->report.error));
+            TD_TRY(td_schur_factor(schur, state->tasks, mine->A, n_nodes, nodes, &report, &state->report.error));
             if (report.indefinite && can_project(soft, mine))
             {
                 TD_TRY(project(model, body, state));
@@ -511,7 +511,7 @@ static tdStatus apply_inverse(const tdModel *model, const tdBody *body, tdState 
     for (int j = 0; j < (direct ? 1 : n); j++)
     {
         tdLinearResult result;
-        TD_TRY(direct ? td_linear_solve_many(mine->linear, mine->A, mine->exact, n, stride, b, x, &result,
+        TD_TRY(direct ? td_linear_solve_many(mine->linear, state->tasks, mine->A, mine->exact, n, stride, b, x, &result,
                                              &state->report.error)
                       : apply_iterating(model, body, state, b + j * stride, x + j * stride, &result));
         state->report.cg_iterations += result.iterations;
@@ -592,7 +592,7 @@ static tdStatus restore(const tdModel *model, const tdBody *body, tdState *state
     state->springs = mine->factor_springs;
     build_matrix(model, body, state);
     state->springs = springs;
-    TD_TRY(td_linear_refresh(mine->linear, mine->A, error));
+    TD_TRY(td_linear_refresh(mine->linear, state->tasks, mine->A, error));
     td_soft_turns(soft, mine, state, mine->turn_factor);
     *counts = kept;
     mine->same = mine->K_valid && !follows(soft) && td_springs_same_matrix(mine->factor_springs, springs);

@@ -12,6 +12,7 @@
 //     d2I2/dx_a dx_b = 2 [2 p_a p_b' - p_b p_a' + (I1 g_a.g_b - p_a.p_b) I - (g_a.g_b) B]
 //     d2J/dx_a dx_b  = - [F (g_a x g_b)]x
 #include "body/element.h"
+#include "material/project.h"
 
 #define PAIRS 10
 #define FLAT  static inline __attribute__((always_inline))
@@ -275,7 +276,7 @@ FLAT void dense_forces(const tdElementWork *work, int32_t b, const td4 g[3][3], 
         return;
     if (work->project)
     {
-        int changed = td_law_project(D);
+        int changed = td_project4(D);
 #pragma GCC unroll 9
         for (int l = 0; l < 4; l++)
             sums->projected += (changed >> l & 1) && work->block->element[4 * (int64_t)b + l] >= 0;

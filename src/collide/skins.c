@@ -188,6 +188,10 @@ static void add_vertex(tdSkins *s, const tdCandidate *best)
     if (!(region != TD_REGION_FACE && in_line(s, side, best, q, &meet)) &&
         !td_skin_side(other, y, best->tri, region, p, q, meet.n, &meet.phi))
         return;
+    // Bodies that move fast together look farther than they can be inside each other.
+    double depth = fmax(s->narrow->world->colliders[s->id[1 - side]].depth, s->narrow->world->margin);
+    if (meet.phi < -depth)
+        return;
     if (meet.phi < -s->narrow->world->margin && td_skin_outside(other, y, s->at[1 - side]->boxes, p, -meet.phi))
         return;
     for (int k = 0; k < 3; k++)
@@ -281,7 +285,8 @@ static void cross_edges(tdSkins *s, int32_t first, int32_t second)
         return;
     td_subtract3(meet.p[1], meet.p[0], way);
     meet.phi = td_dot3(meet.n, way);
-    if (meet.phi < -s->allowed) // deeper there is a shorter way out than between these two
+    // Deeper there is a shorter way out than between these two, however fast the bodies move.
+    if (meet.phi < -s->narrow->world->margin)
         return;
     td_side_of_edge(s->narrow, s->id[0], first, t, &meet.s[0]);
     td_side_of_edge(s->narrow, s->id[1], second, u, &meet.s[1]);

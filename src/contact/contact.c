@@ -90,6 +90,7 @@ tdStatus td_contact_create(const tdModel *model, tdState *state, tdError *error)
     cs->jacobian = TD_TAKE(arena, double, 3 * most);
     cs->bond_effort = TD_TAKE(arena, double, 3 * (int64_t)model->contact->n_bonds + 1);
     cs->bond_told = TD_TAKE(arena, double, 3 * (int64_t)model->contact->n_bonds + 1);
+    cs->bond_base = TD_TAKE(arena, double, 3 * (int64_t)model->contact->n_bonds + 1);
     cs->bond_row = TD_TAKE(arena, double, model->contact->bond_size + 1);
     if (cs->bodies == NULL || cs->blocks == NULL || cs->factors == NULL || cs->v_star == NULL || cs->v_block == NULL ||
         cs->depth == NULL || cs->depth_now == NULL || cs->jacobian == NULL || cs->bond_effort == NULL ||
@@ -115,6 +116,7 @@ void td_contact_free(tdState *state)
         td_schur_free(cs->bodies[b].schur);
     td_collide_state_free(cs->collide);
     td_sap_free(cs->sap);
+    td_contact_nlcp_free(&cs->nlcp);
     free(cs->constraints);
     free(cs->rows);
     free(cs->joint_rows);
@@ -264,7 +266,7 @@ void td_contact_commit(const tdModel *model, tdState *state)
     if (cs == NULL)
         return;
     memcpy(cs->depth, cs->depth_now, (size_t)count_colliders(model) * sizeof(double));
-    memcpy(cs->bond_told, cs->bond_effort, 3 * (size_t)model->contact->n_bonds * sizeof(double));
+    td_bond_commit(model, state);
     cs->n_points = cs->n;
     for (int64_t i = 0; i < cs->n; i++)
     {
@@ -304,18 +306,32 @@ int64_t td_state_contacts(const tdState *state, const tdContactPoint **points)
     return state->contact == NULL ? 0 : state->contact->n_points;
 }
 
-void td_state_contact_force(const tdState *state, int a, int b, double force[3])
+void td_state_contact_wrench(const tdState *state, int a, int b, const double about[3], double force[3],
+                             double torque[3])
 {
-    force[0] = force[1] = force[2] = 0;
-    for (int64_t i = 0; state->contact != NULL && i < state->contact->n_points; i++)
+    memset(force, 0, 3 * sizeof *force);
+    memset(torque, 0, 3 * sizeof *torque);
+    for (int64_t i = 0; state->contact != NULL && a != b && i < state->contact->n_points; i++)
     {
         const tdContactPoint *point = &state->contact->points[i];
+        const double *x = point->position, *f = point->force;
         double sign = point->body[0] == a && point->body[1] == b   ? 1
                       : point->body[0] == b && point->body[1] == a ? -1
                                                                    : 0;
-        for (int k = 0; k < 3 && a != b; k++)
-            force[k] += sign * point->force[k];
+        for (int k = 0; k < 3; k++)
+        {
+            int p = (k + 1) % 3, q = (k + 2) % 3;
+            force[k] += sign * f[k];
+            torque[k] += sign * ((x[p] - about[p]) * f[q] - (x[q] - about[q]) * f[p]);
+        }
     }
+}
+
+void td_state_contact_force(const tdState *state, int a, int b, double force[3])
+{
+    const double origin[3] = {0, 0, 0};
+    double torque[3];
+    td_state_contact_wrench(state, a, b, origin, force, torque);
 }
 
 // ---------------------------------------------------------------- checkpoints
@@ -328,6 +344,8 @@ int td_contact_arrays(const tdModel *model, tdState *state, tdStateArray *out, i
         return 0;
     if (n < most && model->contact->world != NULL)
         out[n++] = (tdStateArray){"contact_depth", -1, false, count_colliders(model), cs->depth};
+    if (n < most && model->contact->n_bonds > 0)
+        out[n++] = (tdStateArray){"bond_impulse", -1, false, 3 * (int64_t)model->contact->n_bonds, cs->bond_told};
     for (int b = 0; b < model->n_bodies && n + 3 <= most; b++)
     {
         tdContactBody *mine = &cs->bodies[b];
@@ -353,7 +371,6 @@ tdStatus td_contact_restore(const tdModel *model, tdState *state, tdError *error
     if (cs == NULL)
         return TD_OK;
     cs->n = cs->n_points = cs->n_joint_rows = 0;
-    memset(cs->bond_told, 0, 3 * (size_t)model->contact->n_bonds * sizeof(double));
     for (int b = 0; b < model->n_bodies; b++)
     {
         tdContactBody *mine = &cs->bodies[b];

@@ -12,6 +12,7 @@
 #pragma once
 #include "collide/collide.h"
 #include "model.h"
+#include "solve/nlcp.h"
 #include "solve/sap.h"
 #include "solve/schur.h"
 #include "tendril/tendril.h"
@@ -116,6 +117,17 @@ typedef struct tdContactRow
     double low, high;
 } tdContactRow;
 
+/// Of the solver on impulses.
+typedef struct tdContactNlcp
+{
+    double *W, *S;  ///< J A^-1 J', and the share of a block
+    double *Y, *L;  ///< of one block
+    double *b;      ///< b, gamma, velocity, impulse on a block
+    int32_t *row;   ///< of those that act on a block
+    tdSapLaw *laws; ///< by constraint
+    int64_t W_room, S_room, Y_room, L_room, b_room, row_room, law_room;
+} tdContactNlcp;
+
 typedef struct tdContactState
 {
     tdCollideState *collide;
@@ -136,6 +148,7 @@ typedef struct tdContactState
     tdContactBody *bodies;
     // the problem
     int32_t n_blocks, n_constraints;
+    int32_t n_weighed; ///< constraints whose w is known in this step
     tdSapBlock *blocks;
     const double **factors;
     double *v_star, *v_block; ///< over coordinates, blocks one after the other
@@ -153,8 +166,10 @@ typedef struct tdContactState
     int64_t impulse_room;
     tdContactPoint *points;
     int64_t point_room, n_points;
+    tdContactNlcp nlcp;
     double *bond_effort; ///< 3 a bond: impulse on side 0
     double *bond_told;   ///< the same of the last step that was accepted
+    double *bond_base;   ///< what of it the free motion has already; the problem finds the rest
     double *bond_row;    ///< a row of one side, for the moment only
     double scale;        ///< size of the momentum of the blocks, for relative residuals
     bool whole;          ///< Newton went the whole way to what the problem said
@@ -173,6 +188,11 @@ bool td_bond_count(const tdModel *model, const tdBond *bond);
 /// Whether colliders of a body or link (-1: soft) pass through those of another because they are attached.
 bool td_bonds_part(const tdModel *model, int body, int link, int other, int other_link);
 void td_contact_model_free(tdContactModel *contact);
+/// Whether bodies can touch.
+static inline bool td_contact_is_possible(const tdModel *model)
+{
+    return model->contact != NULL && model->contact->world != NULL;
+}
 
 /// Before the bodies' states, which read it; after them.
 tdStatus td_contact_create(const tdModel *model, tdState *state, tdError *error);
@@ -190,6 +210,8 @@ tdSchur *td_contact_schur(const tdState *state, int body, int32_t *n, const int3
 /// reads A, dv (the free motion), rows of actuators      writes dv, m (with impulses), efforts
 /// first: held coordinates have not arrived yet.
 tdStatus td_contact_solve(const tdModel *model, tdState *state, bool first);
+/// Before the free motion: m -= J' of the impulses that bonds had in the last step, so that it is near to what comes.
+void td_contact_expect(const tdModel *model, tdState *state, double *m);
 /// m -= J' gamma, of the last solution.
 void td_contact_push(const tdModel *model, tdState *state, double *m);
 /// End of a step: points with their forces, depths, report.
@@ -228,7 +250,16 @@ void td_bond_touch(const tdModel *model, tdContactState *cs);
 void td_bond_rows(const tdModel *model, tdState *state, bool first);
 tdSapLaw td_bond_law(const tdModel *model, const tdState *state, int32_t c, double w);
 void td_bond_take(const tdModel *model, tdState *state, int32_t c);
-/// m -= J' of the impulses, at q_c.
-void td_bond_push(const tdModel *model, tdState *state, double *m);
+/// m -= J' of impulses (3 a bond), at q_c.
+void td_bond_push(const tdModel *model, tdState *state, const double *impulse, double *m);
+/// Adds the forces [N] of attachments and rods on a body in the last step.
+void td_bond_force(const tdModel *model, const tdState *state, int body, double force[3]);
+/// End of a step: what is told of bonds.
+void td_bond_commit(const tdModel *model, tdState *state);
 /// How far constraint c at the iterate is from what its law says [m].
 double td_bond_miss(const tdModel *model, const tdState *state, int32_t c);
+
+/// contact_nlcp.c: the same problem, its laws made, by Gauss-Seidel on impulses. Writes v of the blocks, gamma, v_c.
+tdStatus td_contact_nlcp(tdContactState *cs, const tdSapProblem *problem, const tdNlcpSettings *settings,
+                         tdNlcpResult *result, tdError *error);
+void td_contact_nlcp_free(tdContactNlcp *mine);

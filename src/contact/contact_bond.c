@@ -188,8 +188,12 @@ tdSapLaw td_bond_law(const tdModel *model, const tdState *state, int32_t c, doub
     const tdContactState *cs = state->contact;
     const tdBond *bond = &model->contact->bonds[cs->rows[c].bond];
     const tdBondGroup *group = &model->contact->groups[bond->group];
-    return td_sap_bilateral(&model->contact->tuning, bond->rows, cs->drift + TD_SAP_ROWS * (int64_t)c, group->stiffness,
-                            group->dissipation, w);
+    tdSapLaw law = td_sap_bilateral(&model->contact->tuning, bond->rows, cs->drift + TD_SAP_ROWS * (int64_t)c,
+                                    group->stiffness, group->dissipation, w);
+    // gamma + base = -(J v - v_hat) / R
+    for (int r = 0; r < bond->rows; r++)
+        law.v_hat[r] -= law.R[r] * cs->bond_base[3 * (int64_t)cs->rows[c].bond + r];
+    return law;
 }
 
 // ---------------------------------------------------------------- what comes of it
@@ -202,7 +206,7 @@ void td_bond_take(const tdModel *model, tdState *state, int32_t c)
         cs->bond_effort[3 * (int64_t)bond + r] = cs->gamma[TD_SAP_ROWS * (int64_t)c + r];
 }
 
-void td_bond_push(const tdModel *model, tdState *state, double *m)
+void td_bond_push(const tdModel *model, tdState *state, const double *impulse, double *m)
 {
     tdContactState *cs = state->contact;
     for (int i = 0; i < model->contact->n_bonds; i++)
@@ -212,7 +216,7 @@ void td_bond_push(const tdModel *model, tdState *state, double *m)
             const tdPointSet *set = &bond->side[s];
             if (set->body < 0)
                 continue;
-            pull(model, state, bond, s, cs->bond_effort + 3 * (int64_t)i);
+            pull(model, state, bond, s, impulse + 3 * (int64_t)i);
             for (int64_t k = 0; k < set->size; k++)
                 m[model->bodies[set->body].first + set->coord[k]] -= cs->bond_row[k];
         }
@@ -249,6 +253,41 @@ double td_bond_miss(const tdModel *model, const tdState *state, int32_t c)
 }
 
 // ---------------------------------------------------------------- what is told
+
+void td_bond_commit(const tdModel *model, tdState *state)
+{
+    const tdContactModel *contact = model->contact;
+    tdContactState *cs = state->contact;
+    memcpy(cs->bond_told, cs->bond_effort, 3 * (size_t)contact->n_bonds * sizeof(double));
+    double worst = 0;
+    for (int i = 0; i < contact->n_bonds; i++)
+    {
+        double g[3];
+        if (isfinite(contact->groups[contact->bonds[i].group].stiffness))
+            continue;
+        error_of(model, state, &contact->bonds[i], state->q, g);
+        for (int r = 0; r < contact->bonds[i].rows; r++)
+            worst = fmax(worst, fabs(g[r]));
+    }
+    state->report.attachment_error = worst / model->size;
+}
+
+void td_bond_force(const tdModel *model, const tdState *state, int body, double force[3])
+{
+    for (int i = 0; model->contact != NULL && i < model->contact->n_bonds; i++)
+        for (int s = 0; s < 2; s++)
+        {
+            const tdBond *bond = &model->contact->bonds[i];
+            const double *p = state->contact->bond_told + 3 * (int64_t)i;
+            double d[3], sign = s == 0 ? 1 : -1;
+            if (bond->side[s].body != body || bond->kind == TD_BOND_COUPLING)
+                continue;
+            if (bond->kind == TD_BOND_ROD)
+                direction(model, state, bond, state->q, d);
+            for (int c = 0; c < 3; c++)
+                force[c] += sign * (bond->kind == TD_BOND_ROD ? d[c] * p[0] : p[c]) / model->scheme.s;
+        }
+}
 
 int td_model_attachments(const tdModel *model)
 {

@@ -161,7 +161,23 @@ void td_contact_push(const tdModel *model, tdState *state, double *m)
     for (int32_t c = 0; c < cs->n_constraints; c++)
         if (cs->contact_of[c] < 0 && cs->rows[c].actuator == TD_ROW_JOINT)
             m[cs->rows[c].coord] -= cs->rows[c].ratio * cs->gamma[TD_SAP_ROWS * c];
-    td_bond_push(model, state, m);
+    td_bond_push(model, state, cs->bond_effort, m);
+}
+
+// Forces that hold bodies together are much the same from step to step. Without them joints and turning bodies would be
+// found at speeds that they never have, and what goes with the square of the speed would be far off. Newton's method
+// takes all of that at the iterate.
+void td_contact_expect(const tdModel *model, tdState *state, double *m)
+{
+    tdContactState *cs = state->contact;
+    if (cs == NULL || model->contact->n_bonds == 0)
+        return;
+    size_t bytes = 3 * (size_t)model->contact->n_bonds * sizeof(double);
+    if (model->scene.settings.newton)
+        memset(cs->bond_base, 0, bytes);
+    else
+        memcpy(cs->bond_base, cs->bond_told, bytes);
+    td_bond_push(model, state, cs->bond_base, m);
 }
 
 double td_contact_miss(const tdModel *model, const tdState *state)
@@ -196,6 +212,39 @@ static tdStatus fail(const tdModel *model, tdState *state, tdStatus status)
                    (long long)state->steps + 1, why);
 }
 
+// Newton's own tolerance is beyond that of the contact problem.
+static double tolerance(const tdModel *model, double standard)
+{
+    const tdSceneSettings *settings = &model->scene.settings;
+    return settings->newton ? fmin(standard, 0.1 * settings->tolerance) : standard;
+}
+
+static tdStatus by_velocities(const tdModel *model, tdState *state, const tdSapProblem *problem)
+{
+    tdSapSettings settings = td_default_sap();
+    settings.tolerance = tolerance(model, settings.tolerance);
+    tdSapResult result;
+    TD_TRY(td_sap_solve(state->contact->sap, state->tasks, problem, &settings, &result, &state->report.error));
+    state->report.contact_iterations += result.iterations;
+    // An island where nothing moves ends by its absolute bound; relative to next to nothing its residual says nothing.
+    bool all = result.bound + result.roundoff == 0;
+    state->report.contact_residual = all ? fmin(result.residual, settings.tolerance) : result.residual;
+    state->report.contact_limit = state->report.contact_limit || result.bound > 0;
+    return TD_OK;
+}
+
+static tdStatus by_impulses(const tdModel *model, tdState *state, const tdSapProblem *problem)
+{
+    tdNlcpSettings settings = td_default_nlcp();
+    settings.tolerance = tolerance(model, settings.tolerance);
+    tdNlcpResult result;
+    TD_TRY(td_contact_nlcp(state->contact, problem, &settings, &result, &state->report.error));
+    state->report.contact_iterations += result.iterations;
+    state->report.contact_residual = result.residual;
+    state->report.contact_limit = state->report.contact_limit || !result.converged;
+    return TD_OK;
+}
+
 static tdStatus solve(const tdModel *model, tdState *state, bool first)
 {
     tdContactState *cs = state->contact;
@@ -208,23 +257,23 @@ static tdStatus solve(const tdModel *model, tdState *state, bool first)
                             .constraints = cs->constraints,
                             .gamma = cs->gamma,
                             .v_c = cs->v_c};
-    TD_TRY(td_sap_weights(cs->sap, state->tasks, &problem, TD_SAP_EXACT, cs->factors, cs->w, error));
+    // Regularizations are those of the first pass: with others in each the passes would have no common solution.
+    if (first || cs->n_weighed != cs->n_constraints)
+        TD_TRY(td_sap_weights(cs->sap, state->tasks, &problem, TD_SAP_EXACT, cs->factors, cs->w, error));
+    cs->n_weighed = cs->n_constraints;
     make_laws(model, state);
-    tdSapSettings settings = td_default_sap();
-    if (model->scene.settings.newton)
-        settings.tolerance = fmin(settings.tolerance, 0.1 * model->scene.settings.tolerance);
-    tdSapResult result;
-    TD_TRY(td_sap_solve(cs->sap, state->tasks, &problem, &settings, &result, error));
+    if (model->scene.contact.solver == TD_CONTACT_NLCP)
+        TD_TRY(by_impulses(model, state, &problem));
+    else
+        TD_TRY(by_velocities(model, state, &problem));
     cs->scale = model->scene.settings.newton ? momentum(cs) : 0;
     state->report.constraints = cs->n_constraints;
-    state->report.contact_iterations += result.iterations;
-    state->report.contact_residual = result.residual;
-    state->report.contact_limit = state->report.contact_limit || result.bound > 0;
     return TD_OK;
 }
 
 tdStatus td_contact_solve(const tdModel *model, tdState *state, bool first)
 {
+    tdContactState *cs = state->contact;
     tdStatus status = solve(model, state, first);
     if (status == TD_OK)
         status = correct_velocities(model, state);
@@ -232,5 +281,7 @@ tdStatus td_contact_solve(const tdModel *model, tdState *state, bool first)
         return fail(model, state, status);
     take_impulses(model, state);
     td_contact_push(model, state, state->m);
+    for (int64_t i = 0; i < 3 * (int64_t)model->contact->n_bonds; i++)
+        cs->bond_effort[i] += cs->bond_base[i];
     return TD_OK;
 }

@@ -7,3 +7,7 @@
 void td_contact_titles(tdText *header);
 /// The points of the last step.
 tdStatus td_contact_table(tdCsv *table, const tdState *state, tdError *error);
+
+/// Resultants of pairs of bodies: a row for each pair that bears a force.
+void td_contact_pair_titles(tdText *header);
+tdStatus td_contact_pair_table(tdCsv *table, const tdModel *model, const tdState *state, tdError *error);

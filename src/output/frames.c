@@ -4,6 +4,7 @@
 #include "body/soft.h"
 #include "contact/contact.h"
 #include "output/actuation.h"
+#include "output/bonds.h"
 #include "output/contacts.h"
 #include "output/csv.h"
 #include "output/joints.h"
@@ -33,7 +34,9 @@ struct tdOutput
     tdOutputSettings settings;
     char folder[PATH_MAX];
     tdPvd *pvd;
-    tdCsv *probe_table, *reaction_table, *report_table, *joint_table, *contact_table;
+    tdCsv *probe_table, *reaction_table, *report_table, *joint_table, *contact_table, *pair_table, *attachment_table,
+        *coupling_table;
+    tdBondFrame bonds;
     tdTrajectory *trajectory;
     tdActuationOutput *actuation; ///< NULL: nothing acts
     tdTotals totals;              ///< since the last frame
@@ -155,6 +158,7 @@ static tdStatus prepare_bodies(tdOutput *output, tdError *error)
     output->reactions = TD_TAKE(arena, double, 3 * (model->n_bodies + most) + 1);
     bool good = output->bodies != NULL && output->frame != NULL && output->probes != NULL && output->joints != NULL &&
                 output->reactions != NULL && output->supports != NULL;
+    good = good && td_bond_frame_take(arena, model, &output->bonds);
     output->n_supports = good ? td_supports(model, output->supports) : 0;
     for (int b = 0; b < model->n_bodies && good; b++)
     {
@@ -189,7 +193,8 @@ static tdStatus open_tables(tdOutput *output, tdError *error)
 {
     const tdModel *model = output->model;
     int64_t keep = output->settings.keep;
-    tdText probes = {0}, reactions = {0}, report = {0}, joints = {0}, contacts = {0};
+    tdText probes = {0}, reactions = {0}, report = {0}, joints = {0}, contacts = {0}, pairs = {0}, attachments = {0},
+           couplings = {0};
     for (int i = 0; i < model->n_probes; i++)
         xyz_titles(&probes, model->probes[i].name, "m");
     for (int b = 0; b < model->n_bodies; b++)
@@ -204,9 +209,19 @@ static tdStatus open_tables(tdOutput *output, tdError *error)
         td_csv_title(&report, td_totals_name(i), "", td_totals_unit(i));
     td_joint_titles(model, &joints);
     td_contact_titles(&contacts);
+    td_contact_pair_titles(&pairs);
+    td_attachment_titles(model, &attachments);
+    td_coupling_titles(model, &couplings);
     tdStatus status = TD_OK;
-    if (model->contact != NULL && model->contact->world != NULL)
+    bool touch = td_contact_is_possible(model);
+    if (touch)
         status = td_csv_open(output->folder, "contacts.csv", &contacts, keep, &output->contact_table, error);
+    if (touch && status == TD_OK)
+        status = td_csv_open(output->folder, "contact_pairs.csv", &pairs, keep, &output->pair_table, error);
+    if (td_model_attachments(model) > 0 && status == TD_OK)
+        status = td_csv_open(output->folder, "attachments.csv", &attachments, keep, &output->attachment_table, error);
+    if (td_model_couplings(model) > 0 && status == TD_OK)
+        status = td_csv_open(output->folder, "couplings.csv", &couplings, keep, &output->coupling_table, error);
     if (output->n_joints > 0 && status == TD_OK)
         status = td_csv_open(output->folder, "joints.csv", &joints, keep, &output->joint_table, error);
     if (model->n_probes > 0 && status == TD_OK)
@@ -220,6 +235,9 @@ static tdStatus open_tables(tdOutput *output, tdError *error)
     free(report.data);
     free(joints.data);
     free(contacts.data);
+    free(pairs.data);
+    free(attachments.data);
+    free(couplings.data);
     return status;
 }
 
@@ -324,6 +342,12 @@ static tdStatus write_tables(tdOutput *output, const tdState *state, tdError *er
     td_joint_values(model, state, output->joints);
     if (output->contact_table != NULL)
         TD_TRY(td_contact_table(output->contact_table, state, error));
+    if (output->pair_table != NULL)
+        TD_TRY(td_contact_pair_table(output->pair_table, model, state, error));
+    if (output->attachment_table != NULL)
+        TD_TRY(td_attachment_row(output->attachment_table, model, state, &output->bonds, error));
+    if (output->coupling_table != NULL)
+        TD_TRY(td_coupling_row(output->coupling_table, model, state, &output->bonds, error));
     if (output->joint_table != NULL)
         TD_TRY(td_csv_row(output->joint_table, state->steps, state->time, 2 * output->n_joints, output->joints, error));
     if (output->probe_table != NULL)
@@ -347,6 +371,7 @@ tdStatus td_output_frame(tdOutput *output, tdState *state, tdError *error)
         td_support_force(model, state, &output->supports[i], output->reactions + 3 * (int64_t)(model->n_bodies + i));
     for (int i = 0; i < model->n_probes; i++)
         td_state_probe(model, state, i, output->probes + 3 * (int64_t)i);
+    td_bond_frame(model, state, &output->bonds);
     td_state_energy(model, state, &output->totals.kinetic_energy, &output->totals.elastic_energy);
     if (output->pvd != NULL)
     {
@@ -361,7 +386,7 @@ tdStatus td_output_frame(tdOutput *output, tdState *state, tdError *error)
         TD_TRY(td_actuation_frame(output->actuation, state, &actuation, error));
     if (output->trajectory != NULL)
         TD_TRY(td_trajectory_frame(output->trajectory, state->steps, state->time, &output->totals, output->frame,
-                                   output->probes, &actuation, error));
+                                   output->probes, &actuation, &output->bonds, state, error));
     output->last_step = state->steps;
     output->frames++;
     output->totals = (tdTotals){0};
@@ -380,9 +405,9 @@ tdStatus td_output_close(tdOutput *output, tdError *error)
     // All are closed; the first failure is told.
     tdError later = {0};
     tdStatus status = td_pvd_close(output->pvd, error);
-    tdCsv *tables[] = {output->probe_table, output->reaction_table, output->report_table, output->joint_table,
-                       output->contact_table};
-    for (int i = 0; i < 5; i++)
+    tdCsv *tables[] = {output->probe_table,   output->reaction_table, output->report_table,     output->joint_table,
+                       output->contact_table, output->pair_table,     output->attachment_table, output->coupling_table};
+    for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++)
     {
         tdStatus closed = td_csv_close(tables[i], status == TD_OK ? error : &later);
         status = status == TD_OK ? closed : status;

@@ -183,6 +183,13 @@ hid_t td_h5_series(hid_t parent, const char *name, hid_t type, int rank, const h
 
 herr_t td_h5_append(hid_t series, hid_t type, const void *row)
 {
+    return td_h5_append_rows(series, type, 1, row);
+}
+
+herr_t td_h5_append_rows(hid_t series, hid_t type, hsize_t n, const void *rows)
+{
+    if (n == 0)
+        return 0;
     hid_t space = H5Dget_space(series);
     if (space < 0)
         return -1;
@@ -191,15 +198,16 @@ herr_t td_h5_append(hid_t series, hid_t type, const void *row)
     H5Sclose(space);
     if (rank < 1)
         return -1;
-    start[0] = dims[0]++;
+    start[0] = dims[0];
+    dims[0] += n;
     if (H5Dset_extent(series, dims) < 0)
         return -1;
-    dims[0] = 1;
+    dims[0] = n;
     herr_t status = -1;
     hid_t memory = H5Screate_simple(rank, dims, NULL);
     hid_t file = H5Dget_space(series);
     if (memory >= 0 && file >= 0 && H5Sselect_hyperslab(file, H5S_SELECT_SET, start, NULL, dims, NULL) >= 0)
-        status = H5Dwrite(series, type, memory, file, H5P_DEFAULT, row);
+        status = H5Dwrite(series, type, memory, file, H5P_DEFAULT, rows);
     if (memory >= 0)
         H5Sclose(memory);
     if (file >= 0)

@@ -36,8 +36,9 @@ herr_t td_h5_array(hid_t parent, const char *name, hid_t type, int rank, const h
 /// A dataset that grows along its first axis: rows of dims[0..rank-1]. rank 0: a column of numbers.
 hid_t td_h5_series(hid_t parent, const char *name, hid_t type, int rank, const hsize_t *dims, int deflate,
                    const char *unit);
-/// Adds a row.
+/// Adds a row, or several that follow each other.
 herr_t td_h5_append(hid_t series, hid_t type, const void *row);
+herr_t td_h5_append_rows(hid_t series, hid_t type, hsize_t n, const void *rows);
 /// Cuts or fills to `rows` rows.
 herr_t td_h5_resize(hid_t series, hsize_t rows);
 

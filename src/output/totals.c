@@ -6,11 +6,37 @@
 #define COUNTS (TD_TOTALS_COLUMNS - TD_STAGES)
 
 static const char *const names[COUNTS] = {
-    "steps",         "newton_iterations", "line_search_steps",  "load_steps",         "load_cuts",
-    "cg_iterations", "factorizations",    "projected_elements", "inverted_elements",  "extended_elements",
-    "residual",      "constraint_error",  "inverse_steps",      "inverse_iterations", "inverse_limits",
-    "out_of_reach",  "inverse_residual",  "bound_violation",    "rom_warnings",       "rom_indicator",
-    "rom_distance",  "rom_error",         "elastic_energy",     "kinetic_energy",
+    "steps",
+    "newton_iterations",
+    "line_search_steps",
+    "load_steps",
+    "load_cuts",
+    "cg_iterations",
+    "factorizations",
+    "projected_elements",
+    "inverted_elements",
+    "extended_elements",
+    "residual",
+    "constraint_error",
+    "inverse_steps",
+    "inverse_iterations",
+    "inverse_limits",
+    "out_of_reach",
+    "inverse_residual",
+    "bound_violation",
+    "rom_warnings",
+    "rom_indicator",
+    "rom_distance",
+    "rom_error",
+    "contacts",
+    "contacts_active",
+    "constraints",
+    "contact_iterations",
+    "contact_limits",
+    "contact_residual",
+    "attachment_error",
+    "elastic_energy",
+    "kinetic_energy",
 };
 
 void td_totals_add(tdTotals *totals, const tdReport *report)
@@ -40,6 +66,13 @@ void td_totals_add(tdTotals *totals, const tdReport *report)
     totals->rom_indicator = fmax(totals->rom_indicator, report->rom_indicator);
     totals->rom_distance = fmax(totals->rom_distance, report->rom_distance);
     totals->rom_error = fmax(totals->rom_error, report->rom_error);
+    totals->contacts = report->contacts;
+    totals->contacts_active = report->contacts_active;
+    totals->constraints = report->constraints;
+    totals->contact_iterations += report->contact_iterations;
+    totals->contact_limits += report->contact_limit;
+    totals->attachment_error = fmax(totals->attachment_error, report->attachment_error);
+    totals->contact_residual = fmax(totals->contact_residual, report->contact_residual);
     for (int i = 0; i < TD_STAGES; i++)
         totals->stage_seconds[i] += report->stage_seconds[i];
 }
@@ -69,6 +102,13 @@ void td_totals_row(const tdTotals *totals, double row[TD_TOTALS_COLUMNS])
         totals->rom_indicator,
         totals->rom_distance,
         totals->rom_error,
+        (double)totals->contacts,
+        (double)totals->contacts_active,
+        (double)totals->constraints,
+        (double)totals->contact_iterations,
+        (double)totals->contact_limits,
+        totals->contact_residual,
+        totals->attachment_error,
         totals->elastic_energy,
         totals->kinetic_energy,
     };

@@ -23,13 +23,19 @@ typedef struct tdTotals
     int64_t rom_warnings;                  ///< steps in which a reduced model was not to be trusted
     double rom_indicator, rom_distance;    ///< largest
     double rom_error;                      ///< largest, as the indicator tells it
+    int contacts, contacts_active;         ///< in the last step: points followed, points that bear a force
+    int constraints;                       ///< in the last step: of the problem that contact makes of all bodies
+    int64_t contact_iterations;            ///< of its solver
+    int64_t contact_limits;                ///< steps in which it reached its bound on iterations
+    double contact_residual;               ///< largest that it left
+    double attachment_error;               ///< largest, relative to the scene's size
     double elastic_energy, kinetic_energy; ///< [J] at the end; filled by who wants them (td_state_energy)
     double stage_seconds[TD_STAGES];
 } tdTotals;
 
 void td_totals_add(tdTotals *totals, const tdReport *report);
 
-#define TD_TOTALS_COLUMNS (24 + TD_STAGES)
+#define TD_TOTALS_COLUMNS (31 + TD_STAGES)
 
 /// The same as a row of numbers.
 void td_totals_row(const tdTotals *totals, double row[TD_TOTALS_COLUMNS]);

@@ -3,6 +3,8 @@
 
 #include "base/memory.h"
 #include "body/soft.h"
+#include "contact/contact.h"
+#include "output/contact_series.h"
 #include "output/h5.h"
 
 #include <inttypes.h>
@@ -25,8 +27,10 @@ typedef struct tdSeries
 struct tdTrajectory
 {
     hid_t file;
-    int n_bodies, n_probes, n_actuators, n_effectors;
-    int n;            ///< series: frames (step, time, columns), probes, actuators, effectors, BODY_SERIES a body
+    int n_bodies, n_probes, n_actuators, n_effectors, n_attachments, n_couplings;
+    bool touch;               ///< bodies can
+    tdContactSeries contacts; ///< where they can
+    int n;            ///< series: frames (step, time, columns), probes, actuators, effectors, bonds, BODY_SERIES a body
     tdSeries *series; ///< in the order in which a frame is written
     char path[PATH_MAX];
 };
@@ -146,17 +150,53 @@ static bool walk_effectors(const tdWalk *walk, const tdModel *model, const char 
     return good;
 }
 
+static bool walk_bonds(const tdWalk *walk, const tdModel *model, const char **names, const char **units)
+{
+    static const char *const parts[3][2] = {{"force", "N"}, {"torque", "N m"}, {"point", "m"}};
+    int n = walk->to->n_attachments, m = walk->to->n_couplings;
+    const hsize_t dims[2] = {(hsize_t)n, 3}, efforts[1] = {(hsize_t)m};
+    hid_t group = n > 0 ? walk_group(walk, walk->to->file, "attachments") : 0;
+    bool good = group >= 0;
+    for (int k = 0; k < 3 && n > 0 && good; k++)
+    {
+        for (int i = 0; i < n; i++)
+        {
+            names[i] = td_model_attachment_name(model, i);
+            units[i] = parts[k][1];
+        }
+        good = walk_series(walk, group, parts[k][0], H5T_NATIVE_DOUBLE, 2, dims, NULL) &&
+               write_names(walk, n, names, units);
+    }
+    if (group > 0)
+        H5Gclose(group);
+    group = m > 0 && good ? walk_group(walk, walk->to->file, "couplings") : 0;
+    for (int i = 0; i < m; i++)
+    {
+        names[i] = td_model_coupling_name(model, i);
+        units[i] = td_coupling_unit(model, i);
+    }
+    if (m > 0)
+        good = good && group >= 0 && walk_series(walk, group, "effort", H5T_NATIVE_DOUBLE, 1, efforts, NULL) &&
+               write_names(walk, m, names, units);
+    if (group > 0)
+        H5Gclose(group);
+    return good;
+}
+
 static bool walk_actuation(const tdWalk *walk, const tdModel *model)
 {
-    size_t most = (size_t)model->n_actuators + (size_t)model->n_effectors + 1;
+    size_t most = (size_t)model->n_actuators + (size_t)model->n_effectors + (size_t)td_model_attachments(model) +
+                  (size_t)td_model_couplings(model) + 1;
     const char **words = calloc(2 * most, sizeof *words);
     bool good = words != NULL;
     if (good && model->n_actuators > 0)
         good = walk_actuators(walk, model, words, words + most);
     if (good && model->n_effectors > 0)
         good = walk_effectors(walk, model, words, words + most);
+    good = good && walk_bonds(walk, model, words, words + most);
     free(words);
-    return good;
+    return good &&
+           (!walk->to->touch || td_contact_series_open(&walk->to->contacts, walk->to->file, model, walk->create));
 }
 
 // Nodes of the elements, one array a type of cell; elements are numbered in the same order.
@@ -275,6 +315,11 @@ static hssize_t rows_to_keep(const tdTrajectory *to, int64_t keep)
         hssize_t r = rows_of(to->series[i].dataset);
         rows = r < rows ? r : rows;
     }
+    if (to->touch && rows >= 0)
+    {
+        hssize_t r = td_contact_series_frames(&to->contacts);
+        rows = r < rows ? r : rows;
+    }
     int64_t *step = steps > 0 ? calloc((size_t)steps, sizeof *step) : NULL;
     if (step != NULL && H5Dread(to->series[0].dataset, H5T_NATIVE_INT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, step) >= 0)
         while (rows > 0 && step[rows - 1] > keep)
@@ -299,6 +344,7 @@ static tdStatus reopen_file(tdTrajectory *to, const tdModel *model, int64_t keep
     bool good = rows >= 0;
     for (int i = 0; i < to->n && good; i++)
         good = td_h5_resize(to->series[i].dataset, (hsize_t)rows) >= 0;
+    good = good && (!to->touch || td_contact_series_keep(&to->contacts, (hsize_t)rows));
     return good ? TD_OK : td_h5_fail(error, TD_ERROR_IO, to->path, "cannot be continued");
 }
 
@@ -306,7 +352,7 @@ tdStatus td_trajectory_open(const tdModel *model, const char *path, bool compres
                             tdError *error)
 {
     *out = NULL;
-    int most = 2 + TD_TOTALS_COLUMNS + model->n_probes + 4 + BODY_SERIES * model->n_bodies;
+    int most = 2 + TD_TOTALS_COLUMNS + model->n_probes + 8 + BODY_SERIES * model->n_bodies;
     tdTrajectory *to = calloc(1, sizeof *to);
     if (to == NULL || (to->series = calloc((size_t)most, sizeof *to->series)) == NULL)
     {
@@ -318,6 +364,9 @@ tdStatus td_trajectory_open(const tdModel *model, const char *path, bool compres
     to->n_probes = model->n_probes;
     to->n_actuators = model->n_actuators;
     to->n_effectors = model->n_effectors;
+    to->n_attachments = td_model_attachments(model);
+    to->n_couplings = td_model_couplings(model);
+    to->touch = td_contact_is_possible(model);
     snprintf(to->path, sizeof to->path, "%s", path);
     tdH5Quiet quiet = td_h5_begin();
     tdStatus status = keep >= 0 && access(path, F_OK) == 0 ? reopen_file(to, model, keep, error)
@@ -336,8 +385,18 @@ static herr_t append_next(const tdTrajectory *to, int *next, const void *row)
     return td_h5_append(series->dataset, series->type, row);
 }
 
+static bool append_bonds(const tdTrajectory *to, int *next, const tdBondFrame *bonds)
+{
+    const double *const of_attachments[3] = {bonds->force, bonds->torque, bonds->point};
+    bool good = true;
+    for (int k = 0; k < 3 && to->n_attachments > 0 && good; k++)
+        good = append_next(to, next, of_attachments[k]) >= 0;
+    return good && (to->n_couplings == 0 || append_next(to, next, bonds->effort) >= 0);
+}
+
 static bool append_frame(tdTrajectory *to, int64_t step, double time, const tdTotals *totals, const tdBodyFrame *bodies,
-                         const double *probes, const tdActuationFrame *actuation)
+                         const double *probes, const tdActuationFrame *actuation, const tdBondFrame *bonds,
+                         const tdState *state)
 {
     int next = 0;
     bool good = append_next(to, &next, &step) >= 0 && append_next(to, &next, &time) >= 0;
@@ -353,6 +412,7 @@ static bool append_frame(tdTrajectory *to, int64_t step, double time, const tdTo
                append_next(to, &next, actuation->displacement) >= 0;
     if (to->n_effectors > 0)
         good = good && append_next(to, &next, actuation->value) >= 0 && append_next(to, &next, actuation->target) >= 0;
+    good = good && append_bonds(to, &next, bonds) && (!to->touch || td_contact_series_append(&to->contacts, state));
     for (int b = 0; b < to->n_bodies && good; b++)
     {
         const double *arrays[BODY_SERIES] = {bodies[b].position, bodies[b].velocity, bodies[b].reaction,
@@ -365,11 +425,11 @@ static bool append_frame(tdTrajectory *to, int64_t step, double time, const tdTo
 
 tdStatus td_trajectory_frame(tdTrajectory *to, int64_t step, double time, const tdTotals *totals,
                              const tdBodyFrame *bodies, const double *probes, const tdActuationFrame *actuation,
-                             tdError *error)
+                             const tdBondFrame *bonds, const tdState *state, tdError *error)
 {
     tdH5Quiet quiet = td_h5_begin();
     tdStatus status = TD_OK;
-    if (!append_frame(to, step, time, totals, bodies, probes, actuation))
+    if (!append_frame(to, step, time, totals, bodies, probes, actuation, bonds, state))
         status = td_h5_fail(error, TD_ERROR_IO, to->path, "a frame cannot be written");
     td_h5_end(quiet);
     return status;
@@ -383,6 +443,7 @@ tdStatus td_trajectory_close(tdTrajectory *to, tdError *error)
     tdStatus status = TD_OK;
     for (int i = 0; i < to->n; i++)
         H5Dclose(to->series[i].dataset);
+    td_contact_series_close(&to->contacts);
     if (to->file >= 0 && H5Fclose(to->file) < 0)
         status = td_h5_fail(error, TD_ERROR_IO, to->path, "cannot be closed");
     td_h5_end(quiet);

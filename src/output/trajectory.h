@@ -6,6 +6,9 @@
 //   /probes/NAME       frame x 3, position
 //   /actuators/effort, displacement            frame x actuator; attributes names, units
 //   /effectors/value, target                   frame x effector x 3, NaN where there is none; attributes names, units
+//   /attachments/force, torque, point          frame x attachment x 3: on side a, about point; attributes names, units
+//   /couplings/effort                          frame x coupling; attributes names, units
+//   /contacts/...                              points that bear a force: contact_series.h
 //   /bodies/NAME/rest, surface                 once
 //   /bodies/NAME/tris, tets, hexes, tets10     once: nodes of the elements, those kinds that there are; fields by
 //                                              element follow this order
@@ -16,6 +19,7 @@
 // read up to its last frame; only a kill in the middle of a flush can damage it.
 #pragma once
 #include "output/actuation.h"
+#include "output/bonds.h"
 #include "output/totals.h"
 
 typedef struct tdTrajectory tdTrajectory;
@@ -30,9 +34,10 @@ typedef struct tdBodyFrame
 /// keep < 0: a new file; else frames up to that step of an earlier run are kept, later ones dropped.
 tdStatus td_trajectory_open(const tdModel *model, const char *path, bool compressed, int64_t keep, tdTrajectory **out,
                             tdError *error);
-/// bodies: by body; probes: 3 a probe; actuation: NULL arrays where the scene has neither actuators nor effectors.
+/// bodies: by body; probes: 3 a probe; actuation: NULL arrays where the scene has neither actuators nor effectors;
+/// state: for its contacts.
 tdStatus td_trajectory_frame(tdTrajectory *trajectory, int64_t step, double time, const tdTotals *totals,
                              const tdBodyFrame *bodies, const double *probes, const tdActuationFrame *actuation,
-                             tdError *error);
+                             const tdBondFrame *bonds, const tdState *state, tdError *error);
 /// Also releases it. A NULL is fine.
 tdStatus td_trajectory_close(tdTrajectory *trajectory, tdError *error);

@@ -82,7 +82,7 @@ static tdStatus shift(modesWork *w, double sigma, tdError *error)
             w->mine->A[9 * b + c] = w->mine->K[9 * b + c] - (c % 4 == 0 ? sigma * soft->mass[b] : 0);
     w->out->shift = sigma;
     tdError why = {0};
-    if (td_linear_refresh(w->mine->linear, w->mine->A, &why) == TD_OK)
+    if (td_linear_refresh(w->mine->linear, w->state->tasks, w->mine->A, &why) == TD_OK)
         return TD_OK;
     return td_fail(error, TD_ERROR_NUMERIC,
                    "body '%s' can move without resistance besides as a whole, or its stiffness at rest is indefinite: "
@@ -420,7 +420,8 @@ static tdStatus solve_static(modesWork *w, int count, double *x, tdError *error)
     tdLinearResult result;
     for (int k = 0; k < count && out->n_rigid > 0; k++)
         without_rigid(w, true, w->rhs + k * n);
-    TD_TRY(td_linear_solve_many(w->mine->linear, w->mine->A, true, count, n, w->rhs, x, &result, error));
+    TD_TRY(
+        td_linear_solve_many(w->mine->linear, w->state->tasks, w->mine->A, true, count, n, w->rhs, x, &result, error));
     out->solves += count;
     for (int pass = 0; pass < 8 && out->n_rigid > 0; pass++)
     {
@@ -431,7 +432,8 @@ static tdStatus solve_static(modesWork *w, int count, double *x, tdError *error)
             for (int64_t i = 0; i < n; i++)
                 w->to[k * n + i] = w->rhs[k * n + i] - out->shift * w->a[i];
         }
-        TD_TRY(td_linear_solve_many(w->mine->linear, w->mine->A, true, count, n, w->to, x, &result, error));
+        TD_TRY(td_linear_solve_many(w->mine->linear, w->state->tasks, w->mine->A, true, count, n, w->to, x, &result,
+                                    error));
         out->solves += count;
     }
     for (int k = 0; k < count && out->n_rigid > 0; k++)

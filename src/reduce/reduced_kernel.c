@@ -5,6 +5,7 @@
 // and what lies between, D B and w P, never leaves the first cache.
 #include "body/point.h"
 #include "material/corotational.h"
+#include "material/project.h"
 #include "reduce/reduced_body.h"
 
 #define FLAT static inline __attribute__((always_inline))
@@ -329,7 +330,7 @@ static td4 respond(const tdReducedWork *work, batch *e, int64_t point, double *p
     if (D != NULL && e->through)
         td_condense_through(e->normal, D);
     if (D != NULL && points->project)
-        e->changed |= td_law_project(D);
+        e->changed |= td_project4(D);
     return weight;
 }
 

@@ -30,11 +30,20 @@ static void set_axes(const tdView *view, tdCamera *camera)
     cross(camera->back, camera->right, camera->up);
 }
 
+// A floor is looked at only where there is nothing else.
+static bool counts(int n, const tdDrawMesh *meshes, int m)
+{
+    for (int k = 0; k < n && meshes[m].floor; k++)
+        if (!meshes[k].floor && meshes[k].n_tris > 0)
+            return false;
+    return true;
+}
+
 static tdStatus find_ball(int n, const tdDrawMesh *meshes, tdCamera *camera, tdError *error)
 {
     double lo[3] = {INFINITY, INFINITY, INFINITY}, hi[3] = {-INFINITY, -INFINITY, -INFINITY};
     for (int m = 0; m < n; m++)
-        for (int64_t i = 0; i < 3 * meshes[m].n_tris; i++)
+        for (int64_t i = 0; i < 3 * meshes[m].n_tris && counts(n, meshes, m); i++)
             for (int k = 0; k < 3; k++)
             {
                 double x = meshes[m].x[3 * (int64_t)meshes[m].tris[i] + k];
@@ -69,7 +78,7 @@ tdStatus td_camera_fit(const tdView *view, const double area[4], int n, const td
     // With scale 1 and no shift, the projection gives the extent in lengths; y runs down.
     double lo[2] = {INFINITY, INFINITY}, hi[2] = {-INFINITY, -INFINITY};
     for (int m = 0; m < n; m++)
-        for (int64_t i = 0; i < 3 * meshes[m].n_tris; i++)
+        for (int64_t i = 0; i < 3 * meshes[m].n_tris && counts(n, meshes, m); i++)
         {
             tdScreenPoint p = td_camera_project(camera, meshes[m].x + 3 * (int64_t)meshes[m].tris[i]);
             lo[0] = fmin(lo[0], p.x);

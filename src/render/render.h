@@ -75,6 +75,7 @@ typedef struct tdDrawMesh
     double opacity;           ///< 1 = opaque; below, the nearest layer is laid over what is behind it
     bool edges;               ///< draw the mesh's edges
     bool features;            ///< draw sharp edges, borders and the outline
+    bool floor; ///< what others stand on: need not fit the picture, and shadows fall on it where it is level
 } tdDrawMesh;
 
 tdDrawMesh td_default_draw(void);

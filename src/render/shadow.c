@@ -282,6 +282,14 @@ static tdStatus cast_all(const tdCamera *camera, int n, const tdDrawMesh *meshes
     return room ? TD_OK : td_fail_memory(error, "the ground's shadow");
 }
 
+static bool is_level(const tdDrawMesh *mesh, int up)
+{
+    bool level = mesh->n_tris > 0;
+    for (int64_t t = 1; t < 3 * mesh->n_tris && level; t++)
+        level = mesh->x[3 * (int64_t)mesh->tris[t] + up] == mesh->x[3 * (int64_t)mesh->tris[0] + up];
+    return level;
+}
+
 tdStatus td_ground_shadow(const tdCamera *camera, int n, const tdDrawMesh *meshes, tdTasks *tasks, tdGround *ground,
                           tdError *error)
 {
@@ -296,6 +304,10 @@ tdStatus td_ground_shadow(const tdCamera *camera, int n, const tdDrawMesh *meshe
             ground->height = fmin(ground->height, meshes[m].x[3 * (int64_t)meshes[m].tris[t] + up]);
     if (!any)
         return TD_OK;
+    // A floor may be below what is held up above it.
+    for (int m = 0; m < n; m++)
+        if (meshes[m].floor && is_level(&meshes[m], up))
+            ground->height = fmin(ground->height, meshes[m].x[3 * (int64_t)meshes[m].tris[0] + up]);
     ground_extent(camera, n, meshes, ground);
     return cast_all(camera, n, meshes, tasks, ground, error);
 }

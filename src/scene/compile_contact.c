@@ -312,6 +312,7 @@ tdStatus td_compile_contact(tdModel *model, const tdSettings *settings, tdError 
     TD_TRY(td_compile_bonds(model, error));
     if (!touch)
         return TD_OK;
+    work.contact->tuning.beta = scene->contact.softness;
     work.contact->tuning.sigma = scene->contact.stiction;
     tdStatus status = build(&work, settings, error);
     free(work.pairs);

@@ -6,8 +6,12 @@
 #define PER_LENGTH ((tdDim){0, 1, -2, 0}) // N/m
 
 static const tdChoice contact_solver_choices[] = {
-    {"sap", 0, "convex, always converges: [theory](theory/contact.md)", NULL},
-    {"nlcp", 1, "", "Gauss-Seidel is not part of a step in this version; use sap"},
+    {"sap", TD_CONTACT_SAP, "convex, always converges: [theory](theory/contact.md)", NULL},
+    {"nlcp", TD_CONTACT_NLCP,
+     "Coulomb's law as it is, by Gauss-Seidel on impulses: no gap under what slides and no creep, but no guarantee "
+     "that "
+     "it converges, and dense in the number of contacts",
+     NULL},
     {0},
 };
 
@@ -47,6 +51,14 @@ static const tdKey contact_keys[] = {
      .range = TD_RANGE_POSITIVE,
      .standard_doc = "a hundredth of the smallest body that moves",
      .doc = "distance below which points are followed before they touch; grows with the speed of approach"},
+    {.name = "softness",
+     .kind = TD_KEY_QUANTITY,
+     .range = TD_RANGE_CLOSED,
+     .lo = 1e-3,
+     .hi = 10,
+     .standard = "1",
+     .doc = "β: a near-rigid point under a load gives way by about (β h / 2π)² times load over the mass that moves "
+            "with it; less than 1 where a light body bears many"},
     {.name = "stiction",
      .kind = TD_KEY_QUANTITY,
      .range = TD_RANGE_CLOSED,

@@ -123,7 +123,9 @@ tdStatus td_parse_contact(tdSceneParser *parser, const tdYaml *node)
     contact->stiffness = number_or(&record, "stiffness", INFINITY);
     contact->dissipation = td_record_get(&record, "dissipation")->number[0];
     contact->margin = number_or(&record, "margin", 0);
+    contact->softness = td_record_get(&record, "softness")->number[0];
     contact->stiction = td_record_get(&record, "stiction")->number[0];
+    contact->solver = (tdContactSolver)td_record_get(&record, "solver")->integer[0];
     contact->points = (int)td_record_get(&record, "points")->integer[0];
     contact->self = td_record_get(&record, "self")->integer[0] != 0;
     const tdYaml *exclude = td_record_get(&record, "exclude")->node;

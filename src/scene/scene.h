@@ -425,6 +425,12 @@ typedef struct tdSceneValidation
     uint64_t seed;
 } tdSceneValidation;
 
+typedef enum tdContactSolver
+{
+    TD_CONTACT_SAP,
+    TD_CONTACT_NLCP
+} tdContactSolver;
+
 typedef struct tdSceneContact
 {
     int line;           ///< 0: not given, no contact
@@ -432,8 +438,10 @@ typedef struct tdSceneContact
     double stiffness;   ///< of a point [N/m]; infinite: near-rigid
     double dissipation; ///< relaxation time [s]
     double margin;      ///< [m]; 0: by the size of bodies
+    double softness;    ///< beta of the normals
     double stiction;    ///< sigma of the tangents
-    int points;         ///< n x n of each triangle touch besides nodes
+    tdContactSolver solver;
+    int points; ///< n x n of each triangle touch besides nodes
     bool self;
     int n_exclude;
     int (*exclude)[2]; ///< pairs of bodies that do not meet

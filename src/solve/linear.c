@@ -21,7 +21,7 @@ struct tdLinear
     const tdLinearModel *model;
     cholmod_common common;
     cholmod_factor *factor;
-    cholmod_sparse A;
+    double *work; // of a factorization, made with the first one
     cholmod_dense B, *X, *Y, *E;
     cholmod_dense *many, *X_many, *Y_many, *E_many; // several right-hand sides at once
     double *r, *z, *p, *Ap;                         // over coordinates
@@ -188,6 +188,11 @@ tdStatus td_linear_model_create(tdArena *arena, const tdBlockPattern *pattern, c
     free(nodes);
     free(order);
     if (status == TD_OK)
+    {
+        tdFactorMatrix matrix = {out->n, out->Ap, out->Ai, out->source};
+        status = td_factor_plan(out->symbolic, &matrix, &out->plan, error);
+    }
+    if (status == TD_OK)
         status = td_triangular_shape(arena, out->symbolic, &out->shape, error);
     if (status == TD_OK)
     {
@@ -205,6 +210,7 @@ void td_linear_model_free(tdLinearModel *model)
 {
     if (model->common == NULL)
         return;
+    td_factor_plan_free(&model->plan);
     if (model->symbolic != NULL)
         cholmod_free_factor(&model->symbolic, model->common);
     cholmod_finish(model->common);
@@ -231,9 +237,6 @@ tdStatus td_linear_create(const tdLinearModel *model, tdArena *arena, tdIsa isa,
         return td_fail_memory(error, "the linear solver");
     if (model->n == 0)
         return TD_OK;
-    linear->A = matrix_header(model);
-    linear->A.xtype = CHOLMOD_REAL;
-    linear->A.x = TD_TAKE(arena, double, model->Ap[model->n]);
     linear->B = (cholmod_dense){.nrow = (size_t)model->n,
                                 .ncol = 1,
                                 .nzmax = (size_t)model->n,
@@ -247,7 +250,7 @@ tdStatus td_linear_create(const tdLinearModel *model, tdArena *arena, tdIsa isa,
         return td_fail_memory(error, "the linear solver");
     TD_TRY(td_triangular_create(arena, &model->shape, isa, &linear->triangular, error));
     linear->factor = cholmod_copy_factor(model->symbolic, &linear->common);
-    if (linear->A.x == NULL || linear->factor == NULL)
+    if (linear->factor == NULL)
         return td_fail_memory(error, "the linear solver");
     return TD_OK;
 }
@@ -265,6 +268,7 @@ void td_linear_free(tdLinear *linear)
     cholmod_free_dense(&linear->Y_many, &linear->common);
     cholmod_free_dense(&linear->E_many, &linear->common);
     cholmod_finish(&linear->common);
+    free(linear->work);
 }
 
 tdLinearCounts *td_linear_counts(tdLinear *linear)
@@ -273,25 +277,16 @@ tdLinearCounts *td_linear_counts(tdLinear *linear)
 }
 
 // Numeric factor of the values. *definite tells whether A is positive definite.
-static tdStatus factorize(tdLinear *linear, const double *values, bool *definite, tdError *error)
+static tdStatus factorize(tdLinear *linear, tdTasks *tasks, const double *values, bool *definite, tdError *error)
 {
-    const tdLinearModel *model = linear->model;
-    double *x = linear->A.x;
-    for (int32_t k = 0; k < model->Ap[model->n]; k++)
-        x[k] = values[model->source[k]];
-    int levels = td_openmp_quiet();
-    linear->common.status = CHOLMOD_OK;
-    int good = cholmod_factorize(&linear->A, linear->factor, &linear->common);
-    td_openmp_restore(levels);
-    *definite = linear->common.status != CHOLMOD_NOT_POSDEF;
-    linear->counts = (tdLinearCounts){.has_factor = good && *definite};
-    linear->triangular_set = false;
-    if (linear->common.status == CHOLMOD_OUT_OF_MEMORY)
+    const tdFactorPlan *plan = &linear->model->plan;
+    if (linear->work == NULL && (linear->work = td_take((size_t)plan->room + 1, sizeof *linear->work)) == NULL)
         return td_fail(error, TD_ERROR_MEMORY, "the factor of the matrix needs %.1f GB; use a coarser mesh",
-                       8e-9 * model->factor_entries);
-    if (!good || linear->common.status < 0)
-        return td_fail(error, TD_ERROR_NUMERIC, "CHOLMOD could not factor the matrix (status %d)",
-                       linear->common.status);
+                       8e-9 * (double)(linear->factor->xsize + (size_t)plan->room));
+    TD_TRY(td_factor_ready(linear->factor, &linear->common, error));
+    *definite = td_factor_numbers(plan, tasks, values, linear->work, linear->factor);
+    linear->counts = (tdLinearCounts){.has_factor = *definite};
+    linear->triangular_set = false;
     return TD_OK;
 }
 
@@ -328,8 +323,8 @@ bool td_linear_directly(const tdLinear *linear, tdSolverKind kind, bool same, in
     return linear->model->factor_cost <= ITERATIONS_KEPT * n;
 }
 
-tdStatus td_linear_solve_many(tdLinear *linear, const double *values, bool same, int n, int64_t stride, const double *b,
-                              double *x, tdLinearResult *result, tdError *error)
+tdStatus td_linear_solve_many(tdLinear *linear, tdTasks *tasks, const double *values, bool same, int n, int64_t stride,
+                              const double *b, double *x, tdLinearResult *result, tdError *error)
 {
     const tdLinearModel *model = linear->model;
     int64_t coords = 3 * (int64_t)model->pattern->n;
@@ -341,7 +336,7 @@ tdStatus td_linear_solve_many(tdLinear *linear, const double *values, bool same,
     if (!same || !linear->counts.has_factor)
     {
         bool definite = true;
-        TD_TRY(factorize(linear, values, &definite, error));
+        TD_TRY(factorize(linear, tasks, values, &definite, error));
         result->factorizations++;
         result->refreshed = definite;
         result->indefinite = !definite;
@@ -374,10 +369,10 @@ tdStatus td_linear_solve_many(tdLinear *linear, const double *values, bool same,
     return TD_OK;
 }
 
-tdStatus td_linear_refresh(tdLinear *linear, const double *values, tdError *error)
+tdStatus td_linear_refresh(tdLinear *linear, tdTasks *tasks, const double *values, tdError *error)
 {
     bool definite = true;
-    TD_TRY(factorize(linear, values, &definite, error));
+    TD_TRY(factorize(linear, tasks, values, &definite, error));
     if (!definite)
         return td_fail(error, TD_ERROR_NUMERIC, "the matrix is not positive definite");
     return TD_OK;
@@ -536,7 +531,7 @@ tdStatus td_linear_solve(tdLinear *linear, tdTasks *tasks, const tdLinearTask *t
         if (fresh)
         {
             bool definite = true;
-            TD_TRY(factorize(linear, task->values, &definite, error));
+            TD_TRY(factorize(linear, tasks, task->values, &definite, error));
             result->factorizations++;
             result->refreshed = true;
             if (!definite)

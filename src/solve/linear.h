@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A x = b for the sparse symmetric positive definite matrix of one body.
 //
-// Conjugate gradients preconditioned by a Cholesky factor (CHOLMOD). With a factor of A itself one
-// iteration solves it; a factor kept from earlier steps costs some more iterations and saves the
+// Conjugate gradients preconditioned by a Cholesky factor (order and structure by CHOLMOD, numbers by factor.h). With a
+// factor of A itself one iteration solves it; a factor kept from earlier steps costs some more iterations and saves the
 // factorization. When to refresh is decided by counts alone, never by the clock, so that a run repeats
 // bit for bit: a factorization is worth `factor_cost` iterations, and a kept factor is replaced as soon
 // as the last solve cost more than the average since it was made, its own cost included.
@@ -11,6 +11,7 @@
 #pragma once
 #include "base/block.h"
 #include "scene/scene.h"
+#include "solve/factor.h"
 #include "solve/triangular.h"
 
 /// The part that never changes.
@@ -24,6 +25,7 @@ typedef struct tdLinearModel
     int32_t *source;  ///< where each entry stands in the block values
     struct cholmod_common_struct *common;
     struct cholmod_factor_struct *symbolic;
+    tdFactorPlan plan; ///< of the numeric factorization
     tdTriangularShape shape;
     bool *turning; ///< by node: its three coordinates are all unknowns, so that its frame may turn
     double factor_flops, factor_entries;
@@ -69,13 +71,13 @@ tdStatus td_linear_solve(tdLinear *linear, tdTasks *tasks, const tdLinearTask *t
 
 /// A X = B for n right-hand sides by the factor of A, made now unless it is the kept one (`same`). Columns of B and X
 /// are over all coordinates, `stride` apart; held ones are zero in X. To rounding, with no iteration.
-tdStatus td_linear_solve_many(tdLinear *linear, const double *values, bool same, int n, int64_t stride, const double *b,
-                              double *x, tdLinearResult *result, tdError *error);
+tdStatus td_linear_solve_many(tdLinear *linear, tdTasks *tasks, const double *values, bool same, int n, int64_t stride,
+                              const double *b, double *x, tdLinearResult *result, tdError *error);
 /// Whether a factorization and direct solves with n right-hand sides cost less than iterating with the kept factor.
 bool td_linear_directly(const tdLinear *linear, tdSolverKind kind, bool same, int n);
 
 /// Makes the kept factor from these values (after a checkpoint was read).
-tdStatus td_linear_refresh(tdLinear *linear, const double *values, tdError *error);
+tdStatus td_linear_refresh(tdLinear *linear, tdTasks *tasks, const double *values, tdError *error);
 /// x = A^-1 b by the kept factor alone (to rounding when it is the factor of A).
 tdStatus td_linear_apply(tdLinear *linear, const double *b, double *x, tdError *error);
 

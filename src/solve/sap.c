@@ -13,6 +13,8 @@
 #define SEARCH_TOLERANCE 1e-8  // of the slope, relative to the slope at the start
 #define IDLE_STEPS       4     // that do not halve a gradient which is all rounding, before giving up
 #define FIRST_SHIFT      1e-14 // of the diagonal, where rounding makes the Hessian indefinite
+#define SHORT_STEP       0.05  // of Newton's method, that calls for another way
+#define STOPPABLE        1e3   // times what stiction bears: 1 / sigma
 #define LAST_SHIFT       1e-3
 
 tdSapSettings td_default_sap(void)
@@ -302,7 +304,7 @@ static bool factor(tdSapIsland *island, tdTasks *tasks)
 }
 
 // v += a dv with dv = -H^-1 gradient. Returns the slope at the start, which is negative while rounding allows.
-static double advance(const tdSapProblem *problem, tdSapIsland *island, int most)
+static double advance(const tdSapProblem *problem, tdSapIsland *island, int most, double *step)
 {
     for (int32_t i = 0; i < island->n; i++)
         island->x[i] = -island->gradient[i];
@@ -313,24 +315,80 @@ static double advance(const tdSapProblem *problem, tdSapIsland *island, int most
     multiply_A(problem, island, island->dv, island->Adv);
     multiply_J(island, island->dv, island->dv_c);
     costLine line = line_along(island, start);
-    double a = search(&line, most, &island->evaluations);
+    *step = search(&line, most, &island->evaluations);
     for (int32_t i = 0; i < island->n; i++)
-        island->v[i] += a * island->dv[i];
+        island->v[i] += *step * island->dv[i];
     return start;
 }
 
-static void finish(tdSapIsland *island, const evaluation *e, tdSapEnd end)
+// The residual is relative to what the tolerance is for, so that islands in which nothing moves have a small one too.
+static void finish(tdSapIsland *island, const evaluation *e, const tdSapSettings *settings, tdSapEnd end)
 {
     island->end = end;
     island->cost = e->cost;
-    island->residual = e->size > 0 ? e->gradient / e->size : 0;
+    double size = e->size + (settings->tolerance > 0 ? settings->absolute / settings->tolerance : 0);
+    island->residual = size > 0 ? e->gradient / size : 0;
+}
+
+// Contacts that bear a force and slide no faster than friction can stop within the step are taken to stick: impulse and
+// slope as they are inside the cone. Returns how many that changes.
+static int take_to_stick(tdSapIsland *island)
+{
+    int changed = 0;
+    for (int32_t l = 0; l < island->n_links; l++)
+    {
+        const tdSapLaw *law = island->links[l].law;
+        int64_t at = TD_SAP_ROWS * (int64_t)l;
+        double *gamma = island->gamma + at, *G = island->G + TD_SAP_ROWS * at, y[TD_SAP_ROWS];
+        if (law->kind != TD_SAP_CONTACT || !(gamma[2] > 0))
+            continue;
+        for (int r = 0; r < TD_SAP_ROWS; r++)
+            y[r] = (law->v_hat[r] - island->v_c[at + r]) / law->R[r];
+        double t = hypot(y[0], y[1]), most = law->mu * fmax(y[2], gamma[2]);
+        if (t <= law->mu * y[2] || t > STOPPABLE * most)
+            continue;
+        changed++;
+        memset(G, 0, TD_SAP_ROWS * TD_SAP_ROWS * sizeof *G);
+        for (int r = 0; r < TD_SAP_ROWS; r++)
+        {
+            gamma[r] = y[r];
+            G[(TD_SAP_ROWS + 1) * r] = 1 / law->R[r];
+        }
+    }
+    return changed;
+}
+
+// Where velocities start from those of the last step, what moves together has slipped by a little, many times what
+// stiction allows: contacts look as if they slide, and Newton's method learns in short steps, one by one, that they do
+// not. The solution with all of them stuck is often next to the answer; it is taken where its cost is less.
+static void stick(const tdSapProblem *problem, tdSapIsland *island, tdTasks *tasks)
+{
+    double cost = evaluate(problem, island).cost;
+    if (!isfinite(cost) || take_to_stick(island) == 0)
+        return;
+    multiply_transposed(island, island->gamma, island->force);
+    for (int32_t i = 0; i < island->n; i++)
+        island->x[i] = island->force[i] - island->p[i];
+    island->iterations++;
+    if (!factor(island, tasks))
+        return;
+    td_sap_substitute(island, island->x, island->dv);
+    for (int32_t i = 0; i < island->n; i++)
+    {
+        island->x[i] = island->v[i];
+        island->v[i] += island->dv[i];
+    }
+    memcpy(island->dv, island->x, (size_t)island->n * sizeof *island->v); // evaluation needs x
+    if (!(evaluate(problem, island).cost < cost))
+        memcpy(island->v, island->dv, (size_t)island->n * sizeof *island->v);
 }
 
 static void newton(const tdSapProblem *problem, tdSapIsland *island, tdTasks *tasks, const tdSapSettings *settings,
                    double *history)
 {
-    double least = INFINITY;
-    int idle = 0; // steps in a row that rounding made useless
+    double least = INFINITY, step = 1;
+    bool tried = false; // to take all contacts to stick
+    int idle = 0;       // steps in a row that rounding made useless
     for (;; island->iterations++)
     {
         evaluation e = evaluate(problem, island);
@@ -345,7 +403,7 @@ static void newton(const tdSapProblem *problem, tdSapIsland *island, tdTasks *ta
         bool bound = island->iterations >= settings->max_iterations;
         if (good)
         {
-            finish(island, &e, TD_SAP_CONVERGED);
+            finish(island, &e, settings, TD_SAP_CONVERGED);
             return;
         }
         idle = e.gradient <= 0.5 * least ? 0 : e.gradient <= rounding(island) ? idle + 1 : idle;
@@ -361,12 +419,17 @@ static void newton(const tdSapProblem *problem, tdSapIsland *island, tdTasks *ta
                 island->failed = true;
                 return;
             }
-            if (advance(problem, island, settings->max_search) < 0)
+            if (advance(problem, island, settings->max_search, &step) < 0)
+            {
+                if (step < SHORT_STEP && !tried)
+                    stick(problem, island, tasks);
+                tried = tried || step < SHORT_STEP;
                 continue;
+            }
         }
         memcpy(island->v, island->best, (size_t)island->n * sizeof *island->v);
         e = evaluate(problem, island);
-        finish(island, &e, bound ? TD_SAP_BOUND : TD_SAP_ROUNDOFF);
+        finish(island, &e, settings, bound ? TD_SAP_BOUND : TD_SAP_ROUNDOFF);
         return;
     }
 }

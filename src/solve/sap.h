@@ -76,15 +76,15 @@ typedef enum tdSapEnd
 
 typedef struct tdSapResult
 {
-    int islands;                    ///< with constraints
-    int largest;                    ///< unknowns of the largest
-    int iterations;                 ///< of Newton, most of an island
-    int total_iterations;           ///< of all islands
-    int evaluations;                ///< of line searches, all islands
-    int sparse;                     ///< islands factored by supernodes
-    int shifted;                    ///< factorizations that needed a larger diagonal
-    double residual;                ///< largest relative residual of an island: |D grad| / max(|D A v|, |D J' gamma|)
-    double cost;                    ///< sum over islands
+    int islands;          ///< with constraints
+    int largest;          ///< unknowns of the largest
+    int iterations;       ///< of Newton, most of an island
+    int total_iterations; ///< of all islands
+    int evaluations;      ///< of line searches, all islands
+    int sparse;           ///< islands factored by supernodes
+    int shifted;          ///< factorizations that needed a larger diagonal
+    double residual;      ///< largest of an island: |D grad| / (max(|D A v|, |D J' gamma|) + absolute / tolerance)
+    double cost;          ///< sum over islands
     int converged, roundoff, bound; ///< islands by tdSapEnd
     double roundoff_residual;       ///< largest of those that ended at round-off
     int history;                    ///< costs written

@@ -31,7 +31,11 @@ struct tdSchur
     tdArena arena;
     cholmod_common common;
     cholmod_factor *factor;
-    cholmod_sparse A;
+    const tdFactorPlan *plan; // of the factor: the model's, or
+    tdFactorPlan own;         // that of an order of its own
+    double *work;             // of a factorization
+    int64_t work_room;
+    cholmod_sparse A; // its pattern
     cholmod_dense B, *X, *Y, *E;
     tdSchurTree tree;
     double flops;                // of the factorization
@@ -54,6 +58,11 @@ tdSchurSettings td_default_schur(void)
     return (tdSchurSettings){.way = TD_SCHUR_AUTO, .patience = 20};
 }
 
+static bool grow(double **data, int64_t *room, int64_t need)
+{
+    return td_grow((void **)data, room, need, sizeof **data);
+}
+
 // ---------------------------------------------------------------- life
 
 static tdStatus take_arrays(tdSchur *schur, tdError *error)
@@ -61,7 +70,7 @@ static tdStatus take_arrays(tdSchur *schur, tdError *error)
     const tdLinearModel *model = schur->model;
     int32_t n = model->n, nodes = model->pattern->n;
     tdArena *arena = &schur->arena;
-    double *b = TD_TAKE(arena, double, n), *x = TD_TAKE(arena, double, n > 0 ? model->Ap[n] : 0);
+    double *b = TD_TAKE(arena, double, n);
     schur->ordered = TD_TAKE(arena, int32_t, nodes);
     schur->left = TD_TAKE(arena, int32_t, nodes);
     schur->group = TD_TAKE(arena, int32_t, nodes);
@@ -71,19 +80,18 @@ static tdStatus take_arrays(tdSchur *schur, tdError *error)
     schur->places = TD_TAKE(arena, int32_t, n);
     schur->coord = TD_TAKE(arena, int32_t, n);
     schur->column = TD_TAKE(arena, int32_t, 3 * (int64_t)nodes);
-    if (b == NULL || x == NULL || schur->ordered == NULL || schur->left == NULL || schur->group == NULL ||
-        schur->touched == NULL || schur->last == NULL || schur->order == NULL || schur->places == NULL ||
-        schur->coord == NULL || schur->column == NULL)
+    if (b == NULL || schur->ordered == NULL || schur->left == NULL || schur->group == NULL || schur->touched == NULL ||
+        schur->last == NULL || schur->order == NULL || schur->places == NULL || schur->coord == NULL ||
+        schur->column == NULL)
         return td_fail_memory(error, "the condensation");
     schur->A = (cholmod_sparse){.nrow = (size_t)n,
                                 .ncol = (size_t)n,
                                 .nzmax = n > 0 ? (size_t)model->Ap[n] : 0,
                                 .p = model->Ap,
                                 .i = model->Ai,
-                                .x = x,
                                 .stype = -1,
                                 .itype = CHOLMOD_INT,
-                                .xtype = CHOLMOD_REAL,
+                                .xtype = CHOLMOD_PATTERN,
                                 .dtype = CHOLMOD_DOUBLE,
                                 .sorted = 1,
                                 .packed = 1};
@@ -116,6 +124,7 @@ tdStatus td_schur_create(const tdLinearModel *model, const tdSchurSettings *sett
         else
             td_schur_tree_set(&schur->tree, schur->factor);
         schur->flops = model->factor_flops;
+        schur->plan = &model->plan;
     }
     if (status != TD_OK)
     {
@@ -136,6 +145,8 @@ void td_schur_free(tdSchur *schur)
     cholmod_finish(&schur->common);
     td_schur_tree_free(&schur->tree);
     td_arena_free(&schur->arena);
+    td_factor_plan_free(&schur->own);
+    free(schur->work);
     free(schur->dense);
     free(schur->hat);
     free(schur->lower);
@@ -218,7 +229,15 @@ static tdStatus analyse(tdSchur *schur, tdError *error)
     if (made == NULL)
         return td_fail_memory(error, "the factor of the matrix");
     cholmod_free_factor(&schur->factor, common);
+    td_factor_plan_free(&schur->own);
     schur->factor = made;
+    schur->plan = &model->plan;
+    if (schur->n_ordered > 0)
+    {
+        tdFactorMatrix matrix = {model->n, model->Ap, model->Ai, model->source};
+        TD_TRY(td_factor_plan(made, &matrix, &schur->own, error));
+        schur->plan = &schur->own;
+    }
     schur->flops = schur->n_ordered == 0 ? model->factor_flops : common->fl;
     schur->factored = false;
     td_schur_tree_set(&schur->tree, made);
@@ -322,28 +341,17 @@ static tdStatus choose(tdSchur *schur, bool inside, bool all_left, tdSchurReport
 
 // ---------------------------------------------------------------- factor
 
-static tdStatus factorize(tdSchur *schur, const double *values, bool *definite, tdError *error)
+static tdStatus factorize(tdSchur *schur, tdTasks *tasks, const double *values, bool *definite, tdError *error)
 {
-    const tdLinearModel *model = schur->model;
-    double *x = schur->A.x;
-    for (int32_t k = 0; k < model->Ap[model->n]; k++)
-        x[k] = values[model->source[k]];
-    int levels = td_openmp_quiet();
-    schur->common.status = CHOLMOD_OK;
-    int good = cholmod_factorize(&schur->A, schur->factor, &schur->common);
-    td_openmp_restore(levels);
-    *definite = schur->common.status != CHOLMOD_NOT_POSDEF;
-    schur->factored = good && *definite;
-    schur->has_A = schur->has_L = false;
-    if (schur->common.status == CHOLMOD_OUT_OF_MEMORY)
+    if (!grow(&schur->work, &schur->work_room, schur->plan->room))
         return td_fail_memory(error, "the factor of the matrix");
-    if (!good || schur->common.status < 0)
-        return td_fail(error, TD_ERROR_NUMERIC, "CHOLMOD could not factor the matrix (status %d)",
-                       schur->common.status);
+    TD_TRY(td_factor_ready(schur->factor, &schur->common, error));
+    *definite = schur->factored = td_factor_numbers(schur->plan, tasks, values, schur->work, schur->factor);
+    schur->has_A = schur->has_L = false;
     return TD_OK;
 }
 
-tdStatus td_schur_factor(tdSchur *schur, const double *values, int32_t n_nodes, const int32_t *nodes,
+tdStatus td_schur_factor(tdSchur *schur, tdTasks *tasks, const double *values, int32_t n_nodes, const int32_t *nodes,
                          tdSchurReport *report, tdError *error)
 {
     const tdLinearModel *model = schur->model;
@@ -373,7 +381,7 @@ tdStatus td_schur_factor(tdSchur *schur, const double *values, int32_t n_nodes, 
     report->ordered = schur->n_ordered;
     report->factor_flops = schur->flops;
     bool definite = true;
-    TD_TRY(factorize(schur, values, &definite, error));
+    TD_TRY(factorize(schur, tasks, values, &definite, error));
     report->indefinite = !definite;
     return TD_OK;
 }
@@ -414,11 +422,6 @@ tdStatus td_schur_solve(tdSchur *schur, const double *b, double *x, tdError *err
 }
 
 // ---------------------------------------------------------------- condensation
-
-static bool grow(double **data, int64_t *room, int64_t need)
-{
-    return td_grow((void **)data, room, need, sizeof **data);
-}
 
 // hat = L_ss L_ss' of the unknowns that stand last, full lower triangle. L_ss is kept in `lower`. L L' by LAPACK is
 // only there for upper triangles, U U': the order is turned round.

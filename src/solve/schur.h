@@ -50,7 +50,7 @@ void td_schur_free(tdSchur *schur);
 
 /// Factors A (values over the model's pattern) for the given nodes (each once, any order). Once a step, or once for
 /// each new A.
-tdStatus td_schur_factor(tdSchur *schur, const double *values, int32_t n_nodes, const int32_t *nodes,
+tdStatus td_schur_factor(tdSchur *schur, tdTasks *tasks, const double *values, int32_t n_nodes, const int32_t *nodes,
                          tdSchurReport *report, tdError *error);
 /// x = A^-1 b over all coordinates by that factor; held ones become zero. b and x may be the same.
 tdStatus td_schur_solve(tdSchur *schur, const double *b, double *x, tdError *error);

@@ -254,6 +254,26 @@ static void add_springs(const tdViewSnapshot *s, int64_t message, tdText *out)
     }
 }
 
+// Where each tool is and where it shall be, and who drives it.
+static void add_tools(const tdViewSnapshot *s, int64_t message, tdText *out)
+{
+    int n = s->stage->model->n_tools;
+    float *to = n == 0 ? NULL : open_section(out, message, TD_VIEW_TOOLS, 0, n, 15);
+    for (int t = 0; to != NULL && t < n; t++)
+    {
+        const tdToolState *tool = &s->tools[t].state;
+        const double *place[2] = {tool->position, tool->target}, *turn[2] = {tool->rotation, tool->target_rotation};
+        for (int k = 0; k < 2; k++)
+        {
+            double q[4];
+            quaternion(turn[k], q);
+            for (int c = 0; c < 7; c++)
+                *to++ = (float)(c < 3 ? place[k][c] : q[c - 3]);
+        }
+        *to++ = (float)s->tools[t].client;
+    }
+}
+
 static void add_touches(const tdViewTouch *touches, int n, bool sums, int64_t message, tdText *out)
 {
     enum tdViewSection type = sums ? TD_VIEW_PAIR_FORCES : TD_VIEW_CONTACTS;
@@ -277,8 +297,13 @@ void td_view_frame(const tdViewSnapshot *s, uint32_t number, tdText *out)
     add_cables(s, message, out);
     add_control(s, message, out);
     add_springs(s, message, out);
+    add_tools(s, message, out);
     add_touches(s->contact.points, s->contact.n, false, message, out);
     add_touches(s->contact.pairs, s->contact.n_pairs, true, message, out);
+    int held = td_model_attachments(s->stage->model);
+    float *force = held == 0 ? NULL : open_section(out, message, TD_VIEW_ATTACHMENTS, 0, held, 6);
+    for (int k = 0; force != NULL && k < 6 * held; k++)
+        force[k] = (float)s->attachments[k / 6][(k % 6 + 3) % 6]; // the place first
     float *to = open_section(out, message, TD_VIEW_TIMING, 0, 4, 1);
     if (to == NULL)
         return;

@@ -30,6 +30,8 @@ enum tdViewSection
     TD_VIEW_TIMING = 24,
     TD_VIEW_POSES = 25,
     TD_VIEW_PAIR_FORCES = 26,
+    TD_VIEW_TOOLS = 27,
+    TD_VIEW_ATTACHMENTS = 28,
     TD_VIEW_VALUES = 32
 };
 

@@ -152,7 +152,9 @@ static void add_meshes(const tdViewStage *stage, tdJson *json)
         optional_index(json, "pose", mesh->pose);
         if (mesh->coloured)
         {
-            const double colour[4] = {mesh->colour[0], mesh->colour[1], mesh->colour[2], mesh->colour[3]};
+            double colour[4];
+            for (int k = 0; k < 4; k++)
+                colour[k] = round(1e4 * (double)mesh->colour[k]) / 1e4;
             td_json_numbers(json, "colour", 4, colour);
         }
         else
@@ -187,6 +189,7 @@ static void add_actuators(const tdViewStage *stage, tdJson *json)
         td_json_numbers(json, "effort", 2, info.effort);
         td_json_numbers(json, "displacement", 2, info.displacement);
         td_json_bool(json, "driven", stage->actuators[a].column >= 0);
+        optional_index(json, "tool", info.tool);
         td_json_integer(json, "points", cable ? model->actuators[a].measure.n : 0);
         td_json_close(json, '}');
     }
@@ -217,6 +220,33 @@ static void add_effectors(const tdViewStage *stage, tdJson *json)
         td_json_numbers(json, "rest", 3, model->probes[p].point.rest);
         td_json_close(json, '}');
     }
+    td_json_close(json, ']');
+}
+
+static void add_tools(const tdViewStage *stage, tdJson *json)
+{
+    td_json_open(json, "tools", '[');
+    for (int t = 0; t < td_model_tools(stage->model); t++)
+    {
+        tdToolInfo info = td_model_tool(stage->model, t);
+        td_json_open(json, NULL, '{');
+        td_json_string(json, "name", info.name);
+        td_json_integer(json, "body", info.body);
+        td_json_string(json, "link", info.link);
+        td_json_integer(json, "joints", info.joints);
+        td_json_number(json, "length", info.length);
+        td_json_number(json, "speed", info.speed);
+        td_json_number(json, "turning", info.turning);
+        td_json_close(json, '}');
+    }
+    td_json_close(json, ']');
+}
+
+static void add_attachments(const tdViewStage *stage, tdJson *json)
+{
+    td_json_open(json, "attachments", '[');
+    for (int a = 0; a < td_model_attachments(stage->model); a++)
+        td_json_string(json, NULL, td_model_attachment_name(stage->model, a));
     td_json_close(json, ']');
 }
 
@@ -284,6 +314,8 @@ void td_view_hello(const tdViewStage *stage, const tdViewHouse *house, int clien
     add_meshes(stage, &json);
     add_actuators(stage, &json);
     add_effectors(stage, &json);
+    add_tools(stage, &json);
+    add_attachments(stage, &json);
     add_offer(stage, house, &json);
     end(&json, out);
 }
@@ -292,7 +324,7 @@ void td_view_hello(const tdViewStage *stage, const tdViewHouse *house, int clien
 
 static void add_control(const tdViewSnapshot *s, tdJson *json)
 {
-    static const char *const modes[] = {"scene", "manual", "inverse"};
+    static const char *const modes[] = {"scene", "manual", "inverse", "tool"};
     const tdModel *model = s->stage->model;
     td_json_open(json, "actuators", '[');
     for (int a = 0; a < model->n_actuators; a++)
@@ -320,6 +352,21 @@ static void add_control(const tdViewSnapshot *s, tdJson *json)
             td_json_numbers(json, "target", rows, effect->target);
         td_json_number(json, "error", effect->error);
         td_json_bool(json, "set", effect->set);
+        td_json_close(json, '}');
+    }
+    td_json_close(json, ']');
+    td_json_open(json, "tools", '[');
+    for (int t = 0; t < model->n_tools; t++)
+    {
+        const tdToolState *tool = &s->tools[t].state;
+        td_json_open(json, NULL, '{');
+        td_json_bool(json, "driven", tool->driven);
+        optional_index(json, "client", s->tools[t].client > 0 ? s->tools[t].client : -1);
+        td_json_numbers(json, "twist", 6, tool->twist);
+        td_json_numbers(json, "position", 3, tool->position);
+        td_json_numbers(json, "target", 3, tool->target);
+        td_json_numbers(json, "error", 6, tool->error);
+        td_json_integer(json, "at_limits", tool->at_limits);
         td_json_close(json, '}');
     }
     td_json_close(json, ']');

@@ -17,7 +17,7 @@ typedef enum valueKind
     VALUE_NULL,
     VALUE_STRING,
     VALUE_NUMBER,
-    VALUE_ARRAY // of one to three numbers
+    VALUE_ARRAY // of one to TD_VIEW_LIST numbers
 } valueKind;
 
 typedef struct pair
@@ -25,7 +25,7 @@ typedef struct pair
     char key[KEY_SIZE];
     valueKind kind;
     int n;
-    double number[3];
+    double number[TD_VIEW_LIST];
     char string[TD_VIEW_NAME];
 } pair;
 
@@ -210,7 +210,7 @@ static bool read_value(reader *r, pair *p)
     if (!take(r, '['))
         return read_number(r, &p->number[0]);
     p->kind = VALUE_ARRAY;
-    for (p->n = 0; p->n < 3;)
+    for (p->n = 0; p->n < TD_VIEW_LIST;)
     {
         if (!read_number(r, &p->number[p->n++]))
             return false;
@@ -219,7 +219,7 @@ static bool read_value(reader *r, pair *p)
         if (!take(r, ','))
             return refuse(r->why, "an array is not closed");
     }
-    return refuse(r->why, "an array holds more than three numbers");
+    return refuse(r->why, "an array holds more than %d numbers", TD_VIEW_LIST);
 }
 
 static bool read_object(reader *r)
@@ -267,6 +267,9 @@ typedef enum target
     TO_WEIGHTS,   // three numbers that sum to 1
     TO_ANCHOR,    // three numbers
     TO_STIFFNESS, // a number
+    TO_WAY,       // three numbers or null
+    TO_TURN,      // three numbers
+    TO_LIST,      // whole numbers
 } target;
 
 typedef struct field
@@ -302,6 +305,11 @@ static const struct
                          {"anchor", TO_ANCHOR, true, -HUGE_NUMBER, HUGE_NUMBER},
                          {"stiffness", TO_STIFFNESS, false, 1e-9, HUGE_NUMBER}}},
     [TD_VIEW_RELEASE] = {"release", {{0}}},
+    [TD_VIEW_TOOL] = {"tool",
+                      {{"name", TO_NAME, true, 0, 0},
+                       {"linear", TO_WAY, true, -100, 100},
+                       {"angular", TO_TURN, false, -100, 100}}},
+    [TD_VIEW_GROUP] = {"group", {{"actuators", TO_LIST, true, 0, LAST_INDEX}, {"rate", TO_VALUE, true, -10, 10}}},
     [TD_VIEW_FIELD] = {"field", {{"name", TO_NAME, true, 0, 0}}},
     [TD_VIEW_SCENE] = {"scene", {{"name", TO_NAME, true, 0, 0}}},
     [TD_VIEW_RECORD] = {"record", {{"action", TO_WORD, true, 0, 0}, {"every", TO_COUNT, false, 1, 100000}}},
@@ -323,6 +331,14 @@ static const pair *find(const reader *r, const char *key)
     return NULL;
 }
 
+static bool check_list(const field *f, const pair *p, char *why)
+{
+    bool whole = p->kind == VALUE_ARRAY;
+    for (int i = 0; i < p->n && whole; i++)
+        whole = p->number[i] == floor(p->number[i]);
+    return whole || refuse(why, "'%s' must be an array of whole numbers", f->key);
+}
+
 static bool check_kind(const field *f, const pair *p, char *why)
 {
     bool number = p->kind == VALUE_NUMBER, three = p->kind == VALUE_ARRAY && p->n == 3, nothing = p->kind == VALUE_NULL;
@@ -330,11 +346,14 @@ static bool check_kind(const field *f, const pair *p, char *why)
     {
     case TO_NAME:
     case TO_WORD: return p->kind == VALUE_STRING || refuse(why, "'%s' must be a string", f->key);
+    case TO_WAY: return three || nothing || refuse(why, "'%s' must be an array of three numbers or null", f->key);
+    case TO_LIST: return check_list(f, p, why);
     case TO_WEIGHTS:
+    case TO_TURN:
     case TO_ANCHOR: return three || refuse(why, "'%s' must be an array of three numbers", f->key);
     case TO_VALUES:
-        return number || nothing || p->kind == VALUE_ARRAY ||
-               refuse(why, "'%s' must be a number, an array of numbers or null", f->key);
+        return number || nothing || (p->kind == VALUE_ARRAY && p->n <= 3) ||
+               refuse(why, "'%s' must be a number, an array of at most three or null", f->key);
     case TO_OPTION: return number || nothing || refuse(why, "'%s' must be a number or null", f->key);
     case TO_COUNT:
     case TO_MESH:
@@ -358,6 +377,7 @@ static bool store(const field *f, const pair *p, tdViewMessage *out, char *why)
     case TO_WORD:
         out->start = strcmp(p->string, "start") == 0;
         return out->start || strcmp(p->string, "stop") == 0 || refuse(why, "'%s' must be 'start' or 'stop'", f->key);
+    case TO_WAY:
     case TO_VALUE:
     case TO_OPTION:
     case TO_VALUES:
@@ -370,6 +390,12 @@ static bool store(const field *f, const pair *p, tdViewMessage *out, char *why)
     case TO_WEIGHTS: memcpy(out->weights, p->number, sizeof out->weights); break;
     case TO_ANCHOR: memcpy(out->anchor, p->number, sizeof out->anchor); break;
     case TO_STIFFNESS: out->stiffness = p->number[0]; break;
+    case TO_TURN: memcpy(out->turn, p->number, sizeof out->turn); break;
+    case TO_LIST:
+        out->n_list = p->n;
+        for (int i = 0; i < p->n; i++)
+            out->list[i] = (int32_t)p->number[i];
+        break;
     case TO_END: break;
     }
     return true;

@@ -7,6 +7,7 @@
 #define TD_VIEW_MESSAGE 4096 // most bytes
 #define TD_VIEW_NAME    128
 #define TD_VIEW_WHY     256
+#define TD_VIEW_LIST    64 // most numbers of an array
 
 typedef enum tdViewAction
 {
@@ -19,6 +20,8 @@ typedef enum tdViewAction
     TD_VIEW_TARGET,   // name, value; n_values 0: take away
     TD_VIEW_SPRING,   // anchor, and unless only it moves: mesh, triangle, weights, stiffness (NAN: standard)
     TD_VIEW_RELEASE,
+    TD_VIEW_TOOL,   // name, value (way) and turn; n_values 0: hand back to the scene
+    TD_VIEW_GROUP,  // list of actuators, value[0]: rate
     TD_VIEW_FIELD,  // name
     TD_VIEW_SCENE,  // name
     TD_VIEW_RECORD, // start, count
@@ -39,6 +42,9 @@ typedef struct tdViewMessage
     bool tied; ///< spring: the point is given too
     int32_t mesh, triangle;
     double weights[3], anchor[3], stiffness;
+    double turn[3]; ///< tool
+    int n_list;
+    int32_t list[TD_VIEW_LIST]; ///< group
 } tdViewMessage;
 
 /// Reads a message. False: `why` says what is wrong with it, in plain ASCII; out->action is TD_VIEW_ACTIONS when not

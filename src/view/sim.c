@@ -36,10 +36,11 @@ bool td_view_sim_command(tdViewSim *sim, int client, const tdViewMessage *messag
 
 void td_view_sim_leave(tdViewSim *sim, int client)
 {
-    const tdViewMessage release = {.action = TD_VIEW_RELEASE};
+    const tdViewMessage release = {.action = TD_VIEW_RELEASE, .start = true}; // of everything, not of the spring alone
     if (td_view_sim_command(sim, client, &release))
         return;
-    // A spring that nobody holds would pull for ever: rather the newest of the others' wishes is lost.
+    // A spring that nobody holds would pull for ever, and a tool go on: rather the newest of the others' wishes is
+    // lost.
     pthread_mutex_lock(&sim->lock);
     int at = (sim->first_command + (sim->n_commands > 0 ? sim->n_commands - 1 : sim->n_commands++)) % TD_VIEW_COMMANDS;
     sim->commands[at].client = client;
@@ -180,17 +181,25 @@ static bool make_room(tdViewSnapshot *s, const tdViewStage *stage)
 {
     const tdModel *model = stage->model;
     if (s->coords >= model->coords && s->n_actuators >= model->n_actuators && s->n_effectors >= model->n_effectors &&
-        s->n_poses >= stage->n_poses && s->q != NULL)
+        s->n_poses >= stage->n_poses && s->n_tools >= model->n_tools &&
+        s->n_attachments >= td_model_attachments(model) && s->q != NULL)
         return true;
     free(s->q);
     free(s->poses);
     free(s->actuators);
     free(s->effectors);
+    free(s->tools);
+    free(s->attachments);
     s->q = calloc((size_t)model->coords + 1, sizeof *s->q);
     s->poses = calloc((size_t)stage->n_poses + 1, sizeof *s->poses);
     s->actuators = calloc((size_t)model->n_actuators + 1, sizeof *s->actuators);
     s->effectors = calloc((size_t)model->n_effectors + 1, sizeof *s->effectors);
-    bool good = s->q != NULL && s->poses != NULL && s->actuators != NULL && s->effectors != NULL;
+    s->tools = calloc((size_t)model->n_tools + 1, sizeof *s->tools);
+    s->attachments = calloc((size_t)td_model_attachments(model) + 1, sizeof *s->attachments);
+    bool good = s->q != NULL && s->poses != NULL && s->actuators != NULL && s->effectors != NULL && s->tools != NULL &&
+                s->attachments != NULL;
+    s->n_tools = good ? model->n_tools : 0;
+    s->n_attachments = good ? td_model_attachments(model) : 0;
     s->coords = good ? model->coords : 0;
     s->n_poses = good ? stage->n_poses : 0;
     s->n_actuators = good ? model->n_actuators : 0;
@@ -208,14 +217,10 @@ static void copy_control(const tdViewSim *sim, tdViewSnapshot *s)
         *to = (tdViewActuation){.effort = now.effort, .displacement = now.displacement, .value = NAN};
         to->mode = td_view_sim_mode(sim, a);
         to->bound = now.effort_bound != 0 ? now.effort_bound : now.displacement_bound;
-        if (to->mode == TD_VIEW_MODE_MANUAL)
-            to->value = sim->manual[a];
-        else if (to->mode == TD_VIEW_MODE_SCENE)
-        {
-            double h = model->scheme.h, value = td_view_scene_value(sim->stage, a, td_state_time(sim->state) - h);
-            to->value = isnan(value) ? model->inputs[model->actuators[a].input].standard : value;
-        }
+        to->value = td_view_sim_value(sim, a);
     }
+    for (int t = 0; t < model->n_tools; t++)
+        s->tools[t] = (tdViewTool){sim->tools[t].client, td_state_tool(model, sim->state, t)};
     for (int e = 0; e < model->n_effectors; e++)
     {
         tdViewEffect *to = &s->effectors[e];
@@ -300,6 +305,8 @@ void td_view_sim_publish(tdViewSim *sim)
     copy_control(sim, s);
     copy_springs(sim, s);
     td_view_sim_contacts(sim, &s->contact);
+    for (int a = 0; a < td_model_attachments(model); a++)
+        td_state_attachment_force(sim->state, a, s->attachments[a], NULL, s->attachments[a] + 3);
     copy_report(sim, s);
     s->timing = sim->pace.timing;
     s->since.steps = sim->since.steps;
@@ -518,11 +525,14 @@ void td_view_sim_free(tdViewSim *sim)
         free(sim->slots[i].poses);
         free(sim->slots[i].actuators);
         free(sim->slots[i].effectors);
+        free(sim->slots[i].tools);
+        free(sim->slots[i].attachments);
     }
     td_view_stage_release(sim->stage);
     free(sim->manual);
     free(sim->given);
     free(sim->turns);
+    free(sim->tools);
     pthread_mutex_destroy(&sim->lock);
     pthread_cond_destroy(&sim->wake);
     free(sim);

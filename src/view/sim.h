@@ -34,13 +34,14 @@ typedef enum tdViewMode
 {
     TD_VIEW_MODE_SCENE,
     TD_VIEW_MODE_MANUAL,
-    TD_VIEW_MODE_INVERSE
+    TD_VIEW_MODE_INVERSE,
+    TD_VIEW_MODE_TOOL
 } tdViewMode;
 
 typedef struct tdViewActuation
 {
     double effort, displacement;
-    double value; ///< driven with; NAN: found by inverse control
+    double value; ///< driven with; NAN: found by inverse control or a tool
     int bound;
     tdViewMode mode;
 } tdViewActuation;
@@ -80,6 +81,13 @@ typedef struct tdViewContact
     bool limit; ///< the solver reached its bound on iterations
 } tdViewContact;
 
+/// A tool, and the client that drives it; 0: none does.
+typedef struct tdViewTool
+{
+    int client;
+    tdToolState state;
+} tdViewTool;
+
 /// Of the last second [s].
 typedef struct tdViewTiming
 {
@@ -102,7 +110,9 @@ typedef struct tdViewSnapshot
     tdPose *poses; ///< of all links and frames: motion since rest
     tdViewActuation *actuators;
     tdViewEffect *effectors;
-    int64_t coords, n_poses, n_actuators, n_effectors; ///< room
+    tdViewTool *tools;
+    double (*attachments)[6];                                                  ///< force on side a [N] and where
+    int64_t coords, n_poses, n_actuators, n_effectors, n_tools, n_attachments; ///< room
     tdViewPull springs[TD_SPRINGS];
     tdViewContact contact;
     tdViewTiming timing;

@@ -38,6 +38,8 @@ tdViewMode td_view_sim_mode(const tdViewSim *sim, int a)
 {
     if (!isnan(sim->manual[a]))
         return TD_VIEW_MODE_MANUAL;
+    if (sim->stage->model->actuators[a].tool >= 0)
+        return TD_VIEW_MODE_TOOL;
     bool moved = sim->stage->actuators[a].column >= 0;
     bool found = sim->targets > 0 || (scene_has_target(sim->stage->model) && !moved);
     if (found && !is_servo(sim->stage->model, a))
@@ -45,16 +47,26 @@ tdViewMode td_view_sim_mode(const tdViewSim *sim, int a)
     return TD_VIEW_MODE_SCENE;
 }
 
+double td_view_sim_value(const tdViewSim *sim, int a)
+{
+    const tdModel *model = sim->stage->model;
+    tdViewMode mode = td_view_sim_mode(sim, a);
+    if (mode != TD_VIEW_MODE_SCENE)
+        return mode == TD_VIEW_MODE_MANUAL ? sim->manual[a] : NAN;
+    double value = td_view_scene_value(sim->stage, a, td_state_time(sim->state) - model->scheme.h);
+    return isnan(value) ? model->inputs[model->actuators[a].input].standard : value;
+}
+
 void td_view_sim_drive(tdViewSim *sim)
 {
     const tdModel *model = sim->stage->model;
+    td_view_sim_move_on(sim);
     for (int a = 0; a < model->n_actuators; a++)
     {
         tdViewMode mode = td_view_sim_mode(sim, a);
-        double value = mode == TD_VIEW_MODE_MANUAL ? sim->manual[a]
-                       : mode == TD_VIEW_MODE_INVERSE || model->actuators[a].tool >= 0
-                           ? NAN
-                           : td_view_scene_value(sim->stage, a, td_state_time(sim->state));
+        double value = mode == TD_VIEW_MODE_MANUAL  ? sim->manual[a]
+                       : mode == TD_VIEW_MODE_SCENE ? td_view_scene_value(sim->stage, a, td_state_time(sim->state))
+                                                    : NAN;
         td_state_set_input(model, sim->state, model->actuators[a].input, value);
     }
 }
@@ -265,6 +277,8 @@ static void forget_control(tdViewSim *sim)
         sim->manual[a] = NAN;
     memset(sim->given, 0, (size_t)sim->stage->model->n_effectors * sizeof *sim->given);
     memset(sim->springs, 0, sizeof sim->springs);
+    memset(sim->groups, 0, sizeof sim->groups);
+    memset(sim->tools, 0, (size_t)sim->stage->model->n_tools * sizeof *sim->tools);
     sim->targets = 0;
     sim->pending = 0;
     sim->failed = false;
@@ -299,18 +313,23 @@ tdStatus td_view_sim_load(tdViewSim *sim, const tdViewEntry *entry, tdError *err
         status = td_state_create(stage->model, &sim->settings.model, &state, error);
     double *manual = NULL, *turns = NULL;
     bool *given = NULL;
+    tdViewHand *tools = NULL;
     if (status == TD_OK)
     {
         manual = calloc((size_t)stage->model->n_actuators + 1, sizeof *manual);
         given = calloc((size_t)stage->model->n_effectors + 1, sizeof *given);
         turns = calloc((size_t)stage->n_turns + 1, sizeof *turns);
-        status = manual != NULL && given != NULL && turns != NULL ? TD_OK : td_fail_memory(error, "the viewer");
+        tools = calloc((size_t)stage->model->n_tools + 1, sizeof *tools);
+        status = manual != NULL && given != NULL && turns != NULL && tools != NULL
+                     ? TD_OK
+                     : td_fail_memory(error, "the viewer");
     }
     if (status != TD_OK)
     {
         free(manual);
         free(given);
         free(turns);
+        free(tools);
         td_state_free(state);
         td_view_stage_release(stage);
         return status;
@@ -321,11 +340,13 @@ tdStatus td_view_sim_load(tdViewSim *sim, const tdViewEntry *entry, tdError *err
     free(sim->manual);
     free(sim->given);
     free(sim->turns);
+    free(sim->tools);
     sim->stage = stage;
     sim->state = state;
     sim->manual = manual;
     sim->given = given;
     sim->turns = turns;
+    sim->tools = tools;
     sim->generation++;
     sim->resets = 0;
     forget_control(sim);
@@ -384,7 +405,11 @@ void td_view_sim_act(tdViewSim *sim, int client, const tdViewMessage *m)
     case TD_VIEW_RELEASE:
         if (spring_of(sim, client) >= 0)
             untie(sim, spring_of(sim, client));
+        if (m->start)
+            td_view_sim_let_go(sim, client);
         break;
+    case TD_VIEW_TOOL: td_view_sim_tool(sim, client, m); break;
+    case TD_VIEW_GROUP: td_view_sim_group(sim, client, m); break;
     case TD_VIEW_SCENE: act_scene(sim, client, m); break;
     case TD_VIEW_RECORD: act_record(sim, client, m); break;
     default: break; // the server's own

@@ -12,6 +12,7 @@
 #define TD_VIEW_COMMANDS 256
 #define TD_VIEW_REPLIES  64
 #define TD_VIEW_STEPS    1024 // of which times are kept
+#define TD_VIEW_GROUPS   8    // of actuators that clients move together
 
 typedef struct tdViewPace
 {
@@ -25,6 +26,22 @@ typedef struct tdViewPace
     double judged; ///< when `timing` was made
     tdViewTiming timing;
 } tdViewPace;
+
+/// Who moves a tool. It goes on until told otherwise, but not longer than `until`: a client that hangs lets go.
+typedef struct tdViewHand
+{
+    int client; ///< 0: nobody
+    double until;
+} tdViewHand;
+
+/// Actuators that move together at a share of their ranges a second.
+typedef struct tdViewGroup
+{
+    tdViewHand hand;
+    double rate;
+    int n;
+    int32_t actuators[TD_VIEW_LIST];
+} tdViewGroup;
 
 struct tdViewSim
 {
@@ -64,6 +81,8 @@ struct tdViewSim
         int client;
         double stiffness;
     } springs[TD_SPRINGS];
+    tdViewHand *tools; ///< by tool
+    tdViewGroup groups[TD_VIEW_GROUPS];
     tdError error;
     tdOutput *output;
     int64_t every, recorded;
@@ -88,6 +107,14 @@ void td_view_sim_stop_recording(tdViewSim *sim);
 /// Inputs of the next step.
 void td_view_sim_drive(tdViewSim *sim);
 tdViewMode td_view_sim_mode(const tdViewSim *sim, int actuator);
+/// sim_tool.c: tools and groups of actuators; what a client that has gone moved stands still.
+void td_view_sim_tool(tdViewSim *sim, int client, const tdViewMessage *message);
+void td_view_sim_group(tdViewSim *sim, int client, const tdViewMessage *message);
+void td_view_sim_let_go(tdViewSim *sim, int client);
+/// Before a step: groups move on, and who has not been heard of for too long lets go.
+void td_view_sim_move_on(tdViewSim *sim);
+/// What an actuator is driven with now.
+double td_view_sim_value(const tdViewSim *sim, int actuator);
 /// sim_contact.c: what touches what, in the last step.
 void td_view_sim_contacts(const tdViewSim *sim, tdViewContact *out);
 /// sim.c

@@ -166,65 +166,31 @@ static void add_cavity(tdViewStage *stage, int a)
 
 // ---------------------------------------------------------------- links
 
-// What a link is drawn with: its visual shapes or, if it has none, those for contact; in the order of the triangles of
-// the body.
-static bool is_drawn(const tdTree *tree, int s)
-{
-    bool visual = false;
-    for (int k = 0; k < tree->n_shapes && !visual; k++)
-        visual = tree->shapes[k].link == tree->shapes[s].link && tree->shapes[k].drawn;
-    return visual ? tree->shapes[s].drawn : tree->shapes[s].collides;
-}
-
-static bool is_same_look(const tdTreeShape *a, const tdTreeShape *b)
-{
-    bool plane = a->shape.type == TD_SHAPE_PLANE || b->shape.type == TD_SHAPE_PLANE;
-    return !plane && a->link == b->link && memcmp(a->colour, b->colour, sizeof a->colour) == 0;
-}
-
-// Shapes of one link and one colour are one mesh. `first` is the triangle that they start with.
-static bool add_link(tdViewStage *stage, int b, const tdTreeShape *shape, int64_t first, int64_t tris)
+static bool add_link(tdViewStage *stage, int b, const tdLinkPart *part)
 {
     const tdBody *body = &stage->model->bodies[b];
     tdViewMesh *mesh = &stage->meshes[stage->n_meshes++];
-    bool plane = shape->shape.type == TD_SHAPE_PLANE;
-    *mesh = (tdViewMesh){.kind = plane ? TD_VIEW_PLANE : TD_VIEW_SURFACE,
+    *mesh = (tdViewMesh){.kind = part->plane ? TD_VIEW_PLANE : TD_VIEW_SURFACE,
                          .body = b,
                          .actuator = -1,
-                         .n_triangles = (int32_t)tris,
-                         .pose = body->count > 0 ? shape->link : -1,
-                         .coloured = shape->colour[0] >= 0};
-    memcpy(mesh->colour, shape->colour, sizeof mesh->colour);
-    mesh->triangles = TD_TAKE(&stage->arena, int32_t, 3 * tris);
+                         .n_triangles = (int32_t)part->triangles,
+                         .pose = body->count > 0 ? part->link : -1,
+                         .coloured = part->coloured};
+    memcpy(mesh->colour, part->colour, sizeof mesh->colour);
+    mesh->triangles = TD_TAKE(&stage->arena, int32_t, 3 * part->triangles);
     if (mesh->triangles == NULL)
         return false;
-    memcpy(mesh->triangles, body->soft->surface + 3 * first, 3 * (size_t)tris * sizeof(int32_t));
+    memcpy(mesh->triangles, body->soft->surface + 3 * part->triangle, 3 * (size_t)part->triangles * sizeof(int32_t));
     return take_nodes(stage, mesh, body->nodes);
 }
 
 static bool add_links(tdViewStage *stage, int b)
 {
-    const tdTree *tree = td_articulated_of(&stage->model->bodies[b])->tree;
-    int64_t first = 0, tris = 0;
-    const tdTreeShape *open = NULL;
-    for (int s = 0; s < tree->n_shapes; s++)
-    {
-        int64_t nodes = 0, more = 0;
-        if (!is_drawn(tree, s))
-            continue;
-        td_shape_drawing_size(&tree->shapes[s].shape, &nodes, &more);
-        if (open != NULL && !is_same_look(open, &tree->shapes[s]))
-        {
-            if (!add_link(stage, b, open, first, tris))
-                return false;
-            first += tris;
-            tris = 0;
-            open = NULL;
-        }
-        open = open != NULL ? open : &tree->shapes[s];
-        tris += more;
-    }
-    return open == NULL || add_link(stage, b, open, first, tris);
+    tdLinkPart part = {0};
+    bool good = true;
+    while (good && td_articulated_part(td_articulated_of(&stage->model->bodies[b]), &part))
+        good = add_link(stage, b, &part);
+    return good;
 }
 
 static int64_t count_meshes(const tdModel *model)

@@ -101,9 +101,9 @@ test("colours, layers, themes and tabs work without a word in the console", asyn
         await box.click();
         await page.waitForTimeout(60);
     }
-    await page.keyboard.press("t");
+    await page.keyboard.press("l");
     assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), "dark");
-    await page.keyboard.press("t");
+    await page.keyboard.press("l");
     for (const tab of ["modes", "timing", "drive"]) await page.click(`#tab-${tab}`);
     await page.click("#fit");
     await page.waitForTimeout(300);

@@ -50,7 +50,7 @@ export class History {
             name: a.name,
             unit: this.quantity === "effort" ? a.effort_unit : a.displacement_unit,
         }));
-        series.contacts = [];
+        series.contacts = (hello.attachments ?? []).map((name) => ({ name: name ?? "attachment", unit: "N" }));
         this.pairs = [];
         series.steps = [{ name: "mean", unit: "s" }, { name: "longest", unit: "s" }];
         this.clear();
@@ -112,6 +112,8 @@ export class History {
             this.rows.contacts.push(new Array<number | null>(this.time.length - 1).fill(null));
         }
         if (this.pairs.length > before) this.changed();
-        return this.pairs.map((key) => forces.get(key) ?? 0);
+        const held = sectionOf(frame, SECTION.attachments);
+        const welds = (this.hello!.attachments ?? []).map((_, i) => (held ? Math.hypot(...held.f32.subarray(6 * i + 3, 6 * i + 6)) : NaN));
+        return [...welds, ...this.pairs.map((key) => forces.get(key) ?? 0)];
     }
 }

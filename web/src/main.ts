@@ -17,6 +17,7 @@ import { Notices } from "./ui/notices";
 import { Plots } from "./ui/plots";
 import { Tabs } from "./ui/tabs";
 import { Theme } from "./ui/theme";
+import { ToolPanel } from "./ui/tool";
 import { TimingPanel } from "./ui/timing";
 import { Transport } from "./ui/transport";
 import { Interact } from "./view/interact";
@@ -47,6 +48,7 @@ async function start(): Promise<void> {
     const drive = new DrivePanel(session);
     const appearance = new AppearancePanel(session, world);
     const modes = new ModesPanel(session, world);
+    const tool = new ToolPanel(session);
     const timing = new TimingPanel(session, stage);
     const plots = new Plots(session, history);
     const notices = new Notices(session, () => socket?.reconnect());
@@ -62,7 +64,7 @@ async function start(): Promise<void> {
     const screenshot = async (): Promise<void> => download(await stage.picture(), `${fileName(session)}.png`);
     const cell = h("span", { class: "cell", title: "Width of a cell of the ground grid" });
     const tools = h("div", { class: "tools", role: "toolbar", "aria-label": "Picture" },
-        iconButton("fit", "Fit the view (F)", () => stage.fit(), { id: "fit" }),
+        iconButton("fit", "Fit the view (F)", () => stage.find(), { id: "fit" }),
         replay ? null : pull,
         iconButton("camera", "Save a picture, PNG (S)", () => void screenshot(), { id: "screenshot" }));
     viewport.append(tools, h("div", { class: "legends" }, appearance.legend, appearance.arrows), cell, notices.corner);
@@ -117,12 +119,14 @@ async function start(): Promise<void> {
     const dock = h("section", { class: "dock", "aria-label": "Plots" });
     const tabs = new Tabs([
         ["drive", "Drive", drive.element],
+        ["tool", "Tool", tool.element],
         ["view", "View", appearance.element],
         ["modes", "Modes", modes.element],
         ["timing", "Timing", timing.element],
         ["plots", "Plots", plotsPanel],
     ]);
     tabs.changed = () => plots.rebuild();
+    tabs.show("tool", false);
     const side = h("aside", { class: "side", "aria-label": "Controls" }, tabs.list, tabs.panels);
     let plotsOn = true;
     const togglePlots = (): void => {
@@ -134,6 +138,7 @@ async function start(): Promise<void> {
         app.classList.toggle("docked", plotsOn && !phone.matches);
         plotsButton.setAttribute("aria-pressed", String(plotsOn));
         tabs.show("plots", phone.matches);
+        tabs.show("tool", !replay && (session.hello?.tools?.length ?? 0) > 0);
     };
     phone.addEventListener("change", arrange);
     app.replaceChildren(top, notices.banner, viewport, transport.element, dock, side);
@@ -141,16 +146,28 @@ async function start(): Promise<void> {
     arrange();
 
     // ---- keyboard
+    const toggleTool = (): void => {
+        if (replay) return;
+        if (tool.tool < 0) return notices.toast("This scene has no tool to drive.", "warn");
+        tool.toggle();
+        if (tool.on) tabs.select("tool");
+    };
+    tool.changed = () => {
+        world.drivenTool = tool.on ? tool.tool : -1;
+        world.refresh();
+        viewport.classList.toggle("driving", tool.on);
+    };
     const keys: Key[] = [
         { keys: [" "], shown: "Space", does: "play or pause", action: () => transport.toggle() },
         { keys: [".", "ArrowRight"], shown: ".", does: "single step", action: () => transport.step() },
         { keys: ["r"], shown: "R", does: "reset", action: () => transport.reset() },
         { keys: ["["], shown: "[", does: "slower", action: () => transport.changeSpeed(-1) },
         { keys: ["]"], shown: "]", does: "faster", action: () => transport.changeSpeed(1) },
-        { keys: ["f"], shown: "F", does: "fit the view", action: () => stage.fit() },
-        { keys: ["1"], shown: "1", does: "look from the front", action: () => stage.fit(new THREE.Vector3(0, -1, 0.0001)) },
-        { keys: ["2"], shown: "2", does: "look from the right", action: () => stage.fit(new THREE.Vector3(1, 0, 0.0001)) },
-        { keys: ["3"], shown: "3", does: "look from above", action: () => stage.fit(new THREE.Vector3(0, -0.0001, 1)) },
+        { keys: ["f"], shown: "F", does: "look at the bodies where they are", action: () => stage.find() },
+        { keys: ["1"], shown: "1", does: "look from the front", action: () => stage.find(new THREE.Vector3(0, -1, 0.0001)) },
+        { keys: ["2"], shown: "2", does: "look from the right", action: () => stage.find(new THREE.Vector3(1, 0, 0.0001)) },
+        { keys: ["3"], shown: "3", does: "look from above", action: () => stage.find(new THREE.Vector3(0, -0.0001, 1)) },
+        { keys: ["t"], shown: "T", does: "drive a tool by the keyboard, or not", action: toggleTool },
         { keys: ["g"], shown: "G", does: "pull bodies with the mouse, or not", action: togglePull },
         { keys: ["c"], shown: "C", does: "next colouring", action: () => appearance.next() },
         { keys: ["m"], shown: "M", does: "mesh edges", action: () => appearance.toggle("mesh") },
@@ -161,6 +178,7 @@ async function start(): Promise<void> {
         { keys: ["?", "h"], shown: "?", does: "this help", action: () => dialog.showModal() },
     ];
     const dialog = helpDialog(keys);
+    dialog.addEventListener("toggle", () => tool.stop());
     app.append(dialog);
     listen(keys);
 
@@ -170,6 +188,7 @@ async function start(): Promise<void> {
         scenes.replaceChildren(...hello.scenes.map((s) => h("option", { value: s, selected: s === hello.scene }, s)));
         const name = document.getElementById("scene-name");
         if (name) setText(name, hello.scene);
+        tabs.show("tool", !replay && (hello.tools?.length ?? 0) > 0);
         vtu.title = hello.recording.possible ? "Write a VTU series on the server" : `No VTU series: ${hello.recording.why}`;
     });
     session.on("topology", () => setText(cell, `grid ${Number((stage.gridCell * 1000).toPrecision(3))} mm`));
@@ -192,7 +211,7 @@ async function start(): Promise<void> {
     session.on("frame", () => document.hidden && acknowledge());
     session.on("hello", () => (drawn = -1));
 
-    publish(session, stage, world, transport, interact, replay);
+    publish(session, stage, world, transport, interact, replay, tool);
     if (replay) {
         replay.rewound = () => history.clear();
         replay.passed = (frame) => history.take(frame);
@@ -204,7 +223,7 @@ const fileName = (session: Session): string =>
     `tendril-${(session.hello?.scene ?? "scene").replace(/[^\w.-]+/g, "-")}-${(session.frame?.time ?? 0).toFixed(2)}s`;
 
 /// For tests and for the curious: what the page shows, to read.
-function publish(session: Session, stage: Stage, world: World, transport: Transport, interact: Interact, replay: Replay | null): void {
+function publish(session: Session, stage: Stage, world: World, transport: Transport, interact: Interact, replay: Replay | null, tool: ToolPanel): void {
     const points = (type: number, width: number): number[][] => {
         const s = session.frame && sectionOf(session.frame, type);
         return Array.from({ length: s ? s.count : 0 }, (_, i) => Array.from(s!.f32.subarray(width * i, width * i + 3)));
@@ -229,6 +248,7 @@ function publish(session: Session, stage: Stage, world: World, transport: Transp
                 contacts: points(SECTION.contacts, 8).length,
                 arrows: world.contactCount,
                 dragging: interact.dragging,
+                tool: { on: tool.on, twist: tool.twist, places: points(SECTION.tools, 15) },
                 status: session.status,
                 replay: replay ? { now: replay.now, duration: replay.duration } : null,
             };

@@ -19,6 +19,8 @@ export const SECTION = {
     timing: 24,
     poses: 25,
     pairs: 26,
+    tools: 27,
+    attachments: 28,
     field: 32,
 } as const;
 
@@ -56,6 +58,27 @@ export interface ActuatorInfo {
     high: number;
     driven: boolean;
     points: number;
+    tool?: number | null;
+}
+
+export interface ToolInfo {
+    name: string;
+    body: number;
+    link: string;
+    joints: number;
+    length: number;
+    speed: number | null;
+    turning: number | null;
+}
+
+export interface ToolStatus {
+    driven: boolean;
+    client: number | null;
+    twist: number[];
+    position: number[];
+    target: number[];
+    error: number[];
+    at_limits: number;
 }
 
 export interface EffectorInfo {
@@ -91,6 +114,8 @@ export interface Hello {
     meshes: MeshInfo[];
     actuators: ActuatorInfo[];
     effectors: EffectorInfo[];
+    tools?: ToolInfo[];
+    attachments?: string[];
     probes: (string | { name: string; rest?: number[] })[];
     fields: FieldInfo[];
     spring: { stiffness: number; most: number; springs: number };
@@ -103,7 +128,7 @@ export interface ActuatorStatus {
     value: number | null;
     effort: number | null;
     displacement: number | null;
-    mode: "scene" | "manual" | "inverse";
+    mode: "scene" | "manual" | "inverse" | "tool";
     bound: number;
 }
 
@@ -137,6 +162,7 @@ export interface Status {
     resets: number;
     actuators: ActuatorStatus[];
     effectors: EffectorStatus[];
+    tools?: ToolStatus[];
     inverse: { active: boolean; out_of_reach: boolean; residual: number | null; active_bounds: number };
     rom: { reduced: boolean; indicator: number | null; error: number | null; distance: number | null; warning: boolean };
     contact?: { points: number; active: number; shown: number; iterations: number; residual: number | null; limit: boolean };

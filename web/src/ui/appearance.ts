@@ -19,6 +19,7 @@ const LAYERS: [Layer, string, string | null][] = [
     ["targets", "Effectors and targets", COLOURS.effector],
     ["forces", "Forces of springs", COLOURS.spring],
     ["contacts", "Contact forces", COLOURS.contact],
+    ["welds", "Forces of attachments", COLOURS.weld],
     ["labels", "Labels", null],
     ["grid", "Ground grid", null],
 ];
@@ -26,7 +27,7 @@ const LAYERS: [Layer, string, string | null][] = [
 export class AppearancePanel {
     readonly element = h("div", { class: "panel", id: "panel-view" });
     readonly legend = h("div", { class: "legend", hidden: true, role: "img" });
-    readonly arrows = h("div", { class: "legend arrows", hidden: true, role: "img" });
+    readonly arrows = h("div", { class: "arrow-legend", hidden: true, role: "img" });
     private readonly arrowText = h("span");
     private readonly select = h("select", { id: "field", "aria-label": "Colour by", change: () => this.choose(this.select.value) });
     private readonly fixedRange = h("input", { type: "checkbox", "aria-label": "Keep the range of the colours" });
@@ -96,6 +97,7 @@ export class AppearancePanel {
             probes: hello.probes.length > 0,
             targets: hello.effectors.length > 0,
             contacts: hello.contact?.possible ?? false,
+            welds: (hello.attachments?.length ?? 0) > 0,
         };
         for (const [layer, { label }] of this.boxes) label.hidden = offered[layer] === false;
         this.choose([...this.select.options].some((o) => o.value === before) ? before : "none");
@@ -104,12 +106,13 @@ export class AppearancePanel {
     /// What an arrow of full length stands for.
     private showArrows(): void {
         const { forceScale, layers } = this.world;
-        this.arrows.hidden = forceScale === 0 || !layers.contacts;
+        const welds = (this.session.hello?.attachments?.length ?? 0) > 0;
+        this.arrows.hidden = forceScale === 0 || !(layers.contacts || (welds && layers.welds));
         if (forceScale === 0) return;
         const scale = scaleOf(forceScale, "N");
         const text = `${brief(forceScale * scale.factor)} ${scale.unit}`;
-        setText(this.arrowText, `contact force ${text}`);
-        this.arrows.setAttribute("aria-label", `Arrows: contact forces, the longest is ${text}`);
+        setText(this.arrowText, `${welds ? "contact or attachment" : "contact"} force ${text}`);
+        this.arrows.setAttribute("aria-label", `Arrows: ${welds ? "contact and attachment" : "contact"} forces, the longest is ${text}`);
     }
 
     // A recording has the values of one field at a time; displacements are worked out here.

@@ -5,11 +5,12 @@ import type { Session } from "../session";
 import { format, setPlain, show } from "../units";
 import { h, iconButton, section, setText } from "./dom";
 
-const MODES = { scene: "motion", manual: "by hand", inverse: "inverse" } as const;
+const MODES = { scene: "motion", manual: "by hand", inverse: "inverse", tool: "tool" } as const;
 const MODE_HELP = {
     scene: "Follows the motion of the scene",
     manual: "Set by hand",
     inverse: "Found by inverse control",
+    tool: "Commanded by a tool",
 } as const;
 
 class ActuatorRow {
@@ -43,7 +44,7 @@ class ActuatorRow {
             type: "number", min: low, max: high, step: "any", "aria-label": `${name}, as a number`,
             change: () => this.number.value.trim() !== "" && this.drive(Number(this.number.value)), // emptied is not 0
         });
-        this.back = iconButton("back", `Hand ${info.name} back to the scene or to inverse control`, () =>
+        this.back = iconButton("back", `Hand ${info.name} back to the scene, a tool or inverse control`, () =>
             session.send({ type: "actuator", name: info.name, value: null }),
         );
         this.element = h("div", { class: "row actuator" },
@@ -66,8 +67,8 @@ class ActuatorRow {
         setText(this.effort, `${other}${bound ? (bound < 0 ? " · at its least" : " · at its most") : ""}`);
         this.effort.classList.toggle("bound", bound !== 0);
         if (this.waiting !== null || performance.now() - this.held < 400 || document.activeElement === this.number) return;
-        const present = info.drive === "effort" ? status.effort : info.drive === "displacement" ? status.displacement : null;
-        this.show((status.mode === "inverse" ? present : status.value) ?? status.value ?? present ?? 0);
+        const present = info.drive === "effort" ? status.effort : info.drive === "gas" ? null : status.displacement;
+        this.show((status.mode === "inverse" || status.mode === "tool" ? present : status.value) ?? status.value ?? present ?? 0);
     }
 
     private show(value: number): void {

@@ -15,6 +15,7 @@ const MOUSE: [string, string][] = [
     ["Right drag", "pan the view"],
     ["Wheel", "zoom to the pointer"],
     ["X, Y, Z held", "while a target is dragged: keep to that axis"],
+    ["After T", "D A along x, W S along y, E Q along z; with Shift: turn; ] [ close and open the fingers; Esc ends it"],
     ["Touch", "one finger turns, pulls or moves the target; two fingers zoom and pan"],
 ];
 

@@ -49,6 +49,7 @@ export class Stage {
     private detail = 1; // lowered where the browser cannot keep up
     private readonly gap: number; // [ms] least time between two pictures
     private lastDraw = 0;
+    present: (() => Float32Array) | null = null; ///< where the bodies are now, for who fits the view later
     private points: Float32Array = new Float32Array(0);
     private bounds = new THREE.Box3(new THREE.Vector3(-0.1, -0.1, 0), new THREE.Vector3(0.1, 0.1, 0.1));
 
@@ -142,6 +143,22 @@ export class Stage {
         this.orbit.minDistance = 0.05 * size;
         this.orbit.maxDistance = 12 * size;
         this.fit();
+    }
+
+    /// Looks at the bodies where they are now.
+    find(direction = FRONT): void {
+        const now = this.present?.();
+        if (now && now.length > 0 && now.every(Number.isFinite)) {
+            this.points = now;
+            this.bounds.setFromArray(now as unknown as number[]);
+            const centre = this.bounds.getCenter(new THREE.Vector3());
+            const way = centre.clone().sub(this.key.target.position);
+            this.key.position.add(way);
+            this.key.target.position.copy(centre);
+            for (const plane of [this.ground, this.shadow]) plane.position.set(centre.x, centre.y, plane.position.z);
+            ((this.ground.material as THREE.ShaderMaterial).uniforms.centre.value as THREE.Vector3).copy(centre);
+        }
+        this.fit(direction);
     }
 
     /// Looks at the bodies as a whole, from the direction given or from the front right above.

@@ -10,7 +10,7 @@ import { Arrows, ballShape, Copies, Labels, rodShape } from "./marks";
 import { Skin, type Paint } from "./skin";
 import { disposeOf, planeShape, type Stage } from "./stage";
 
-export type Layer = "bodies" | "mesh" | "cables" | "chambers" | "fixed" | "domain" | "probes" | "targets" | "forces" | "contacts" | "labels" | "grid";
+export type Layer = "bodies" | "mesh" | "cables" | "chambers" | "fixed" | "domain" | "probes" | "targets" | "forces" | "contacts" | "welds" | "labels" | "grid";
 
 export const COLOURS = {
     body: ["#6f9bc8", "#d59b6a", "#7fb08a", "#b48ec0", "#c9b25f", "#7fa9ad"],
@@ -23,13 +23,14 @@ export const COLOURS = {
     target: "#e5484d",
     spring: "#16a34a",
     contact: "#e11d74",
+    weld: "#7c4dff",
 };
 
 export class World {
     readonly stage: Stage;
     readonly layers: Record<Layer, boolean> = {
         bodies: true, mesh: false, cables: true, chambers: false, fixed: false, domain: false, probes: false,
-        targets: true, forces: true, contacts: true, labels: true, grid: true,
+        targets: true, forces: true, contacts: true, welds: true, labels: true, grid: true,
     };
     readonly paint: Paint = { map: { value: null }, low: { value: 0 }, high: { value: 1 }, mode: { value: 0 } };
     readonly plain: Paint = { ...this.paint, mode: { value: 0 } }; ///< of links, which have no stress
@@ -52,7 +53,10 @@ export class World {
     private goals: Copies | null = null;
     private leads: Copies | null = null;
     private springs: Arrows | null = null;
+    private axes: Arrows[] = [];
+    drivenTool = -1; ///< whose axes are shown
     private contacts: Arrows | null = null;
+    private welds: Arrows | null = null;
     private planes: THREE.Object3D[] = [];
     private field = -1; // index of the one that bodies are coloured by
     private readonly maps = [colourTexture(false), colourTexture(true)];
@@ -64,6 +68,16 @@ export class World {
         this.labels = new Labels(overlay, stage);
         this.paint.map.value = this.maps[0];
         stage.scene.add(this.root);
+        stage.present = () => {
+            const all = this.skins.filter((skin, i) => skin && this.hello!.meshes[i].kind === "surface").map((skin) => skin!.shape.all());
+            const joined = new Float32Array(all.reduce((n, x) => n + x.length, 0));
+            let at = 0;
+            for (const x of all) {
+                joined.set(x, at);
+                at += x.length;
+            }
+            return joined;
+        };
         stage.before.push(() => {
             for (const skin of this.skins) if (skin?.group.visible) skin.shape.update(stage.renderer);
         });
@@ -114,6 +128,7 @@ export class World {
         show(this.leads, layers.targets);
         show(this.springs, layers.forces);
         show(this.contacts, layers.contacts);
+        show(this.welds, layers.welds);
         for (const plane of this.planes) plane.visible = layers.bodies;
         this.stage.setGrid(layers.grid);
         this.refresh();
@@ -159,7 +174,9 @@ export class World {
         this.goals = add(new Copies(ballShape(), COLOURS.target, Math.max(1, hello.effectors.length), 0.6));
         this.leads = add(new Copies(rodShape(), COLOURS.target, Math.max(1, hello.effectors.length), 0.6));
         this.springs = add(new Arrows(COLOURS.spring, 2 * Math.max(1, hello.spring?.springs ?? 8)));
+        this.axes = ["#e5484d", "#2f9e5f", "#3b6fd6"].map((colour) => add(new Arrows(colour, 1)));
         this.contacts = add(new Arrows(COLOURS.contact, Math.max(1, hello.contact?.most ?? 1024)));
+        this.welds = add(new Arrows(COLOURS.weld, Math.max(1, hello.attachments?.length ?? 0)));
         this.forceScale = this.contactCount = 0;
         const bounds = new THREE.Box3(new THREE.Vector3().fromArray(hello.bounds[0]), new THREE.Vector3().fromArray(hello.bounds[1]));
         const points = topology.filter((_, i) => hello.meshes[i].kind === "surface").flatMap((t) => Array.from(t.rest));
@@ -170,7 +187,7 @@ export class World {
 
     private clear(): void {
         for (const skin of this.skins) skin?.dispose();
-        for (const what of [this.cables, this.knots, this.probes, this.tips, this.goals, this.leads, this.springs, this.contacts])
+        for (const what of [this.cables, this.knots, this.probes, this.tips, this.goals, this.leads, this.springs, this.contacts, this.welds, ...this.axes])
             what?.dispose();
         for (const plane of this.planes) disposeOf(plane);
         this.planes = [];
@@ -195,6 +212,7 @@ export class World {
         this.takeEffectors(frame, hello);
         this.takeSprings(frame, hello);
         this.takeContacts(frame, hello);
+        this.takeTool(frame, hello);
         this.stage.invalidate();
     }
 
@@ -309,12 +327,32 @@ export class World {
         this.springs!.end();
     }
 
+    // The axes of the world at the tool that the keyboard drives: what its keys are about.
+    private takeTool(frame: Message, hello: Hello): void {
+        const s = sectionOf(frame, SECTION.tools);
+        const shown = this.drivenTool >= 0 && this.drivenTool < (s?.count ?? 0);
+        this.axes.forEach((axis, k) => {
+            axis.begin();
+            const name = "xyz"[k];
+            if (shown) {
+                this.p.fromArray(s!.f32, s!.width * this.drivenTool);
+                this.q.copy(this.p);
+                this.q[name as "x" | "y" | "z"] += 0.16 * hello.size;
+                axis.arrow(this.p, this.q, 0.005 * hello.size);
+                this.labels.set(`axis ${name}`, name, this.q, "probe");
+            } else this.labels.hide(`axis ${name}`);
+            axis.end();
+        });
+    }
+
     // The scale of arrows grows at once and shrinks when the present forces have become less than a quarter of it.
     private takeContacts(frame: Message, hello: Hello): void {
         const s = sectionOf(frame, SECTION.contacts);
         this.contacts!.begin();
         let most = 0;
         for (let i = 0; i < (s?.count ?? 0); i++) most = Math.max(most, this.q.fromArray(s!.f32, 8 * i + 3).length());
+        const held = sectionOf(frame, SECTION.attachments);
+        for (let i = 0; i < (held?.count ?? 0); i++) most = Math.max(most, this.q.fromArray(held!.f32, 6 * i + 3).length());
         if (most > this.forceScale || (most > 0 && most < this.forceScale / 4)) this.forceScale = nice(most);
         this.contactCount = s?.count ?? 0;
         for (let i = 0; i < this.contactCount; i++) {
@@ -324,6 +362,13 @@ export class World {
             this.contacts!.arrow(this.p, this.q, 0.0035 * hello.size);
         }
         this.contacts!.end();
+        this.welds!.begin();
+        for (let i = 0; i < (held?.count ?? 0); i++) {
+            this.p.fromArray(held!.f32, 6 * i);
+            this.q.fromArray(held!.f32, 6 * i + 3).multiplyScalar((0.25 * hello.size) / Math.max(this.forceScale, 1e-12)).add(this.p);
+            this.welds!.arrow(this.p, this.q, 0.005 * hello.size);
+        }
+        this.welds!.end();
     }
 }
 

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// Numeric Cholesky factorization on a symbolic factor of CHOLMOD, multifrontal (Duff and Reid 1983).
+//
+// A supernode s with columns c and rows r below them gathers a front from A and from what its children leave,
+//
+//     [F_cc     ]     F_cc = L_cc L_cc'        L_rc = F_rc L_cc^-T        U_rr = F_rr - L_rc L_rc'
+//     [F_rc F_rr]
+//
+// and leaves U_rr to its parent. All of it but triangles of a few columns are products of matrices as large as they can
+// be, divisions too, by inverses of those triangles. L is written
+// where CHOLMOD would, so its solves work on it. Nothing is allocated by a factorization.
+//
+// The elimination tree is cut into subtrees that are factored at the same time; fronts above them are cut into tiles.
+// Cuts depend on the structure alone: the bits are the same for any number of threads.
+#pragma once
+#include "base/memory.h"
+#include "base/status.h"
+#include "base/task.h"
+
+struct cholmod_factor_struct;
+struct cholmod_common_struct;
+
+/// The lower triangle of a matrix by columns, in its own order.
+typedef struct tdFactorMatrix
+{
+    int32_t n;
+    const int32_t *start, *row;
+    const int32_t *source; ///< where the value of each entry stands; NULL: in order
+} tdFactorMatrix;
+
+/// What follows from the structure alone.
+typedef struct tdFactorPlan
+{
+    tdArena arena;
+    const struct cholmod_factor_struct *shape; ///< must outlive it
+    int32_t n, supers;
+    int32_t *parent;       ///< by supernode, or -1
+    int32_t *child, *next; ///< lists of children, in ascending order
+    int32_t *relative;     ///< as the factor's row list: row of the parent's front of each row below a supernode
+    int32_t *entry_at;     ///< supers + 1: entries of A in the columns of a supernode
+    int32_t *entry_from;   ///< place of its value
+    int64_t *entry_to;     ///< place in the factor
+    int32_t n_trees, *tree_first, *tree_last; ///< subtrees: supernodes [first, last]
+    int32_t n_top, *top;                      ///< supernodes above them, ascending
+    int64_t *update_at;                       ///< by supernode: where what it leaves is kept
+    int64_t room;                             ///< of all that supernodes leave
+    double flops;
+} tdFactorPlan;
+
+tdStatus td_factor_plan(const struct cholmod_factor_struct *symbolic, const tdFactorMatrix *matrix, tdFactorPlan *out,
+                        tdError *error);
+void td_factor_plan_free(tdFactorPlan *plan);
+
+/// Makes a symbolic factor ready to hold numbers.
+tdStatus td_factor_ready(struct cholmod_factor_struct *factor, struct cholmod_common_struct *common, tdError *error);
+/// factor->x from the values; work: plan->room numbers. False: not positive definite, and the factor is not to be used.
+bool td_factor_numbers(const tdFactorPlan *plan, tdTasks *tasks, const double *values, double *work,
+                       struct cholmod_factor_struct *factor);
+
+// ---- between factor.c and factor_kernel.c
+
+#define TD_FACTOR_BLOCK 32 ///< columns factored at once, at most
+
+/// Lower triangle of n x n, n <= TD_FACTOR_BLOCK: A = L L' in place, and L^-1 with zeros above (stride
+/// TD_FACTOR_BLOCK). False: not positive definite.
+bool td_factor_triangle_portable(int n, double *A, int stride, double *inverse);
+#if defined(__x86_64__)
+bool td_factor_triangle_avx2(int n, double *A, int stride, double *inverse);
+#endif

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+// The multifrontal factorization against CHOLMOD's own on the same symbolic factor: entry by entry, on meshes from one
+// supernode to fronts that are cut into tiles; matrices that are not positive definite; the same bits on more threads.
+#include "mesh/generate.h"
+#include "scenes.h"
+#include "solve/linear.h"
+
+#include <cholmod.h>
+
+typedef struct fixture
+{
+    tdArena arena;
+    tdMesh mesh;
+    tdBlockPattern pattern;
+    tdLinearModel model;
+    cholmod_common common;
+    double *values, *work;
+    int64_t coords;
+} fixture;
+
+// A body with some held coordinates and a matrix over its pattern: B'B of a random B for each element.
+static void make(fixture *f, tdMesh *mesh)
+{
+    tdError error = {0};
+    *f = (fixture){.mesh = *mesh};
+    const tdCells *tets = &f->mesh.cells[TD_CELL_TET];
+    assert_ok(td_block_pattern(&f->arena, (int32_t)f->mesh.n_nodes, tets->count, 4, tets->nodes, &f->pattern, &error),
+              error);
+    f->coords = 3 * (int64_t)f->pattern.n;
+    bool *held = TD_TAKE(&f->arena, bool, f->coords);
+    for (int64_t i = 0; i < f->coords; i++)
+        held[i] = i < 3 || i % 97 == 5;
+    assert_ok(td_linear_model_create(&f->arena, &f->pattern, held, &f->model, &error), error);
+    f->values = TD_TAKE(&f->arena, double, 9 * f->pattern.blocks);
+    f->work = TD_TAKE(&f->arena, double, f->model.plan.room + 1);
+    uint64_t seed = 7;
+    for (int64_t e = 0; e < tets->count; e++)
+    {
+        double B[3][12];
+        for (int i = 0; i < 36; i++)
+            B[i / 12][i % 12] = next_random(&seed);
+        for (int i = 0; i < 12; i++)
+            for (int j = 0; j < 12; j++)
+            {
+                int32_t a = tets->nodes[4 * e + i / 3], b = tets->nodes[4 * e + j / 3];
+                double sum = i == j ? 0.1 : 0;
+                for (int k = 0; k < 3; k++)
+                    sum += B[k][i] * B[k][j];
+                if (a >= b)
+                    f->values[9 * (int64_t)td_block_find(&f->pattern, a, b) + 3 * (i % 3) + j % 3] += sum;
+            }
+    }
+    td_cholmod_start(&f->common);
+}
+
+static void drop(fixture *f)
+{
+    cholmod_finish(&f->common);
+    td_linear_model_free(&f->model);
+    td_mesh_free(&f->mesh);
+    td_arena_free(&f->arena);
+}
+
+static cholmod_factor *symbolic(fixture *f)
+{
+    tdError error = {0};
+    cholmod_factor *factor = cholmod_copy_factor(f->model.symbolic, &f->common);
+    assert_non_null(factor);
+    assert_ok(td_factor_ready(factor, &f->common, &error), error);
+    return factor;
+}
+
+// CHOLMOD's own numbers; NULL: it finds the matrix not positive definite.
+static cholmod_factor *reference(fixture *f)
+{
+    const tdLinearModel *model = &f->model;
+    double *x = test_malloc((size_t)model->Ap[model->n] * sizeof *x);
+    for (int32_t k = 0; k < model->Ap[model->n]; k++)
+        x[k] = f->values[model->source[k]];
+    cholmod_sparse A = {.nrow = (size_t)model->n,
+                        .ncol = (size_t)model->n,
+                        .nzmax = (size_t)model->Ap[model->n],
+                        .p = model->Ap,
+                        .i = model->Ai,
+                        .x = x,
+                        .stype = -1,
+                        .itype = CHOLMOD_INT,
+                        .xtype = CHOLMOD_REAL,
+                        .dtype = CHOLMOD_DOUBLE,
+                        .sorted = 1,
+                        .packed = 1};
+    cholmod_factor *factor = cholmod_copy_factor(model->symbolic, &f->common);
+    int levels = td_openmp_quiet();
+    cholmod_factorize(&A, factor, &f->common);
+    td_openmp_restore(levels);
+    if (f->common.status == CHOLMOD_NOT_POSDEF)
+        cholmod_free_factor(&factor, &f->common);
+    test_free(x);
+    return factor;
+}
+
+// Largest difference of two factors, relative to the largest entry; above the diagonal there is nothing to compare.
+static double difference(const cholmod_factor *a, const cholmod_factor *b)
+{
+    const int32_t *super = a->super, *row = a->pi, *at = a->px;
+    const double *x = a->x, *y = b->x;
+    double off = 0, largest = 0;
+    for (size_t s = 0; s < a->nsuper; s++)
+    {
+        int64_t columns = super[s + 1] - super[s], rows = row[s + 1] - row[s];
+        for (int64_t j = 0; j < columns; j++)
+            for (int64_t i = j; i < rows; i++)
+            {
+                int64_t k = at[s] + j * rows + i;
+                off = fmax(off, fabs(x[k] - y[k]));
+                largest = fmax(largest, fabs(y[k]));
+                assert_true(isfinite(x[k]));
+            }
+    }
+    return off / largest;
+}
+
+static void compare(tdMesh *mesh, bool trees)
+{
+    fixture f;
+    make(&f, mesh);
+    assert_int_equal(f.model.plan.n_top > 0, trees);
+    cholmod_factor *mine = symbolic(&f), *theirs = reference(&f);
+    assert_non_null(theirs);
+    assert_true(td_factor_numbers(&f.model.plan, NULL, f.values, f.work, mine));
+    assert_true(difference(mine, theirs) < 1e-12);
+    // Again, over numbers that are there already, and shared among threads.
+    double *first = test_malloc(mine->xsize * sizeof *first);
+    memcpy(first, mine->x, mine->xsize * sizeof *first);
+    for (int threads = 1; threads <= 3; threads++)
+    {
+        tdTasks *tasks = NULL;
+        tdError error = {0};
+        assert_ok(td_tasks_create(threads, &tasks, &error), error);
+        assert_true(td_factor_numbers(&f.model.plan, tasks, f.values, f.work, mine));
+        assert_memory_equal(first, mine->x, mine->xsize * sizeof *first);
+        td_tasks_free(tasks);
+    }
+    test_free(first);
+    cholmod_free_factor(&mine, &f.common);
+    cholmod_free_factor(&theirs, &f.common);
+    drop(&f);
+}
+
+static void test_small_bodies(void **state)
+{
+    (void)state;
+    const int cells[][3] = {{1, 1, 1}, {2, 1, 1}, {3, 2, 2}, {6, 5, 4}};
+    for (size_t k = 0; k < sizeof cells / sizeof cells[0]; k++)
+    {
+        tdMesh mesh = {0};
+        tdError error = {0};
+        assert_ok(td_mesh_box((double[3]){0}, (double[3]){1, 1, 1}, cells[k], false, &mesh, &error), error);
+        compare(&mesh, false);
+    }
+    tdMesh link = {0};
+    tdError error = {0};
+    assert_ok(td_mesh_torus(0.05, 0.015, (int[3]){30, 10, 1}, &link, &error), error);
+    compare(&link, false);
+}
+
+static void test_large_body(void **state)
+{
+    (void)state;
+    tdMesh mesh = {0};
+    tdError error = {0};
+    assert_ok(td_mesh_box((double[3]){0}, (double[3]){1, 1, 1}, (int[3]){14, 13, 12}, false, &mesh, &error), error);
+    compare(&mesh, true);
+}
+
+// One diagonal entry made too small: in the first supernodes, in the middle and at the root.
+static void test_indefinite(void **state)
+{
+    (void)state;
+    const int cells[2][3] = {{6, 5, 4}, {14, 13, 12}};
+    for (int k = 0; k < 2; k++)
+    {
+        tdMesh mesh = {0};
+        tdError error = {0};
+        fixture f;
+        assert_ok(td_mesh_box((double[3]){0}, (double[3]){1, 1, 1}, cells[k], false, &mesh, &error), error);
+        make(&f, &mesh);
+        cholmod_factor *mine = symbolic(&f);
+        const int32_t *order = mine->Perm;
+        for (int share = 0; share <= 4; share++)
+        {
+            int32_t place = (f.model.n - 1) * share / 4, coord = f.model.coord[order[place]];
+            int64_t at = 9 * (int64_t)(f.pattern.row[coord / 3 + 1] - 1) + 4 * (coord % 3);
+            double kept = f.values[at];
+            const double wrong[2] = {-1, NAN};
+            for (int w = 0; w < 2; w++)
+            {
+                f.values[at] = wrong[w];
+                assert_false(td_factor_numbers(&f.model.plan, NULL, f.values, f.work, mine));
+                if (w == 0)
+                    assert_null(reference(&f));
+            }
+            f.values[at] = kept;
+        }
+        assert_true(td_factor_numbers(&f.model.plan, NULL, f.values, f.work, mine)); // and it recovers
+        cholmod_factor *theirs = reference(&f);
+        assert_true(difference(mine, theirs) < 1e-12);
+        cholmod_free_factor(&mine, &f.common);
+        cholmod_free_factor(&theirs, &f.common);
+        drop(&f);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_small_bodies),
+        cmocka_unit_test(test_large_body),
+        cmocka_unit_test(test_indefinite),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
