@@ -26,7 +26,11 @@ static const tdChoice sample_choices[] = {
      "begins with each actuator alone and adds the place where the reduced model is worst, until it is nowhere worse "
      "than `greedy_tolerance`, or after `count`",
      NULL},
-    {"motion", TD_SAMPLE_MOTION, "along the scene's own `motion`, a place a step, or `count` of them", NULL},
+    {"motion", TD_SAMPLE_MOTION,
+     "along the scene's own `motion`, a place a step, or `count` of them; with `contact` the scene runs as it is, and "
+     "every "
+     "step is a snapshot",
+     NULL},
     {"sequence", TD_SAMPLE_SEQUENCE, "the rows of the file `sequence`, one after the other", NULL},
     {0},
 };
@@ -148,7 +152,7 @@ static const tdKey reduction_keys[] = {
     {.name = "contact_friction",
      .kind = TD_KEY_QUANTITY,
      .range = TD_RANGE_NOT_NEGATIVE,
-     .standard = "0",
+     .standard_doc = "0; that of the scene with samples motion",
      .doc = "of all contacts in training, where the scene has `contact`: without friction a robot takes its shapes and "
             "stays where it is (S1)"},
     {.name = "memory",

@@ -193,7 +193,14 @@ tdStatus td_parse_reduction(tdSceneParser *parser, const tdYaml *node)
     const tdValue *most = td_record_get(&record, "max_modes");
     reduction->max_modes = most->has ? (int)most->integer[0] : reduction->kind == TD_REDUCTION_STVK ? 40 : 200;
     reduction->frame = (tdFrameChoice)td_record_get(&record, "frame")->integer[0];
-    reduction->contact_friction = td_record_get(&record, "contact_friction")->number[0];
+    bool motion = reduction->samples == TD_SAMPLE_MOTION;
+    reduction->contact_friction = given(&record, "contact_friction")
+                                      ? td_record_get(&record, "contact_friction")->number[0]
+                                  : motion ? NAN
+                                           : 0;
+    if (motion && given(&record, "count") && parser->scene->contact.line > 0)
+        return td_record_fail(&parser->reader, &record, "count",
+                              "with 'contact' samples motion are all steps of the scene; remove it");
     if (given(&record, "contact_friction") && parser->scene->contact.line == 0)
         return td_record_fail(&parser->reader, &record, "contact_friction",
                               "the scene has no 'contact', so that nothing rubs in training; remove it, or add "

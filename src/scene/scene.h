@@ -410,7 +410,8 @@ typedef struct tdSceneReduction
     double ecsw_tolerance;   ///< S1 eq. 21
     int max_modes;
     tdFrameChoice frame;
-    double contact_friction; ///< in training
+    double contact_friction; ///< in training; NAN: that of the scene
+    bool follow;             ///< not of the file: training runs the scene as it is, step by step (walker.h)
     int64_t memory;          ///< [bytes] that the work may take
     uint64_t seed;
 } tdSceneReduction;

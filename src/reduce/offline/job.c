@@ -118,8 +118,12 @@ static tdStatus plan_held_out(tdJob *job, tdError *error)
     double duration = 0;
     if (given->motion == NULL && job->model->n_actuators == 0)
         return TD_OK; // nothing that could be moved at random
+    if (given->line == 0 && job->model->scene.reduction.follow)
+        return TD_OK; // what was learned is one motion: another one would tell nothing
     TD_TRY(td_sample_validation(job->model, &job->arena, &motion, &duration, error));
     int64_t count = given->line > 0 ? HELD_OUT_PLACES : HELD_OUT_DEFAULT;
+    if (job->model->scene.reduction.follow)
+        count = (int64_t)ceil(duration / job->moving->scheme.h - 1e-6); // the steps of that motion
     if (given->motion == NULL && given->steps < count)
         count = given->steps;
     return td_sample_motion(job->model, &job->arena, motion, duration, count, &job->held_out, error);
@@ -145,7 +149,8 @@ static void describe(tdJob *job, tdText *out)
                    td_isa_pick(job->task->settings.portable) == TD_ISA_PORTABLE ? "portable" : "native");
     td_text_format(out, "scene %016" PRIx64 "\n", job->model->scene.equilibria);
     if (job->trainee.touching)
-        td_text_format(out, "contact_friction %.17g\n", given->contact_friction);
+        td_text_format(out, "contact_friction %.17g, %s\n", given->contact_friction,
+                       given->follow ? "as the scene runs" : "long steps");
     job->equilibria = out->failed ? 0 : td_work_key(0, out->data, strlen(out->data));
     if (given->basis == TD_BASIS_MODES)
         return;

@@ -68,6 +68,8 @@ static tdStatus too_many(const tdModel *model, int64_t between, tdError *error)
 static int weight_steps(const tdModel *model, int64_t between)
 {
     const double *g = model->scene.settings.gravity;
+    if (model->scene.reduction.follow)
+        return 0;
     if (g[0] == 0 && g[1] == 0 && g[2] == 0)
         return 0;
     return between > WEIGHT_STEPS ? (int)between : WEIGHT_STEPS;
@@ -122,6 +124,8 @@ static tdStatus cut(const tdModel *model, tdArena *arena, tdSamplePath *path, td
     const tdSceneReduction *reduction = &model->scene.reduction;
     double bytes = 24.0 * (double)model->bodies[reduction->body < 0 ? 0 : reduction->body].nodes;
     int64_t most = (int64_t)fmax(1, fmin(TRAJECTORY, (double)reduction->memory / 16 / bytes));
+    if (reduction->follow) // its steps have to be taken one after the other
+        most = path->count;
     path->n_trajectories = (int)((path->count + most - 1) / most);
     path->start = TD_TAKE(arena, int64_t, path->n_trajectories + 1);
     if (path->start == NULL)

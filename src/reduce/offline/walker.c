@@ -51,6 +51,12 @@ static void set_adrift(tdScene *scene)
         memset(scene->settings.gravity, 0, sizeof scene->settings.gravity);
 }
 
+// What touches remembers its way by friction. Along the scene's own motion training therefore does what the scene does.
+static void set_follow(tdScene *scene)
+{
+    scene->reduction.follow = scene->contact.line > 0 && scene->reduction.samples == TD_SAMPLE_MOTION;
+}
+
 // A scene that is static itself keeps its integrator, but for load steps. Nothing touches in it.
 tdStatus td_walk_edit_static(void *context, tdScene *scene, tdError *error)
 {
@@ -64,26 +70,31 @@ tdStatus td_walk_edit_static(void *context, tdScene *scene, tdError *error)
     if (settings->min_load_step_inverse > LOAD_STEPS)
         settings->min_load_step_inverse = LOAD_STEPS;
     set_adrift(scene);
+    set_follow(scene);
     scene->contact.line = 0;
     return td_workspace_edit(context, scene, error);
 }
 
 tdStatus td_walk_edit_moving(void *context, tdScene *scene, tdError *error)
 {
+    double friction = scene->reduction.contact_friction;
+    set_follow(scene);
+    for (int b = 0; b < scene->n_bodies && !isnan(friction); b++)
+        scene->bodies[b].contact.friction = NAN; // that of the scene
+    if (!isnan(friction))
+        scene->contact.friction = friction;
+    if (scene->reduction.follow)
+        return td_workspace_edit_targets(context, scene, error);
     TD_TRY(td_workspace_edit(context, scene, error));
     if (scene->contact.line == 0)
         set_adrift(scene);
-    scene->contact.friction = scene->reduction.contact_friction;
     tdSceneSettings *settings = &scene->settings;
     settings->time_step *= LONG_STEP;
     settings->method = TD_METHOD_THETA;
     settings->theta = settings->theta_vq = 1;
     settings->newton = false;
     for (int b = 0; b < scene->n_bodies; b++)
-    {
         scene->bodies[b].damping_mass = DAMPED_STEP / settings->time_step;
-        scene->bodies[b].contact.friction = NAN; // that of the scene
-    }
     return TD_OK;
 }
 
@@ -277,11 +288,14 @@ static bool seat(const tdWalker *walker, tdState *state)
 }
 
 // With contact, S1's way: from place to place in a few long, damped steps. On a floor without friction a body may glide
-// for long before it rests, while its shape, which is all that is taken of it, has followed the actuators.
+// for long before it rests, while its shape, which is all that is taken of it, has followed the actuators. Or along the
+// scene's motion as it is, whose places are its steps.
 static tdStatus press_on(tdWalker *walker, const double *place)
 {
     int ramp = walker->started ? 1 : TOUCH_RAMP;
     tdStatus status = TD_OK;
+    if (walker->walk.moving->scene.reduction.follow)
+        return step(walker, place, 1);
     for (int k = 1; k <= ramp + TOUCH_STEPS - 1 && status == TD_OK; k++)
         status = step(walker, place, k < ramp ? (double)k / ramp : 1);
     return status;
