@@ -333,7 +333,8 @@ static void gather_rest(const factorWork *w, int32_t s, double *U)
 typedef struct frontWork
 {
     double *L, *U;
-    int n, rows; // of the supernode
+    int n, rows; // of the supernode; rows is the stride too
+    int span;    // rows that are factored
     int begin, k;
     double inverse[TD_FACTOR_BLOCK * TD_FACTOR_BLOCK]; // of the triangle of the present block
 } frontWork;
@@ -403,21 +404,35 @@ static frontWork front_of(const factorWork *w, int32_t s)
     return (frontWork){.L = w->x + ((const int32_t *)w->plan->shape->px)[s],
                        .U = w->work + w->plan->update_at[s],
                        .n = columns_of(w->plan, s),
-                       .rows = rows_of(w->plan, s)};
+                       .rows = rows_of(w->plan, s),
+                       .span = rows_of(w->plan, s)};
+}
+
+static bool factor_columns(frontWork *f)
+{
+    for (f->begin = 0; f->begin < f->n; f->begin += f->k)
+    {
+        f->k = least(block_of(f->n), f->n - f->begin);
+        update_rows(f, f->begin, f->span - f->begin);
+        if (!factor_triangle(f))
+            return false;
+        divide_rows(f, f->begin + f->k, f->span - f->begin - f->k);
+    }
+    return true;
+}
+
+bool td_factor_panel(int n, int rows, double *L, int stride)
+{
+    frontWork f = {.L = L, .n = n, .rows = stride, .span = rows};
+    return factor_columns(&f);
 }
 
 static bool factor_super(const factorWork *w, int32_t s)
 {
     frontWork f = front_of(w, s);
     gather_columns(w, s, f.L);
-    for (f.begin = 0; f.begin < f.n; f.begin += f.k)
-    {
-        f.k = least(block_of(f.n), f.n - f.begin);
-        update_rows(&f, f.begin, f.rows - f.begin);
-        if (!factor_triangle(&f))
-            return false;
-        divide_rows(&f, f.begin + f.k, f.rows - f.begin - f.k);
-    }
+    if (!factor_columns(&f))
+        return false;
     int m = f.rows - f.n;
     if (m > 0)
         square_tile(&f, 0, m, 0, m);

@@ -57,6 +57,10 @@ tdStatus td_factor_ready(struct cholmod_factor_struct *factor, struct cholmod_co
 bool td_factor_numbers(const tdFactorPlan *plan, tdTasks *tasks, const double *values, double *work,
                        struct cholmod_factor_struct *factor);
 
+/// The first n columns of a dense matrix of `rows` rows: L_cc of A_cc = L_cc L_cc' and A_rc L_cc^-T in place, lower
+/// triangle by columns. Quicker than dpotrf and dtrsm. False: not positive definite.
+bool td_factor_panel(int n, int rows, double *L, int stride);
+
 // ---- between factor.c and factor_kernel.c
 
 #define TD_FACTOR_BLOCK 32 ///< columns factored at once, at most

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The Hessian A + J' G J of an island in supernodes: assembled, factored, solved with; see sap_plan.h.
-#include "base/lapack.h"
+#include "solve/factor.h"
 #include "solve/sap_plan.h"
 
 #include <cblas.h>
@@ -199,16 +199,13 @@ static void update_above(tdSapIsland *island, const tdSapTree *tree, const tdSap
 
 static bool factor_super(tdSapIsland *island, const tdSapTree *tree, tdSapSuper *super)
 {
-    int n = super->n, m = super->m, stride = n + m, info = 0;
+    int n = super->n, m = super->m, stride = n + m;
     if (n == 0)
         return true;
-    dpotrf_("L", &n, super->panel, &stride, &info, 1);
-    if (info != 0)
+    if (!td_factor_panel(n, stride, super->panel, stride))
         return false;
     if (m == 0)
         return true;
-    cblas_dtrsm(CblasColMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit, m, n, 1, super->panel, stride,
-                super->panel + n, stride);
     cblas_dsyrk(CblasColMajor, CblasLower, CblasNoTrans, m, n, 1, super->panel + n, stride, 0, tree->update, m);
     update_above(island, tree, super);
     return true;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Diagonal estimates of the Delassus operator J A^-1 J', by which regularizations are chosen; see sap.h.
 #include "base/lapack.h"
+#include "solve/factor.h"
 #include "solve/sap_plan.h"
 
 #include <cblas.h>
@@ -138,8 +139,7 @@ static void weigh_block(void *context, int b)
         for (int j = 0; j < n; j++)
             memcpy(share->factor + j + j * (int64_t)n, block->A + j + j * (int64_t)block->stride,
                    (size_t)(n - j) * sizeof *share->factor);
-        dpotrf_("L", &n, share->factor, &n, &info, 1);
-        share->indefinite = info != 0;
+        share->indefinite = !td_factor_panel(n, n, share->factor, n);
         L = share->factor;
     }
     if (share->inverse && !share->indefinite)

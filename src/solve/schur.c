@@ -466,7 +466,7 @@ static tdStatus read_last(tdSchur *schur, tdError *error)
 // Condenses hat, over all that stand last, to those that are touched.
 static tdStatus drop_untouched(tdSchur *schur, tdError *error)
 {
-    int all = schur->n_ordered, n = schur->n, u = all - n, info = 0;
+    int all = schur->n_ordered, n = schur->n, u = all - n;
     int32_t *index = schur->order, from = 0, to = 0; // untouched first, then touched, each in its order
     for (int32_t k = 0, t = 0; k < all; k++)
         if (t < n && schur->places[t] == schur->last[k])
@@ -483,11 +483,9 @@ static tdStatus drop_untouched(tdSchur *schur, tdError *error)
             int64_t a = index[i], b = index[j];
             M[i + (int64_t)j * all] = a >= b ? schur->hat[a + b * all] : schur->hat[b + a * all];
         }
-    dpotrf_("L", &u, M, &all, &info, 1);
-    if (info != 0)
+    if (!td_factor_panel(u, all, M, all))
         return td_fail(error, TD_ERROR_NUMERIC,
                        "the condensed matrix is not positive definite; use a smaller time_step");
-    cblas_dtrsm(CblasColMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit, n, u, 1, M, all, M + u, all);
     double *rest = M + u + (int64_t)u * all;
     cblas_dsyrk(CblasColMajor, CblasLower, CblasNoTrans, n, u, -1, M + u, all, 1, rest, all);
     for (int32_t j = 0; j < n; j++)
@@ -502,7 +500,7 @@ static tdStatus solve_paths(tdSchur *schur, tdError *error)
     if (!grow(&schur->hat, &schur->hat_room, (int64_t)n * n))
         return td_fail_memory(error, "the condensation");
     TD_TRY(td_schur_tree_square(&schur->tree, n, schur->places, schur->hat, error));
-    dpotrf_("L", &n, schur->hat, &n, &info, 1);
+    info = !td_factor_panel(n, n, schur->hat, n);
     if (info == 0)
         dpotri_("L", &n, schur->hat, &n, &info, 1);
     return info == 0 ? TD_OK
@@ -512,7 +510,7 @@ static tdStatus solve_paths(tdSchur *schur, tdError *error)
 
 tdStatus td_schur_condense(tdSchur *schur, bool factor, tdSchurBody *out, tdError *error)
 {
-    int n = schur->n, info = 0;
+    int n = schur->n;
     TD_TRY(need_factor(schur, error));
     if (!schur->has_A && n > 0)
     {
@@ -533,8 +531,7 @@ tdStatus td_schur_condense(tdSchur *schur, bool factor, tdSchurBody *out, tdErro
         if (!grow(&schur->lower, &schur->lower_room, (int64_t)n * n))
             return td_fail_memory(error, "the condensation");
         memcpy(schur->lower, schur->hat, (size_t)n * (size_t)n * sizeof *schur->hat);
-        dpotrf_("L", &n, schur->lower, &n, &info, 1);
-        if (info != 0)
+        if (!td_factor_panel(n, n, schur->lower, n))
             return td_fail(error, TD_ERROR_NUMERIC,
                            "the condensed matrix is not positive definite; use a smaller time_step");
         schur->has_L = true;
