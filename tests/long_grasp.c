@@ -30,6 +30,7 @@ static void test_hand(void **unused)
     assert_true(shaken < 5e-3);
     assert_true(crept < 0.3e-3);
     assert_true(run.constraints >= 380.7);
+    assert_true(run.iterations < 6); // 7.4 where contacts that stick are found one by one
     grip_end(&run);
 }
 
