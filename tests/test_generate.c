@@ -240,8 +240,12 @@ static void test_nonsense_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_box),    cmocka_unit_test(test_box_sides), cmocka_unit_test(test_rectangle),
-        cmocka_unit_test(test_sphere), cmocka_unit_test(test_torus),     cmocka_unit_test(test_nonsense_is_refused),
+        cmocka_unit_test(test_box),
+        cmocka_unit_test(test_box_sides),
+        cmocka_unit_test(test_rectangle),
+        cmocka_unit_test(test_sphere),
+        cmocka_unit_test(test_torus),
+        cmocka_unit_test(test_nonsense_is_refused),
         cmocka_unit_test(test_torus_of_tetrahedra),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
