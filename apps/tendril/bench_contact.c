@@ -203,7 +203,7 @@ static tdStatus measure(const table *t, const tdSettings *given, int threads, re
         r->h = td_model_time_step(model);
         r->dofs = td_model_dofs(model);
         status = simulate(model, state, t->settle, steps < WINDOWS ? WINDOWS : steps,
-                          threads == 1 ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC, r);
+                          threads == 1 ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC, r);
         if (status != TD_OK && error != NULL)
             *error = td_state_report(state)->error;
     }
