@@ -44,12 +44,14 @@ static const table rows[] = {
 };
 #define ROWS (int)(sizeof rows / sizeof rows[0])
 
-static const table chains[] = {
-    {.name = "10 links", .file = "chain.yaml", .settle = 50, .steps = 50},
-    {.name = "25 links", .file = "chain.yaml", .settle = 50, .steps = 50, .change = {"count: 10|count: 25"}},
-    {.name = "50 links", .file = "chain.yaml", .settle = 50, .steps = 50, .change = {"count: 10|count: 50"}},
-    {.name = "100 links", .file = "chain.yaml", .settle = 50, .steps = 50, .change = {"count: 10|count: 100"}},
-};
+// The load of a chain grows with its length. With a stiffness that grows alike, patches do not, and a link has as many
+// points in a short chain as in a long one.
+#define LINKS(n, k)                                                                                                    \
+    {                                                                                                                  \
+        .name = #n " links", .file = "chain.yaml", .settle = 150, .steps = 50,                                         \
+        .change = {"count: 10|count: " #n, "stiffness: 1e4|stiffness: " #k},                                           \
+    }
+static const table chains[] = {LINKS(10, 1e3), LINKS(25, 2.5e3), LINKS(50, 5e3), LINKS(100, 1e4)};
 #define CELLS "sections: 96, around: 20, circles: 5|sections: "
 static const table tori[] = {
     {.name = "30 x 10 x 1",
