@@ -27,7 +27,7 @@ static double feet(const tdModel *model, const tdState *state)
     double sum = 0;
     for (int k = 0; k < 4; k++)
     {
-        char name[16];
+        char name[24];
         double x[3];
         snprintf(name, sizeof name, "foot_%d", k + 1);
         int probe = 0;
