@@ -111,13 +111,11 @@ static tdStatus change_text(char **text, size_t *length, const char *change, tdE
     char *made = malloc(*length + size + 1);
     if (made == NULL)
         return td_fail_memory(error, "the scene");
-    size_t head = (size_t)(at - *text), rest = *length - head - from;
-    memcpy(made, *text, head);
-    memcpy(made + head, to, size);
-    memcpy(made + head + size, at + from, rest + 1);
+    size_t head = (size_t)(at - *text);
+    int made_length = snprintf(made, *length + size + 1, "%.*s%s%s", (int)head, *text, to, at + from);
     free(*text);
     *text = made;
-    *length = head + size + rest;
+    *length = (size_t)made_length;
     return TD_OK;
 }
 
