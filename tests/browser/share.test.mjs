@@ -82,6 +82,8 @@ test("a recording replays from a file, without a server", async (t) => {
             const line = document.querySelector(".timeline");
             line.value = String(p * Number(line.max));
             line.dispatchEvent(new Event("input"));
+            // what is shown follows with the next picture
+            return new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
         }, part);
         return state(show);
     };
