@@ -475,6 +475,37 @@ static void test_rod(void **unused)
     scene_free(model, state);
 }
 
+// A rod from a joint's axis to a point that turns about it changes no motion and bears nothing, and one between points
+// of one piece is refused.
+static void test_rod_that_holds_nothing(void **unused)
+{
+    (void)unused;
+    static const char pendulum[] =
+        "<robot name='p'><link name='world'/><link name='arm'><inertial><origin xyz='0 0 -1'/><mass value='1'/>"
+        "<inertia ixx='0.1' iyy='0.1' izz='0.1' ixy='0' ixz='0' iyz='0'/></inertial></link><joint name='j' "
+        "type='continuous'><parent link='world'/><child link='arm'/><axis xyz='0 1 0'/></joint></robot>";
+    const char *set = "time_step: 10 ms\nsteps: 10\ngravity: [0, 0, -9.81]";
+    const char *rod = "couplings: [{name: x, rod: {a: r, link_a: arm, point_a: [-1, 0, 0], point_b: [0, 0, 0]}}]\n";
+    tdModel *free = robot_model(pendulum, set, "joints: [{name: j, position: 90 deg}]", "");
+    tdModel *held = robot_model(pendulum, set, "joints: [{name: j, position: 90 deg}]", rod);
+    tdState *a = robot_state(free), *b = robot_state(held);
+    for (int i = 0; i < 50; i++)
+    {
+        robot_steps(free, a, 1);
+        robot_steps(held, b, 1);
+        assert_near(b->q[0], a->q[0], 1e-6);
+        assert_near(td_state_coupling_effort(b, 0), 0, 1e-3 * 9.81);
+    }
+    assert_true(fabs(a->q[0] - M_PI / 2) > 0.5); // it has swung
+    scene_free(free, a);
+    scene_free(held, b);
+    robot_refused(
+        pendulum, set, "",
+        "couplings: [{name: x, rod: {a: r, link_a: arm, point_a: [0, 0, -1], b: r, link_b: arm, point_b: [0, 0, "
+        "-0.5]}}]\n",
+        "points of one piece");
+}
+
 static void test_couplings_refused(void **unused)
 {
     (void)unused;
@@ -656,6 +687,7 @@ int main(void)
         cmocka_unit_test(test_base_reaction),
         cmocka_unit_test(test_gears),
         cmocka_unit_test(test_rod),
+        cmocka_unit_test(test_rod_that_holds_nothing),
         cmocka_unit_test(test_couplings_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

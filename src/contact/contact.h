@@ -108,6 +108,7 @@ typedef struct tdContactRow
 {
     int actuator; ///< or TD_ROW_JOINT, TD_ROW_BOND
     int bond;
+    bool dead[3]; ///< rows of a bond that nothing can move
     // actuator
     double now;                ///< effort before
     double compliance, target; ///< displacement + compliance effort = target
@@ -186,6 +187,8 @@ struct tdMaterialPoint;
 tdStatus td_bond_point(tdModel *model, tdPointSet *set, int body, const struct tdMaterialPoint *point,
                        const double rest[3], tdError *error);
 bool td_bond_count(const tdModel *model, const tdBond *bond);
+/// compile_attach.c: whether its sides are points of one piece.
+bool td_bond_is_one_piece(const tdModel *model, const tdBond *bond);
 /// Whether colliders of a body or link (-1: soft) pass through those of another because they are attached.
 bool td_bonds_part(const tdModel *model, int body, int link, int other, int other_link);
 void td_contact_model_free(tdContactModel *contact);

@@ -157,6 +157,40 @@ static void add_side(const tdModel *model, tdState *state, const tdBond *bond, i
     cs->columns_used += n;
 }
 
+// How far the points of a bond move, whichever way, by a unit of each coordinate: squared.
+static double reach_of(const tdModel *model, tdState *state, const tdBond *bond)
+{
+    double size = 0;
+    tdBond weld = *bond;
+    weld.kind = bond->kind == TD_BOND_COUPLING ? TD_BOND_COUPLING : TD_BOND_WELD;
+    for (int s = 0; s < 2; s++)
+        for (int c = 0; c < 3 && bond->side[s].body >= 0; c++)
+        {
+            row_of(model, state, &weld, s, c);
+            for (int64_t k = 0; k < bond->side[s].size; k++)
+                size += state->contact->bond_row[k] * state->contact->bond_row[k];
+        }
+    return size;
+}
+
+// Both sides of a bond may be of one piece, and a point may move along its row no more than rounding has it. What is
+// left of such rows is noise, and its effort would be anything.
+static bool moves_nothing(const tdSapConstraint *constraint, int r, double reach)
+{
+    double net = 0;
+    for (int s = 0; s < constraint->sides; s++)
+        for (int32_t k = 0; k < constraint->side[s].count; k++)
+        {
+            const tdSapSide *side = &constraint->side[s], *other = &constraint->side[1 - s];
+            double sum = side->J[(int64_t)r * side->count + k];
+            if (constraint->sides == 2 && other->block == side->block)
+                for (int32_t j = 0; j < other->count; j++)
+                    sum += other->columns[j] == side->columns[k] ? other->J[(int64_t)r * other->count + j] : 0;
+            net += sum * sum;
+        }
+    return net <= 1e-20 * reach;
+}
+
 static void add_bond(const tdModel *model, tdState *state, int i, bool first)
 {
     tdContactState *cs = state->contact;
@@ -173,7 +207,16 @@ static void add_bond(const tdModel *model, tdState *state, int i, bool first)
     for (int r = 0; r < bond->rows; r++)
         cs->drift[TD_SAP_ROWS * cs->n_constraints + r] =
             g[r] + of_held[r] + tau * held_rate[r] - model->scheme.c * of_free[r];
-    cs->rows[cs->n_constraints] = (tdContactRow){.actuator = TD_ROW_BOND, .bond = i};
+    tdContactRow *row = &cs->rows[cs->n_constraints];
+    *row = (tdContactRow){.actuator = TD_ROW_BOND, .bond = i};
+    double reach = reach_of(model, state, bond);
+    for (int r = 0; r < bond->rows; r++)
+    {
+        row->dead[r] = moves_nothing(constraint, r, reach);
+        for (int s = 0; s < constraint->sides && row->dead[r]; s++)
+            memset((double *)constraint->side[s].J + (int64_t)r * constraint->side[s].count, 0,
+                   (size_t)constraint->side[s].count * sizeof(double));
+    }
     cs->contact_of[cs->n_constraints++] = -1;
 }
 
@@ -192,7 +235,10 @@ tdSapLaw td_bond_law(const tdModel *model, const tdState *state, int32_t c, doub
                                     group->stiffness, group->dissipation, w);
     // gamma + base = -(J v - v_hat) / R
     for (int r = 0; r < bond->rows; r++)
+    {
+        law.v_hat[r] = cs->rows[c].dead[r] ? 0 : law.v_hat[r];
         law.v_hat[r] -= law.R[r] * cs->bond_base[3 * (int64_t)cs->rows[c].bond + r];
+    }
     return law;
 }
 
@@ -243,7 +289,7 @@ double td_bond_miss(const tdModel *model, const tdState *state, int32_t c)
     const tdBond *bond = &model->contact->bonds[cs->rows[c].bond];
     double g[3], tau = model->contact->groups[bond->group].dissipation, miss = 0;
     error_of(model, state, bond, state->q_c, g);
-    for (int r = 0; r < bond->rows; r++)
+    for (int r = 0; r < bond->rows && !cs->rows[c].dead[r]; r++)
     {
         double rate = tau > 0 ? rate_of(model, state, bond, r) : 0;
         double asked = (model->scheme.c + tau) * cs->constraints[c].law.R[r] * cs->gamma[TD_SAP_ROWS * (int64_t)c + r];

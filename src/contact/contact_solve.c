@@ -17,7 +17,7 @@ static tdSapLaw contact_law(const tdModel *model, const tdContact *contact, doub
     const tdContactCollider *a = &model->contact->colliders[contact->a.collider];
     const tdContactCollider *b = &model->contact->colliders[contact->b.collider];
     double sum = a->friction + b->friction;
-    double mu = sum > 0 ? 2 * a->friction * b->friction / sum : 0;
+    double mu = sum > 0 ? 2 * a->friction * (b->friction / sum) : 0;
     return td_sap_contact(&model->contact->tuning, mu, contact->phi, fmin(a->stiffness, b->stiffness),
                           fmax(a->dissipation, b->dissipation), w);
 }

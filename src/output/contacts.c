@@ -2,6 +2,7 @@
 #include "output/contacts.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 typedef struct columnTitle
@@ -74,20 +75,52 @@ static int middle_of(int64_t n, const tdContactPoint *points, int a, int b, doub
     return count;
 }
 
+typedef struct bodyPair
+{
+    int a, b;
+} bodyPair;
+
+static int by_bodies(const void *x, const void *y)
+{
+    const bodyPair *p = x, *q = y;
+    return p->a != q->a ? (p->a > q->a) - (p->a < q->a) : (p->b > q->b) - (p->b < q->b);
+}
+
+// Pairs of the points, each once, in order. Returns how many.
+static int64_t list_pairs(int64_t n, const tdContactPoint *points, bodyPair *pairs)
+{
+    int64_t found = 0, kept = 0;
+    for (int64_t i = 0; i < n; i++)
+    {
+        const int *b = points[i].body;
+        bodyPair pair = b[0] < b[1] ? (bodyPair){b[0], b[1]} : (bodyPair){b[1], b[0]};
+        if (pair.a < pair.b && (found == 0 || by_bodies(&pairs[found - 1], &pair) != 0))
+            pairs[found++] = pair;
+    }
+    qsort(pairs, (size_t)found, sizeof *pairs, by_bodies);
+    for (int64_t i = 0; i < found; i++)
+        if (kept == 0 || by_bodies(&pairs[kept - 1], &pairs[i]) != 0)
+            pairs[kept++] = pairs[i];
+    return kept;
+}
+
 tdStatus td_contact_pair_table(tdCsv *table, const tdModel *model, const tdState *state, tdError *error)
 {
     const tdContactPoint *points = NULL;
     int64_t n = td_state_contacts(state, &points);
-    for (int a = 0; a < model->n_bodies; a++)
-        for (int b = a + 1; b < model->n_bodies; b++)
-        {
-            double row[12] = {a, b};
-            int count = middle_of(n, points, a, b, row + 3);
-            row[2] = count;
-            if (count == 0)
-                continue;
-            td_state_contact_wrench(state, a, b, row + 3, row + 6, row + 9);
-            TD_TRY(td_csv_row(table, state->steps, state->time, 12, row, error));
-        }
-    return TD_OK;
+    (void)model;
+    bodyPair *pairs = malloc((size_t)(n + 1) * sizeof *pairs);
+    if (pairs == NULL)
+        return td_fail_memory(error, "the pairs of bodies that touch");
+    int64_t n_pairs = list_pairs(n, points, pairs);
+    tdStatus status = TD_OK;
+    for (int64_t i = 0; i < n_pairs && status == TD_OK; i++)
+    {
+        double row[12] = {pairs[i].a, pairs[i].b};
+        row[2] = middle_of(n, points, pairs[i].a, pairs[i].b, row + 3);
+        td_state_contact_wrench(state, pairs[i].a, pairs[i].b, row + 3, row + 6, row + 9);
+        status = td_csv_row(table, state->steps, state->time, 12, row, error);
+    }
+    free(pairs);
+    return status;
 }

@@ -205,6 +205,15 @@ static int link_of(const tdModel *model, const tdPointSet *set)
                : -1;
 }
 
+bool td_bond_is_one_piece(const tdModel *model, const tdBond *bond)
+{
+    const tdPointSet *a = &bond->side[0], *b = &bond->side[1];
+    if (a->body != b->body || a->body < 0 || !td_body_is_articulated(&model->bodies[a->body]))
+        return false;
+    const tdArticulated *rigid = td_articulated_of(&model->bodies[a->body]);
+    return td_compile_piece(rigid, link_of(model, a)) == td_compile_piece(rigid, link_of(model, b));
+}
+
 // Whether a coordinate moves the point: of links and reduced bodies any.
 static bool moves(const tdModel *model, const tdPointSet *set)
 {
@@ -279,8 +288,8 @@ static tdStatus add_bonds(attachWork *w, int group, tdError *error)
         tdBond *bond = &contact->bonds[contact->n_bonds++];
         *bond = (tdBond){.kind = TD_BOND_WELD, .rows = 3, .group = group};
         TD_TRY(place_sides(w, i, bond, error));
-        if (w->given->a == w->given->b && link_of(w->model, &bond->side[0]) == link_of(w->model, &bond->side[1]))
-            return fail(w, "attaches a point of a link to the same link; choose points of another one", error);
+        if (td_bond_is_one_piece(w->model, bond))
+            return fail(w, "attaches a point of a link to the same piece; choose points of another one", error);
         double x[3];
         rest_place(w->model, &bond->side[0], bond->rest);
         rest_place(w->model, &bond->side[1], x);

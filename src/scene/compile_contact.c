@@ -250,8 +250,9 @@ static tdStatus build(colliderWork *work, const tdSettings *settings, tdError *e
     double smallest = smallest_body(model);
     contact->margin = scene->contact.margin > 0 ? scene->contact.margin : 0.01 * smallest;
     if (!isfinite(contact->margin))
-        return td_fail_at(error, TD_ERROR_INPUT, scene->file, scene->contact.line, "contact",
-                          "no body of the scene can move; remove 'contact'");
+        return td_fail_at(
+            error, TD_ERROR_INPUT, scene->file, scene->contact.line, "contact",
+            "nothing that moves has a shape or surface that can touch; give bodies one, or remove 'contact'");
     double friction = 0, relaxation = 0;
     for (int i = 0; i < work->n; i++)
     {

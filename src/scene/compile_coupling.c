@@ -37,6 +37,9 @@ static tdStatus compile_rod(tdModel *model, const tdSceneCoupling *given, const 
     for (int c = 0; c < 3; c++)
         square += (given->point[0][c] - given->point[1][c]) * (given->point[0][c] - given->point[1][c]);
     bond->rest[0] = sqrt(square);
+    if (td_bond_is_one_piece(model, bond))
+        return td_fail_at(error, TD_ERROR_INPUT, model->scene.file, given->line, field,
+                          "the ends of the rod are points of one piece, whose distance never changes; remove it");
     return TD_OK;
 }
 

@@ -86,7 +86,7 @@ static const tdKey term_keys[] = {
     {0},
 };
 const tdSchema td_schema_coupling_term = {
-    .title = "terms",
+    .title = "coupling-terms",
     .doc = "Positions of joints whose sum, each times its factor, does not change.",
     .example = "couplings:\n"
                "  - name: rack\n"

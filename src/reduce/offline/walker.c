@@ -71,6 +71,12 @@ tdStatus td_walk_edit_static(void *context, tdScene *scene, tdError *error)
         settings->min_load_step_inverse = LOAD_STEPS;
     set_adrift(scene);
     set_follow(scene);
+    if (scene->n_attachments + scene->n_couplings > 0)
+        return td_fail_at(error, TD_ERROR_INPUT, scene->file,
+                          scene->n_attachments > 0 ? scene->attachments[0].line : scene->couplings[0].line,
+                          scene->n_attachments > 0 ? "attachments" : "couplings",
+                          "bodies are trained without attachments and couplings; reduce a scene without them, and "
+                          "run this one with the file");
     scene->contact.line = 0;
     return td_workspace_edit(context, scene, error);
 }
