@@ -577,7 +577,7 @@ static void test_bad_motion(void **state)
         {MOTION("keyframes: [{t: 0}]"), 10, "drives nothing"},
         {MOTION("keyframes: []"), 10, "the list has 0 items"},
         {MOTION("keyframes: [{t: 0, tp: 1}]"), 10,
-         "no load, prescribed motion or actuator is named 'tp'; did you mean 'tip'?"},
+         "no load, prescribed motion, actuator or tool is named 'tp'; did you mean 'tip'?"},
         {MOTION("keyframes: [{tip: 1}]"), 10, "'t' is missing"},
         {MOTION("keyframes: [{t: 0, tip: 1}, {t: 0, tip: 1}]"), 10, "times must ascend"},
         {MOTION("keyframes: [{t: 0, tip: 1 mm}]"), 10, "(length), expected a plain number"},

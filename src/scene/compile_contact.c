@@ -253,6 +253,11 @@ static tdStatus build(colliderWork *work, const tdSettings *settings, tdError *e
         return td_fail_at(
             error, TD_ERROR_INPUT, scene->file, scene->contact.line, "contact",
             "nothing that moves has a shape or surface that can touch; give bodies one, or remove 'contact'");
+    if (contact->margin > 0.5 * smallest)
+        return td_fail_at(error, TD_ERROR_INPUT, scene->file, scene->contact.line, "contact.margin",
+                          "%g m is more than half of the smallest body that moves (%g m), so that points would meet "
+                          "through bodies; give a smaller one",
+                          contact->margin, smallest);
     double friction = 0, relaxation = 0;
     for (int i = 0; i < work->n; i++)
     {

@@ -24,7 +24,7 @@ bool td_parse_find_input(void *context, const char *name, tdDim *dim, char why[T
     if (parser->n_inputs == 0)
     {
         snprintf(why, TD_UNIT_WHY,
-                 "'%.60s' drives nothing: no load, prescribed motion or actuator of the scene has a name", name);
+                 "'%.60s' drives nothing: no load, prescribed motion, actuator or tool of the scene has a name", name);
         return false;
     }
     const char **names = td_take((size_t)parser->n_inputs, sizeof *names);
@@ -33,11 +33,11 @@ bool td_parse_find_input(void *context, const char *name, tdDim *dim, char why[T
     const char *nearest = names != NULL ? td_suggest(name, names, parser->n_inputs) : NULL;
     free((void *)names);
     if (nearest != NULL)
-        snprintf(why, TD_UNIT_WHY, "no load, prescribed motion or actuator is named '%.60s'; did you mean '%s'?", name,
-                 nearest);
+        snprintf(why, TD_UNIT_WHY, "no load, prescribed motion, actuator or tool is named '%.60s'; did you mean '%s'?",
+                 name, nearest);
     else
-        snprintf(why, TD_UNIT_WHY, "no load, prescribed motion or actuator is named '%.60s'; one is named '%s'", name,
-                 parser->inputs[0].name);
+        snprintf(why, TD_UNIT_WHY, "no load, prescribed motion, actuator or tool is named '%.60s'; one is named '%s'",
+                 name, parser->inputs[0].name);
     return false;
 }
 

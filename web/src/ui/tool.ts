@@ -89,7 +89,7 @@ export class ToolPanel {
         this.changed();
     }
 
-    // A quarter of what it can reach in a second at the most, or what the scene allows.
+    // Half of what it can reach in a second at the most, or what the scene allows.
     private most(): { way: number; turn: number } {
         const tool = this.tools[this.tool];
         return { way: Math.min(tool?.speed ?? Infinity, 0.5 * (tool?.length ?? 1)), turn: Math.min(tool?.turning ?? Infinity, 2) };
