@@ -208,6 +208,43 @@ static int remove_folder(void **unused)
     return rmdir(folder);
 }
 
+// Two boxes that share half of their room are told of in the first step; side by side they are not.
+static void test_overlap(void **unused)
+{
+    (void)unused;
+    for (int apart = 0; apart < 2; apart++)
+    {
+        char scene[1024];
+        tdText log = {0};
+        tdError error = {0};
+        tdModel *model = NULL;
+        tdState *state = NULL;
+        tdSettings settings = td_default_settings();
+        settings.log = collect;
+        settings.log_user = &log;
+        int n = snprintf(scene, sizeof scene,
+                         "tendril: 1\ntime_step: 1 ms\nsteps: 2\ncontact: {}\nbodies:\n"
+                         "  - {name: a, type: rigid, shape: {box: [0.1, 0.1, 0.1]}, total_mass: 1}\n"
+                         "  - {name: b, type: rigid, shape: {box: [0.1, 0.1, 0.1]}, total_mass: 1, transform: "
+                         "{translate: [%s, 0, 0]}}\n",
+                         apart ? "0.1" : "0.05");
+        assert_ok(td_model_parse(scene, (size_t)n, "scene.yaml", folder, &settings, &model, &error), error);
+        assert_ok(td_state_create(model, &settings, &state, &error), error);
+        assert_ok(td_step(model, state), td_state_report(state)->error);
+        if (apart)
+            assert_null(log.data);
+        else
+        {
+            assert_non_null(log.data);
+            assert_non_null(strstr(log.data, "bodies 'a' and 'b' overlap by 0.05 m"));
+        }
+        assert_ok(td_step(model, state), td_state_report(state)->error);
+        free(log.data);
+        td_state_free(state);
+        td_model_free(model);
+    }
+}
+
 // A law that loses its stiffness within reach, and elements that lock.
 static void test_materials(void **unused)
 {
@@ -249,13 +286,10 @@ static void test_materials(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_scenes),
-        cmocka_unit_test(test_loads),
-        cmocka_unit_test(test_meshes),
-        cmocka_unit_test(test_materials),
-        cmocka_unit_test(test_stable_step),
-        cmocka_unit_test(test_actuators),
-        cmocka_unit_test(test_checkpoint_knows_meshes),
+        cmocka_unit_test(test_scenes),    cmocka_unit_test(test_loads),
+        cmocka_unit_test(test_meshes),    cmocka_unit_test(test_materials),
+        cmocka_unit_test(test_overlap),   cmocka_unit_test(test_stable_step),
+        cmocka_unit_test(test_actuators), cmocka_unit_test(test_checkpoint_knows_meshes),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

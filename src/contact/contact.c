@@ -2,6 +2,7 @@
 // Contact from step to step: who touches whom, and what is told and kept of it.
 #include "contact/contact.h"
 
+#include "base/log.h"
 #include "body/articulated.h"
 #include "reduce/reduced_body.h"
 
@@ -193,6 +194,25 @@ static void touch_actuators(const tdModel *model, const tdState *state)
     }
 }
 
+#define DEEP 5 // margins: what overlaps by more at the start was hardly meant to
+
+static void warn_of_overlap(const tdModel *model, tdState *state)
+{
+    const tdContactState *cs = state->contact;
+    const tdContact *deepest = NULL;
+    for (int64_t i = 0; i < cs->n; i++)
+        if (cs->contacts[i].phi < (deepest != NULL ? deepest->phi : -DEEP * model->contact->margin))
+            deepest = &cs->contacts[i];
+    if (deepest == NULL)
+        return;
+    const tdContactCollider *colliders = model->contact->colliders;
+    td_log(&state->settings, TD_LOG_WARNING,
+           "bodies '%s' and '%s' overlap by %.3g m at the start and will be pushed apart at once; place them apart, or "
+           "list them under contact.exclude",
+           model->bodies[colliders[deepest->a.collider].body].name,
+           model->bodies[colliders[deepest->b.collider].body].name, -deepest->phi);
+}
+
 static tdStatus find_contacts(const tdModel *model, tdState *state)
 {
     tdContactState *cs = state->contact;
@@ -214,6 +234,8 @@ static tdStatus find_contacts(const tdModel *model, tdState *state)
     }
     td_collide_depths(cs->collide, cs->depth_now);
     cs->contacts = td_collide_contacts(cs->collide, &cs->n);
+    if (state->steps == 0)
+        warn_of_overlap(model, state);
     return TD_OK;
 }
 
