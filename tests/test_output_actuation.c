@@ -2,13 +2,9 @@
 // The files of a run hold what its actuators and effectors did.
 #include "actuators.h"
 
-#include "base/file.h"
 #include "output/actuation.h"
-#include "output/frames.h"
 #include "output/h5.h"
-
-#include <dirent.h>
-#include <unistd.h>
+#include "output_run.h"
 
 // A beam with a pulled cable, one with friction that is asked for more than it may give, and a named target.
 static const char scene_text[] =
@@ -37,13 +33,6 @@ enum
     STEPS = 6
 };
 
-typedef struct testRun
-{
-    tdModel *model;
-    tdState *state;
-    char folder[64];
-} testRun;
-
 static testRun run_begin(void)
 {
     testRun run = {0};
@@ -56,62 +45,6 @@ static testRun run_begin(void)
               error);
     assert_ok(td_state_create(run.model, &settings, &run.state, &error), error);
     return run;
-}
-
-static void run_end(testRun *run)
-{
-    DIR *directory = opendir(run->folder);
-    struct dirent *entry;
-    while (directory != NULL && (entry = readdir(directory)) != NULL)
-    {
-        char path[512];
-        snprintf(path, sizeof path, "%s/%s", run->folder, entry->d_name);
-        unlink(path);
-    }
-    if (directory != NULL)
-        closedir(directory);
-    rmdir(run->folder);
-    td_state_free(run->state);
-    td_model_free(run->model);
-}
-
-static tdOutput *open_output(const testRun *run, int64_t keep)
-{
-    tdError error = {0};
-    tdOutput *output = NULL;
-    tdOutputSettings settings = td_default_output(run->model);
-    settings.keep = keep;
-    assert_ok(td_output_open(run->model, run->folder, &settings, &output, &error), error);
-    return output;
-}
-
-static void take_steps(const testRun *run, tdOutput *output, int n)
-{
-    tdError error = {0};
-    for (int i = 0; i < n; i++)
-    {
-        assert_ok(td_step(run->model, run->state), td_state_report(run->state)->error);
-        td_output_count(output, td_state_report(run->state));
-        assert_ok(td_output_frame(output, run->state, &error), error);
-    }
-}
-
-static void write_run(const testRun *run)
-{
-    tdError error = {0};
-    tdOutput *output = open_output(run, -1);
-    assert_ok(td_output_frame(output, run->state, &error), error);
-    take_steps(run, output, STEPS);
-    assert_ok(td_output_close(output, &error), error);
-}
-
-static char *read_file(const testRun *run, const char *name, size_t *size)
-{
-    char path[512], *data = NULL;
-    tdError error = {0};
-    snprintf(path, sizeof path, "%s/%s", run->folder, name);
-    assert_ok(td_file_read(path, &data, size, &error), error);
-    return data;
 }
 
 // Numbers of the last row; NAN for empty fields.
@@ -140,7 +73,7 @@ static void test_tables(void **unused)
 {
     (void)unused;
     testRun run = run_begin();
-    write_run(&run);
+    write_run(&run, STEPS);
     size_t size = 0;
     double row[64], tip[3];
     char *data = read_file(&run, "actuators.csv", &size);
@@ -211,7 +144,7 @@ static void test_cables(void **unused)
 {
     (void)unused;
     testRun run = run_begin();
-    write_run(&run);
+    write_run(&run, STEPS);
     tdError error = {0};
     tdMesh mesh = {0};
     tdFields fields = {0};
@@ -357,7 +290,7 @@ static void test_trajectory(void **unused)
 {
     (void)unused;
     testRun run = run_begin();
-    write_run(&run);
+    write_run(&run, STEPS);
     check_trajectory(&run);
     run_end(&run);
 }
@@ -367,7 +300,7 @@ static void test_going_on_gives_the_files_of_one_run(void **unused)
     (void)unused;
     testRun straight = run_begin(), parts = run_begin();
     tdError error = {0};
-    write_run(&straight);
+    write_run(&straight, STEPS);
     char path[512];
     snprintf(path, sizeof path, "%s/checkpoint.h5", parts.folder);
     tdOutput *output = open_output(&parts, -1);

@@ -2,10 +2,8 @@
 // Contacts, attachments and couplings in the files of a run: tables, the HDF5 file, and runs that go on.
 #include "scenes.h"
 
-#include "output/frames.h"
 #include "output/h5.h"
-
-#include <dirent.h>
+#include "output_run.h"
 
 #define G 9.81
 
@@ -29,13 +27,6 @@ enum
     STEPS = 40
 };
 
-typedef struct testRun
-{
-    tdModel *model;
-    tdState *state;
-    char folder[64];
-} testRun;
-
 static testRun run_begin(void)
 {
     testRun run = {.model = scene_parse(scene_text)};
@@ -43,61 +34,6 @@ static testRun run_begin(void)
     strcpy(run.folder, "/tmp/tendril_contacts_XXXXXX");
     assert_non_null(mkdtemp(run.folder));
     return run;
-}
-
-static void run_end(testRun *run)
-{
-    DIR *directory = opendir(run->folder);
-    struct dirent *entry;
-    while (directory != NULL && (entry = readdir(directory)) != NULL)
-    {
-        char path[512];
-        snprintf(path, sizeof path, "%s/%s", run->folder, entry->d_name);
-        unlink(path);
-    }
-    if (directory != NULL)
-        closedir(directory);
-    rmdir(run->folder);
-    scene_free(run->model, run->state);
-}
-
-static tdOutput *open_output(const testRun *run, int64_t keep)
-{
-    tdError error = {0};
-    tdOutput *output = NULL;
-    tdOutputSettings settings = td_default_output(run->model);
-    settings.keep = keep;
-    assert_ok(td_output_open(run->model, run->folder, &settings, &output, &error), error);
-    return output;
-}
-
-static void take_steps(const testRun *run, tdOutput *output, int n)
-{
-    tdError error = {0};
-    for (int i = 0; i < n; i++)
-    {
-        assert_ok(td_step(run->model, run->state), td_state_report(run->state)->error);
-        td_output_count(output, td_state_report(run->state));
-        assert_ok(td_output_frame(output, run->state, &error), error);
-    }
-}
-
-static void write_run(const testRun *run)
-{
-    tdError error = {0};
-    tdOutput *output = open_output(run, -1);
-    assert_ok(td_output_frame(output, run->state, &error), error);
-    take_steps(run, output, STEPS);
-    assert_ok(td_output_close(output, &error), error);
-}
-
-static char *read_file(const testRun *run, const char *name, size_t *size)
-{
-    char path[512], *data = NULL;
-    tdError error = {0};
-    snprintf(path, sizeof path, "%s/%s", run->folder, name);
-    assert_ok(td_file_read(path, &data, size, &error), error);
-    return data;
 }
 
 // Value of a column, by its title, in the last row whose first columns after step and time are `of` (NULL: any).
@@ -129,7 +65,7 @@ static void test_tables(void **unused)
 {
     (void)unused;
     testRun run = run_begin();
-    write_run(&run);
+    write_run(&run, STEPS);
     size_t size = 0;
     double force[3], torque[3], point[3], total[3];
     char *pairs = read_file(&run, "contact_pairs.csv", &size);
@@ -242,7 +178,7 @@ static void test_going_on_gives_the_files_of_one_run(void **unused)
     (void)unused;
     testRun straight = run_begin(), parts = run_begin();
     tdError error = {0};
-    write_run(&straight);
+    write_run(&straight, STEPS);
     check_trajectory(&straight);
     char path[512];
     snprintf(path, sizeof path, "%s/checkpoint.h5", parts.folder);
