@@ -12,11 +12,6 @@ static bool given(const tdRecord *record, const char *key)
     return td_record_get(record, key)->node != NULL;
 }
 
-static double number_or(const tdRecord *record, const char *key, double other)
-{
-    return given(record, key) ? td_record_get(record, key)->number[0] : other;
-}
-
 static tdStatus parse_points(tdSceneParser *parser, const tdRecord *record, tdSceneAttachment *out)
 {
     const tdYaml *node = td_record_get(record, "points")->node;
@@ -99,8 +94,8 @@ static tdStatus parse_attachment(tdSceneParser *parser, const tdYaml *item, int 
                                   scene->attachments[k].line, out->name);
     TD_TRY(parse_side_a(parser, &record, out));
     TD_TRY(parse_side_b(parser, &record, out));
-    out->gap = number_or(&record, "gap", NAN);
-    out->stiffness = number_or(&record, "stiffness", INFINITY);
+    out->gap = td_record_number(&record, "gap", NAN);
+    out->stiffness = td_record_number(&record, "stiffness", INFINITY);
     out->dissipation = td_record_get(&record, "dissipation")->number[0];
     out->meets = td_record_get(&record, "meets")->integer[0] != 0;
     if (given(&record, "dissipation") && !given(&record, "stiffness"))
@@ -197,7 +192,7 @@ static tdStatus parse_rod(tdSceneParser *parser, const tdRecord *coupling, tdSce
     if (!(square > 0))
         return td_record_fail(&parser->reader, &record, "point_b",
                               "a rod of no length has no direction; attach the points to each other (attachments)");
-    out->stiffness = number_or(&record, "stiffness", INFINITY);
+    out->stiffness = td_record_number(&record, "stiffness", INFINITY);
     out->dissipation = td_record_get(&record, "dissipation")->number[0];
     if (given(&record, "dissipation") && !given(&record, "stiffness"))
         return td_record_fail(&parser->reader, &record, "dissipation",

@@ -5,12 +5,6 @@
 #include <math.h>
 #include <string.h>
 
-static double number_or(const tdRecord *record, const char *key, double other)
-{
-    const tdValue *value = td_record_get(record, key);
-    return value->has ? value->number[0] : other;
-}
-
 tdStatus td_parse_body_contact(tdSceneParser *parser, const tdRecord *body_record, tdSceneBody *body)
 {
     body->contact =
@@ -23,9 +17,9 @@ tdStatus td_parse_body_contact(tdSceneParser *parser, const tdRecord *body_recor
     td_path_key(path, sizeof path, body_record->path, "contact");
     TD_TRY(td_schema_read(&parser->reader, node, &td_schema_body_contact, path, &record));
     body->contact.line = node->line;
-    body->contact.friction = number_or(&record, "friction", NAN);
-    body->contact.stiffness = number_or(&record, "stiffness", NAN);
-    body->contact.dissipation = number_or(&record, "dissipation", NAN);
+    body->contact.friction = td_record_number(&record, "friction", NAN);
+    body->contact.stiffness = td_record_number(&record, "stiffness", NAN);
+    body->contact.dissipation = td_record_number(&record, "dissipation", NAN);
     const tdValue *self = td_record_get(&record, "self");
     body->contact.self = self->has ? (int)self->integer[0] : -1;
     const tdValue *points = td_record_get(&record, "points");
@@ -120,9 +114,9 @@ tdStatus td_parse_contact(tdSceneParser *parser, const tdYaml *node)
     TD_TRY(td_schema_read(&parser->reader, node, &td_schema_contact, "contact", &record));
     contact->line = node->key_line;
     contact->friction = td_record_get(&record, "friction")->number[0];
-    contact->stiffness = number_or(&record, "stiffness", INFINITY);
+    contact->stiffness = td_record_number(&record, "stiffness", INFINITY);
     contact->dissipation = td_record_get(&record, "dissipation")->number[0];
-    contact->margin = number_or(&record, "margin", 0);
+    contact->margin = td_record_number(&record, "margin", 0);
     contact->softness = td_record_get(&record, "softness")->number[0];
     contact->stiction = td_record_get(&record, "stiction")->number[0];
     contact->solver = (tdContactSolver)td_record_get(&record, "solver")->integer[0];

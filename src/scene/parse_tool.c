@@ -167,12 +167,6 @@ static tdStatus parse_names(tdSceneParser *parser, const tdRecord *record, tdSce
     return TD_OK;
 }
 
-static double number_or(const tdRecord *record, const char *key, double other)
-{
-    const tdValue *value = td_record_get(record, key);
-    return value->has ? value->number[0] : other;
-}
-
 static tdStatus parse_tool(tdSceneParser *parser, const tdYaml *node, tdSceneTool *tool)
 {
     char path[64];
@@ -191,9 +185,9 @@ static tdStatus parse_tool(tdSceneParser *parser, const tdYaml *node, tdSceneToo
     tool->at_point = point->node != NULL;
     memcpy(tool->point, point->number, sizeof tool->point);
     tool->damping = td_record_get(&record, "damping")->number[0];
-    tool->lever = number_or(&record, "lever", 0);
-    tool->speed = number_or(&record, "speed", INFINITY);
-    tool->turning = number_or(&record, "turning", INFINITY);
+    tool->lever = td_record_number(&record, "lever", 0);
+    tool->speed = td_record_number(&record, "speed", INFINITY);
+    tool->turning = td_record_number(&record, "turning", INFINITY);
     return parse_joints(parser, &record, tool);
 }
 

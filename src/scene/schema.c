@@ -63,6 +63,12 @@ const tdValue *td_record_get(const tdRecord *record, const char *key)
     return &record->values[i];
 }
 
+double td_record_number(const tdRecord *record, const char *key, double other)
+{
+    const tdValue *value = td_record_get(record, key);
+    return value->has ? value->number[0] : other;
+}
+
 int td_record_line(const tdRecord *record, const char *key)
 {
     const tdYaml *node = td_record_get(record, key)->node;

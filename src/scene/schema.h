@@ -119,6 +119,8 @@ tdStatus td_schema_read(const tdReader *reader, const tdYaml *node, const tdSche
 
 /// The value of a key that the schema has (asserted).
 const tdValue *td_record_get(const tdRecord *record, const char *key);
+/// Its number, or the other one where the key was not given.
+double td_record_number(const tdRecord *record, const char *key, double other);
 /// Line of a key, or of its map when it was not given.
 int td_record_line(const tdRecord *record, const char *key);
 
