@@ -72,3 +72,35 @@ static inline char *read_file(const testRun *run, const char *name, size_t *size
     assert_ok(td_file_read(path, &data, size, &error), error);
     return data;
 }
+
+/// Writes a run that was stopped `lost` steps after its checkpoint at step `at`, and goes on from there to step
+/// `steps`.
+static inline void write_in_parts(const testRun *run, int at, int lost, int steps)
+{
+    char path[512];
+    tdError error = {0};
+    snprintf(path, sizeof path, "%s/checkpoint.h5", run->folder);
+    tdOutput *output = open_output(run, -1);
+    assert_ok(td_output_frame(output, run->state, &error), error);
+    take_steps(run, output, at);
+    assert_ok(td_state_save(run->model, run->state, path, &error), error);
+    take_steps(run, output, lost);
+    assert_ok(td_output_close(output, &error), error);
+    assert_ok(td_state_load(run->model, run->state, path, &error), error);
+    output = open_output(run, td_state_steps(run->state));
+    take_steps(run, output, steps - at);
+    assert_ok(td_output_close(output, &error), error);
+}
+
+static inline void assert_same_files(const testRun *one, const testRun *other, int n, const char *const *names)
+{
+    for (int i = 0; i < n; i++)
+    {
+        size_t size_a = 0, size_b = 0;
+        char *a = read_file(one, names[i], &size_a), *b = read_file(other, names[i], &size_b);
+        assert_int_equal(size_a, size_b);
+        assert_memory_equal(a, b, size_a);
+        free(a);
+        free(b);
+    }
+}

@@ -299,31 +299,11 @@ static void test_going_on_gives_the_files_of_one_run(void **unused)
 {
     (void)unused;
     testRun straight = run_begin(), parts = run_begin();
-    tdError error = {0};
     write_run(&straight, STEPS);
-    char path[512];
-    snprintf(path, sizeof path, "%s/checkpoint.h5", parts.folder);
-    tdOutput *output = open_output(&parts, -1);
-    assert_ok(td_output_frame(output, parts.state, &error), error);
-    take_steps(&parts, output, 3);
-    assert_ok(td_state_save(parts.model, parts.state, path, &error), error);
-    take_steps(&parts, output, 2); // lost: the run goes on from the checkpoint
-    assert_ok(td_output_close(output, &error), error);
-    assert_ok(td_state_load(parts.model, parts.state, path, &error), error);
-    output = open_output(&parts, td_state_steps(parts.state));
-    take_steps(&parts, output, STEPS - 3);
-    assert_ok(td_output_close(output, &error), error);
+    write_in_parts(&parts, 3, 2, STEPS);
     check_trajectory(&parts);
     static const char *const names[] = {"actuators.csv", "effectors.csv", "cables_.pvd", "cables__000005.vtu"};
-    for (int i = 0; i < 4; i++)
-    {
-        size_t size_a = 0, size_b = 0;
-        char *a = read_file(&straight, names[i], &size_a), *b = read_file(&parts, names[i], &size_b);
-        assert_int_equal(size_a, size_b);
-        assert_memory_equal(a, b, size_a);
-        free(a);
-        free(b);
-    }
+    assert_same_files(&straight, &parts, 4, names);
     run_end(&straight);
     run_end(&parts);
 }

@@ -177,32 +177,12 @@ static void test_going_on_gives_the_files_of_one_run(void **unused)
 {
     (void)unused;
     testRun straight = run_begin(), parts = run_begin();
-    tdError error = {0};
     write_run(&straight, STEPS);
     check_trajectory(&straight);
-    char path[512];
-    snprintf(path, sizeof path, "%s/checkpoint.h5", parts.folder);
-    tdOutput *output = open_output(&parts, -1);
-    assert_ok(td_output_frame(output, parts.state, &error), error);
-    take_steps(&parts, output, 23);
-    assert_ok(td_state_save(parts.model, parts.state, path, &error), error);
-    take_steps(&parts, output, 7); // lost: the run goes on from the checkpoint
-    assert_ok(td_output_close(output, &error), error);
-    assert_ok(td_state_load(parts.model, parts.state, path, &error), error);
-    output = open_output(&parts, td_state_steps(parts.state));
-    take_steps(&parts, output, STEPS - 23);
-    assert_ok(td_output_close(output, &error), error);
+    write_in_parts(&parts, 23, 7, STEPS);
     check_trajectory(&parts);
     static const char *const names[] = {"contacts.csv", "contact_pairs.csv", "attachments.csv", "couplings.csv"};
-    for (int i = 0; i < 4; i++)
-    {
-        size_t size_a = 0, size_b = 0;
-        char *a = read_file(&straight, names[i], &size_a), *b = read_file(&parts, names[i], &size_b);
-        assert_int_equal(size_a, size_b);
-        assert_memory_equal(a, b, size_a);
-        free(a);
-        free(b);
-    }
+    assert_same_files(&straight, &parts, 4, names);
     run_end(&straight);
     run_end(&parts);
 }
