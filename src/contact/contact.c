@@ -84,6 +84,8 @@ tdStatus td_contact_create(const tdModel *model, tdState *state, tdError *error)
     cs->bodies = TD_TAKE(arena, tdContactBody, model->n_bodies);
     cs->blocks = TD_TAKE(arena, tdSapBlock, model->n_bodies);
     cs->factors = TD_TAKE(arena, const double *, model->n_bodies);
+    cs->island = TD_TAKE(arena, int32_t, model->n_bodies);
+    cs->gives_way = TD_TAKE(arena, bool, model->n_bodies);
     cs->v_star = TD_TAKE(arena, double, model->coords);
     cs->v_block = TD_TAKE(arena, double, model->coords);
     cs->depth = TD_TAKE(arena, double, colliders + 1);
@@ -93,7 +95,8 @@ tdStatus td_contact_create(const tdModel *model, tdState *state, tdError *error)
     cs->bond_told = TD_TAKE(arena, double, 3 * (int64_t)model->contact->n_bonds + 1);
     cs->bond_base = TD_TAKE(arena, double, 3 * (int64_t)model->contact->n_bonds + 1);
     cs->bond_row = TD_TAKE(arena, double, model->contact->bond_size + 1);
-    if (cs->bodies == NULL || cs->blocks == NULL || cs->factors == NULL || cs->v_star == NULL || cs->v_block == NULL ||
+    if (cs->bodies == NULL || cs->blocks == NULL || cs->factors == NULL || cs->island == NULL ||
+        cs->gives_way == NULL || cs->v_star == NULL || cs->v_block == NULL ||
         cs->depth == NULL || cs->depth_now == NULL || cs->jacobian == NULL || cs->bond_effort == NULL ||
         cs->bond_row == NULL || (model->contact->n_bonds > 0 && (cs->bond_told == NULL || cs->bond_base == NULL)))
         return td_fail_memory(error, "the contacts");
@@ -125,6 +128,7 @@ void td_contact_free(tdState *state)
     free(cs->gamma);
     free(cs->v_c);
     free(cs->w);
+    free(cs->w_own);
     free(cs->contact_of);
     free(cs->pool);
     free(cs->columns);

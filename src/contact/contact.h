@@ -22,7 +22,16 @@ typedef struct tdContactCollider
 {
     int body, link; ///< link -1: surface of a soft body
     double friction, stiffness, dissipation;
+    double size; ///< largest extent at rest [m]; of a plane infinite
+    double give; ///< near-rigid points on it give way by no more, whatever they bear [m]
 } tdContactCollider;
+
+/// How two colliders touch.
+typedef struct tdContactPair
+{
+    double mu, stiffness, dissipation;
+    double give; ///< by which a near-rigid point gives way at most [m]
+} tdContactPair;
 
 /// Nodes of a soft body that can touch, for colliders of one field.
 typedef struct tdContactField
@@ -144,6 +153,8 @@ typedef struct tdContactState
     // the set of this step
     int64_t n;
     const tdContact *contacts;
+    int32_t *island;   ///< by block: another of its island, or itself
+    bool *gives_way;   ///< by block that is the first of its island
     int64_t n_joint_rows;
     tdContactRow *joint_rows;
     int64_t joint_room;
@@ -157,7 +168,9 @@ typedef struct tdContactState
     tdSapConstraint *constraints;
     tdContactRow *rows; ///< by constraint that is no contact
     double *drift;      ///< TD_SAP_ROWS a constraint: what given motion adds to J v
-    double *gamma, *v_c, *w;
+    double *gamma, *v_c;
+    double *w;     ///< size of J A^-1 J', of a contact no more than goes with what it bears
+    double *w_own; ///< of the constraint's own bodies
     int32_t *contact_of; ///< by constraint: its contact; -1: a row of its own
     int64_t constraint_room;
     double *pool; ///< entries of rows
@@ -244,6 +257,13 @@ tdStatus td_contact_blocks(const tdModel *model, tdState *state, bool first);
 tdStatus td_contact_rows(const tdModel *model, tdState *state, bool first);
 /// Limits of joints that are near, and servos with limits, of the bodies that leave them to contact. False: no memory.
 bool td_contact_joints(const tdModel *model, tdState *state);
+tdContactPair td_contact_pair(const tdModel *model, const tdContact *contact);
+/// contact_load.c: whether a near-rigid point gives way too far; then what rests on such points is found by solving
+/// with their islands made tight, until they are tight enough, and w is made to go with it.
+bool td_contact_gives_way(const tdModel *model, tdState *state);
+void td_contact_tighten(const tdModel *model, tdState *state);
+bool td_contact_is_tight(const tdModel *model, const tdState *state);
+void td_contact_weigh_load(const tdModel *model, tdState *state);
 /// Rows of a contact: two tangents, normal.
 void td_contact_frame(const double normal[3], double frame[3][3]);
 /// Whether the effort of an actuator is an unknown row.
