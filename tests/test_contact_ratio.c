@@ -17,7 +17,7 @@ typedef struct stackCase
     double slope, mu;
 } stackCase;
 
-// Cubes on each other, the lowest on the floor.
+// Cubes on each other, the lowest on the floor. Soft ones are narrower: where edges lie on edges, points come and go.
 static tdModel *stack_model(const stackCase *c, double h)
 {
     sceneText t = {0};
@@ -26,10 +26,11 @@ static tdModel *stack_model(const stackCase *c, double h)
     scene_add(&t, "bodies:\n" FLOOR);
     for (int i = 0; i < c->n; i++)
         if (c->soft[i])
-            scene_add(&t,
-                      "  - name: cube_%d\n    mesh: {box: [[-0.05, -0.05, %g], [0.05, 0.05, %g]], cells: [2, 2, 2]}\n"
-                      "    material: {law: corotational_lagged, young: 1 GPa, poisson: 0.3, density: %g}\n",
-                      i, SIZE * i, SIZE * (i + 1), c->mass[i] / (SIZE * SIZE * SIZE));
+            scene_add(
+                &t,
+                "  - name: cube_%d\n    mesh: {box: [[-0.048, -0.048, %g], [0.048, 0.048, %g]], cells: [2, 2, 2]}\n"
+                "    material: {law: corotational_lagged, young: 1 GPa, poisson: 0.3, density: %g}\n",
+                i, SIZE * i, SIZE * (i + 1), c->mass[i] / (0.096 * 0.096 * SIZE));
         else
             scene_add(&t,
                       "  - {name: cube_%d, type: rigid, shape: {box: [0.1, 0.1, 0.1]}, total_mass: %g, transform: "
@@ -72,7 +73,7 @@ static void stack_rests(const stackCase *c)
         sunk = SIZE * (i + 0.5) - x[2];
         // A percent of the size for each contact below; soft ones of 1 GPa under a ton are pressed by 0.1 % more.
         assert_true(sunk - below > -1e-6 && sunk - below < 0.01 * SIZE);
-        assert_true(sqrt(td_square_between(x, last[i])) < 1e-6);
+        assert_true(sqrt(td_square_between(x, last[i])) < 2e-4 * SIZE); // in a quarter of a second
         below = sunk;
     }
     scene_free(model, state);
@@ -97,7 +98,8 @@ static void test_five(void **unused)
         stack_rests(&(stackCase){.n = 5, .mass = {m, m, m, m, M}});
         stack_rests(&(stackCase){.n = 5, .mass = {m, M, m, M, m}});
         stack_rests(&(stackCase){.n = 5, .mass = {M, m, M, m, M}});
-        stack_rests(&(stackCase){.n = 5, .mass = {m, m * sqrt(sqrt(ratio)), m * sqrt(ratio), M / sqrt(sqrt(ratio)), M}});
+        stack_rests(
+            &(stackCase){.n = 5, .mass = {m, m * sqrt(sqrt(ratio)), m * sqrt(ratio), M / sqrt(sqrt(ratio)), M}});
     }
 }
 
@@ -136,31 +138,30 @@ static void test_continuous(void **unused)
     }
 }
 
-// A light cube under a heavy one on a slope: below the angle of friction both stick, above it they slide as one.
+// A light cube under a heavy one on a slope: below the angle of friction both stick; above it the heavy one slides, on
+// the light one, which bears the less of the two contacts.
 static void test_slope(void **unused)
 {
     (void)unused;
     for (int steep = 0; steep < 2; steep++)
     {
-        double h = 5e-3, slope = atan((steep ? 1.1 : 0.9) * 0.5), a = G * (sin(slope) - 0.5 * cos(slope)), x[2][3];
-        stackCase c = {.n = 2, .mass = {1e-3, 100}, .slope = slope};
+        double h = 5e-3, mu = 0.2, slope = atan((steep ? 1.2 : 0.9) * mu), before[2][3], x[2][3];
+        stackCase c = {.n = 2, .mass = {1e-3, 100}, .slope = slope, .mu = mu};
         tdModel *model = stack_model(&c, h);
         tdState *state = scene_state(model);
-        scene_steps(model, state, 100);
+        scene_steps(model, state, 10);
+        for (int i = 0; i < 2; i++)
+            middle_of(model, state, i, before[i]);
+        scene_steps(model, state, 50);
         for (int i = 0; i < 2; i++)
             middle_of(model, state, i, x[i]);
-        scene_steps(model, state, 100);
-        for (int i = 0; i < 2; i++)
-        {
-            double now[3];
-            middle_of(model, state, i, now);
-            // It creeps by 4 pi^2 sigma / h times what a point gives way, and each on the one below.
-            double way = now[0] - x[i][0], creep = 100 * 4 * M_PI * M_PI * 1e-3 * 0.005 * SIZE;
-            if (steep)
-                assert_near(way, a * h * h * 15050, 0.02 * a * h * h * 15050 + creep);
-            else
-                assert_true(way < 0.6 * (i + 1) * creep);
-        }
+        double way = G * (sin(slope) - mu * cos(slope)) * h * h * (60 * 61 - 10 * 11) / 2;
+        // Points creep by mu 4 pi^2 sigma / h times what they give way at most, each body on the one below.
+        double creep = 50 * mu * 4 * M_PI * M_PI * 1e-3 * 0.005 * SIZE;
+        if (steep)
+            assert_near(x[1][0] - before[1][0], way, 0.02 * way);
+        for (int i = 0; i < 2 && !steep; i++)
+            assert_true(x[i][0] - before[i][0] > 0 && x[i][0] - before[i][0] < (i + 1) * creep);
         scene_free(model, state);
     }
 }
@@ -265,10 +266,14 @@ static void test_threads_and_resume(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_two),       cmocka_unit_test(test_five),
-        cmocka_unit_test(test_soft),      cmocka_unit_test(test_continuous),
-        cmocka_unit_test(test_slope),     cmocka_unit_test(test_blow),
-        cmocka_unit_test(test_given_stiffness), cmocka_unit_test(test_nlcp),
+        cmocka_unit_test(test_two),
+        cmocka_unit_test(test_five),
+        cmocka_unit_test(test_soft),
+        cmocka_unit_test(test_continuous),
+        cmocka_unit_test(test_slope),
+        cmocka_unit_test(test_blow),
+        cmocka_unit_test(test_given_stiffness),
+        cmocka_unit_test(test_nlcp),
         cmocka_unit_test(test_threads_and_resume),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

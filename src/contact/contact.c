@@ -96,9 +96,9 @@ tdStatus td_contact_create(const tdModel *model, tdState *state, tdError *error)
     cs->bond_base = TD_TAKE(arena, double, 3 * (int64_t)model->contact->n_bonds + 1);
     cs->bond_row = TD_TAKE(arena, double, model->contact->bond_size + 1);
     if (cs->bodies == NULL || cs->blocks == NULL || cs->factors == NULL || cs->island == NULL ||
-        cs->gives_way == NULL || cs->v_star == NULL || cs->v_block == NULL ||
-        cs->depth == NULL || cs->depth_now == NULL || cs->jacobian == NULL || cs->bond_effort == NULL ||
-        cs->bond_row == NULL || (model->contact->n_bonds > 0 && (cs->bond_told == NULL || cs->bond_base == NULL)))
+        cs->gives_way == NULL || cs->v_star == NULL || cs->v_block == NULL || cs->depth == NULL ||
+        cs->depth_now == NULL || cs->jacobian == NULL || cs->bond_effort == NULL || cs->bond_row == NULL ||
+        (model->contact->n_bonds > 0 && (cs->bond_told == NULL || cs->bond_base == NULL)))
         return td_fail_memory(error, "the contacts");
     for (int i = 0; i < colliders; i++)
         cs->depth[i] = -1;

@@ -153,8 +153,8 @@ typedef struct tdContactState
     // the set of this step
     int64_t n;
     const tdContact *contacts;
-    int32_t *island;   ///< by block: another of its island, or itself
-    bool *gives_way;   ///< by block that is the first of its island
+    int32_t *island; ///< by block: another of its island, or itself
+    bool *gives_way; ///< by block that is the first of its island
     int64_t n_joint_rows;
     tdContactRow *joint_rows;
     int64_t joint_room;
@@ -169,8 +169,8 @@ typedef struct tdContactState
     tdContactRow *rows; ///< by constraint that is no contact
     double *drift;      ///< TD_SAP_ROWS a constraint: what given motion adds to J v
     double *gamma, *v_c;
-    double *w;     ///< size of J A^-1 J', of a contact no more than goes with what it bears
-    double *w_own; ///< of the constraint's own bodies
+    double *w;           ///< size of J A^-1 J', of a contact no more than goes with what it bears
+    double *w_own;       ///< of the constraint's own bodies
     int32_t *contact_of; ///< by constraint: its contact; -1: a row of its own
     int64_t constraint_room;
     double *pool; ///< entries of rows
