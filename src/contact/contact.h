@@ -22,7 +22,8 @@ typedef struct tdContactCollider
 {
     int body, link; ///< link -1: surface of a soft body
     double friction, stiffness, dissipation;
-    double size; ///< largest extent at rest [m]; of a plane infinite
+    double size; ///< largest extent of its link or surface at rest [m]; of a plane infinite
+    double thin; ///< its own smallest extent [m]
     double give; ///< near-rigid points on it give way by no more, whatever they bear [m]
 } tdContactCollider;
 
@@ -89,6 +90,13 @@ typedef struct tdContactModel
     int64_t bond_size;                  ///< entries of a row of one side, at most
 } tdContactModel;
 
+/// A collider in the step that ended.
+typedef struct tdContactWay
+{
+    double box[6]; ///< at its start
+    double way[3]; ///< of the middle
+} tdContactWay;
+
 /// A body in the problem.
 typedef struct tdContactBody
 {
@@ -150,6 +158,9 @@ typedef struct tdContactState
     double **field_x, **field_v; ///< by field of reduced bodies: 3 a node
     tdPose *poses;
     double (*twists)[6];
+    const double **x_last; ///< the same at the end of the step, for contact_fast.c
+    tdPose *poses_last;
+    tdContactWay *ways; ///< by collider
     // the set of this step
     int64_t n;
     const tdContact *contacts;
@@ -233,6 +244,9 @@ void td_contact_expect(const tdModel *model, tdState *state, double *m);
 void td_contact_push(const tdModel *model, tdState *state, double *m);
 /// End of a step: points with their forces, depths, report.
 void td_contact_commit(const tdModel *model, tdState *state);
+
+/// contact_fast.c: pairs that may have passed through each other in the step that ended, without a point between them.
+int td_contact_tunnels(const tdModel *model, tdState *state);
 
 /// Arrays that a checkpoint keeps, and after they were read.
 int td_contact_arrays(const tdModel *model, tdState *state, tdStateArray *out, int most);

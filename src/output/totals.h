@@ -28,6 +28,8 @@ typedef struct tdTotals
     int64_t contact_iterations;            ///< of its solver
     int64_t contact_limits;                ///< steps in which it reached its bound on iterations
     double contact_residual;               ///< largest that it left
+    double penetration, penetration_ratio; ///< deepest [m], and relative to the smaller body
+    int64_t tunnelled;                     ///< pairs that may have passed through each other, counted in each step
     double attachment_error;               ///< largest, relative to the scene's size
     double elastic_energy, kinetic_energy; ///< [J] at the end; filled by who wants them (td_state_energy)
     double stage_seconds[TD_STAGES];
@@ -35,7 +37,7 @@ typedef struct tdTotals
 
 void td_totals_add(tdTotals *totals, const tdReport *report);
 
-#define TD_TOTALS_COLUMNS (31 + TD_STAGES)
+#define TD_TOTALS_COLUMNS (34 + TD_STAGES)
 
 /// The same as a row of numbers.
 void td_totals_row(const tdTotals *totals, double row[TD_TOTALS_COLUMNS]);

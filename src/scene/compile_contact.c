@@ -68,6 +68,7 @@ static tdColliderDef *add(colliderWork *work, tdColliderKind kind, int b, int li
     def->points = own->points >= 0 ? own->points : scene->contact.points;
     work->contact->colliders[work->n++] = (tdContactCollider){
         .size = INFINITY,
+        .thin = INFINITY,
         .give = INFINITY,
         .body = b,
         .link = kind == TD_COLLIDER_SOFT ? -1 : link,
@@ -84,19 +85,26 @@ static tdColliderDef *add(colliderWork *work, tdColliderKind kind, int b, int li
 #define GIVE_MOST 0.01
 #define GIVE_THIN 0.05
 
+static double extent_of(const double box[6], double *thin)
+{
+    double size = 0;
+    *thin = INFINITY;
+    for (int k = 0; k < 3; k++)
+    {
+        size = fmax(size, box[3 + k] - box[k]);
+        *thin = fmin(*thin, box[3 + k] - box[k]);
+    }
+    return size;
+}
+
 static void set_size(const tdModel *model, tdContactCollider *collider, const double box[6])
 {
     const double *g = model->scene.settings.gravity, h = model->scheme.h;
-    double thin = INFINITY, fall = 0.5 * h * h * sqrt(g[0] * g[0] + g[1] * g[1] + g[2] * g[2]);
-    collider->size = 0;
-    for (int k = 0; k < 3; k++)
-    {
-        collider->size = fmax(collider->size, box[3 + k] - box[k]);
-        thin = fmin(thin, box[3 + k] - box[k]);
-    }
+    double fall = 0.5 * h * h * sqrt(g[0] * g[0] + g[1] * g[1] + g[2] * g[2]);
+    collider->size = extent_of(box, &collider->thin);
     collider->give = fmin(fmax(fall, GIVE * collider->size), GIVE_MOST * collider->size);
-    if (thin > 0) // a flat surface has no thickness
-        collider->give = fmin(collider->give, GIVE_THIN * thin);
+    if (collider->thin > 0) // a flat surface has no thickness
+        collider->give = fmin(collider->give, GIVE_THIN * collider->thin);
 }
 
 static tdStatus add_surface(colliderWork *work, int b, tdError *error)
@@ -143,6 +151,25 @@ static tdStatus add_surface(colliderWork *work, int b, tdError *error)
     return TD_OK;
 }
 
+// Largest extent of all shapes of a link together.
+static double link_size(const tdTree *tree, int link)
+{
+    double box[6] = {INFINITY, INFINITY, INFINITY, -INFINITY, -INFINITY, -INFINITY}, own[6], thin;
+    for (int s = 0; s < tree->n_shapes; s++)
+    {
+        const tdTreeShape *shape = &tree->shapes[s];
+        if (!shape->collides || shape->link != link)
+            continue;
+        td_shape_bounds(&shape->shape, &shape->pose, own);
+        for (int k = 0; k < 3; k++)
+        {
+            box[k] = fmin(box[k], own[k]);
+            box[3 + k] = fmax(box[3 + k], own[3 + k]);
+        }
+    }
+    return extent_of(box, &thin);
+}
+
 static void add_links(colliderWork *work, int b)
 {
     tdContactModel *contact = work->contact;
@@ -163,6 +190,7 @@ static void add_links(colliderWork *work, int b)
             double box[6];
             td_shape_bounds(&shape->shape, &own, box);
             set_size(work->model, &contact->colliders[work->n - 1], box);
+            contact->colliders[work->n - 1].size = link_size(tree, shape->link);
         }
         int f = contact->n_frames - 1;
         if (f < 0 || contact->frames[f].body != b || contact->frames[f].link != shape->link)
