@@ -80,10 +80,10 @@ static tdColliderDef *add(colliderWork *work, tdColliderKind kind, int b, int li
 }
 
 // Near-rigid points give way by half a percent of the body, where it falls farther than that within a step by as much,
-// up to one percent; and by no more than a twentieth of what is thin, or bodies would be pressed through it.
+// up to one percent; and by no more than a tenth of what is thin, or bodies would be pressed through it.
 #define GIVE      0.005
 #define GIVE_MOST 0.01
-#define GIVE_THIN 0.05
+#define GIVE_THIN 0.1
 
 static double extent_of(const double box[6], double *thin)
 {
