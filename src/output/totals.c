@@ -39,6 +39,12 @@ static const char *const names[COUNTS] = {
     "penetration_ratio",
     "tunnelled",
     "attachment_error",
+    "energy_gain",
+    "linearization_error",
+    "retries",
+    "doubtful_steps",
+    "work",
+    "dissipated",
     "elastic_energy",
     "kinetic_energy",
 };
@@ -80,6 +86,13 @@ void td_totals_add(tdTotals *totals, const tdReport *report)
     totals->tunnelled += report->tunnelled;
     totals->attachment_error = fmax(totals->attachment_error, report->attachment_error);
     totals->contact_residual = fmax(totals->contact_residual, report->contact_residual);
+    totals->energy_gain = fmax(totals->energy_gain, report->energy_gain);
+    totals->linearization_error = fmax(totals->linearization_error, report->linearization_error);
+    totals->retries += report->retries;
+    totals->doubtful_steps += report->doubts != 0;
+    totals->doubts |= report->doubts;
+    totals->work += report->work;
+    totals->dissipated += report->dissipated;
     for (int i = 0; i < TD_STAGES; i++)
         totals->stage_seconds[i] += report->stage_seconds[i];
 }
@@ -119,6 +132,12 @@ void td_totals_row(const tdTotals *totals, double row[TD_TOTALS_COLUMNS])
         totals->penetration_ratio,
         (double)totals->tunnelled,
         totals->attachment_error,
+        totals->energy_gain,
+        totals->linearization_error,
+        (double)totals->retries,
+        (double)totals->doubtful_steps,
+        totals->work,
+        totals->dissipated,
         totals->elastic_energy,
         totals->kinetic_energy,
     };
@@ -139,7 +158,7 @@ const char *td_totals_unit(int column)
         return "s";
     if (strcmp(names[column], "penetration") == 0)
         return "m";
-    return column >= COUNTS - 2 ? "J" : "";
+    return column >= COUNTS - 4 ? "J" : "";
 }
 
 bool td_totals_timing(int column)
