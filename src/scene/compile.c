@@ -282,6 +282,7 @@ static tdStatus compile(tdModel *model, const tdSettings *settings, const tdRom 
     TD_TRY(td_compile_tools(model, error));
     TD_TRY(td_compile_contact(model, settings, error));
     warn_of_ringing(model, settings);
+    td_compile_plausible(model, settings);
     hash_files(model);
     return TD_OK;
 }

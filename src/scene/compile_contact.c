@@ -61,6 +61,8 @@ static tdColliderDef *add(colliderWork *work, tdColliderKind kind, int b, int li
     tdColliderDef *def = &work->defs[work->n];
     *def = td_default_collider(kind);
     def->name = scene->bodies[b].name;
+    def->file = scene->file;
+    def->line = scene->bodies[b].line;
     def->body = b;
     def->link = link;
     def->group = MOVES;
@@ -123,6 +125,8 @@ static void add_links(colliderWork *work, int b)
         if (!shape->collides)
             continue;
         tdColliderDef *def = add(work, TD_COLLIDER_RIGID, b, shape->link);
+        def->file = tree->file;
+        def->line = shape->line;
         def->shape = shape->shape;
         def->pose = shape->pose;
         def->within_body = meets_itself(&work->model->scene, b);

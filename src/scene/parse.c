@@ -331,6 +331,7 @@ static tdStatus parse_scene(tdSceneParser *parser, const tdYaml *root_node)
     tdRecord root;
     TD_TRY(td_schema_read(&parser->reader, root_node, &td_schema_scene, "", &root));
     memcpy(parser->scene->settings.gravity, td_record_get(&root, "gravity")->number, 3 * sizeof(double));
+    parser->scene->settings.gravity_line = td_record_line(&root, "gravity");
     TD_TRY(parse_integrator(parser, or_empty(&root, "integrator")));
     TD_TRY(parse_solver(parser, or_empty(&root, "solver")));
     TD_TRY(parse_output(parser, or_empty(&root, "output")));

@@ -518,6 +518,7 @@ typedef enum tdSolverKind
 typedef struct tdSceneSettings
 {
     double gravity[3];
+    int gravity_line; ///< 0: not given
     double time_step;
     int steps;
     tdMethod method;
