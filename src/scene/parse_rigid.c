@@ -41,6 +41,7 @@ tdStatus td_parse_body_keys(tdSceneParser *parser, const tdRecord *record, tdBod
         {"repeat", SOFT, 0},      {"fixed", SOFT | RIGID, 0}, {"urdf", ARTICULATED, ARTICULATED},
         {"base", ARTICULATED, 0}, {"joints", ARTICULATED, 0}, {"shape", RIGID, RIGID},
         {"density", RIGID, 0},    {"total_mass", RIGID, 0},   {"angular_velocity", RIGID | ARTICULATED, 0},
+        {"snap", SOFT, 0},
     };
     for (size_t i = 0; i < sizeof own / sizeof own[0]; i++)
     {
