@@ -181,16 +181,17 @@ tdStatus td_parse_body_name(tdSceneParser *parser, const tdRecord *record, const
 {
     const tdScene *scene = parser->scene;
     const char *given = td_record_get(record, key)->text;
-    const char *names[1000];
+    const char *names[1000]; // to guess from
     int n = 0;
-    for (; n < scene->n_bodies && n < 1000; n++)
+    for (int b = 0; b < scene->n_bodies; b++)
     {
-        if (strcmp(scene->bodies[n].name, given) == 0)
+        if (strcmp(scene->bodies[b].name, given) == 0)
         {
-            *out = n;
+            *out = b;
             return TD_OK;
         }
-        names[n] = scene->bodies[n].name;
+        if (n < 1000)
+            names[n++] = scene->bodies[b].name;
     }
     const char *nearest = td_suggest(given, names, n);
     if (nearest != NULL)
