@@ -143,28 +143,28 @@ static tdStatus copy_body(tdSceneParser *parser, const tdSceneBody *from, const 
 
 static int compare_names(const void *a, const void *b)
 {
-    return strcmp((*(const tdSceneBody *const *)a)->name, (*(const tdSceneBody *const *)b)->name);
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
 // A number behind a name may make it that of another body. Sorted, because there may be thousands.
 static tdStatus check_names(tdSceneParser *parser, int n, const tdSceneBody *bodies)
 {
-    const tdSceneBody **sorted = td_take((size_t)n + 1, sizeof *sorted);
-    if (sorted == NULL)
+    const char **names = td_take((size_t)n + 1, sizeof *names), *twice = NULL;
+    if (names == NULL)
         return td_fail_memory(parser->reader.error, "the bodies");
     for (int b = 0; b < n; b++)
-        sorted[b] = &bodies[b];
-    qsort((void *)sorted, (size_t)n, sizeof *sorted, compare_names);
-    tdStatus status = TD_OK;
-    for (int b = 1; b < n && status == TD_OK; b++)
-        if (strcmp(sorted[b - 1]->name, sorted[b]->name) == 0)
-        {
-            int line = sorted[b - 1]->line > sorted[b]->line ? sorted[b - 1]->line : sorted[b]->line;
-            status = td_reader_fail(&parser->reader, line, "bodies", NULL,
-                                    "the name '%s' is that of two bodies; change one", sorted[b]->name);
-        }
-    free((void *)sorted);
-    return status;
+        names[b] = bodies[b].name;
+    qsort((void *)names, (size_t)n, sizeof *names, compare_names);
+    for (int b = 1; b < n && twice == NULL; b++)
+        twice = strcmp(names[b - 1], names[b]) == 0 ? names[b] : NULL;
+    free((void *)names);
+    if (twice == NULL)
+        return TD_OK;
+    int line = 0; // of the later one
+    for (int b = 0; b < n; b++)
+        line = strcmp(bodies[b].name, twice) == 0 ? bodies[b].line : line;
+    return td_reader_fail(&parser->reader, line, "bodies", NULL, "the name '%s' is that of two bodies; change one",
+                          twice);
 }
 
 tdStatus td_parse_repeated(tdSceneParser *parser, const tdYaml *list)
