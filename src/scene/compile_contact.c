@@ -69,6 +69,9 @@ static tdColliderDef *add(colliderWork *work, tdColliderKind kind, int b, int li
     def->mask = MOVES | STANDS;
     def->points = own->points >= 0 ? own->points : scene->contact.points;
     work->contact->colliders[work->n++] = (tdContactCollider){
+        .size = INFINITY,
+        .thin = INFINITY,
+        .give = INFINITY,
         .body = b,
         .link = kind == TD_COLLIDER_SOFT ? -1 : link,
         .friction = or_scene(own->friction, scene->contact.friction),
@@ -76,6 +79,34 @@ static tdColliderDef *add(colliderWork *work, tdColliderKind kind, int b, int li
         .dissipation = or_scene(own->dissipation, scene->contact.dissipation),
     };
     return def;
+}
+
+// Near-rigid points give way by half a percent of the body, where it falls farther than that within a step by as much,
+// up to one percent; and by no more than a tenth of what is thin, or bodies would be pressed through it.
+#define GIVE      0.005
+#define GIVE_MOST 0.01
+#define GIVE_THIN 0.1
+
+static double extent_of(const double box[6], double *thin)
+{
+    double size = 0;
+    *thin = INFINITY;
+    for (int k = 0; k < 3; k++)
+    {
+        size = fmax(size, box[3 + k] - box[k]);
+        *thin = fmin(*thin, box[3 + k] - box[k]);
+    }
+    return size;
+}
+
+static void set_size(const tdModel *model, tdContactCollider *collider, const double box[6])
+{
+    const double *g = model->scene.settings.gravity, h = model->scheme.h;
+    double fall = 0.5 * h * h * sqrt(g[0] * g[0] + g[1] * g[1] + g[2] * g[2]);
+    collider->size = extent_of(box, &collider->thin);
+    collider->give = fmin(fmax(fall, GIVE * collider->size), GIVE_MOST * collider->size);
+    if (collider->thin > 0) // a flat surface has no thickness
+        collider->give = fmin(collider->give, GIVE_THIN * collider->thin);
 }
 
 static tdStatus add_surface(colliderWork *work, int b, tdError *error)
@@ -106,12 +137,39 @@ static tdStatus add_surface(colliderWork *work, int b, tdError *error)
     def->n_tris = soft->surface_tris;
     def->tris = soft->surface;
     def->self = meets_itself(&model->scene, b);
+    double box[6] = {INFINITY, INFINITY, INFINITY, -INFINITY, -INFINITY, -INFINITY};
+    for (int32_t i = 0; i < 3 * field->n_nodes; i++)
+    {
+        double x = soft->rest[3 * (int64_t)nodes[i / 3] + i % 3];
+        box[i % 3] = fmin(box[i % 3], x);
+        box[3 + i % 3] = fmax(box[3 + i % 3], x);
+    }
+    set_size(model, &work->contact->colliders[work->n - 1], box);
     if (model->bodies[b].unknowns == 0)
     {
         def->group = STANDS;
         def->mask = MOVES;
     }
     return TD_OK;
+}
+
+// Largest extent of all shapes of a link together.
+static double link_size(const tdTree *tree, int link)
+{
+    double box[6] = {INFINITY, INFINITY, INFINITY, -INFINITY, -INFINITY, -INFINITY}, own[6], thin;
+    for (int s = 0; s < tree->n_shapes; s++)
+    {
+        const tdTreeShape *shape = &tree->shapes[s];
+        if (!shape->collides || shape->link != link)
+            continue;
+        td_shape_bounds(&shape->shape, &shape->pose, own);
+        for (int k = 0; k < 3; k++)
+        {
+            box[k] = fmin(box[k], own[k]);
+            box[3 + k] = fmax(box[3 + k], own[3 + k]);
+        }
+    }
+    return extent_of(box, &thin);
 }
 
 static void add_links(colliderWork *work, int b)
@@ -130,6 +188,14 @@ static void add_links(colliderWork *work, int b)
         def->shape = shape->shape;
         def->pose = shape->pose;
         def->within_body = meets_itself(&work->model->scene, b);
+        if (shape->shape.type != TD_SHAPE_PLANE)
+        {
+            tdPose own = td_pose_identity();
+            double box[6];
+            td_shape_bounds(&shape->shape, &own, box);
+            set_size(work->model, &contact->colliders[work->n - 1], box);
+            contact->colliders[work->n - 1].size = link_size(tree, shape->link);
+        }
         int f = contact->n_frames - 1;
         if (f < 0 || contact->frames[f].body != b || contact->frames[f].link != shape->link)
             contact->frames[f = contact->n_frames++] = (tdContactFrame){b, shape->link};
