@@ -13,6 +13,7 @@
 // Rows come before the free motion because their stiffness (a cable that turns, a pressure on a moving surface) is
 // part of A. Kinematics to solve repeat within a step when Newton iterates. The state is written in `integrate`
 // only, so a step that fails leaves it as it was.
+#include "base/log.h"
 #include "base/timer.h"
 #include "constraint/tool.h"
 #include "contact/contact.h"
@@ -346,6 +347,7 @@ static tdStatus balance(const tdModel *model, tdState *state, double *clock)
         state->columns = strides ? 0 : td_condense_unknowns(model, state);
         last_size = size;
         last_miss = miss;
+        TD_TRY(td_check_cancel(&state->settings, &state->report.error));
         TD_TRY(forces(model, state, true, clock));
         if (state->bad_element >= 0)
             return fail_element(model, state);
@@ -477,6 +479,8 @@ static tdStatus static_step(const tdModel *model, tdState *state, double *clock)
         if (status != TD_ERROR_NUMERIC || next < least)
         {
             memcpy(state->q, state->start, (size_t)model->coords * sizeof(double));
+            if (status == TD_CANCELLED)
+                return status;
             tdError why = state->report.error;
             return td_fail(&state->report.error, status, "no equilibrium beyond %.1f %% of the load; %s", 100 * done,
                            why.message);

@@ -101,6 +101,7 @@ const char *td_status_name(tdStatus status)
     case TD_ERROR_NUMERIC: return "numerical failure";
     case TD_ERROR_MEMORY: return "out of memory";
     case TD_ERROR_IO: return "input/output failure";
+    case TD_CANCELLED: return "interrupted";
     }
     return "unknown status";
 }

@@ -5,15 +5,13 @@
 // The folder belongs to jobs with one text, which says line by line what is too dear to be thrown away unasked. One
 // process works in it at a time.
 #pragma once
-#include "base/status.h"
-
-#include <limits.h>
+#include "base/lock.h"
 
 typedef struct tdWork
 {
     char folder[PATH_MAX - 64]; ///< leaves room for names
     uint64_t key;               ///< of the text
-    int lock;                   ///< file descriptor
+    tdLock lock;
     bool resumed;               ///< it was there before
 } tdWork;
 
