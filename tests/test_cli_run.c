@@ -167,8 +167,8 @@ static void test_bad_input(void **state)
     assert_says("stderr.txt", "bad.yaml:2");
     assert_int_equal(run("good.yaml --resume good.yaml"), 3);
     assert_says("stderr.txt", "not a checkpoint");
-    assert_int_equal(run("good.yaml --out good.yaml"), 3);
-    assert_int_equal(run("good.yaml --checkpoint nowhere/state.h5"), 3);
+    assert_int_equal(run("good.yaml --out good.yaml"), 6);
+    assert_int_equal(run("good.yaml --checkpoint nowhere/state.h5"), 6);
     assert_says("stderr.txt", "nowhere/state.h5");
 }
 
@@ -233,19 +233,11 @@ static void test_failure(void **state)
     assert_int_equal(run("failing.yaml"), 4);
 }
 
-// Waits until a file of a running program is there.
-static void await(const char *name)
-{
-    for (int i = 0; i < 4000 && !exists(name); i++)
-        usleep(5000);
-    assert_true(exists(name));
-}
-
 static void test_interrupted(void **state)
 {
     (void)state;
-    static const int signals[] = {SIGINT, SIGTERM};
-    for (int i = 0; i < 2; i++)
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+    for (int i = 0; i < 3; i++)
     {
         char command[128], name[64];
         snprintf(command, sizeof command, "good.yaml --json --steps 1000000 --every 2 --out stopped%d", i);
@@ -290,17 +282,17 @@ static void test_trouble_is_told(void **state)
     assert_says("stdout.txt", "\"file\": \"nothere.yaml\"");
     assert_int_equal(run("failing.yaml --json --quiet"), 4);
     assert_says("stdout.txt", "\"kind\": \"numerical failure\"");
-    assert_int_equal(run("good.yaml --checkpoint nowhere/state.h5"), 3);
+    assert_int_equal(run("good.yaml --checkpoint nowhere/state.h5"), 6);
     assert_says("stderr.txt", "there is no folder 'nowhere'");
-    assert_int_equal(run("good.yaml --checkpoint ."), 3);
+    assert_int_equal(run("good.yaml --checkpoint ."), 6);
     assert_says("stderr.txt", "is a folder");
     assert_int_equal(run("good.yaml --checkpoint ''"), 2);
     assert_int_equal(run("/dev/zero"), 3);
     assert_says("stderr.txt", "is a device");
     if (access("/dev/full", W_OK) == 0)
     {
-        assert_int_equal(run("good.yaml --quiet >/dev/full 2>stderr.txt #"), 3);
-        assert_int_equal(run("good.yaml --quiet --json >/dev/full 2>stderr.txt #"), 3);
+        assert_int_equal(run("good.yaml --quiet >/dev/full 2>stderr.txt #"), 6);
+        assert_int_equal(run("good.yaml --quiet --json >/dev/full 2>stderr.txt #"), 6);
         assert_says("stderr.txt", "cannot be written to stdout");
     }
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "output/csv.h"
 
+#include "base/utf8.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -20,9 +22,25 @@ struct tdCsv
 
 void td_csv_title(tdText *header, const char *name, const char *suffix, const char *unit)
 {
-    td_text_format(header, ",%s%s", name, suffix);
+    // Names of joints come from other programs' files.
+    bool quoted = strpbrk(name, ",\"") != NULL;
+    td_text_append(header, quoted ? ",\"" : ",", quoted ? 2 : 1);
+    size_t n = 0;
+    for (const char *c = name; *c != '\0'; c += n == 0 ? 1 : n)
+    {
+        n = td_utf8_size(c);
+        if (n == 0 || td_utf8_is_control(*c))
+            td_text_append(header, TD_UTF8_REPLACEMENT, sizeof TD_UTF8_REPLACEMENT - 1);
+        else
+            td_text_append(header, c, n);
+        if (*c == '"')
+            td_text_append(header, c, 1);
+    }
+    td_text_format(header, "%s", suffix);
     if (unit[0] != '\0')
         td_text_format(header, " [%s]", unit);
+    if (quoted)
+        td_text_append(header, "\"", 1);
 }
 
 void td_csv_number(tdText *text, double value)

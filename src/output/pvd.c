@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "output/pvd.h"
 
+#include "base/utf8.h"
 #include "output/csv.h"
 
 #include <inttypes.h>
@@ -35,14 +36,23 @@ bool td_pvd_name(char *out, size_t size, const char *body, int64_t step)
 
 static void append_escaped(tdText *text, const char *value)
 {
-    for (const char *c = value; *c != '\0'; c++)
+    size_t n = 0;
+    for (const char *c = value; *c != '\0'; c += n == 0 ? 1 : n)
+    {
+        n = td_utf8_size(c);
         switch (*c)
         {
         case '&': td_text_append(text, "&amp;", 5); break;
         case '<': td_text_append(text, "&lt;", 4); break;
         case '"': td_text_append(text, "&quot;", 6); break;
-        default: td_text_append(text, c, 1); break;
+        default:
+            if (n == 0 || td_utf8_is_control(*c))
+                td_text_append(text, TD_UTF8_REPLACEMENT, sizeof TD_UTF8_REPLACEMENT - 1);
+            else
+                td_text_append(text, c, n);
+            break;
         }
+    }
 }
 
 static tdStatus write_list(tdPvd *pvd, tdError *error)
