@@ -273,6 +273,18 @@ static void test_killed_run_can_be_read(void **state)
     free(csv);
 }
 
+// A path is bytes, JSON is UTF-8.
+static void test_json_of_odd_names(void **state)
+{
+    (void)state;
+    write_text("o\xFF\x01\xC3\xA9.yaml", good_scene);
+    assert_int_equal(run("'o\xFF\x01\xC3\xA9.yaml' --json --quiet --steps 1 --checkpoint '\xED\xA0\x80.h5'"), 0);
+    assert_says("stdout.txt", "\"scene\": \"o\xEF\xBF\xBD\\u0001\xC3\xA9.yaml\"");
+    assert_says("stdout.txt", "\"checkpoint\": \"\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD.h5\""); // half a pair is none
+    assert_int_equal(run("'none\xFE.yaml' --json --quiet"), 3);
+    assert_says("stdout.txt", "\"file\": \"none\xEF\xBF\xBD.yaml\"");
+}
+
 // Trouble that must not come out late, or not at all.
 static void test_trouble_is_told(void **state)
 {
@@ -381,6 +393,7 @@ int main(void)
         cmocka_unit_test(test_failure),
         cmocka_unit_test(test_interrupted),
         cmocka_unit_test(test_killed_run_can_be_read),
+        cmocka_unit_test(test_json_of_odd_names),
         cmocka_unit_test(test_trouble_is_told),
         cmocka_unit_test(test_tells_of_actuators),
         cmocka_unit_test(test_tells_what_is_out_of_reach),

@@ -64,7 +64,8 @@ static void test_little_address_space(void **state)
             snprintf(arguments, sizeof arguments, "run good.yaml --steps 2 --quiet --threads %d", threads);
             int code = run_under(limits, arguments);
             char *words = read_text("stderr.txt");
-            bool loader = code == 127 && strstr(words, "shared librar") != NULL; // the system's: there is no program yet
+            bool loader =
+                code == 127 && strstr(words, "shared librar") != NULL; // the system's: there is no program yet
             if (!loader && code != 0 && !(code == 5 && strstr(words, "out of memory") != NULL))
                 fail_msg("with %d MiB and %d threads it ends with %d: %s", mib, threads, code, words);
             refused += code == 5;
@@ -185,8 +186,8 @@ static void test_full_disk(void **state)
     assert_true(S_ISCHR(info.st_mode));
     // The result itself.
     char command[512];
-    snprintf(command, sizeof command, "cd %s && exec %s run good.yaml --steps 2 --quiet >/dev/full 2>stderr.txt", folder,
-             TD_PROGRAM);
+    snprintf(command, sizeof command, "cd %s && exec %s run good.yaml --steps 2 --quiet >/dev/full 2>stderr.txt",
+             folder, TD_PROGRAM);
     int code = system(command);
     assert_true(WIFEXITED(code));
     assert_int_equal(WEXITSTATUS(code), 6);
@@ -221,9 +222,12 @@ static void test_no_reader(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_little_address_space), cmocka_unit_test(test_library_reserves_memory),
-        cmocka_unit_test(test_files_must_not_grow),  cmocka_unit_test(test_state_is_saved_where_frames_fail),
-        cmocka_unit_test(test_full_disk),            cmocka_unit_test(test_no_reader),
+        cmocka_unit_test(test_little_address_space),
+        cmocka_unit_test(test_library_reserves_memory),
+        cmocka_unit_test(test_files_must_not_grow),
+        cmocka_unit_test(test_state_is_saved_where_frames_fail),
+        cmocka_unit_test(test_full_disk),
+        cmocka_unit_test(test_no_reader),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -534,8 +534,7 @@ static bool is_known(const char *which)
 int cmd_bench(int argc, char **argv)
 {
     const char *which = NULL, *folder = NULL, *runs_text = "7", *threads_text = "0";
-    const cliOption options[] = {
-        OUT_OPTIONS(folder), {"--runs", &runs_text, NULL}, {"--threads", &threads_text, NULL}};
+    const cliOption options[] = {OUT_OPTIONS(folder), {"--runs", &runs_text, NULL}, {"--threads", &threads_text, NULL}};
     int code = cli_parse(argc, argv, help, options, (int)(sizeof options / sizeof options[0]), &which, 0, 1);
     long runs = 0, threads = 0;
     if (code >= 0)

@@ -236,7 +236,8 @@ int cmd_compare(int argc, char **argv)
         return TD_ERROR_USAGE;
     if (arguments.rom == NULL && arguments.coarse == NULL && arguments.files[1] == NULL)
         return cli_usage("compare with what? give --rom FILE.h5, or another scene");
-    static const char *const names[] = {"errors.csv", "shapes.png", "error.png", "rates.png", "paths.csv", "paths.png", NULL};
+    static const char *const names[] = {"errors.csv", "shapes.png", "error.png", "rates.png",
+                                        "paths.csv",  "paths.png",  NULL};
     outFolder folder;
     code = out_take(&folder, arguments.out, names, false);
     if (code >= 0)

@@ -23,7 +23,8 @@ static const char help[] =
     "  --delay T       known delay of the measurements [s] (0)\n"
     "  --steps N       end at step N (default: the last time of the goals)\n"
     "  --time T        end at time T in seconds, likewise\n"
-    "  --out DIR       write actuation.csv, tracking.csv, pictures of both, and frames as 'tendril run' does\n" OUT_HELP("         ") //
+    "  --out DIR       write actuation.csv, tracking.csv, pictures of both, and frames as 'tendril run' "
+    "does\n" OUT_HELP("         ")                                                                              //
     "  --every N       a frame each N steps, instead of the scene's; 0 = only the last\n" CLI_ROM_HELP("     ") //
     "  --report FILE   write a page (.html) with the path, errors and what the actuators do\n"
     "  --threads N     worker threads (default: all cores); the result does not depend on it\n"

@@ -51,8 +51,8 @@ static void print_help(FILE *out)
 int main(int argc, char **argv)
 {
     sig_ignore_writing();
-    // All files are closed where they are written. A file on a full disk cannot be, and HDF5 crashes when it tries again
-    // at exit.
+    // All files are closed where they are written. A file on a full disk cannot be, and HDF5 crashes when it tries
+    // again at exit.
     H5dont_atexit();
     cli_remember(argc, argv);
     if (argc < 2)

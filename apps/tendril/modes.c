@@ -305,8 +305,8 @@ int cmd_modes(int argc, char **argv)
                *threads = "0";
     Task task = {.settings = cli_settings(), .wanted = td_default_modes()};
     const cliOption options[] = {
-        {"--body", &body, NULL},      {"--modes", &modes, NULL},     {"--derivatives", &derivatives, NULL},
-        {"--basis", &basis, NULL},    OUT_OPTIONS(task.folder),      {"--deform", &deform, NULL},
+        {"--body", &body, NULL},      {"--modes", &modes, NULL}, {"--derivatives", &derivatives, NULL},
+        {"--basis", &basis, NULL},    OUT_OPTIONS(task.folder),  {"--deform", &deform, NULL},
         {"--threads", &threads, NULL}};
     int code = cli_parse(argc, argv, help, options, (int)(sizeof options / sizeof options[0]), &scene, 1, 1);
     long n = 0, n_derivatives = 0, columns = 0, n_threads = 0;

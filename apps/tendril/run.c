@@ -353,11 +353,16 @@ int cmd_run(int argc, char **argv)
 {
     runArguments arguments = {0};
     const cliOption options[] = {
-        {"--steps", &arguments.steps, NULL},       {"--time", &arguments.time, NULL},
-        OUT_OPTIONS(arguments.out),                {"--every", &arguments.every, NULL},
-        {"--compress", NULL, &arguments.compress}, {"--checkpoint", &arguments.checkpoint, NULL},
-        {"--resume", &arguments.resume, NULL},     {"--threads", &arguments.threads, NULL},
-        {"--portable", NULL, &arguments.portable}, CLI_ROM_OPTIONS,
+        {"--steps", &arguments.steps, NULL},
+        {"--time", &arguments.time, NULL},
+        OUT_OPTIONS(arguments.out),
+        {"--every", &arguments.every, NULL},
+        {"--compress", NULL, &arguments.compress},
+        {"--checkpoint", &arguments.checkpoint, NULL},
+        {"--resume", &arguments.resume, NULL},
+        {"--threads", &arguments.threads, NULL},
+        {"--portable", NULL, &arguments.portable},
+        CLI_ROM_OPTIONS,
     };
     int code = cli_parse(argc, argv, help, options, (int)(sizeof options / sizeof options[0]), &arguments.scene, 1, 1);
     if (code >= 0)

@@ -4,10 +4,10 @@
 #include "base/suggest.h"
 #include "base/timer.h"
 #include "control/control.h"
+#include "folder.h"
 #include "mesh/mesh.h"
 #include "output/csv.h"
 #include "render/plot.h"
-#include "folder.h"
 #include "simulate.h"
 
 #include <inttypes.h>
@@ -25,8 +25,8 @@ static const char help[] =
     "  --samples N      so many places (200): the ends of all ranges, then points that fill them evenly\n"
     "  --grid N         N values of every actuator instead, in all combinations\n"
     "  --effector NAME  the one to draw (default: the first)\n"
-    "  --out DIR        write points.csv, points.vtu for ParaView and workspace.png there\n" OUT_HELP(
-        "          ") CLI_ROM_HELP("      ") //
+    "  --out DIR        write points.csv, points.vtu for ParaView and workspace.png there\n" OUT_HELP("          ")
+        CLI_ROM_HELP("      ") //
     "  --threads N      worker threads (default: all cores); the result does not depend on it\n"
     "  --json           print one JSON object: places, failures, bounding box of each effector, files\n"
     "  --quiet          no progress\n\n"

@@ -36,8 +36,8 @@ tdStatus td_trajectory_open(const tdModel *model, const char *path, bool compres
                             tdError *error);
 /// Last step of which a frame was kept; -1: none.
 int64_t td_trajectory_kept(const tdTrajectory *trajectory);
-/// A step of which a frame was kept is not written again. bodies: by body; probes: 3 a probe; actuation: NULL arrays where the scene has neither actuators nor effectors;
-/// state: for its contacts.
+/// A step of which a frame was kept is not written again. bodies: by body; probes: 3 a probe; actuation: NULL arrays
+/// where the scene has neither actuators nor effectors; state: for its contacts.
 tdStatus td_trajectory_frame(tdTrajectory *trajectory, int64_t step, double time, const tdTotals *totals,
                              const tdBodyFrame *bodies, const double *probes, const tdActuationFrame *actuation,
                              const tdBondFrame *bonds, const tdState *state, tdError *error);

@@ -12,7 +12,7 @@ typedef struct tdWork
     char folder[PATH_MAX - 64]; ///< leaves room for names
     uint64_t key;               ///< of the text
     tdLock lock;
-    bool resumed;               ///< it was there before
+    bool resumed; ///< it was there before
 } tdWork;
 
 /// Makes the folder, or opens that of the same job. One of another job is refused, and the first line of `about` that
