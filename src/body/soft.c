@@ -453,7 +453,8 @@ static tdStatus free_motion(const tdModel *model, const tdBody *body, tdState *s
                              .same = mine->same,
                              .b = rhs,
                              .x = dv,
-                             .context = &since};
+                             .context = &since,
+                             .settings = &state->settings};
         // The linear law has no rotations: its stiffness does not turn with the body.
         task.rotations = soft->constant ? NULL : turns_since_factor;
         TD_TRY(td_linear_solve(mine->linear, state->tasks, &task, &result, &state->report.error));
@@ -510,7 +511,8 @@ static tdStatus apply_iterating(const tdModel *model, const tdBody *body, tdStat
                          .b = b,
                          .x = x,
                          .rotations = soft->constant ? NULL : turns_since_factor,
-                         .context = &since};
+                         .context = &since,
+                         .settings = &state->settings};
     return td_linear_solve(mine->linear, state->tasks, &task, result, &state->report.error);
 }
 

@@ -252,6 +252,7 @@ static tdStatus open_files(tdOutput *output, const char *folder, tdError *error)
         !td_path_join(path, sizeof path, folder, "run.h5"))
         return td_fail_at(error, TD_ERROR_IO, folder, 0, NULL, "the path is too long");
     TD_TRY(td_path_make(folder, error));
+    td_file_sweep(folder);
     TD_TRY(prepare_bodies(output, error));
     if (settings->vtu)
         TD_TRY(td_pvd_open(folder, "run.pvd", settings->keep, &output->pvd, error));
@@ -263,6 +264,19 @@ static tdStatus open_files(tdOutput *output, const char *folder, tdError *error)
         TD_TRY(
             td_trajectory_open(output->model, path, settings->compressed, settings->keep, &output->trajectory, error));
     return TD_OK;
+}
+
+// The last step that the folder has whole; -1: none.
+static int64_t kept_step(const tdOutput *output)
+{
+    int64_t kept = output->settings.keep;
+    if (output->pvd != NULL && td_pvd_kept(output->pvd) < kept)
+        kept = td_pvd_kept(output->pvd);
+    if (output->report_table != NULL && td_csv_kept(output->report_table) < kept)
+        kept = td_csv_kept(output->report_table);
+    if (output->trajectory != NULL && td_trajectory_kept(output->trajectory) < kept)
+        kept = td_trajectory_kept(output->trajectory);
+    return kept;
 }
 
 tdStatus td_output_open(const tdModel *model, const char *folder, const tdOutputSettings *settings, tdOutput **out,
@@ -277,10 +291,13 @@ tdStatus td_output_open(const tdModel *model, const char *folder, const tdOutput
     output->last_step = -1;
     tdStatus status = open_files(output, folder, error);
     if (status != TD_OK)
+    {
         td_output_close(output, NULL);
-    else
-        *out = output;
-    return status;
+        return status;
+    }
+    output->last_step = kept_step(output);
+    *out = output;
+    return TD_OK;
 }
 
 // ---------------------------------------------------------------- frames
@@ -341,7 +358,7 @@ static tdStatus write_vtu(tdOutput *output, const tdState *state, int b, tdError
     TD_TRY(td_mesh_write_vtu(&mesh, encoding, 3, by_node, links ? 3 : 2, by_cell, &output->text, error));
     if (output->text.failed)
         return td_fail_memory(error, path);
-    TD_TRY(td_file_write(path, output->text.data, (size_t)output->text.size, error));
+    TD_TRY(td_file_write_quickly(path, output->text.data, (size_t)output->text.size, error));
     td_pvd_add(output->pvd, state->time, b, body->name, name);
     return TD_OK;
 }

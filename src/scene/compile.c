@@ -2,6 +2,7 @@
 // The model: bodies, inputs, probes; and what the public header tells of a model.
 #include "scene/compile.h"
 
+#include "base/blas.h"
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/vector.h"
@@ -373,6 +374,8 @@ static tdStatus parse(const char *text, size_t length, const char *name, const c
     tdStatus status = td_scene_parse(text, length, name, folder, &model->scene, error);
     if (status == TD_OK && more->edit != NULL)
         status = more->edit(more->context, &model->scene, error);
+    if (status == TD_OK)
+        status = td_blas_reserve(0, error);
     if (status == TD_OK)
         status = compile(model, more->settings, more->rom, error);
     if (status != TD_OK)
