@@ -233,14 +233,6 @@ static void test_failure(void **state)
     assert_int_equal(run("failing.yaml"), 4);
 }
 
-// Waits until a file of a running program is there.
-static void await(const char *name)
-{
-    for (int i = 0; i < 4000 && !exists(name); i++)
-        usleep(5000);
-    assert_true(exists(name));
-}
-
 static void test_interrupted(void **state)
 {
     (void)state;
@@ -251,7 +243,7 @@ static void test_interrupted(void **state)
         snprintf(command, sizeof command, "good.yaml --json --steps 1000000 --every 2 --out stopped%d", i);
         pid_t pid = start(command);
         snprintf(name, sizeof name, "stopped%d/beam_000010.vtu", i);
-        await(name);
+        await_file(pid, name);
         kill(pid, signals[i]);
         assert_int_equal(finish(pid), 130);
         char *status = json_value("status");
@@ -270,7 +262,7 @@ static void test_killed_run_can_be_read(void **state)
 {
     (void)state;
     pid_t pid = start("good.yaml --steps 1000000 --every 1 --out killed");
-    await("killed/beam_000010.vtu");
+    await_file(pid, "killed/beam_000010.vtu");
     kill(pid, SIGKILL);
     assert_int_equal(finish(pid), -SIGKILL);
     char *pvd = read_text("killed/run.pvd"), *csv = read_text("killed/probes.csv");

@@ -60,7 +60,6 @@ void td_view_client_open(tdView *view, tdViewClient *client, struct lws *wsi)
     double now = td_seconds();
     *client = (tdViewClient){.wsi = wsi, .id = ++view->last_id, .next = view->clients, .rate = 60, .due = now};
     client->allowance = (tdViewAllowance){.left = view->settings.at_once, .counted = now};
-    client->told = now - 1;
     client->pong = -1;
     client->status = true;
     view->clients = client;

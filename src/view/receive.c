@@ -12,6 +12,8 @@
 #include <unistd.h>
 
 #define CLOSE_SECONDS 5 // that a client has to take a closing frame
+#define TOLD_EACH     20
+#define TOLD_SOME     100
 
 // ---------------------------------------------------------------- refusals
 
@@ -24,7 +26,6 @@ static void close_with(tdViewClient *client, int code)
 
 void td_view_refuse(tdView *view, tdViewClient *client, tdViewAction action, const char *why)
 {
-    double now = td_seconds();
     atomic_fetch_add(&view->counted_refused, 1);
     if (++client->refused > view->settings.most_refused)
     {
@@ -32,9 +33,8 @@ void td_view_refuse(tdView *view, tdViewClient *client, tdViewAction action, con
         return;
     }
     // A flood of nonsense is not answered by a flood, a few mistakes are each.
-    if (client->refused > 20 && now - client->told < 1)
+    if (client->refused > TOLD_EACH && client->refused % TOLD_SOME != 0)
         return;
-    client->told = now;
     tdViewReply reply = {.client = client->id, .refused = true, .action = action};
     tdText text = {0};
     snprintf(reply.text, sizeof reply.text, "%s", why);

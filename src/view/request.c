@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 
 // ---------------------------------------------------------------- visitors
 
@@ -18,7 +19,7 @@ void td_view_visitor_come(tdView *view, struct lws *wsi)
     struct lws *first = view->visitors[0];
     td_view_visitor_go(view, first);
     atomic_fetch_add(&view->counted_rejected, 1);
-    lws_set_timeout(first, PENDING_TIMEOUT_AWAITING_PING, LWS_TO_KILL_ASYNC);
+    shutdown(lws_get_socket_fd(first), SHUT_RDWR); // which the library sees; a time-out it may set anew
 }
 
 void td_view_visitor_go(tdView *view, const struct lws *wsi)

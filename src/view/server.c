@@ -15,10 +15,11 @@
 
 #define TICK      4000  // [us] while somebody looks
 #define IDLE_TICK 50000 // [us] while nobody does
+#define ANY_TRIES 64    // of ports that the system gives
 
 tdViewSettings td_default_view(void)
 {
-    return (tdViewSettings){.sim = {.model = td_default_settings(), .speed = 1},
+    return (tdViewSettings){.sim = {.model = td_default_settings(), .speed = 1, .hold = 1},
                             .host = "127.0.0.1",
                             .port = 8321,
                             .tries = 1,
@@ -107,22 +108,6 @@ static int try_port(const char *host, int port)
     return result;
 }
 
-static tdStatus find_port(tdView *view, const char *host, tdError *error)
-{
-    int got = -EINVAL;
-    for (int i = 0; i < view->settings.tries && view->settings.port + i < 65536; i++)
-    {
-        got = try_port(host, view->settings.port == 0 ? 0 : view->settings.port + i);
-        if (got != -EADDRINUSE)
-            break;
-    }
-    view->port = got;
-    if (got > 0)
-        return TD_OK;
-    return td_fail_at(error, TD_ERROR_USAGE, NULL, 0, "--port", "%s port %d cannot be had: %s; give another --port%s",
-                      host, view->settings.port, strerror(-got), got == -EADDRNOTAVAIL ? " or --host" : "");
-}
-
 static tdStatus set_access(tdView *view, const char *host, tdError *error)
 {
     tdViewAccess *access = &view->access;
@@ -195,16 +180,27 @@ static tdStatus open_server(tdView *view, const char *host, tdError *error)
     view->context = lws_create_context(&info);
     if (view->context == NULL)
         return td_fail(error, TD_ERROR_IO, "the web server cannot be set up: out of memory or of file descriptors");
-    info.port = view->port;
     info.iface = all ? NULL : host;
     info.protocols = view->protocols;
     info.retry_and_idle_policy = &view->idle;
     info.vhost_name = "tendril";
-    view->vhost = lws_create_vhost(view->context, &info);
-    if (view->vhost == NULL)
-        return td_fail_at(error, TD_ERROR_USAGE, NULL, 0, "--port",
-                          "%s port %d cannot be had; give another --port or --host", host, view->port);
-    return TD_OK;
+    // Another program may take a port after it was seen to be free, so that trying goes on.
+    int first = view->settings.port, tries = first == 0 ? ANY_TRIES : view->settings.tries, got = -EINVAL;
+    for (int i = 0; view->vhost == NULL && i < tries && first + i < 65536; i++)
+    {
+        got = try_port(host, first == 0 ? 0 : first + i);
+        if (got == -EADDRINUSE)
+            continue;
+        if (got <= 0)
+            break;
+        info.port = view->port = got;
+        view->vhost = lws_create_vhost(view->context, &info);
+        got = -EADDRINUSE;
+    }
+    if (view->vhost != NULL)
+        return TD_OK;
+    return td_fail_at(error, TD_ERROR_USAGE, NULL, 0, "--port", "%s port %d cannot be had: %s; give another --port%s",
+                      host, first, strerror(-got), got == -EADDRNOTAVAIL ? " or --host" : "");
 }
 
 static tdStatus create(tdView *view, tdError *error)
@@ -212,7 +208,6 @@ static tdStatus create(tdView *view, tdError *error)
     char host[128];
     TD_TRY(resolve(view->settings.host, host, sizeof host, error));
     TD_TRY(set_access(view, host, error));
-    TD_TRY(find_port(view, host, error));
     TD_TRY(td_view_painter_create(&view->painter, error));
     view->settings.sim.log = view->log = calloc(1, sizeof *view->log);
     if (view->log == NULL)

@@ -33,7 +33,6 @@ typedef struct tdViewClient
     // what comes
     tdViewReader reader;
     tdViewAllowance allowance;
-    double told; ///< when it was last told of a refusal
     int64_t refused;
     int close;    ///< code to close with, 0: stay
     bool goodbye; ///< it has closed by itself and waits for an answer
