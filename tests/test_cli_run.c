@@ -289,12 +289,11 @@ static void test_trouble_is_told(void **state)
     assert_int_equal(run("good.yaml --checkpoint ''"), 2);
     assert_int_equal(run("/dev/zero"), 3);
     assert_says("stderr.txt", "is a device");
-    if (access("/dev/full", W_OK) == 0)
-    {
-        assert_int_equal(run("good.yaml --quiet >/dev/full 2>stderr.txt #"), 3);
-        assert_int_equal(run("good.yaml --quiet --json >/dev/full 2>stderr.txt #"), 3);
-        assert_says("stderr.txt", "cannot be written to stdout");
-    }
+    if (access("/dev/full", W_OK) != 0)
+        skip_because("there is no /dev/full to write to");
+    assert_int_equal(run("good.yaml --quiet >/dev/full 2>stderr.txt #"), 3);
+    assert_int_equal(run("good.yaml --quiet --json >/dev/full 2>stderr.txt #"), 3);
+    assert_says("stderr.txt", "cannot be written to stdout");
 }
 
 static void test_tells_of_actuators(void **state)
