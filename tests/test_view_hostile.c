@@ -330,7 +330,7 @@ static void pings_and_goodbyes_are_answered(void **unused)
     assert_int_equal(client_close_code(&c), 1001);
     assert_false(client_receive(&c)); // and the connection ends
     client_end(&c);
-    UNTIL(td_view_counts(s.view).clients == 0)
+    UNTIL (td_view_counts(s.view).clients == 0)
         usleep(1000);
     server_stop(&s);
     server_clean(&s);
@@ -432,7 +432,7 @@ static void more_clients_than_taken(void **unused)
     // A place that becomes free is given away again.
     client_end(&c[0]);
     int code = 503;
-    UNTIL(code != 503)
+    UNTIL (code != 503)
         if ((code = client_upgrade(&c[0], s.port, "/ws", NULL, NULL)) == 503)
             client_end(&c[0]);
     assert_int_equal(code, 101);
@@ -469,7 +469,7 @@ static void half_open_connections_keep_nobody_out(void **unused)
     }
     viewClient visitor;
     assert_int_equal(client_request(&visitor, s.port, "GET /", "Host: localhost\r\n"), 200);
-    UNTIL(memmem(visitor.bytes, visitor.held, "</html>", 7) != NULL)
+    UNTIL (memmem(visitor.bytes, visitor.held, "</html>", 7) != NULL)
         assert_true(client_fill(&visitor));
     client_end(&visitor);
     // A new client gets its place, and one that was there keeps it.

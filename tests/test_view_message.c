@@ -285,8 +285,8 @@ static void frames_are_read_by_the_rules(void **unused)
     {
         tdViewReader reader = {0};
         tdViewEvent event;
-        size_t used = td_view_reader_take(&reader, (const unsigned char *)samples[i].bytes, (size_t)samples[i].size,
-                                          &event);
+        size_t used =
+            td_view_reader_take(&reader, (const unsigned char *)samples[i].bytes, (size_t)samples[i].size, &event);
         if (event != samples[i].event || (samples[i].code != 0 && reader.code != samples[i].code) ||
             used != (size_t)samples[i].size)
             fail_msg("%s: event %d, code %d, %d bytes", samples[i].what, (int)event, reader.code, (int)used);
@@ -297,9 +297,9 @@ static void frames_are_read_by_the_rules(void **unused)
 static void pieces_make_a_message(void **unused)
 {
     (void)unused;
-    static const unsigned char bytes[] = {0x01, 0x82, 1,   2,    3, 4, 'a' ^ 1, 'b' ^ 2, 0x89, 0x81, 9,      9,      9,
-                                          9,    '?' ^ 9, 0x00, 0x80, 0, 0, 0,       0,       0x80, 0x83, 5,      6,      7,
-                                          8,    'c' ^ 5, 'd' ^ 6, 'e' ^ 7};
+    static const unsigned char bytes[] = {0x01, 0x82, 1,    2, 3,       4,    'a' ^ 1, 'b' ^ 2, 0x89,    0x81,
+                                          9,    9,    9,    9, '?' ^ 9, 0x00, 0x80,    0,       0,       0,
+                                          0,    0x80, 0x83, 5, 6,       7,    8,       'c' ^ 5, 'd' ^ 6, 'e' ^ 7};
     static const tdViewEvent expected[] = {TD_VIEW_PIECE, TD_VIEW_PINGED, TD_VIEW_PIECE, TD_VIEW_TEXT};
     tdViewReader reader = {0};
     int n = 0;
@@ -330,8 +330,7 @@ int main(void)
         cmocka_unit_test(messages_of_all_types),       cmocka_unit_test(names_may_be_any_text),
         cmocka_unit_test(nonsense_is_refused),         cmocka_unit_test(long_ones_are_refused),
         cmocka_unit_test(loopback_is_known),           cmocka_unit_test(loopback_wants_its_own_names),
-        cmocka_unit_test(elsewhere_the_token_decides),
-        cmocka_unit_test(frames_are_read_by_the_rules),
+        cmocka_unit_test(elsewhere_the_token_decides), cmocka_unit_test(frames_are_read_by_the_rules),
         cmocka_unit_test(pieces_make_a_message),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -157,7 +157,7 @@ static void links_are_where_their_poses_say(void **unused)
     int tip = vertex_at(&meshes[3], 0.9, 0.05, 1.55), edge = vertex_at(&meshes[5], 0.1, 1.05, 0.1);
     assert_true(tip >= 0 && edge >= 0);
     double moved = 0;
-    UNTIL(moved > 0.1) // the arm falls about its hip
+    UNTIL (moved > 0.1) // the arm falls about its hip
     {
         client_await_binary(&c, TD_VIEW_FRAME);
         // What cannot move is not sent again, links have no positions, and soft bodies have no pose.
@@ -254,7 +254,7 @@ static void springs_pull_links(void **unused)
                    "[0, 1, 1], \"stiffness\": 20}");
     client_await(&c, "status", "\"stiffness\": 20");
     double highest = 0;
-    UNTIL(highest >= 0.3)
+    UNTIL (highest >= 0.3)
     {
         client_await_binary(&c, TD_VIEW_FRAME);
         const float *pull = client_section(&c, TD_VIEW_SPRINGS, 0, &n, &width);
@@ -305,12 +305,12 @@ static void tools_stop_with_their_client(void **unused)
     client_say(&other, "{\"type\": \"tool\", \"name\": \"hand\", \"linear\": [1, 0, 0]}");
     client_await(&other, "refused", "another client");
     to[2] = from[2];
-    UNTIL(to[2] > from[2] + 0.005)
+    UNTIL (to[2] > from[2] + 0.005)
         tool_target(&other, to, &who);
     assert_true(who != 0); // one word was enough: it is held for long here
     // Who goes lets go, and the tool stands where it is.
     client_end(&c);
-    UNTIL(who == 0)
+    UNTIL (who == 0)
         tool_target(&other, to, &who);
     client_await(&other, "status", "\"twist\": [0, 0, 0, 0, 0, 0]");
     client_say(&other, "{\"type\": \"tool\", \"name\": \"hand\", \"linear\": null}");
@@ -327,12 +327,12 @@ static void tools_stop_when_their_client_hangs(void **unused)
     double to[3];
     int who = 0;
     begin_with(&s, &c, false, 0.2);
-    UNTIL(who > 0) // as a key does that is held down
+    UNTIL (who > 0) // as a key does that is held down
     {
         client_say(&c, "{\"type\": \"tool\", \"name\": \"hand\", \"linear\": [0, 0, 0.05]}");
         tool_target(&c, to, &who);
     }
-    UNTIL(who == 0)
+    UNTIL (who == 0)
         tool_target(&c, to, &who);
     client_await(&c, "status", "\"twist\": [0, 0, 0, 0, 0, 0]");
     finish(&s, &c);
@@ -350,7 +350,7 @@ static void groups_move_together(void **unused)
     client_say(&c, "{\"type\": \"group\", \"actuators\": [1], \"rate\": 1}");
     client_await(&c, "status", "\"mode\": \"manual\"");
     double value = 0;
-    UNTIL(value >= 0.02)
+    UNTIL (value >= 0.02)
     {
         client_await_binary(&c, TD_VIEW_FRAME);
         value = client_section(&c, TD_VIEW_ACTUATORS, 0, &n, &width) == NULL
@@ -478,7 +478,7 @@ static void bodies_on_frames_turn(void **unused)
     assert_true(corner >= 0);
     client_say(&c, "{\"type\": \"actuator\", \"name\": \"kick\", \"value\": 2}");
     double turned = 0;
-    UNTIL(turned >= 0.3)
+    UNTIL (turned >= 0.3)
     {
         client_await_binary(&c, TD_VIEW_FRAME);
         const float *q = client_section(&c, TD_VIEW_COORDINATES, 0, &n, &width);

@@ -45,7 +45,7 @@ static inline int client_connect(int port)
     int fd = socket(AF_INET, SOCK_STREAM, 0);
     assert_true(fd >= 0);
     // The server may just be starting again.
-    UNTIL(connect(fd, (struct sockaddr *)&address, sizeof address) == 0)
+    UNTIL (connect(fd, (struct sockaddr *)&address, sizeof address) == 0)
         usleep(10000);
     return fd;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Connections that are no clients yet: the page over HTTP, who may have a socket, and how many may stand at the door. It
-// serves what is part of the program and reads no file, so there is no path that could lead to one.
+// Connections that are no clients yet: the page over HTTP, who may have a socket, and how many may stand at the door.
+// It serves what is part of the program and reads no file, so there is no path that could lead to one.
 #include "view/view_own.h"
 
 #include <stdio.h>

@@ -174,8 +174,8 @@ static tdStatus open_server(tdView *view, const char *host, tdError *error)
         .timeout_secs_ah_idle = (unsigned)view->settings.request_seconds,
         .keepalive_timeout = view->settings.request_seconds,
         .pt_serv_buf_size = 8192,
-        .options = LWS_SERVER_OPTION_EXPLICIT_VHOSTS | LWS_SERVER_OPTION_SKIP_SERVER_CANONICAL_NAME | LWS_SERVER_OPTION_FAIL_UPON_UNABLE_TO_BIND |
-                   (six ? 0 : LWS_SERVER_OPTION_DISABLE_IPV6),
+        .options = LWS_SERVER_OPTION_EXPLICIT_VHOSTS | LWS_SERVER_OPTION_SKIP_SERVER_CANONICAL_NAME |
+                   LWS_SERVER_OPTION_FAIL_UPON_UNABLE_TO_BIND | (six ? 0 : LWS_SERVER_OPTION_DISABLE_IPV6),
     };
     view->context = lws_create_context(&info);
     if (view->context == NULL)
@@ -224,6 +224,7 @@ static tdStatus create(tdView *view, tdError *error)
     view->house = (tdViewHouse){.n_entries = view->settings.sim.n_entries,
                                 .entries = view->settings.sim.entries,
                                 .most_clients = view->settings.clients,
+                                .messages = (int)view->settings.messages,
                                 .may_record = view->settings.sim.out != NULL};
     td_view_tick(view);
     lws_sul_schedule(view->context, 0, &view->tick, on_tick, IDLE_TICK);

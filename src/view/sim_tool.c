@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What clients move at a velocity: tools, and groups of actuators such as the fingers of a hand. A velocity holds until
-// it is set again, but for the `hold` of the settings at most, so that what a client moved stands still when it hangs, and at once when it
-// goes.
+// it is set again, but for the `hold` of the settings at most, so that what a client moved stands still when it hangs,
+// and at once when it goes.
 #include "base/timer.h"
 #include "view/sim_own.h"
 
