@@ -22,9 +22,15 @@ void made_point(const madeBody *body, double x, double y, double z, double out[3
 static void turn_of(const double a[3], double R[9])
 {
     double cx = cos(a[0]), sx = sin(a[0]), cy = cos(a[1]), sy = sin(a[1]), cz = cos(a[2]), sz = sin(a[2]);
-    const double turn[9] = {cz * cy, cz * sy * sx - sz * cx, cz * sy * cx + sz * sx,
-                            sz * cy, sz * sy * sx + cz * cx, sz * sy * cx - cz * sx,
-                            -sy,     cy * sx,                cy * cx};
+    const double turn[9] = {cz * cy,
+                            cz * sy * sx - sz * cx,
+                            cz * sy * cx + sz * sx,
+                            sz * cy,
+                            sz * sy * sx + cz * cx,
+                            sz * sy * cx - cz * sx,
+                            -sy,
+                            cy * sx,
+                            cy * cx};
     memcpy(R, turn, sizeof turn);
 }
 
@@ -97,8 +103,8 @@ static void choose_integrator(sceneMaking *making)
     if (strcmp(making->method, "theta") == 0)
     {
         free(more);
-        more = format_text(", theta: %.3g, theta_vq: %.3g%s", random_between(seed, 0.5, 1), random_between(seed, 0.5, 1),
-                           making->newton ? ", newton: true, tolerance: 1e-9" : "");
+        more = format_text(", theta: %.3g, theta_vq: %.3g%s", random_between(seed, 0.5, 1),
+                           random_between(seed, 0.5, 1), making->newton ? ", newton: true, tolerance: 1e-9" : "");
     }
     scene_piece(scene, PIECE_TOP, -1, making->method, "integrator: {method: %s%s}", making->method, more);
     free(more);
@@ -132,8 +138,10 @@ static void choose_contact(sceneMaking *making)
     {
         double chance, low, high;
         const char *key, *tag;
-    } keys[] = {{0.25, 1e2, 1e6, "stiffness", "compliant"}, {0.2, 1e-4, 0.05, "dissipation", "dissipation"},
-                {0.1, 0.3, 1, "softness", "softness"},      {0.1, 1e-5, 1e-2, "stiction", "stiction"},
+    } keys[] = {{0.25, 1e2, 1e6, "stiffness", "compliant"},
+                {0.2, 1e-4, 0.05, "dissipation", "dissipation"},
+                {0.1, 0.3, 1, "softness", "softness"},
+                {0.1, 1e-5, 1e-2, "stiction", "stiction"},
                 {0.15, 2, 3.99, "points", "face points"}};
     randomScene *scene = making->scene;
     for (size_t k = 0; k < sizeof keys / sizeof keys[0]; k++)

@@ -22,12 +22,12 @@ typedef struct madeBody
     madeKind kind;
     int piece;
     char name[16];
-    double size[3];   ///< of its box, at rest, in its own axes
-    double low[3];    ///< smallest corner of that box in its own axes
+    double size[3];    ///< of its box, at rest, in its own axes
+    double low[3];     ///< smallest corner of that box in its own axes
     double R[9], t[3]; ///< own axes to the world
-    double young;     ///< about; of soft bodies [Pa]
-    bool held;        ///< something holds its side xmin (soft), or its base
-    bool end_taken;   ///< its side xmax is driven or welded
+    double young;      ///< about; of soft bodies [Pa]
+    bool held;         ///< something holds its side xmin (soft), or its base
+    bool end_taken;    ///< its side xmax is driven or welded
     int joints;
     bool slides[MADE_JOINTS];
     double range[MADE_JOINTS]; ///< how far each goes from the start

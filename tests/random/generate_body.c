@@ -11,9 +11,9 @@
 // A law with constants that make a shear modulus of about young/3 at small strain.
 static char *law_text(uint64_t *seed, double young, const char **law, bool *splits)
 {
-    static const char *const laws[] = {"linear",        "corotational", "corotational_lagged", "stvk",
-                                       "neo_hookean",   "mooney_rivlin", "ogden",              "arruda_boyce",
-                                       "veronda_westmann", "costa"};
+    static const char *const laws[] = {
+        "linear", "corotational", "corotational_lagged", "stvk", "neo_hookean", "mooney_rivlin",
+        "ogden",  "arruda_boyce", "veronda_westmann",    "costa"};
     int k = random_below(seed, 10);
     *law = laws[k];
     *splits = k >= 4;
@@ -190,8 +190,8 @@ void make_soft(sceneMaking *making)
     bool quadratic = random_chance(seed, 0.15), hexahedra = !quadratic && random_chance(seed, 0.35);
     for (int i = 0; quadratic && i < 3; i++)
         cells[i] = cells[i] > 2 ? 2 : cells[i];
-    madeBody *body = made_body(making, quadratic ? MADE_QUADRATIC : MADE_BLOCK, quadratic ? "quad" : "block", low, size,
-                               true);
+    madeBody *body =
+        made_body(making, quadratic ? MADE_QUADRATIC : MADE_BLOCK, quadratic ? "quad" : "block", low, size, true);
     if (quadratic)
     {
         char file[32];
@@ -227,7 +227,8 @@ void make_plane(sceneMaking *making)
 {
     uint64_t *seed = &making->seed;
     randomScene *scene = making->scene;
-    double low[3] = {0}, size[3] = {making->size * random_between(seed, 0.5, 2), making->size * random_between(seed, 0.5, 1), 0};
+    double low[3] = {0},
+           size[3] = {making->size * random_between(seed, 0.5, 2), making->size * random_between(seed, 0.5, 1), 0};
     madeBody *body = &making->bodies[making->n];
     *body = (madeBody){.kind = MADE_PLANE, .R = {1, 0, 0, 0, 1, 0, 0, 0, 1}};
     snprintf(body->name, sizeof body->name, "sheet%d", making->n++);
@@ -264,10 +265,8 @@ static int shape_piece(sceneMaking *making, const char *name, int which, double 
     int owner = making->bodies[making->n - 1].piece;
     switch (which)
     {
-    case 0:
-        return scene_piece(scene, PIECE_KEY, owner, "rigid box", "shape: {box: [%.6g, %.6g, %.6g]}", a, b, c);
-    case 1:
-        return scene_piece(scene, PIECE_KEY, owner, "rigid sphere", "shape: {sphere: %.6g}", 0.5 * a);
+    case 0: return scene_piece(scene, PIECE_KEY, owner, "rigid box", "shape: {box: [%.6g, %.6g, %.6g]}", a, b, c);
+    case 1: return scene_piece(scene, PIECE_KEY, owner, "rigid sphere", "shape: {sphere: %.6g}", 0.5 * a);
     case 2:
         return scene_piece(scene, PIECE_KEY, owner, "rigid cylinder", "shape: {cylinder: {radius: %.6g, length: %.6g}}",
                            0.5 * a, c);
@@ -332,8 +331,9 @@ void make_rigid(sceneMaking *making)
     scene_piece(making->scene, PIECE_KEY, body->piece, "density", "density: %.4g", random_log(seed, 50, 8000));
     make_velocity(making, body);
     if (random_chance(seed, 0.4))
-        scene_piece(making->scene, PIECE_KEY, body->piece, "spin", "angular_velocity: [%.4g rad/s, %.4g rad/s, %.4g rad/s]",
-                    random_between(seed, -10, 10), random_between(seed, -10, 10), random_between(seed, -10, 10));
+        scene_piece(making->scene, PIECE_KEY, body->piece, "spin",
+                    "angular_velocity: [%.4g rad/s, %.4g rad/s, %.4g rad/s]", random_between(seed, -10, 10),
+                    random_between(seed, -10, 10), random_between(seed, -10, 10));
 }
 
 void make_fixed(sceneMaking *making, bool floor)

@@ -54,8 +54,8 @@ void make_loads(sceneMaking *making, madeBody *body)
                            0.05 * body->young * random_between(seed, -1, 1));
     else if (which == 2)
         load = scene_piece(scene, PIECE_LOAD, body->piece, "traction",
-                           "name: %s, type: surface, body: %s, group: ymax, traction: [%.4g, %.4g, 0]", name, body->name,
-                           0.02 * body->young * random_between(seed, -1, 1),
+                           "name: %s, type: surface, body: %s, group: ymax, traction: [%.4g, %.4g, 0]", name,
+                           body->name, 0.02 * body->young * random_between(seed, -1, 1),
                            0.02 * body->young * random_between(seed, -1, 1));
     else if (!body->end_taken)
     {
@@ -101,7 +101,8 @@ static void make_cable(sceneMaking *making, const madeBody *body)
                     body->young * end_area(body) * random_log(seed, 0.1, 10));
     // Friction of cables does not go together with what needs the convex problem, which backward Euler may have.
     if (points > 2 && strcmp(making->method, "backward_euler") != 0 && random_chance(seed, 0.6))
-        scene_piece(making->scene, PIECE_KEY, cable, "cable friction", "friction: %.3g", random_between(seed, 0.05, 0.5));
+        scene_piece(making->scene, PIECE_KEY, cable, "cable friction", "friction: %.3g",
+                    random_between(seed, 0.05, 0.5));
     if (random_chance(seed, 0.2))
         scene_piece(making->scene, PIECE_KEY, cable, "limits", "effort_range: [0, %.4g]",
                     0.02 * body->young * end_area(body));
@@ -146,9 +147,9 @@ static void make_cavity(sceneMaking *making, const madeBody *body)
     char name[32], file[40];
     snprintf(name, sizeof name, "cavity_%s", body->name);
     snprintf(file, sizeof file, "%s.stl", name);
-    int cavity = scene_piece(making->scene, PIECE_ACTUATOR, body->piece, tags[which],
-                             "name: %s, type: cavity, body: %s, drive: %s, surface: %s", name, body->name,
-                             drives[which], file);
+    int cavity =
+        scene_piece(making->scene, PIECE_ACTUATOR, body->piece, tags[which],
+                    "name: %s, type: cavity, body: %s, drive: %s, surface: %s", name, body->name, drives[which], file);
     scene_file_of(making->scene, cavity, file, inner_box(body));
     make_motion(making, cavity, name, "input", 0,
                 which == 0 ? 0.2 * body->young * random_between(seed, -0.3, 1)
@@ -162,15 +163,15 @@ static void make_force(sceneMaking *making, const madeBody *body)
     snprintf(name, sizeof name, "force_%s", body->name);
     direction_text(seed, direction, sizeof direction);
     bool pushes = random_chance(seed, 0.6);
-    int force = scene_piece(making->scene, PIECE_ACTUATOR, body->piece, pushes ? "force" : "force by displacement",
-                            "name: %s, type: force, body: %s, group: xmax, direction: %s, drive: %s%s", name, body->name,
-                            direction, pushes ? "force" : "displacement",
-                            random_chance(seed, 0.3) ? ", on: surface" : "");
+    int force =
+        scene_piece(making->scene, PIECE_ACTUATOR, body->piece, pushes ? "force" : "force by displacement",
+                    "name: %s, type: force, body: %s, group: xmax, direction: %s, drive: %s%s", name, body->name,
+                    direction, pushes ? "force" : "displacement", random_chance(seed, 0.3) ? ", on: surface" : "");
     if (random_chance(seed, 0.2))
-        scene_piece(making->scene, PIECE_KEY, force, "rate limit", "%s: %.4g", pushes ? "effort_rate" : "displacement_rate",
+        scene_piece(making->scene, PIECE_KEY, force, "rate limit", "%s: %.4g",
+                    pushes ? "effort_rate" : "displacement_rate",
                     pushes ? body->young * end_area(body) : body->size[0]);
-    make_motion(making, force, name, "input", 0,
-                pushes ? 0.02 * body->young * end_area(body) : 0.2 * body->size[0]);
+    make_motion(making, force, name, "input", 0, pushes ? 0.02 * body->young * end_area(body) : 0.2 * body->size[0]);
 }
 
 static void make_held(sceneMaking *making, madeBody *body)
@@ -210,9 +211,10 @@ void make_actuators(sceneMaking *making, madeBody *body)
         snprintf(name, sizeof name, "push_%s", body->name);
         direction_text(seed, direction, sizeof direction);
         made_point(body, 0.6, 0.5, 0.4, p);
-        int force = scene_piece(making->scene, PIECE_ACTUATOR, body->piece, "force on rigid",
-                                "name: %s, type: force, body: %s, point: [%.6g, %.6g, %.6g], direction: %s, drive: force",
-                                name, body->name, p[0], p[1], p[2], direction);
+        int force =
+            scene_piece(making->scene, PIECE_ACTUATOR, body->piece, "force on rigid",
+                        "name: %s, type: force, body: %s, point: [%.6g, %.6g, %.6g], direction: %s, drive: force", name,
+                        body->name, p[0], p[1], p[2], direction);
         make_motion(making, force, name, "input", 0, 1000 * pow(making->size, 3));
     }
     if (!soft_block(body))

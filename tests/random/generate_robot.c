@@ -31,8 +31,13 @@ static void write_joint(uint64_t *seed, FILE *out, madeBody *body, int link, int
     fprintf(out,
             "  <joint name=\"j%d\" type=\"%s\"><parent link=\"l%d\"/><child link=\"l%d\"/>"
             "<origin xyz=\"0 0 %.6g\" rpy=\"%.3g %.3g %.3g\"/>",
-            link, fixed ? "fixed" : slides ? "prismatic" : endless ? "continuous" : "revolute", parent, link, length,
-            random_between(seed, -1, 1), random_between(seed, -1, 1), random_between(seed, -1, 1));
+            link,
+            fixed     ? "fixed"
+            : slides  ? "prismatic"
+            : endless ? "continuous"
+                      : "revolute",
+            parent, link, length, random_between(seed, -1, 1), random_between(seed, -1, 1),
+            random_between(seed, -1, 1));
     double limit = slides ? length * random_between(seed, 0.2, 1) : random_between(seed, 0.3, 2.5);
     if (!fixed)
     {
@@ -130,7 +135,9 @@ void make_joint_actuators(sceneMaking *making, const madeBody *body)
         double lever = slides ? 1 / (making->size * making->size) : 1, stiffness = inertia * omega * omega * lever;
         int actuator = scene_piece(scene, PIECE_ACTUATOR, body->piece, tags[which],
                                    "name: %s, type: joint, body: %s, joint: %s, drive: %s", name, body->name, joint,
-                                   which == 0 ? "effort" : which == 3 ? "velocity" : "position");
+                                   which == 0   ? "effort"
+                                   : which == 3 ? "velocity"
+                                                : "position");
         if (which == 2)
             scene_piece(scene, PIECE_KEY, actuator, "servo", "stiffness: %.4g, damping: %.4g", stiffness,
                         stiffness / omega * random_between(seed, 0.1, 2));

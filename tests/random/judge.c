@@ -38,9 +38,9 @@ typedef struct sceneRun
 
 const char *verdict_name(verdictKind kind)
 {
-    static const char *const names[VERDICTS] = {"fine",      "stopped",     "warned",  "refused", "not finite",
-                                                "energy",    "momentum",    "third law", "penetration", "threads",
-                                                "resume",    "failure",     "crash",   "hang"};
+    static const char *const names[VERDICTS] = {"fine",   "stopped",  "warned",    "refused",     "not finite",
+                                                "energy", "momentum", "third law", "penetration", "threads",
+                                                "resume", "failure",  "crash",     "hang"};
     return kind < VERDICTS ? names[kind] : "unknown";
 }
 
@@ -178,7 +178,8 @@ static void find_plain(sceneRun *run)
     for (int i = 0; i < run->scene->n; i++)
     {
         const scenePiece *piece = &run->scene->pieces[i];
-        bool acts = piece->place == PIECE_ACTUATOR || piece->place == PIECE_ATTACHMENT || piece->place == PIECE_COUPLING;
+        bool acts =
+            piece->place == PIECE_ACTUATOR || piece->place == PIECE_ATTACHMENT || piece->place == PIECE_COUPLING;
         for (int b = 0; acts && b < model->n_bodies; b++)
         {
             char *word = format_text(" %s", model->bodies[b].name);
@@ -204,8 +205,8 @@ static void check_finite(sceneRun *run, tdState *state, int step)
 {
     const tdModel *model = run->model;
     const tdReport *r = &state->report;
-    const double numbers[] = {r->residual,        r->constraint_error, r->contact_residual, r->attachment_error,
-                              r->inverse_residual, r->bound_violation};
+    const double numbers[] = {r->residual,         r->constraint_error, r->contact_residual,
+                              r->attachment_error, r->inverse_residual, r->bound_violation};
     if (!all_finite(model->coords, state->q) || !all_finite(model->coords, state->v))
         judge(run, VERDICT_FINITE, step, "a coordinate or velocity is not finite");
     if (!all_finite((int64_t)(sizeof numbers / sizeof numbers[0]), numbers))
@@ -488,8 +489,9 @@ static void compared_run(sceneRun *run, int threads, const char *checkpoint, int
         judge(run, kind, (int)td_state_steps(state) + 1, "a step fails that went well before: %.200s",
               state->report.error.message);
     else if (state != NULL && state_bits(model, state, true) != bits)
-        judge(run, kind, taken, checkpoint != NULL ? "resumed with %d threads it ends with other bits"
-                                                   : "with %d threads it ends with other bits",
+        judge(run, kind, taken,
+              checkpoint != NULL ? "resumed with %d threads it ends with other bits"
+                                 : "with %d threads it ends with other bits",
               threads);
     td_state_free(state);
 }
@@ -516,9 +518,9 @@ static void run_model(sceneRun *run, const char *folder)
         snprintf(run->verdict->reason, sizeof run->verdict->reason, "%.500s", error.message);
         return;
     }
-    double **arrays[] = {&run->q, &run->reaction, &run->effort, &run->displacement, &run->momentum, &run->potential,
-                         &run->size};
-    const int64_t sizes[] = {model->coords,      model->coords,   model->n_actuators, model->n_actuators,
+    double **arrays[] = {&run->q,        &run->reaction,  &run->effort, &run->displacement,
+                         &run->momentum, &run->potential, &run->size};
+    const int64_t sizes[] = {model->coords,       model->coords,   model->n_actuators, model->n_actuators,
                              3 * model->n_bodies, model->n_bodies, model->n_bodies};
     for (size_t k = 0; k < sizeof arrays / sizeof arrays[0]; k++)
         *arrays[k] = numbers(sizes[k]);

@@ -7,7 +7,8 @@
 //   energy       kinetic + elastic + potential of gravity <= at the start + work of loads, prescribed motion and
 //                actuators + 10 % of (kinetic energy at the start + all work, each step by its size): methods that damp
 //                lose energy, none may gain it
-//   momentum     of each body that nothing drives or holds: its change in a step is h (m g + contact forces), to 1e-6 of
+//   momentum     of each body that nothing drives or holds: its change in a step is h (m g + contact forces), to 1e-6
+//   of
 //                the sizes of these terms
 //   third law    contact forces of a pair are opposite, to rounding
 //   penetration  near-rigid contact: no deeper than 5 % of the size of the smaller body

@@ -136,9 +136,9 @@ static bool still_fails(const randomScene *scene, const char *folder, runVerdict
 // go.
 static void shrink(randomScene *scene, const char *folder, runVerdict *verdict)
 {
-    static const piecePlace order[] = {PIECE_BODY,       PIECE_ACTUATOR, PIECE_ATTACHMENT, PIECE_COUPLING, PIECE_LOAD,
-                                       PIECE_EFFECTOR,   PIECE_TOOL,     PIECE_PROBE,      PIECE_MOTION,   PIECE_TOP,
-                                       PIECE_KEY};
+    static const piecePlace order[] = {PIECE_BODY,   PIECE_ACTUATOR, PIECE_ATTACHMENT, PIECE_COUPLING,
+                                       PIECE_LOAD,   PIECE_EFFECTOR, PIECE_TOOL,       PIECE_PROBE,
+                                       PIECE_MOTION, PIECE_TOP,      PIECE_KEY};
     for (bool smaller = true; smaller;)
     {
         smaller = false;
@@ -154,8 +154,8 @@ static void shrink(randomScene *scene, const char *folder, runVerdict *verdict)
                     scene->pieces[i].alive = true;
             }
         int most = scene->steps;
-        for (int steps = verdict->step > 0 && verdict->step < most ? verdict->step : most / 2; steps > 0 && steps < most;
-             steps = steps / 2)
+        for (int steps = verdict->step > 0 && verdict->step < most ? verdict->step : most / 2;
+             steps > 0 && steps < most; steps = steps / 2)
         {
             scene->steps = steps;
             if (!still_fails(scene, folder, verdict))
@@ -180,12 +180,13 @@ static void write_failure(const runOptions *o, const randomScene *scene, const r
         fprintf(stderr, "random_scenes: cannot write %s\n", path);
     if (out != NULL)
     {
-        fprintf(out,
-                "# %s at step %d: %s\n# Scene %" PRIu64 " of seed %" PRIu64
-                " made smaller. To see it again: tendril run scene.yaml --out run; all of it: random_scenes --seed %" PRIu64
-                " --scene %" PRIu64 "\n%s",
-                verdict_name(verdict->kind), verdict->step, verdict->reason, scene->number, scene->seed, scene->seed,
-                scene->number, text);
+        fprintf(
+            out,
+            "# %s at step %d: %s\n# Scene %" PRIu64 " of seed %" PRIu64
+            " made smaller. To see it again: tendril run scene.yaml --out run; all of it: random_scenes --seed %" PRIu64
+            " --scene %" PRIu64 "\n%s",
+            verdict_name(verdict->kind), verdict->step, verdict->reason, scene->number, scene->seed, scene->seed,
+            scene->number, text);
         fclose(out);
     }
     printf("  written to %s\n", path);
@@ -266,9 +267,10 @@ static uint64_t print_tally(const runOptions *o, const tally *all)
         if (verdict_is_wrong((verdictKind)k))
             wrong += all->verdicts[k];
     }
-    printf("\nof those that were fine: energy gained at most %.2g of what went in and out (0.1 allowed), contacts %.2g of "
-           "a size deep (0.05), momentum to %.1g (1e-6)\n",
-           all->energy, all->depth, all->momentum);
+    printf(
+        "\nof those that were fine: energy gained at most %.2g of what went in and out (0.1 allowed), contacts %.2g of "
+        "a size deep (0.05), momentum to %.1g (1e-6)\n",
+        all->energy, all->depth, all->momentum);
     if (o->verbose)
     {
         printf("what they were made of:");

@@ -157,9 +157,14 @@ char *scene_write(const randomScene *scene)
     {
         piecePlace place;
         const char *name;
-    } lists[] = {{PIECE_BODY, "bodies"},         {PIECE_LOAD, "loads"},         {PIECE_PROBE, "probes"},
-                 {PIECE_ACTUATOR, "actuators"},  {PIECE_EFFECTOR, "effectors"}, {PIECE_TOOL, "tools"},
-                 {PIECE_ATTACHMENT, "attachments"}, {PIECE_COUPLING, "couplings"}};
+    } lists[] = {{PIECE_BODY, "bodies"},
+                 {PIECE_LOAD, "loads"},
+                 {PIECE_PROBE, "probes"},
+                 {PIECE_ACTUATOR, "actuators"},
+                 {PIECE_EFFECTOR, "effectors"},
+                 {PIECE_TOOL, "tools"},
+                 {PIECE_ATTACHMENT, "attachments"},
+                 {PIECE_COUPLING, "couplings"}};
     char *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
