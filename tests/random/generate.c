@@ -99,12 +99,12 @@ static void choose_integrator(sceneMaking *making)
     making->supports = strcmp(making->method, "static") == 0;
     if (making->supports || strcmp(making->method, "symplectic") == 0)
         making->newton = false;
-    char *more = format_text("%s", making->newton ? ", newton: true, tolerance: 1e-9" : "");
+    char *more = format_text("%s", making->newton ? ", newton: true" : "");
     if (strcmp(making->method, "theta") == 0)
     {
         free(more);
         more = format_text(", theta: %.3g, theta_vq: %.3g%s", random_between(seed, 0.5, 1),
-                           random_between(seed, 0.5, 1), making->newton ? ", newton: true, tolerance: 1e-9" : "");
+                           random_between(seed, 0.5, 1), making->newton ? ", newton: true" : "");
     }
     scene_piece(scene, PIECE_TOP, -1, making->method, "integrator: {method: %s%s}", making->method, more);
     free(more);
@@ -167,6 +167,12 @@ static void choose_contact(sceneMaking *making)
 static void choose_bodies(sceneMaking *making)
 {
     uint64_t *seed = &making->seed;
+    bool reducible = strcmp(making->method, "backward_euler") == 0 || strcmp(making->method, "newmark") == 0;
+    if (reducible && !making->contact && random_chance(seed, 0.1))
+    {
+        make_reduced(making); // alone: its file is of a scene of one body
+        return;
+    }
     bool fixed = making->contact && random_chance(seed, 0.85);
     if (fixed)
         make_fixed(making, random_chance(seed, 0.7));

@@ -8,7 +8,8 @@ typedef enum madeKind
     MADE_BLOCK,     ///< of tetrahedra or hexahedra, with the groups of its sides
     MADE_QUADRATIC, ///< block of quadratic tetrahedra, from a file
     MADE_TORUS,
-    MADE_PLANE, ///< rectangle of triangles
+    MADE_PLANE,   ///< rectangle of triangles
+    MADE_REDUCED, ///< block that modes stand for
     MADE_RIGID,
     MADE_ARTICULATED,
     MADE_FIXED ///< does not move: floor, obstacle
@@ -55,6 +56,7 @@ void made_point(const madeBody *body, double x, double y, double z, double out[3
 // generate_body.c
 void make_soft(sceneMaking *making);
 void make_plane(sceneMaking *making);
+void make_reduced(sceneMaking *making);
 void make_rigid(sceneMaking *making);
 void make_fixed(sceneMaking *making, bool floor);
 

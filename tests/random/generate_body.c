@@ -223,6 +223,32 @@ void make_soft(sceneMaking *making)
     }
 }
 
+// A block of its own that `tendril reduce` makes polynomials of. The run is that of the reduced model.
+void make_reduced(sceneMaking *making)
+{
+    uint64_t *seed = &making->seed;
+    randomScene *scene = making->scene;
+    double low[3] = {0}, size[3] = {making->size, 0.3 * making->size, 0.3 * making->size};
+    madeBody *body = made_body(making, MADE_REDUCED, "reduced", low, size, true);
+    body->young = random_log(seed, 3e4, 1e7);
+    body->held = true;
+    scene_piece(scene, PIECE_KEY, body->piece, "reduced stvk",
+                "mesh: {box: [[0, 0, 0], [%.6g, %.6g, %.6g]], cells: [4, 1, 1]}, fixed: [{group: xmin}], "
+                "material: {law: stvk, young: %.4g, poisson: 0.3, density: %.4g}",
+                size[0], size[1], size[2], body->young, random_log(seed, 300, 3000));
+    if (random_chance(seed, 0.5))
+        scene_piece(scene, PIECE_KEY, body->piece, "damping", "damping: {mass: %.3g, stiffness: %.3g}",
+                    random_log(seed, 0.01, 10), random_log(seed, 1e-5, 0.01));
+    scene_piece(scene, PIECE_TOP, body->piece, "reduction", "reduction: {kind: stvk, modes: 4, columns: 8}");
+    double tip[3], most = 0.01 * body->young * size[1] * size[2];
+    made_point(body, 0.99, 0.5, 0.5, tip);
+    int push = scene_piece(scene, PIECE_ACTUATOR, body->piece, "force on reduced",
+                           "name: push, type: force, body: %s, point: [%.6g, %.6g, %.6g], direction: [0.1, 0.6, 0.8], "
+                           "drive: force, range: [%.4g, %.4g]",
+                           body->name, tip[0], tip[1], tip[2], -most, most);
+    make_motion(making, push, "push", "input", 0, most);
+}
+
 void make_plane(sceneMaking *making)
 {
     uint64_t *seed = &making->seed;

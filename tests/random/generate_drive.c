@@ -201,6 +201,29 @@ static void make_held(sceneMaking *making, madeBody *body)
     make_motion(making, held, name, turns && !effort ? "angle" : "input", 0, most);
 }
 
+// Cables that inverse control finds, and a point that they bring towards a target near it.
+static void make_inverse(sceneMaking *making, const madeBody *body)
+{
+    uint64_t *seed = &making->seed;
+    double p[3], from[3], to[3];
+    for (int k = 0; k < 2; k++)
+    {
+        made_point(body, 0.95, k == 0 ? 0.5 : 0.9, k == 0 ? 0.9 : 0.5, from);
+        made_point(body, 0.05, k == 0 ? 0.5 : 0.9, k == 0 ? 0.9 : 0.5, to);
+        scene_piece(making->scene, PIECE_ACTUATOR, body->piece, "inverse cable",
+                    "name: found%d_%s, type: cable, body: %s, path: [[%.6g, %.6g, %.6g], [%.6g, %.6g, %.6g]], "
+                    "drive: displacement, range: [0, %.4g]",
+                    k, body->name, body->name, from[0], from[1], from[2], to[0], to[1], to[2], 0.2 * body->size[0]);
+    }
+    made_point(body, 0.98, 0.5, 0.5, p);
+    int effector =
+        scene_piece(making->scene, PIECE_EFFECTOR, body->piece, "effector",
+                    "name: tip_%s, body: %s, point: [%.6g, %.6g, %.6g]", body->name, body->name, p[0], p[1], p[2]);
+    for (int i = 0; i < 3; i++)
+        p[i] += 0.1 * body->size[0] * random_between(seed, -1, 1);
+    scene_piece(making->scene, PIECE_KEY, effector, "target", "target: [%.6g, %.6g, %.6g]", p[0], p[1], p[2]);
+}
+
 void make_actuators(sceneMaking *making, madeBody *body)
 {
     uint64_t *seed = &making->seed;
@@ -219,6 +242,13 @@ void make_actuators(sceneMaking *making, madeBody *body)
     }
     if (!soft_block(body))
         return;
+    bool settles = making->supports || strcmp(making->method, "backward_euler") == 0;
+    // A motion drives all others, or inverse control would find those too.
+    if (settles && !making->contact && body->held && making->inputs == 0 && random_chance(seed, 0.12))
+    {
+        make_inverse(making, body);
+        return;
+    }
     if (random_chance(seed, 0.2))
         make_cable(making, body);
     if (random_chance(seed, 0.15))

@@ -5,6 +5,7 @@
 #include "body/soft.h"
 #include "constraint/constraint.h"
 #include "model.h"
+#include "reduce/offline/job.h"
 #include "state.h"
 #include "tendril/tendril.h"
 
@@ -28,6 +29,7 @@ typedef struct sceneRun
     bool warned; ///< by some step
     double start, work, gross;
     double least;         ///< energy below which only rounding is seen [J]
+    bool blind;           ///< work is not known: servos tell of the end of a step, and these methods act before
     double *q, *reaction; ///< before the step
     double *effort, *displacement;
     double *momentum;  ///< 3 a body, before the step
@@ -113,7 +115,7 @@ static void body_sums(const tdModel *model, tdState *state, int b, double moment
         return;
     }
     const tdSoft *soft = body->soft;
-    const double *x = state->q + body->first, *v = state->v + body->first;
+    const double *x = td_state_positions(model, state, b), *v = td_state_velocities(model, state, b);
     for (int32_t i = 0; i < soft->n_nodes; i++)
     {
         double m = soft->node_weight[i];
@@ -170,9 +172,10 @@ static void find_plain(sceneRun *run)
     for (int b = 0; b < model->n_bodies; b++)
     {
         const tdBody *body = &model->bodies[b];
-        run->plain[b] = td_body_is_articulated(body)
-                            ? td_articulated_of(body)->n_links == 1 && !td_articulated_is_based(body)
-                            : body->n_held == 0 && body->soft->alpha == 0 && body->soft->n_loads == 0;
+        run->plain[b] =
+            td_body_is_articulated(body)
+                ? td_articulated_of(body)->n_links == 1 && !td_articulated_is_based(body)
+                : body->ops == &td_soft_ops && body->n_held == 0 && body->soft->alpha == 0 && body->soft->n_loads == 0;
     }
     // Whatever else there is names its body in the pieces of the scene.
     for (int i = 0; i < run->scene->n; i++)
@@ -244,8 +247,8 @@ static void book_work(sceneRun *run, const tdState *state)
     for (int b = 0; b < model->n_bodies; b++)
     {
         const tdBody *body = &model->bodies[b];
-        if (td_body_is_articulated(body))
-            continue;
+        if (body->ops != &td_soft_ops)
+            continue; // no other kind has loads or prescribed motion in these scenes
         double loads = 0, held = 0;
         for (int64_t i = 0; i < body->count; i++)
         {
@@ -315,6 +318,8 @@ static void check_energy(sceneRun *run, tdState *state, int step)
         run->gross = kinetic + elastic;
         return;
     }
+    if (run->blind)
+        return;
     double gain = total - run->start - run->work, scale = run->gross;
     // Of potentials far from the origin, and of strains that cancel in a law, only rounding is left.
     double rounding = 1e-9 * (fabs(run->start) + fabs(total)) + run->least;
@@ -528,8 +533,14 @@ static void run_model(sceneRun *run, const char *folder)
     for (int b = 0; b < model->n_bodies; b++)
         run->size[b] = body_size(model, state, b);
     find_plain(run);
+    for (int a = 0; a < model->n_actuators; a++)
+        run->blind = run->blind || (model->actuators[a].servo >= 0 && td_scheme_ends_apart(&model->scheme));
     for (int b = 0; b < model->n_bodies; b++)
-        run->least += 1e-9 * stiff_energy(&model->bodies[b]);
+    {
+        double momentum[3], potential, mass, largest, slow = 1e-9 * run->size[b] / model->scheme.h;
+        body_sums(model, state, b, momentum, &potential, &mass, &largest);
+        run->least += 1e-9 * stiff_energy(&model->bodies[b]) + mass * slow * slow;
+    }
     char *checkpoint = format_text("%s/checkpoint.h5", folder);
     int taken = judged_run(run, state, checkpoint, &bits);
     td_state_free(state);
@@ -546,6 +557,26 @@ static void run_model(sceneRun *run, const char *folder)
     free(run->plain);
 }
 
+// What `tendril reduce` does.
+static tdStatus reduce(const char *text, const char *folder, const char *rom, tdError *error)
+{
+    char *path = format_text("%s/scene.yaml", folder);
+    FILE *out = fopen(path, "w");
+    tdStatus status = TD_ERROR_IO;
+    if (out != NULL)
+    {
+        fputs(text, out);
+        fclose(out);
+        tdReduceTask task = {.scene = path, .out = rom, .restart = true, .settings = td_default_settings()};
+        tdReduceReport report;
+        task.settings.threads = 1;
+        status = td_reduce(&task, &report, error);
+        unlink(path);
+    }
+    free(path);
+    return status;
+}
+
 void scene_judge(const randomScene *scene, const char *folder, runVerdict *verdict)
 {
     *verdict = (runVerdict){0};
@@ -557,15 +588,25 @@ void scene_judge(const randomScene *scene, const char *folder, runVerdict *verdi
         *verdict = (runVerdict){.kind = VERDICT_CRASH, .reason = "the files of the scene could not be written"};
         return;
     }
-    char *text = scene_write(scene);
-    tdStatus status = td_model_parse(text, strlen(text), "random.yaml", folder, &settings, &run.model, &error);
+    char *text = scene_write(scene), *rom = format_text("%s/rom.h5", folder);
+    tdStatus status = TD_OK;
+    if (scene_has_tag(scene, "reduction"))
+    {
+        status = reduce(text, folder, rom, &error);
+        settings.rom = rom;
+    }
+    if (status == TD_OK)
+        status = td_model_parse(text, strlen(text), "random.yaml", folder, &settings, &run.model, &error);
     free(text);
+    unlink(rom);
     if (status != TD_OK)
     {
         verdict->kind = VERDICT_REFUSED;
         snprintf(verdict->reason, sizeof verdict->reason, "%s: %.300s", error.field, error.message);
+        free(rom);
         return;
     }
     run_model(&run, folder);
     td_model_free(run.model);
+    free(rom);
 }
