@@ -199,7 +199,9 @@ static void choose_time_step(sceneMaking *making)
     double h = random_log(seed, 1e-4, 0.05);
     if (strcmp(making->method, "symplectic") == 0)
         h = making->size / 25 / sqrt(1e6 / 1000) * (random_chance(seed, 0.17) ? 10 : random_between(seed, 0.02, 0.1));
-    making->scene->time_step = strtod(format_text("%.3g", h), NULL);
+    // With the digits that the scene will have.
+    double digit = pow(10, floor(log10(h)) - 2);
+    making->scene->time_step = round(h / digit) * digit;
     double end = making->scene->time_step * making->scene->steps;
     for (int k = 0; k < PIECE_VALUES; k++)
         making->scene->key_times[k] = end * k / (PIECE_VALUES - 0.5);
