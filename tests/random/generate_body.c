@@ -105,7 +105,7 @@ static char *quadratic_mesh(const double size[3], const int cells[3])
     fprintf(out, "# vtk DataFile Version 3.0\nblock\nASCII\nDATASET UNSTRUCTURED_GRID\nPOINTS %d double\n", points);
     for (int p = 0; p < points; p++)
         fprintf(out, "%.9g %.9g %.9g\n", size[0] * (p % m[0]) / (m[0] - 1), size[1] * (p / m[0] % m[1]) / (m[1] - 1),
-                size[2] * (p / m[0] / m[1]) / (m[2] - 1));
+                size[2] * floor(p / m[0] / m[1]) / (m[2] - 1));
     fprintf(out, "CELLS %d %d\n", tets, 11 * tets);
     for (int c = 0; c < tets; c++)
     {
