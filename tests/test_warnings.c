@@ -129,12 +129,13 @@ static void test_stable_step(void **unused)
         tdState *state = NULL;
         assert_ok(td_model_parse(scene, (size_t)n, "scene.yaml", NULL, NULL, &model, &error), error);
         assert_ok(td_state_create(model, NULL, &state, &error), error);
-        for (int i = 0; i < 300 && td_step(model, state) == TD_OK; i++)
-        {
-        }
+        tdStatus status = TD_OK;
+        for (int i = 0; i < 300 && status == TD_OK; i++)
+            status = td_step(model, state);
+        assert_int_equal(status, k == 0 ? TD_OK : TD_ERROR_NUMERIC);
         double kinetic = 0;
         td_state_energy(model, state, &kinetic, NULL);
-        assert_true(k == 0 ? kinetic < 10 : !(kinetic < 1e6));
+        assert_true(kinetic < 100);
         td_state_free(state);
         td_model_free(model);
     }

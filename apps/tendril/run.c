@@ -106,6 +106,17 @@ static void json_counts(tdJson *json, const tdTotals *totals)
     td_json_integer(json, "contact_limits", totals->contact_limits);
     td_json_number(json, "contact_residual", totals->contact_residual);
     td_json_number(json, "attachment_error", totals->attachment_error);
+    td_json_number(json, "energy_gain", totals->energy_gain);
+    td_json_number(json, "linearization_error", totals->linearization_error);
+    td_json_integer(json, "retries", totals->retries);
+    td_json_integer(json, "doubtful_steps", totals->doubtful_steps);
+    td_json_open(json, "doubts", '[');
+    for (unsigned bit = 1; bit <= totals->doubts; bit <<= 1)
+        if (totals->doubts & bit)
+            td_json_string(json, NULL, td_doubt_name((tdDoubt)bit));
+    td_json_close(json, ']');
+    td_json_number(json, "work", totals->work);
+    td_json_number(json, "dissipated", totals->dissipated);
     td_json_number(json, "elastic_energy", totals->elastic_energy);
     td_json_number(json, "kinetic_energy", totals->kinetic_energy);
     td_json_open(json, "stage_seconds", '{');
@@ -231,6 +242,12 @@ static void print_table(const runArguments *arguments, const tdModel *model, con
     printf("linear      %" PRId64 " conjugate-gradient iterations, %" PRId64 " factorizations\n", totals->cg_iterations,
            totals->factorizations);
     printf("residual    %.2e at most\n", totals->residual);
+    if (totals->load_steps == 0)
+        printf("energy      %.3g J of work done on the bodies, %.3g J dissipated; gained from nothing: %.2g of the "
+               "most at most\n",
+               totals->work, totals->dissipated, totals->energy_gain);
+    if (totals->retries > 0)
+        printf("retries     %" PRId64 " attempts taken back, because one linearization went wrong\n", totals->retries);
     if (totals->contact_iterations > 0 || totals->constraints > 0)
         printf("contact     %d of %d points bear a force at the end, %" PRId64
                " iterations (%.2f a step), residual %.2e at most, bound reached in %" PRId64 " steps\n",

@@ -271,6 +271,18 @@ extern "C"
 
     const char *td_stage_name(tdStage stage);
 
+    /// What is doubtful about a step that was accepted.
+    typedef enum tdDoubt
+    {
+        TD_DOUBT_ENERGY = 1,        ///< a body has gained more than 5 % of its energy from nothing
+        TD_DOUBT_LINEARIZATION = 2, ///< one linearization does not describe how a body moved
+        TD_DOUBT_INVERSION = 4,     ///< elements have been inside out for more than ten steps
+        TD_DOUBT_PENETRATION = 8    ///< bodies are deeper inside each other than a tenth of the smaller one
+    } tdDoubt;
+
+    /// Short name of one, e.g. "energy from nothing".
+    const char *td_doubt_name(tdDoubt doubt);
+
     /// What the last step did.
     typedef struct tdReport
     {
@@ -312,6 +324,15 @@ extern "C"
         double contact_residual; ///< relative residual that it left
         bool contact_limit;      ///< it reached its bound on iterations
         double attachment_error; ///< largest error of rigid attachments and couplings, relative to the scene's size
+        // What was looked at before the step was accepted; zero in static scenes.
+        double energy;      ///< kinetic and elastic, of all bodies, at its end [J]
+        double work;        ///< done on them in the step: by weight, loads, actuators, supports, contact [J]
+        double dissipated;  ///< what of it they neither move by nor store [J]: damping, and the integrator's own
+        double energy_gain; ///< most that a body has gained from nothing, as a share of what it came by honestly
+        double linearization_error; ///< share of the work of internal forces that one linearization missed; 0: Newton
+        int retries;                ///< attempts that were taken back: one linearization went wrong
+        unsigned doubts;            ///< tdDoubt, a bit each
+        int doubt_body;             ///< the first body that they are about
         double stage_seconds[TD_STAGES];
     } tdReport;
 

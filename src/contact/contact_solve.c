@@ -173,7 +173,7 @@ void td_contact_expect(const tdModel *model, tdState *state, double *m)
     if (cs == NULL || model->contact->n_bonds == 0)
         return;
     size_t bytes = 3 * (size_t)model->contact->n_bonds * sizeof(double);
-    if (model->scene.settings.newton)
+    if (state->newton)
         memset(cs->bond_base, 0, bytes);
     else
         memcpy(cs->bond_base, cs->bond_told, bytes);
@@ -213,16 +213,15 @@ static tdStatus fail(const tdModel *model, tdState *state, tdStatus status)
 }
 
 // Newton's own tolerance is beyond that of the contact problem.
-static double tolerance(const tdModel *model, double standard)
+static double tolerance(const tdModel *model, const tdState *state, double standard)
 {
-    const tdSceneSettings *settings = &model->scene.settings;
-    return settings->newton ? fmin(standard, 0.1 * settings->tolerance) : standard;
+    return state->newton ? fmin(standard, 0.1 * model->scene.settings.tolerance) : standard;
 }
 
 static tdStatus by_velocities(const tdModel *model, tdState *state, const tdSapProblem *problem)
 {
     tdSapSettings settings = td_default_sap();
-    settings.tolerance = tolerance(model, settings.tolerance);
+    settings.tolerance = tolerance(model, state, settings.tolerance);
     tdSapResult result;
     TD_TRY(td_sap_solve(state->contact->sap, state->tasks, problem, &settings, &result, &state->report.error));
     state->report.contact_iterations += result.iterations;
@@ -236,7 +235,7 @@ static tdStatus by_velocities(const tdModel *model, tdState *state, const tdSapP
 static tdStatus by_impulses(const tdModel *model, tdState *state, const tdSapProblem *problem)
 {
     tdNlcpSettings settings = td_default_nlcp();
-    settings.tolerance = tolerance(model, settings.tolerance);
+    settings.tolerance = tolerance(model, state, settings.tolerance);
     tdNlcpResult result;
     TD_TRY(td_contact_nlcp(state->contact, problem, &settings, &result, &state->report.error));
     state->report.contact_iterations += result.iterations;
@@ -266,7 +265,7 @@ static tdStatus solve(const tdModel *model, tdState *state, bool first)
         TD_TRY(by_impulses(model, state, &problem));
     else
         TD_TRY(by_velocities(model, state, &problem));
-    cs->scale = model->scene.settings.newton ? momentum(cs) : 0;
+    cs->scale = state->newton ? momentum(cs) : 0;
     state->report.constraints = cs->n_constraints;
     return TD_OK;
 }

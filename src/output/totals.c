@@ -35,6 +35,12 @@ static const char *const names[COUNTS] = {
     "contact_limits",
     "contact_residual",
     "attachment_error",
+    "energy_gain",
+    "linearization_error",
+    "retries",
+    "doubtful_steps",
+    "work",
+    "dissipated",
     "elastic_energy",
     "kinetic_energy",
 };
@@ -73,6 +79,13 @@ void td_totals_add(tdTotals *totals, const tdReport *report)
     totals->contact_limits += report->contact_limit;
     totals->attachment_error = fmax(totals->attachment_error, report->attachment_error);
     totals->contact_residual = fmax(totals->contact_residual, report->contact_residual);
+    totals->energy_gain = fmax(totals->energy_gain, report->energy_gain);
+    totals->linearization_error = fmax(totals->linearization_error, report->linearization_error);
+    totals->retries += report->retries;
+    totals->doubtful_steps += report->doubts != 0;
+    totals->doubts |= report->doubts;
+    totals->work += report->work;
+    totals->dissipated += report->dissipated;
     for (int i = 0; i < TD_STAGES; i++)
         totals->stage_seconds[i] += report->stage_seconds[i];
 }
@@ -109,6 +122,12 @@ void td_totals_row(const tdTotals *totals, double row[TD_TOTALS_COLUMNS])
         (double)totals->contact_limits,
         totals->contact_residual,
         totals->attachment_error,
+        totals->energy_gain,
+        totals->linearization_error,
+        (double)totals->retries,
+        (double)totals->doubtful_steps,
+        totals->work,
+        totals->dissipated,
         totals->elastic_energy,
         totals->kinetic_energy,
     };
@@ -127,7 +146,7 @@ const char *td_totals_unit(int column)
 {
     if (column >= COUNTS)
         return "s";
-    return column >= COUNTS - 2 ? "J" : "";
+    return column >= COUNTS - 4 ? "J" : "";
 }
 
 bool td_totals_timing(int column)

@@ -376,5 +376,7 @@ tdStatus td_compile_articulated(tdModel *model, int index, const tdSettings *set
     body->count = body->unknowns = rigid->n;
     body->nodes = shape->n_nodes;
     body->elements = shape->elements;
+    for (int l = 0; status == TD_OK && l < rigid->n_links; l++)
+        body->mass += rigid->links[l].mass;
     return status;
 }
