@@ -19,7 +19,7 @@
 #define ENERGY_TOLERANCE   0.1
 #define MOMENTUM_TOLERANCE 1e-7 // linear systems are solved to 1e-8,
 #define CONTACT_TOLERANCE  1e-5 // contact to 1e-6 in its own norm
-#define DEPTH_TOLERANCE    0.05
+#define DEPTH_TOLERANCE    0.1
 #define MOST_ARRAYS        512
 
 // What is known of a run beside its state.
@@ -71,11 +71,12 @@ static bool is_final(verdictKind kind)
 
 // ---------------------------------------------------------------- bits
 
-// What solvers keep from step to step to be quick, which a step that fails may leave anew.
+// What solvers keep from step to step to be quick, and what the monitor knows of the start, which a step that fails may
+// leave anew.
 static bool is_solvers(const char *name)
 {
     return strncmp(name, "factor_", 7) == 0 || strncmp(name, "solver_", 7) == 0 || strncmp(name, "contact_", 8) == 0 ||
-           strcmp(name, "columns") == 0;
+           strncmp(name, "energy", 6) == 0 || strcmp(name, "columns") == 0;
 }
 
 static uint64_t state_bits(const tdModel *model, tdState *state, bool all)
@@ -427,7 +428,7 @@ static void check_failure(sceneRun *run, tdState *state, int step, uint64_t befo
 // Whether the report says that something is wrong.
 static bool warns(const tdReport *report)
 {
-    return report->inverted_elements > 0 || report->contact_limit || report->rom_warning;
+    return report->doubts != 0 || report->contact_limit || report->rom_warning;
 }
 
 static void remember(sceneRun *run, tdState *state)
@@ -536,7 +537,8 @@ static void run_model(sceneRun *run, const char *folder)
         run->size[b] = body_size(model, state, b);
     find_plain(run);
     for (int a = 0; a < model->n_actuators; a++)
-        run->blind = run->blind || (model->actuators[a].servo >= 0 && td_scheme_ends_apart(&model->scheme));
+        run->blind = run->blind || (model->actuators[a].servo >= 0 && (model->scheme.method == TD_METHOD_NEWMARK ||
+                                                                       td_scheme_ends_apart(&model->scheme)));
     for (int b = 0; b < model->n_bodies; b++)
     {
         double momentum[3], potential, mass, largest, slow = 1e-9 * run->size[b] / model->scheme.h;

@@ -11,7 +11,7 @@
 //   of
 //                the sizes of these terms
 //   third law    contact forces of a pair are opposite, to rounding
-//   penetration  near-rigid contact: no deeper than 5 % of the size of the smaller body
+//   penetration  near-rigid contact: no deeper than 10 % of the size of the smaller body
 //   threads      two threads give the same bits as one
 //   resume       a run that goes on from a checkpoint in its middle, with three threads, gives the same bits
 //   failure      a step that fails says the time and the step, and leaves every bit of the state as it was

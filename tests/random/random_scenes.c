@@ -269,7 +269,7 @@ static uint64_t print_tally(const runOptions *o, const tally *all)
     }
     printf(
         "\nof those that were fine: energy gained at most %.2g of what went in and out (0.1 allowed), contacts %.2g of "
-        "a size deep (0.05), momentum to %.1g (1e-5)\n",
+        "a size deep (0.1), momentum to %.1g (1e-5)\n",
         all->energy, all->depth, all->momentum);
     if (o->verbose)
     {
