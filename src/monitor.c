@@ -320,26 +320,27 @@ const char *td_doubt_name(tdDoubt doubt)
 
 // ---------------------------------------------------------------- known beforehand
 
-const char *td_monitor_caveat(const tdModel *model, const tdLaw *law)
+const char *td_monitor_caveat(const tdScheme *scheme, bool newton, const tdLaw *law)
 {
-    const tdScheme *scheme = &model->scheme;
-    bool newton = model->scene.settings.newton;
-    if (scheme->method == TD_METHOD_STATIC || law->constant)
-        return scheme->ce == 0 && scheme->method != TD_METHOD_STATIC
-                   ? "explicit steps keep energy bounded only below the time step that the smallest element allows"
-                   : NULL;
+    bool damps = td_scheme_settles(scheme), lagged = law->rotation == TD_ROTATION_LAGGED;
+    if (scheme->method == TD_METHOD_STATIC)
+        return NULL;
     if (scheme->ce == 0)
         return "explicit steps keep energy bounded only below the time step that the smallest element allows";
-    if (!td_scheme_settles(scheme) && law->rotation == TD_ROTATION_LAGGED)
-        return "an integrator that does not damp gains energy with rotations of the step's start; use law "
+    if (law->constant)
+        return NULL;
+    if (lagged && damps)
+        return "elastic energy is too large in steps in which the body turns far, and is gone in the next one; use law "
+               "'corotational' or a smaller time_step where that is reported";
+    if (lagged)
+        return "rotations of the step's start gain energy with an integrator that does not damp; use law "
                "'corotational', or 'method: backward_euler'";
-    if (!td_scheme_settles(scheme))
-        return newton ? "an integrator that does not damp keeps the energy of a nonlinear law to second order of the "
-                        "time step only; watch energy_gain in the report"
-                      : "one linearization of a nonlinear law with an integrator that does not damp can gain energy; "
-                        "use 'newton: true', or 'method: backward_euler'";
-    if (!newton && !law->semidefinite)
-        return "one linearization of a law that softens or turns can gain energy where a step is large; such steps are "
-               "found and taken again by Newton's method";
-    return NULL;
+    if (damps && newton)
+        return NULL;
+    if (damps)
+        return "one linearization can gain energy where a step is large; such steps are taken again by Newton's method";
+    return newton ? "an integrator that does not damp keeps the energy of this law to second order of the time step "
+                    "only; watch energy_gain in the report"
+                  : "one linearization with an integrator that does not damp can gain energy; use 'newton: true', or "
+                    "'method: backward_euler'";
 }

@@ -54,4 +54,4 @@ void td_monitor_commit(const tdModel *model, tdState *state);
 int td_monitor_arrays(const tdModel *model, tdState *state, tdStateArray *out, int most);
 
 /// Why a pair of law and integrator can add energy, in a sentence with the way out; NULL: it cannot.
-const char *td_monitor_caveat(const tdModel *model, const struct tdLaw *law);
+const char *td_monitor_caveat(const tdScheme *scheme, bool newton, const struct tdLaw *law);

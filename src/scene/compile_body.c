@@ -397,8 +397,7 @@ tdStatus td_compile_soft(tdModel *model, int index, const tdSettings *settings, 
     body->count = 3 * (int64_t)soft->n_nodes;
     body->nodes = soft->n_nodes;
     body->elements = soft->elements;
-    for (int32_t i = 0; status == TD_OK && i < soft->n_nodes; i++)
-        body->mass += soft->node_mass[i];
+    body->mass = soft->total_mass;
     body->unknowns = body->count - soft->n_held;
     body->n_held = soft->n_held;
     body->held = soft->held_list;

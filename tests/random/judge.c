@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "judge.h"
+#include "bits.h"
 
 #include "body/articulated.h"
 #include "body/soft.h"
@@ -20,7 +21,6 @@
 #define MOMENTUM_TOLERANCE 1e-7 // linear systems are solved to 1e-8,
 #define CONTACT_TOLERANCE  1e-5 // contact to 1e-6 in its own norm
 #define DEPTH_TOLERANCE    0.1
-#define MOST_ARRAYS        512
 
 // What is known of a run beside its state.
 typedef struct sceneRun
@@ -31,7 +31,7 @@ typedef struct sceneRun
     bool warned; ///< by some step
     double start, work, gross;
     double least;         ///< energy below which only rounding is seen [J]
-    bool blind;           ///< work is not known: servos tell of the end of a step, and these methods act before
+    bool blind;           ///< work is not known: efforts are told of the end of a step, and alternate
     double *q, *reaction; ///< before the step
     double *effort, *displacement;
     double *momentum;  ///< 3 a body, before the step
@@ -67,32 +67,6 @@ static void judge(sceneRun *run, verdictKind kind, int step, const char *format,
 static bool is_final(verdictKind kind)
 {
     return verdict_is_wrong(kind) && kind != VERDICT_ENERGY && kind != VERDICT_PENETRATION;
-}
-
-// ---------------------------------------------------------------- bits
-
-// What solvers keep from step to step to be quick, and what the monitor knows of the start, which a step that fails may
-// leave anew.
-static bool is_solvers(const char *name)
-{
-    return strncmp(name, "factor_", 7) == 0 || strncmp(name, "solver_", 7) == 0 || strncmp(name, "contact_", 8) == 0 ||
-           strncmp(name, "energy", 6) == 0 || strcmp(name, "columns") == 0;
-}
-
-static uint64_t state_bits(const tdModel *model, tdState *state, bool all)
-{
-    tdStateArray arrays[MOST_ARRAYS];
-    int n = td_state_arrays(model, state, arrays, MOST_ARRAYS);
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
-    for (int a = 0; a < n; a++)
-        for (int64_t i = 0; i < arrays[a].count && (all || !is_solvers(arrays[a].name)); i++)
-        {
-            uint64_t word = 0;
-            memcpy(&word, (const char *)arrays[a].data + 8 * i, sizeof word);
-            hash = (hash ^ word) * UINT64_C(0x100000001b3);
-            hash ^= hash >> 29;
-        }
-    return hash;
 }
 
 // ---------------------------------------------------------------- sums over a body
@@ -408,13 +382,16 @@ static void check_depth(sceneRun *run, const tdState *state, int step)
 }
 
 // A step that failed: why, and what it left.
-static void check_failure(sceneRun *run, tdState *state, int step, uint64_t before)
+static void check_failure(sceneRun *run, tdState *state, int step, const stateBits *before)
 {
+    static stateBits after;
     const tdError *error = &state->report.error;
+    take_bits(run->model, state, &after);
+    const char *other = other_bits(before, &after, false);
     if (error->message[0] == '\0' || strstr(error->message, "t = ") == NULL || strstr(error->message, "step") == NULL)
         judge(run, VERDICT_FAILURE, step, "a step fails without time and step: '%.200s'", error->message);
-    if (state_bits(run->model, state, false) != before)
-        judge(run, VERDICT_FAILURE, step, "a step that failed left another state: '%.200s'", error->message);
+    if (other != NULL)
+        judge(run, VERDICT_FAILURE, step, "a step that failed changed '%s': '%.200s'", other, error->message);
     if (run->verdict->kind == VERDICT_FINE)
     {
         run->verdict->kind = VERDICT_STOPPED;
@@ -445,7 +422,7 @@ static void remember(sceneRun *run, tdState *state)
 }
 
 // The run that is judged step by step; a checkpoint in its middle. Returns the steps that were taken.
-static int judged_run(sceneRun *run, tdState *state, const char *checkpoint, uint64_t *bits)
+static int judged_run(sceneRun *run, tdState *state, const char *checkpoint, stateBits *bits)
 {
     const tdModel *model = run->model;
     int steps = run->scene->steps, taken = 0;
@@ -454,17 +431,15 @@ static int judged_run(sceneRun *run, tdState *state, const char *checkpoint, uin
     while (taken < steps && !is_final(run->verdict->kind))
     {
         remember(run, state);
-        *bits = state_bits(model, state, true);
-        uint64_t before = state_bits(model, state, false);
+        take_bits(model, state, bits);
         tdStatus status = td_step(model, state);
         if (status != TD_OK)
         {
-            check_failure(run, state, taken + 1, before);
+            check_failure(run, state, taken + 1, bits);
             break;
         }
         taken++;
         run->warned = run->warned || warns(&state->report);
-        *bits = state_bits(model, state, true);
         check_finite(run, state, taken);
         book_work(run, state);
         check_energy(run, state, taken);
@@ -474,12 +449,14 @@ static int judged_run(sceneRun *run, tdState *state, const char *checkpoint, uin
         if (taken == steps / 2 && td_state_save(model, state, checkpoint, &error) != TD_OK)
             judge(run, VERDICT_RESUME, taken, "the checkpoint could not be written: %.200s", error.message);
     }
+    take_bits(model, state, bits);
     return taken;
 }
 
 // The same once more with another number of threads, from the start or from the checkpoint.
-static void compared_run(sceneRun *run, int threads, const char *checkpoint, int taken, uint64_t bits)
+static void compared_run(sceneRun *run, int threads, const char *checkpoint, int taken, const stateBits *bits)
 {
+    static stateBits mine;
     const tdModel *model = run->model;
     verdictKind kind = checkpoint != NULL ? VERDICT_RESUME : VERDICT_THREADS;
     tdSettings settings = td_default_settings();
@@ -496,12 +473,21 @@ static void compared_run(sceneRun *run, int threads, const char *checkpoint, int
     if (state != NULL && status != TD_OK)
         judge(run, kind, (int)td_state_steps(state) + 1, "a step fails that went well before: %.200s",
               state->report.error.message);
-    else if (state != NULL && state_bits(model, state, true) != bits)
-        judge(run, kind, taken,
-              checkpoint != NULL ? "resumed with %d threads it ends with other bits"
-                                 : "with %d threads it ends with other bits",
-              threads);
+    else if (state != NULL)
+    {
+        take_bits(model, state, &mine);
+        const char *other = other_bits(bits, &mine, true);
+        if (other != NULL)
+            judge(run, kind, taken, "%s with %d threads it ends with other bits of '%s'",
+                  checkpoint != NULL ? "resumed" : "begun", threads, other);
+    }
     td_state_free(state);
+}
+
+// Whether the step finds its effort.
+static bool found(const tdActuator *actuator)
+{
+    return !actuator->held && actuator->given->drive != TD_DRIVE_EFFORT;
 }
 
 static double *numbers(int64_t n)
@@ -519,7 +505,7 @@ static void run_model(sceneRun *run, const char *folder)
     settings.threads = 1;
     tdState *state = NULL;
     tdError error = {0};
-    uint64_t bits = 0;
+    static stateBits bits;
     if (td_state_create(model, &settings, &state, &error) != TD_OK)
     {
         run->verdict->kind = VERDICT_REFUSED;
@@ -536,9 +522,9 @@ static void run_model(sceneRun *run, const char *folder)
     for (int b = 0; b < model->n_bodies; b++)
         run->size[b] = body_size(model, state, b);
     find_plain(run);
+    bool damps_not = model->scheme.method == TD_METHOD_NEWMARK || td_scheme_ends_apart(&model->scheme);
     for (int a = 0; a < model->n_actuators; a++)
-        run->blind = run->blind || (model->actuators[a].servo >= 0 && (model->scheme.method == TD_METHOD_NEWMARK ||
-                                                                       td_scheme_ends_apart(&model->scheme)));
+        run->blind = run->blind || (damps_not && (model->actuators[a].servo >= 0 || found(&model->actuators[a])));
     for (int b = 0; b < model->n_bodies; b++)
     {
         double momentum[3], potential, mass, largest, slow = 1e-9 * run->size[b] / model->scheme.h;
@@ -551,9 +537,9 @@ static void run_model(sceneRun *run, const char *folder)
     if (run->warned && verdict_is_wrong(run->verdict->kind) && !is_final(run->verdict->kind))
         run->verdict->kind = VERDICT_WARNED;
     if (!verdict_is_wrong(run->verdict->kind) && taken > 0)
-        compared_run(run, 2, NULL, taken, bits);
+        compared_run(run, 2, NULL, taken, &bits);
     if (!verdict_is_wrong(run->verdict->kind) && taken >= run->scene->steps / 2 && run->scene->steps > 1)
-        compared_run(run, 3, checkpoint, taken, bits);
+        compared_run(run, 3, checkpoint, taken, &bits);
     unlink(checkpoint);
     free(checkpoint);
     for (size_t k = 0; k < sizeof arrays / sizeof arrays[0]; k++)
