@@ -436,7 +436,7 @@ static int judged_run(sceneRun *run, tdState *state, const char *checkpoint, sta
         if (status != TD_OK)
         {
             check_failure(run, state, taken + 1, bits);
-            break;
+            return taken; // with the bits before it
         }
         taken++;
         run->warned = run->warned || warns(&state->report);
