@@ -235,6 +235,14 @@ static tdStatus parse_rigid(tdSceneParser *parser, const tdRecord *record, tdSce
     if (shape->shape.type == TD_SHAPE_PLANE && !held)
         return td_record_fail(&parser->reader, record, "shape", "a plane cannot move; write 'fixed: true'");
     TD_TRY(set_mass(parser, record, &shape->shape, link));
+    // A body that moves has its frame at its center of mass: about another point, a turn within a step changes the
+    // momentum.
+    for (int c = 0; c < 3 && !held; c++)
+    {
+        link->origin.t[c] = link->center[c];
+        shape->pose.t[c] = -link->center[c];
+        link->center[c] = 0;
+    }
     tree->n_links = tree->n_shapes = 1;
     return td_tree_check(parser->arena, tree, parser->reader.error);
 }
