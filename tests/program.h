@@ -74,6 +74,19 @@ static inline pid_t start_command(const char *name, const char *arguments)
     return pid;
 }
 
+/// Waits until a file of a running program is there, or the program has ended without it.
+static inline void await_file(pid_t pid, const char *name)
+{
+    while (!exists(name))
+    {
+        siginfo_t ended = {0};
+        assert_int_equal(waitid(P_PID, (id_t)pid, &ended, WEXITED | WNOHANG | WNOWAIT), 0);
+        if (ended.si_pid == pid && !exists(name))
+            fail_msg("the program has ended without making %s", name);
+        usleep(5000);
+    }
+}
+
 /// Its exit code, or less than zero the signal that ended it.
 static inline int finish(pid_t pid)
 {

@@ -130,8 +130,7 @@ static void test_interrupted(void **state)
 {
     (void)state;
     pid_t pid = start_command("demo", "--scene arm.yaml --path path.csv --out g --quiet </dev/null");
-    for (int i = 0; i < 3000 && !exists("g/robot.h5.work"); i++)
-        usleep(10000);
+    await_file(pid, "g/robot.h5.work");
     kill(pid, SIGINT);
     assert_int_equal(finish(pid), 130);
     assert_says("stderr.txt", "interrupted");

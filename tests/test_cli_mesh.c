@@ -287,7 +287,7 @@ static int teardown(void **state)
 static void need_gmsh(void)
 {
     if (access("/usr/bin/gmsh", X_OK) != 0 && access("/usr/local/bin/gmsh", X_OK) != 0)
-        skip();
+        skip_because("there is no gmsh");
 }
 
 static tdMeshReport examine(const char *name)

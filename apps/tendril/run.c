@@ -107,6 +107,9 @@ static void json_counts(tdJson *json, const tdTotals *totals)
     td_json_integer(json, "contact_iterations", totals->contact_iterations);
     td_json_integer(json, "contact_limits", totals->contact_limits);
     td_json_number(json, "contact_residual", totals->contact_residual);
+    td_json_number(json, "penetration", totals->penetration);
+    td_json_number(json, "penetration_ratio", totals->penetration_ratio);
+    td_json_integer(json, "tunnelled", totals->tunnelled);
     td_json_number(json, "attachment_error", totals->attachment_error);
     td_json_number(json, "energy_gain", totals->energy_gain);
     td_json_number(json, "linearization_error", totals->linearization_error);
@@ -255,6 +258,12 @@ static void print_table(const runArguments *arguments, const tdModel *model, con
                " iterations (%.2f a step), residual %.2e at most, bound reached in %" PRId64 " steps\n",
                totals->contacts_active, totals->contacts, totals->contact_iterations,
                (double)totals->contact_iterations / steps, totals->contact_residual, totals->contact_limits);
+    if (totals->penetration > 0)
+        printf("penetration %.2e m at most, %.2g %% of the smaller body\n", totals->penetration,
+               100 * totals->penetration_ratio);
+    if (totals->tunnelled > 0)
+        printf("tunnelled   bodies may have passed through each other %" PRId64 " times; use a smaller time_step\n",
+               totals->tunnelled);
     if (totals->attachment_error > 0)
         printf("attachments off by %.2e of the scene's size at most\n", totals->attachment_error);
     act_print_totals(result);

@@ -326,9 +326,14 @@ extern "C"
         int contacts;        ///< points that were followed
         int constraints;     ///< of the convex problem: these points, attachments, driven actuators, limits of joints
         int contacts_active; ///< of these, the ones that bear a force
-        int contact_iterations;  ///< of the convex solver, the most of an island, over all linearizations
-        double contact_residual; ///< relative residual that it left
-        bool contact_limit;      ///< it reached its bound on iterations
+        int contact_iterations;   ///< of the convex solver, the most of an island, over all linearizations
+        double contact_residual;  ///< relative residual that it left
+        bool contact_limit;       ///< it reached its bound on iterations
+        double penetration;       ///< deepest of the points that bear a force, at the end of the step [m]
+        double penetration_ratio; ///< largest, relative to the smaller of the two bodies or links (largest extent of
+                                  ///< what collides, at rest)
+        int penetration_body[2];  ///< whose that one is; of no meaning where it is 0
+        int tunnelled; ///< pairs of bodies or links that may have passed through each other in the step, unseen
         double attachment_error; ///< largest error of rigid attachments and couplings, relative to the scene's size
         // What was looked at before the step was accepted; zero in static scenes.
         double energy;      ///< kinetic and elastic, of all bodies, at its end [J]

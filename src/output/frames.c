@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "output/frames.h"
 
+#include "body/articulated.h"
 #include "body/soft.h"
 #include "contact/contact.h"
 #include "output/actuation.h"
@@ -18,12 +19,14 @@
 #include <string.h>
 
 /// What a frame needs of a body beyond the state.
+#define MOST_LINK_GROUPS 64 // of a file; `link` tells more of them apart
+
 typedef struct tdBodyOutput
 {
     double *displacement, *von_mises, *energy;
     int64_t cells;       ///< of all types
     int64_t *element;    ///< by cell: the element whose values it shows, -1 = none
-    double *cell_fields; ///< 2 * cells: von Mises, energy
+    double *cell_fields; ///< 3 * cells: von Mises, energy, link of rigid and articulated bodies
     double *unknown;     ///< NaN a node: reactions of a reduced body, which has none of its nodes; else NULL
 } tdBodyOutput;
 
@@ -177,7 +180,7 @@ static tdStatus prepare_bodies(tdOutput *output, tdError *error)
             good = out->unknown != NULL;
         }
         good = good && map_cells(arena, soft, out);
-        good = good && (out->cell_fields = TD_TAKE(arena, double, 2 * out->cells + 1)) != NULL;
+        good = good && (out->cell_fields = TD_TAKE(arena, double, 3 * out->cells + 1)) != NULL;
     }
     return good ? TD_OK : td_fail_memory(error, "the output of a run");
 }
@@ -323,6 +326,10 @@ static void gather_body(tdOutput *output, tdState *state, int b)
         out->cell_fields[i] = e < 0 ? 0 : out->von_mises[e];
         out->cell_fields[out->cells + i] = e < 0 ? 0 : out->energy[e];
     }
+    // Links are drawn with triangles alone.
+    const tdCells *tris = &soft->mesh.cells[TD_CELL_TRI];
+    for (int64_t i = 0; td_body_is_articulated(body) && i < tris->count; i++)
+        out->cell_fields[2 * out->cells + i] = td_articulated_of(body)->node_link[tris->nodes[3 * i]];
 }
 
 static tdStatus write_vtu(tdOutput *output, const tdState *state, int b, tdError *error)
@@ -338,12 +345,17 @@ static tdStatus write_vtu(tdOutput *output, const tdState *state, int b, tdError
     const tdField by_node[] = {
         {"displacement", 3, out->displacement}, {"velocity", 3, frame->velocity}, {"reaction", 3, frame->reaction}};
     const tdField by_cell[] = {{"von_mises", 1, out->cell_fields},
-                               {"strain_energy_density", 1, out->cell_fields + out->cells}};
+                               {"strain_energy_density", 1, out->cell_fields + out->cells},
+                               {"link", 1, out->cell_fields + 2 * out->cells}};
+    bool links = td_body_is_articulated(body);
     tdMesh mesh = soft->mesh; // a view: the writer only reads
     mesh.x = (double *)frame->position;
+    // Each link is a group, and a group is an array over all cells: of many links that would be most of the file.
+    if (links && mesh.n_groups > MOST_LINK_GROUPS)
+        mesh.n_groups = 0;
     output->text.size = 0;
     tdMeshEncoding encoding = output->settings.compressed ? TD_MESH_COMPRESSED : TD_MESH_BINARY;
-    TD_TRY(td_mesh_write_vtu(&mesh, encoding, 3, by_node, 2, by_cell, &output->text, error));
+    TD_TRY(td_mesh_write_vtu(&mesh, encoding, 3, by_node, links ? 3 : 2, by_cell, &output->text, error));
     if (output->text.failed)
         return td_fail_memory(error, path);
     TD_TRY(td_file_write_quickly(path, output->text.data, (size_t)output->text.size, error));
