@@ -7,6 +7,7 @@
 #include "body/spring.h"
 #include "constraint/tool.h"
 #include "contact/contact.h"
+#include "monitor.h"
 #include "solve/condense.h"
 
 #include <assert.h>
@@ -16,10 +17,10 @@
 
 static tdStatus take_vectors(const tdModel *model, tdState *state, tdError *error)
 {
-    double **over_coords[] = {&state->q,     &state->v,       &state->a,      &state->reaction, &state->q_e,
-                              &state->v_e,   &state->inertia, &state->force,  &state->load,     &state->m,
-                              &state->dv,    &state->v_new,   &state->q_end,  &state->held,     &state->saved,
-                              &state->start, &state->work,    &state->scratch};
+    double **over_coords[] = {
+        &state->q,     &state->v,     &state->a,    &state->reaction, &state->q_e,   &state->v_e,     &state->inertia,
+        &state->force, &state->load,  &state->m,    &state->dv,       &state->v_new, &state->q_end,   &state->held,
+        &state->saved, &state->start, &state->work, &state->scratch,  &state->own,   &state->v_start, &state->a_start};
     for (size_t i = 0; i < sizeof over_coords / sizeof over_coords[0]; i++)
         if ((*over_coords[i] = TD_TAKE(&state->arena, double, model->coords)) == NULL)
             return td_fail_memory(error, "the state");
@@ -62,6 +63,8 @@ tdStatus td_state_create(const tdModel *model, const tdSettings *settings, tdSta
         status = td_condense_create(model, state, error);
     if (status == TD_OK)
         status = td_contact_create(model, state, error);
+    if (status == TD_OK)
+        status = td_monitor_create(model, state, error);
     if (status != TD_OK)
     {
         td_state_free(state);
@@ -109,6 +112,7 @@ int td_state_arrays(const tdModel *model, tdState *state, tdStateArray *out, int
         out[n] = list[n];
     if (state->tools != NULL && n < most)
         out[n++] = (tdStateArray){"tools", -1, false, state->tools->count, state->tools->kept};
+    n += td_monitor_arrays(model, state, out + n, most - n);
     for (int b = 0; b < model->n_bodies; b++)
         n += model->bodies[b].ops->arrays(model, &model->bodies[b], state, out + n, most - n);
     return n + td_contact_arrays(model, state, out + n, most - n);

@@ -41,20 +41,27 @@ struct tdState
     double *force; ///< internal [N], dE/dq
     double *load;  ///< external [N]
     double *m;     ///< residual of the momentum balance
+    double *own;   ///< the part of m that is inertia and forces inside bodies
     double scale;  ///< size of the largest of its terms, for relative residuals
     int32_t bad_body;
     int64_t bad_element; ///< that the law could not evaluate, -1 = none
 
     // free, solve, integrate
-    double *dv;             ///< correction of v
-    double *v_new;          ///< iterate
-    double *q_end;          ///< held coordinates: position at the end of the step
-    double *held;           ///< first pass: how far q_e of held coordinates has still to move, zero elsewhere
-    double rhs;             ///< |right-hand side| of the last linear solves
-    double *saved;          ///< v_new before a line search
-    double *start;          ///< q at the start of the step (static: before the first increment)
-    double *work, *scratch; ///< over coordinates, for the moment only
-    double slope;           ///< dv . m at the start of the line search
+    double *dv;                ///< correction of v
+    double *v_new;             ///< iterate
+    double *q_end;             ///< held coordinates: position at the end of the step
+    double *held;              ///< first pass: how far q_e of held coordinates has still to move, zero elsewhere
+    double rhs;                ///< |right-hand side| of the last linear solves
+    double *saved;             ///< v_new before a line search
+    double *start;             ///< q at the start of the step (static: before the first increment)
+    double *v_start, *a_start; ///< v and a there
+    double *work, *scratch;    ///< over coordinates, for the moment only
+    double slope;              ///< dv . m at the start of the line search
+
+    // the step as a whole
+    bool newton;               ///< iterate to the tolerance: the scene says so, or one linearization went wrong
+    bool follow;               ///< lagged rotations follow each iterate
+    struct tdMonitor *monitor; ///< of monitor.h
 
     // constrain, solve
     int columns; ///< vectors that apply_inverse will be asked for in each pass
@@ -80,3 +87,11 @@ struct tdStateArray
 int td_state_arrays(const tdModel *model, tdState *state, tdStateArray *out, int most);
 /// To be called after they were filled from a checkpoint.
 tdStatus td_state_restore(const tdModel *model, tdState *state, tdError *error);
+
+/// All that a checkpoint holds, in memory.
+typedef struct tdKeptState tdKeptState;
+/// Copies the state into *kept, which is made when it is NULL.
+tdStatus td_state_keep(const tdModel *model, tdState *state, tdKeptState **kept, tdError *error);
+/// Puts the state back, so that it goes on bit for bit as if the steps since had not been tried.
+tdStatus td_state_go_back(const tdModel *model, tdState *state, const tdKeptState *kept, tdError *error);
+void td_kept_state_free(tdKeptState *kept);

@@ -7,15 +7,18 @@
 //     constrain   rows of all constraints, at the efforts known so far       -> J, m, A
 //     free        motion without a change of efforts                         -> dv to v*
 //     solve       the condensed problem                                      -> efforts, dv
-//     integrate   advance positions and velocities, check for bad values     -> q, v
+//     integrate   advance positions and velocities, judge what came of it    -> q, v, energies
 //     publish     reactions, report                                          -> output
 //
 // Rows come before the free motion because their stiffness (a cable that turns, a pressure on a moving surface) is
-// part of A. Kinematics to solve repeat within a step when Newton iterates. The state is written in `integrate`
-// only, so a step that fails leaves it as it was.
+// part of A. Kinematics to solve repeat within a step when Newton iterates. A step is judged before it is accepted
+// (monitor.h): one linearization that went wrong is taken again by Newton's method, and a step that fails leaves the
+// state as it was.
+#include "base/log.h"
 #include "base/timer.h"
 #include "constraint/tool.h"
 #include "contact/contact.h"
+#include "monitor.h"
 #include "solve/condense.h"
 #include "solve/friction.h"
 #include "state.h"
@@ -196,6 +199,8 @@ static double residual_size(const tdModel *model, tdState *state)
 
 // ---------------------------------------------------------------- Newton
 
+#define RETRY_TOLERANCE 1e-5 // of residuals and misses
+
 // Held coordinates that an effort or inverse control moves: how far they have come.
 static void place_unknown(const tdModel *model, tdState *state, double length)
 {
@@ -286,11 +291,13 @@ static tdStatus solve(const tdModel *model, tdState *state, bool first, int *unk
 // The end of a step of one linearization: the momentum balance, which leaves the reactions, and v.
 static void finish_linear(const tdModel *model, tdState *state)
 {
-    for (int b = 0; b < model->n_bodies; b++)
-        model->bodies[b].ops->balance(model, &model->bodies[b], state);
-    place_unknown(model, state, 1);
     for (int64_t i = 0; i < model->coords; i++)
         state->v_new[i] += state->dv[i];
+    td_monitor_outside(model, state);
+    for (int b = 0; b < model->n_bodies; b++)
+        model->bodies[b].ops->balance(model, &model->bodies[b], state);
+    td_monitor_supports(model, state);
+    place_unknown(model, state, 1);
 }
 
 // What residuals are relative to.
@@ -299,11 +306,18 @@ static double residual_scale(const tdState *state)
     return td_contact_acts(state) ? fmax(state->scale, state->contact->scale) : state->scale;
 }
 
+// Where a step of one linearization is taken again, a solution that is good enough ends it.
+static double newton_tolerance(const tdModel *model, const tdState *state)
+{
+    double tolerance = model->scene.settings.tolerance;
+    return state->follow ? fmax(tolerance, RETRY_TOLERANCE) : tolerance;
+}
+
 // Whether a Newton iterate is the solution: forces in balance and, where efforts are unknown, displacements and
 // effectors as the linearization said. In inverse control the next linearization must not lead elsewhere either.
 static bool is_solved(const tdModel *model, const tdState *state, double size, double miss, int unknowns)
 {
-    double tolerance = model->scene.settings.tolerance;
+    double tolerance = newton_tolerance(model, state);
     if (size > tolerance * residual_scale(state) && !is_rounding(model, state))
         return false;
     if (td_constraint_lag(model, state) > 1e-6) // a millionth of the friction
@@ -327,7 +341,7 @@ static bool is_solved(const tdModel *model, const tdState *state, double size, d
 static tdStatus balance(const tdModel *model, tdState *state, double *clock)
 {
     const tdSceneSettings *settings = &model->scene.settings;
-    bool newton = settings->newton || model->scheme.method == TD_METHOD_STATIC;
+    bool newton = state->newton || model->scheme.method == TD_METHOD_STATIC;
     td_scheme_start(&model->scheme, model->coords, state->v, state->a, state->v_new);
     place_held(model, state);
     evaluation_point(model, state, false);
@@ -346,6 +360,7 @@ static tdStatus balance(const tdModel *model, tdState *state, double *clock)
         state->columns = strides ? 0 : td_condense_unknowns(model, state);
         last_size = size;
         last_miss = miss;
+        TD_TRY(td_check_cancel(&state->settings, &state->report.error));
         TD_TRY(forces(model, state, true, clock));
         if (state->bad_element >= 0)
             return fail_element(model, state);
@@ -365,14 +380,18 @@ static tdStatus balance(const tdModel *model, tdState *state, double *clock)
         state->report.residual = residual_scale(state) > 0 ? size / residual_scale(state) : 0;
         miss = fmax(td_condense_miss(model, state), td_contact_miss(model, state));
         if (is_solved(model, state, size, miss, unknowns))
+        {
+            td_monitor_outside(model, state);
+            td_monitor_supports(model, state);
             return TD_OK;
+        }
         if (pass + 1 >= settings->max_iterations)
             return td_fail(
                 &state->report.error, TD_ERROR_NUMERIC,
                 "Newton did not converge at t = %g s (step %lld): relative residual %.2e after %d iterations, "
                 "%.2e asked for; %s",
                 state->time + model->scheme.h, (long long)state->steps + 1, state->report.residual, pass + 1,
-                settings->tolerance, advice(model));
+                newton_tolerance(model, state), advice(model));
     }
 }
 
@@ -437,16 +456,90 @@ static void publish(const tdModel *model, tdState *state)
     state->steps++;
     // A product rather than a sum, so that time does not drift.
     state->time = (double)state->steps * model->scheme.h;
+    if (model->scheme.method != TD_METHOD_STATIC)
+        td_monitor_commit(model, state);
 }
 
 // ---------------------------------------------------------------- the step
 
+// Efforts and displacements of actuators as they were when the step began.
+static void reject_efforts(const tdModel *model, tdState *state)
+{
+    tdConstraintState *cs = state->constraint;
+    memcpy(cs->effort_good, cs->effort_start, (size_t)model->n_actuators * sizeof(double));
+    memcpy(cs->displacement_good, cs->displacement_start, (size_t)model->n_actuators * sizeof(double));
+    memcpy(cs->slide, cs->slide_start, (size_t)model->n_actuators * sizeof(double));
+    td_constraint_reject(model, state);
+}
+
+// Back to where the step began.
+static void take_back(const tdModel *model, tdState *state)
+{
+    size_t bytes = (size_t)model->coords * sizeof(double);
+    memcpy(state->q, state->start, bytes);
+    memcpy(state->v, state->v_start, bytes);
+    memcpy(state->a, state->a_start, bytes);
+}
+
+// One attempt at a step: solved, integrated, judged. If it fails, the state is what it was.
+static tdStatus attempt(const tdModel *model, tdState *state, bool newton, bool *doubtful, double *clock)
+{
+    state->newton = newton;
+    state->follow = newton && !model->scene.settings.newton;
+    *doubtful = false;
+    TD_TRY(balance(model, state, clock));
+    tdStatus status = integrate(model, state);
+    charge(state, TD_STAGE_INTEGRATE, clock);
+    if (status == TD_OK)
+    {
+        state->bad_element = -1;
+        state->report.inverted_elements = state->report.extended_elements = 0;
+        status = td_monitor_judge(model, state, doubtful);
+        charge(state, TD_STAGE_FORCES, clock);
+        if (state->bad_element >= 0)
+            status = fail_element(model, state);
+    }
+    if (status != TD_OK)
+        take_back(model, state);
+    return status;
+}
+
+// A step again from its start, with the inputs that it had.
+static tdStatus attempt_again(const tdModel *model, tdState *state, bool newton, bool *doubtful, double *clock)
+{
+    take_back(model, state);
+    reject_efforts(model, state);
+    latch(model, state);
+    state->report.retries++;
+    return attempt(model, state, newton, doubtful, clock);
+}
+
+// As the scene says. What fails or is doubtful with one linearization is taken again by Newton's method; where that is
+// no better, the first attempt counts, with its doubts.
 static tdStatus dynamic_step(const tdModel *model, tdState *state, double *clock)
 {
-    TD_TRY(balance(model, state, clock));
-    TD_TRY(integrate(model, state));
-    charge(state, TD_STAGE_INTEGRATE, clock);
-    return TD_OK;
+    bool newton = model->scene.settings.newton, doubtful = false, still = false;
+    size_t bytes = (size_t)model->coords * sizeof(double);
+    memcpy(state->start, state->q, bytes);
+    memcpy(state->v_start, state->v, bytes);
+    memcpy(state->a_start, state->a, bytes);
+    td_monitor_begin(model, state);
+    tdStatus status = attempt(model, state, newton, &doubtful, clock);
+    bool failed = status == TD_ERROR_NUMERIC, helps = !newton && model->scheme.ce > 0;
+    if (!helps || !(failed || (status == TD_OK && doubtful && td_monitor_tries(state))))
+        return status;
+    tdError why = state->report.error;
+    double gain = state->report.energy_gain;
+    status = attempt_again(model, state, true, &still, clock);
+    td_monitor_tried(state, status == TD_OK);
+    if (status == TD_OK && (failed || !still || state->report.energy_gain <= gain))
+        return TD_OK;
+    if (status != TD_OK && status != TD_ERROR_NUMERIC)
+        return status;
+    if (failed)
+        return td_fail(&state->report.error, TD_ERROR_NUMERIC, "%.400s (Newton's method did not help: %.200s)",
+                       why.message, state->report.error.message);
+    return attempt_again(model, state, false, &doubtful, clock);
 }
 
 // From the last equilibrium to the next in load steps: whole at first, halved when Newton fails, doubled
@@ -477,6 +570,8 @@ static tdStatus static_step(const tdModel *model, tdState *state, double *clock)
         if (status != TD_ERROR_NUMERIC || next < least)
         {
             memcpy(state->q, state->start, (size_t)model->coords * sizeof(double));
+            if (status == TD_CANCELLED)
+                return status;
             tdError why = state->report.error;
             return td_fail(&state->report.error, status, "no equilibrium beyond %.1f %% of the load; %s", 100 * done,
                            why.message);
@@ -516,6 +611,7 @@ static tdStatus start_acceleration(const tdModel *model, tdState *state)
     kinematics(model, state);
     double clock = td_seconds();
     TD_TRY(forces(model, state, true, &clock));
+    td_monitor_start(model, state);
     for (int b = 0; b < model->n_bodies; b++)
         TD_TRY(model->bodies[b].ops->start_acceleration(model, &model->bodies[b], state));
     return TD_OK;
@@ -526,6 +622,8 @@ tdStatus td_step(const tdModel *model, tdState *state)
     assert(state->model == model);
     double clock = td_seconds();
     state->report = (tdReport){0};
+    state->newton = model->scene.settings.newton;
+    state->follow = false;
     latch(model, state);
     tdStatus status = TD_OK;
     if (model->scheme.method == TD_METHOD_NEWMARK && state->steps == 0)
@@ -542,11 +640,7 @@ tdStatus td_step(const tdModel *model, tdState *state)
         memset(state->a, 0, (size_t)model->coords * sizeof(double)); // the start's, to be made again
     if (status != TD_OK)
     {
-        tdConstraintState *cs = state->constraint;
-        memcpy(cs->effort_good, cs->effort_start, (size_t)model->n_actuators * sizeof(double));
-        memcpy(cs->displacement_good, cs->displacement_start, (size_t)model->n_actuators * sizeof(double));
-        memcpy(cs->slide, cs->slide_start, (size_t)model->n_actuators * sizeof(double));
-        td_constraint_reject(model, state);
+        reject_efforts(model, state);
         return status;
     }
     state->report.error = (tdError){0};

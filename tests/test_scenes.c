@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every shipped scene loads without a warning and runs.
+// Every shipped scene loads without a warning and runs, and no step of it is doubtful, but where it should be.
 #include "test.h"
 
 #include "tendril/tendril.h"
@@ -7,9 +7,15 @@
 #include <dirent.h>
 #include <stdbool.h>
 
+// Of the lagged law, in steps in which bodies turn far: elastic energies are sixty times what there is to be had.
+static bool is_doubtful(const char *path)
+{
+    return strstr(path, "arch_low.yaml") != NULL || strstr(path, "cantilever_1s.yaml") != NULL;
+}
+
 static void complain(void *user, tdLogLevel level, const char *message)
 {
-    if (level == TD_LOG_WARNING)
+    if (level == TD_LOG_WARNING && !(is_doubtful(user) && strstr(message, "from nothing") != NULL))
         fail_msg("%s: %s", (const char *)user, message);
 }
 
@@ -25,8 +31,13 @@ static void run_scene(const char *path)
     assert_ok(td_model_load(path, &settings, &model, &error), error);
     assert_ok(td_state_create(model, &settings, &state, &error), error);
     int steps = td_model_steps(model) < 6 ? td_model_steps(model) : 6;
+    unsigned doubts = 0;
     for (int i = 0; i < steps; i++)
+    {
         assert_ok(td_step(model, state), td_state_report(state)->error);
+        doubts |= td_state_report(state)->doubts;
+    }
+    assert_int_equal(doubts & ~(is_doubtful(path) ? (unsigned)TD_DOUBT_ENERGY : 0), 0);
     assert_int_equal(td_state_report(state)->inverted_elements, 0);
     td_state_free(state);
     td_model_free(model);

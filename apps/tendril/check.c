@@ -7,6 +7,7 @@
 #include "body/soft.h"
 #include "mesh/topology.h"
 #include "model.h"
+#include "monitor.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -197,7 +198,12 @@ static void print_constants(const tdSceneMaterial *m)
         printf(", volumetric energy %s", volumetric_names[m->volumetric]);
 }
 
-static void print_material(const tdSceneBody *body, const tdSceneMaterial *m)
+static const char *caveat_of(const tdModel *model, const tdSceneMaterial *m)
+{
+    return td_monitor_caveat(&model->scheme, model->scene.settings.newton, td_law(m->law));
+}
+
+static void print_material(const tdModel *model, const tdSceneBody *body, const tdSceneMaterial *m)
 {
     const char *mass = body->consistent_mass ? "consistent" : "lumped";
     if (m->group == NULL)
@@ -219,6 +225,8 @@ static void print_material(const tdSceneBody *body, const tdSceneMaterial *m)
         printf("  total mass: %.9g kg (%g g), %s mass\n", m->total_mass, m->total_mass * 1e3, mass);
     else
         printf("  no mass\n");
+    if (caveat_of(model, m) != NULL)
+        printf("  energy: %s\n", caveat_of(model, m));
 }
 
 static void print_mesh(const tdSceneBody *body)
@@ -293,9 +301,9 @@ static void print_body(const tdModel *model, int index)
     measure(soft, size);
     printf("  placed: %g x %g x %g m, %.4g kg; %d nodes, %d elements\n", size[0], size[1], size[2], soft->total_mass,
            td_model_body_nodes(model, index), td_model_body_elements(model, index));
-    print_material(body, &body->material);
+    print_material(model, body, &body->material);
     for (int i = 0; i < body->n_materials; i++)
-        print_material(body, &body->materials[i]);
+        print_material(model, body, &body->materials[i]);
     if (body->damping_mass > 0 || body->damping_stiffness > 0)
         printf("  damping: %g 1/s of mass, %g s of stiffness\n", body->damping_mass, body->damping_stiffness);
     for (int i = 0; i < body->n_fixed; i++)
@@ -362,9 +370,11 @@ static void print_summary(const tdModel *model)
 }
 
 // What was given; null for the rest of the constants.
-static void json_material(tdJson *json, const tdSceneMaterial *m)
+static void json_material(tdJson *json, const tdModel *model, const tdSceneMaterial *m)
 {
     td_json_string(json, "law", td_scene_law(m->law));
+    if (caveat_of(model, m) != NULL)
+        td_json_string(json, "energy_caveat", caveat_of(model, m));
     td_json_number(json, "young", m->young);
     td_json_number(json, "poisson", m->poisson);
     td_json_number(json, "bulk", m->bulk);
@@ -411,13 +421,13 @@ static void json_body(tdJson *json, const tdModel *model, int index)
         td_json_string(json, "plane", plane_names[body->plane]);
     td_json_string(json, "formulation",
                    body->formulation == TD_FORMULATION_MEAN_DILATATION ? "mean_dilatation" : "standard");
-    json_material(json, &body->material);
+    json_material(json, model, &body->material);
     td_json_open(json, "materials", '[');
     for (int i = 0; i < body->n_materials; i++)
     {
         td_json_open(json, NULL, '{');
         td_json_string(json, "group", body->materials[i].group);
-        json_material(json, &body->materials[i]);
+        json_material(json, model, &body->materials[i]);
         td_json_close(json, '}');
     }
     td_json_close(json, ']');

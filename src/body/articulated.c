@@ -65,6 +65,7 @@ static tdStatus state_create(const tdModel *model, const tdBody *body, tdState *
         {&mine->diagonal, n},
         {&mine->turning, n},
         {&mine->before, n},
+        {&mine->asked, 3 * n},
         {&mine->slope_A, square},
         {&mine->effort, given->n_servos},
         {&mine->jacobian, 6 * n},
@@ -135,9 +136,9 @@ static void kinematics(const tdModel *model, const tdBody *body, tdState *state)
     mine->stiffened = false;
 }
 
-bool td_articulated_iterates(const tdModel *model)
+bool td_articulated_iterates(const tdModel *model, const tdState *state)
 {
-    return model->scene.settings.newton || model->scheme.method == TD_METHOD_STATIC;
+    return state->newton || model->scheme.method == TD_METHOD_STATIC;
 }
 
 // Share of gravity that acts.
@@ -163,8 +164,9 @@ static tdStatus forces(const tdModel *model, const tdBody *body, tdState *state,
     const tdScheme *scheme = &model->scheme;
     int n = given->n;
     double *m = state->m + body->first, *force = state->force + body->first, *load = state->load + body->first, g[3];
+    double *own = state->own + body->first;
     const double *v_e = state->v_e + body->first, *inertia = state->inertia + body->first, none[3] = {0, 0, 0};
-    bool newton = td_articulated_iterates(model);
+    bool newton = td_articulated_iterates(model, state);
     gravity_of(given, state, g);
     // With one linearization a step, Coriolis forces are found with the velocity at its end: here there are none.
     memset(mine->trial, 0, (size_t)n * sizeof(double));
@@ -175,6 +177,7 @@ static tdStatus forces(const tdModel *model, const tdBody *body, tdState *state,
     for (int i = 0; i < n; i++)
     {
         load[i] -= mine->rhs[i];
+        own[i] = scheme->s * force[i];
         force[i] += given->damping[i] * v_e[i];
     }
     td_articulated_spring_loads(body, state, load);
@@ -198,7 +201,10 @@ static tdStatus forces(const tdModel *model, const tdBody *body, tdState *state,
     }
     double of_inertia = dot(n, m, m), s2 = scheme->s * scheme->s;
     for (int i = 0; i < n; i++)
+    {
+        own[i] += m[i];
         m[i] += scheme->s * (force[i] - load[i]);
+    }
     state->scale = fmax(state->scale, sqrt(fmax(of_inertia, s2 * fmax(dot(n, force, force), dot(n, load, load)))));
     return TD_OK;
 }
@@ -211,7 +217,7 @@ void td_articulated_matrix(const tdModel *model, const tdBody *body, tdState *st
     int64_t n = given->n;
     double of_K = scheme->s * scheme->ce;
     memset(mine->A, 0, (size_t)(n * n) * sizeof(double));
-    if (td_articulated_iterates(model) && all && of_K > 0)
+    if (td_articulated_iterates(model, state) && all && of_K > 0)
     {
         double g[3];
         gravity_of(given, state, g);
@@ -279,8 +285,8 @@ static tdStatus newton_motion(const tdModel *model, const tdBody *body, tdState 
 
 static tdStatus free_motion(const tdModel *model, const tdBody *body, tdState *state)
 {
-    return td_articulated_iterates(model) ? newton_motion(model, body, state)
-                                          : td_articulated_linear_motion(model, body, state);
+    return td_articulated_iterates(model, state) ? newton_motion(model, body, state)
+                                                 : td_articulated_linear_motion(model, body, state);
 }
 
 static void multiply(const tdModel *model, const tdBody *body, tdState *state, const double *x, double *y)
@@ -295,6 +301,36 @@ static void balance(const tdModel *model, const tdBody *body, tdState *state)
     (void)model;
     multiply_add((int)body->count, 1, td_articulated_mine(body, state)->A, state->dv + body->first,
                  state->m + body->first);
+}
+
+// s times all forces but those of inertia. With one linearization a step, Coriolis forces and laws are in m with their
+// slopes: what is left when inertia is taken away is simpler.
+static void outside(const tdModel *model, const tdBody *body, tdState *state, double *f)
+{
+    const tdArticulatedState *mine = td_articulated_mine(body, state);
+    int64_t n = body->count, first = body->first;
+    const tdScheme *scheme = &model->scheme;
+    if (td_articulated_iterates(model, state))
+    {
+        for (int64_t i = 0; i < n; i++)
+            f[i] = state->own[first + i] - state->m[first + i];
+        return;
+    }
+    double *q_e = state->work + first, *v_e = state->scratch + first;
+    td_scheme_evaluate(scheme, n, state->q + first, state->v + first, state->a + first, state->v_new + first, q_e, v_e,
+                       mine->rhs);
+    for (int64_t i = 0; i < n; i++)
+        f[i] = scheme->s * mine->turning[i];
+    multiply_add((int)n, scheme->mass, mine->M, mine->rhs, f);
+}
+
+static void arrive(const tdModel *model, const tdBody *body, tdState *state, tdArrival *arrival)
+{
+    tdArticulatedState *mine = td_articulated_mine(body, state);
+    (void)model;
+    td_articulated_poses(body, state, state->q + body->first);
+    td_tree_momentum(td_articulated_of(body), state->v + body->first, &mine->points, &arrival->kinetic, mine->arrived,
+                     NULL, NULL);
 }
 
 static tdStatus apply_inverse(const tdModel *model, const tdBody *body, tdState *state, int n, int64_t stride,
@@ -320,7 +356,7 @@ static tdStatus start_acceleration(const tdModel *model, const tdBody *body, tdS
         return td_articulated_indefinite(model, state);
     memset(mine->law, 0, 3 * (size_t)n * sizeof(double));
     memset(mine->turning, 0, (size_t)n * sizeof(double));
-    if (!td_articulated_iterates(model))
+    if (!td_articulated_iterates(model, state))
     {
         const double none[3] = {0, 0, 0}, *v_e = state->v_e + body->first;
         td_articulated_laws(model, body, state, state->q_e + body->first, v_e, true);
@@ -347,13 +383,8 @@ static void commit(const tdModel *model, const tdBody *body, tdState *state)
             td_servo_effort(servo, state->input[servo->input], servo->ratio * q[servo->coord] + servo->offset,
                             servo->ratio * v[servo->coord]);
     }
-    if (td_articulated_is_based(body))
-    {
-        double p[3];
-        momentum(body, state, p);
-        for (int c = 0; c < 3; c++)
-            mine->gain[c] = (p[c] - mine->momentum[c]) / model->scheme.h;
-    }
+    for (int c = 0; c < 3 && td_articulated_is_based(body); c++)
+        mine->gain[c] = (mine->arrived[c] - mine->momentum[c]) / model->scheme.h;
     td_tree_fold(given, state->q + body->first, mine->reference);
     mine->points_valid = false;
 }
@@ -424,6 +455,8 @@ const tdBodyOps td_articulated_ops = {
     .stiffen = td_articulated_stiffen,
     .drive = drive,
     .balance = balance,
+    .outside = outside,
+    .arrive = arrive,
     .commit = commit,
     .describe = describe,
     .arrays = arrays,

@@ -132,6 +132,7 @@ typedef struct tdArticulatedState
     double *trial;             ///< n: velocity that the laws are linearized about
     double *turning;           ///< n: Coriolis and gyroscopic forces at the trial velocity
     double *expected, *before; ///< n: for the moment only
+    double *asked;             ///< 3 n: rates of joints whose position is given, NAN: none; their bias and diagonal
     double *slope_A;           ///< n^2: A with the slope of Coriolis forces
     double *bias;              ///< n: m without laws and Coriolis forces,
     double *diagonal;          ///< n: and the diagonal of A
@@ -139,6 +140,7 @@ typedef struct tdArticulatedState
     double *node_x, *node_v;
     double *jacobian;   ///< 6 n: of points
     double momentum[3]; ///< of all links at the start of the step,
+    double arrived[3];  ///< at its end,
     double gain[3];     ///< and what they gained of it a second in the last step; NAN: none yet
     bool stiffened;     ///< some constraint has stiffness in this pass
     bool indefinite;    ///< A was, with all of its terms
@@ -213,7 +215,7 @@ double td_joint_energy(const tdModel *model, const tdBody *body, const tdState *
 // ---------------------------------------------------------------- articulated.c, articulated_free.c: the step
 
 /// Newton's method, or one linearization a step.
-bool td_articulated_iterates(const tdModel *model);
+bool td_articulated_iterates(const tdModel *model, const tdState *state);
 /// Laws of joints at q_e, v_e into the state's law: forces, slopes by position and by rate.
 void td_articulated_laws(const tdModel *model, const tdBody *body, const tdState *state, const double *q_e,
                          const double *v_e, bool secant);

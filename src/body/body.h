@@ -15,6 +15,15 @@ typedef struct tdBodyState tdBodyState;
 typedef struct tdStateArray tdStateArray;
 struct tdMeasure;
 
+/// What a body is like where a step has brought it.
+typedef struct tdArrival
+{
+    double kinetic, elastic; ///< [J] at the present q and v
+    double elastic_start;    ///< at the start of the step, with the same memory of the material
+    double force_work;       ///< internal forces at the present q times the motion of the step [J]
+    double force_work_start; ///< the same with those at its start
+} tdArrival;
+
 /// A body in the model. Its coordinates are [first, first + count) of the state's vectors.
 typedef struct tdBody
 {
@@ -24,6 +33,7 @@ typedef struct tdBody
     int64_t first, count; ///< coordinates
     int64_t unknowns;     ///< coordinates that are neither fixed nor prescribed
     int64_t nodes, elements;
+    double mass; ///< [kg]; zero: nothing of it moves by itself
     int32_t n_held;
     const int32_t *held;       ///< held coordinates, counted from `first`
     void *data;                ///< of its kind, e.g. tdSoft
@@ -59,7 +69,7 @@ struct tdBodyOps
     void (*begin)(const tdModel *model, const tdBody *body, tdState *state);
     /// reads state->q_e      writes the body's deformation gradients, rotations, frames
     void (*kinematics)(const tdModel *model, const tdBody *body, tdState *state);
-    /// reads kinematics, state->v_e, inertia, inputs      writes state->m, force, and A when `tangent`
+    /// reads kinematics, state->v_e, inertia, inputs      writes state->m, own, force, and A when `tangent`
     tdStatus (*forces)(const tdModel *model, const tdBody *body, tdState *state, bool tangent);
     /// reads state->m, A      writes state->dv = -A^-1 (m + A dv_held), the way to the free motion v*
     tdStatus (*free_motion)(const tdModel *model, const tdBody *body, tdState *state);
@@ -98,6 +108,12 @@ struct tdBodyOps
     /// Before integration: state->m of the solved system on all coordinates, m + A dv + s K held (one
     /// linearization a step; Newton has m itself). What is left on held coordinates is s times the reaction.
     void (*balance)(const tdModel *model, const tdBody *body, tdState *state);
+    /// Optional, where it is more than state->own less m: s times the generalized forces from outside, as the step that
+    /// was solved has them, before `balance`.
+    void (*outside)(const tdModel *model, const tdBody *body, tdState *state, double *f);
+    /// After integration, before the step is accepted: forces and tangent at the present q, from which the next step
+    /// starts without taking them again, and the energy there. reads state->q, v, start      writes state->force
+    void (*arrive)(const tdModel *model, const tdBody *body, tdState *state, tdArrival *arrival);
     /// Optional: after a step was accepted and before commit, whether the body's own approximation is to be trusted:
     /// the rom_ fields of the report, the worst of all bodies. Reads state->force where it was last taken.
     void (*judge)(const tdModel *model, const tdBody *body, tdState *state);

@@ -51,8 +51,9 @@ static tdStatus state_create(const tdModel *model, const tdBody *body, tdState *
     mine->R = soft->turning ? TD_TAKE(arena, double, lanes) : NULL;
     mine->K = TD_TAKE(arena, double, values);
     mine->A = TD_TAKE(arena, double, values);
-    bool damped_newton = soft->beta > 0 && model->scene.settings.newton;
-    mine->K_damping = damped_newton ? TD_TAKE(arena, double, values) : mine->K;
+    mine->K_apart = soft->beta > 0 ? TD_TAKE(arena, double, values) : mine->K;
+    mine->K_damping = mine->K;
+    mine->arrived_q = TD_TAKE(arena, double, body->count);
     mine->sums = TD_TAKE(arena, tdChunkSums, soft->chunks);
     mine->history = TD_TAKE(arena, double, soft->history);
     mine->gamma = TD_TAKE(arena, double, step_history(soft));
@@ -68,8 +69,8 @@ static tdStatus state_create(const tdModel *model, const tdBody *body, tdState *
     mine->factor_coupling = TD_TAKE(arena, double, coupling_size(soft));
     mine->factor_springs = TD_TAKE(arena, double, TD_SPRINGS *TD_SPRING_NUMBERS);
     if (mine->F == NULL || (soft->turning && mine->R == NULL) || mine->K == NULL || mine->A == NULL ||
-        mine->K_damping == NULL || mine->turn == NULL || mine->turn_factor == NULL || mine->sums == NULL ||
-        mine->factor_q == NULL || mine->factor_start == NULL || mine->damping_q == NULL ||
+        mine->K_apart == NULL || mine->arrived_q == NULL || mine->turn == NULL || mine->turn_factor == NULL ||
+        mine->sums == NULL || mine->factor_q == NULL || mine->factor_start == NULL || mine->damping_q == NULL ||
         mine->factor_damping == NULL || mine->factor_input == NULL || mine->history == NULL || mine->gamma == NULL ||
         mine->factor_history == NULL || mine->coupling == NULL || mine->factor_coupling == NULL ||
         mine->factor_springs == NULL)
@@ -103,9 +104,15 @@ static double force_time(const tdScheme *scheme)
 }
 
 // A static equilibrium must not depend on its load steps: there the lagged rotation follows each iterate.
-static bool rotation_follows(const tdModel *model)
+static bool rotation_follows(const tdModel *model, const tdState *state)
 {
-    return model->scheme.method == TD_METHOD_STATIC;
+    return model->scheme.method == TD_METHOD_STATIC || state->follow;
+}
+
+// Whether F, R, forces and K are those of x already.
+static bool has_arrived(const tdBody *body, const tdSoftState *mine, const double *x)
+{
+    return mine->arrived && memcmp(x, mine->arrived_q, (size_t)body->count * sizeof *x) == 0;
 }
 
 static void begin(const tdModel *model, const tdBody *body, tdState *state)
@@ -114,10 +121,12 @@ static void begin(const tdModel *model, const tdBody *body, tdState *state)
     tdSoftState *mine = mine_of(body, state);
     mine->projecting = false;
     mine->damping_kept = false;
+    mine->K_damping = state->newton ? mine->K_apart : mine->K;
+    mine->first = true;
     mine->same = mine->same && mine->spring_changes == state->spring_changes;
     mine->spring_changes = state->spring_changes;
     td_soft_history_begin(soft, mine, force_time(&model->scheme));
-    if (soft->lagged && !rotation_follows(model))
+    if (soft->lagged && !rotation_follows(model, state) && !has_arrived(body, mine, state->q + body->first))
         td_soft_gradients(soft, mine, state, state->q + body->first, true);
 }
 
@@ -132,7 +141,8 @@ static void kinematics(const tdModel *model, const tdBody *body, tdState *state)
     tdSoftState *mine = mine_of(body, state);
     if (soft_of(body)->n_coupled > 0)
         memset(mine->coupling, 0, coupling_size(soft_of(body)) * sizeof(double));
-    td_soft_gradients(soft_of(body), mine, state, state->q_e + body->first, rotation_follows(model));
+    if (!has_arrived(body, mine, state->q_e + body->first))
+        td_soft_gradients(soft_of(body), mine, state, state->q_e + body->first, rotation_follows(model, state));
 }
 
 // y += M x
@@ -186,22 +196,29 @@ static tdStatus forces(const tdModel *model, const tdBody *body, tdState *state,
     const tdScheme *scheme = &model->scheme;
     int64_t first = body->first, n = body->count;
     bool assemble = tangent && !mine->K_valid && (scheme->ce > 0 || soft->beta > 0);
-    td_soft_forces(soft, mine, state, state->force + first, assemble ? mine->K : NULL);
+    if (!mine->arrived || mine->projecting)
+        td_soft_forces(soft, mine, state, state->force + first, assemble ? mine->K : NULL);
     sum_chunks(soft, body, mine, state);
+    if (mine->first)
+        mine->energy_start = td_soft_energy(soft, mine);
+    mine->first = false;
     if (assemble)
     {
         mine->same = false;
         mine->K_valid = soft->constant;
-        if (mine->K_damping != mine->K && !mine->damping_kept)
-        {
+    }
+    // The damping of a step is that of its first pass.
+    if (tangent && !mine->damping_kept)
+    {
+        if (mine->K_damping != mine->K)
             memcpy(mine->K_damping, mine->K, 9 * (size_t)soft->pattern.blocks * sizeof *mine->K);
-            memcpy(mine->damping_q, state->q_e + first, (size_t)n * sizeof(double));
-        }
+        memcpy(mine->damping_q, state->q_e + first, (size_t)n * sizeof(double));
         mine->damping_kept = true;
     }
     td_soft_loads(model, body, state);
 
-    double *m = state->m + first, *work = state->work + first, *stiff = state->scratch + first;
+    double *m = state->m + first, *work = state->work + first, *stiff = state->scratch + first,
+           *own = state->own + first;
     const double *force = state->force + first, *load = state->load + first;
     memset(m, 0, (size_t)n * sizeof *m);
     if (scheme->mass > 0)
@@ -213,7 +230,10 @@ static tdStatus forces(const tdModel *model, const tdBody *body, tdState *state,
     if (damped)
         td_block_multiply(state->tasks, &soft->pattern, mine->K_damping, state->v_e + first, stiff, false);
     for (int64_t i = 0; i < n; i++)
-        m[i] += scheme->s * (force[i] - load[i] + (damped ? soft->beta * stiff[i] : 0));
+    {
+        own[i] = m[i] + scheme->s * (force[i] + (damped ? soft->beta * stiff[i] : 0));
+        m[i] = own[i] - scheme->s * load[i];
+    }
 
     double s2 = scheme->s * scheme->s;
     double largest =
@@ -318,7 +338,7 @@ static void remember_factor(const tdModel *model, const tdBody *body, tdState *s
     memcpy(mine->factor_coupling, mine->coupling, coupling_size(soft_of(body)) * sizeof(double));
     memcpy(mine->factor_springs, state->springs, TD_SPRINGS * TD_SPRING_NUMBERS * sizeof(double));
     memcpy(mine->factor_history, mine->gamma, (size_t)step_history(soft_of(body)) * sizeof(double));
-    mine->factor_flags = 2 | (mine->projecting ? 1 : 0);
+    mine->factor_flags = 2 | (mine->projecting ? 1 : 0) | (mine->K_damping != mine->K ? 4 : 0);
 }
 
 static tdStatus fail_indefinite(const tdModel *model, tdState *state)
@@ -362,6 +382,14 @@ static void solved(const tdBody *body, tdState *state, const double *rhs)
     state->slope -= td_dot(state->tasks, body->count, rhs, state->dv + body->first);
 }
 
+static bool held_moves(const tdSoft *soft, const double *held)
+{
+    bool moved = false;
+    for (int32_t k = 0; k < soft->n_held; k++)
+        moved = moved || held[soft->held_list[k]] != 0;
+    return moved;
+}
+
 // The matrix, then dv = -A^-1 (m + s K held), once more with projected tangents if A is not definite.
 static tdStatus free_motion(const tdModel *model, const tdBody *body, tdState *state)
 {
@@ -382,10 +410,7 @@ static tdStatus free_motion(const tdModel *model, const tdBody *body, tdState *s
     for (int attempt = 0; attempt < 2; attempt++)
     {
         memset(rhs, 0, (size_t)n * sizeof *rhs);
-        bool moved = false;
-        for (int32_t k = 0; k < soft->n_held; k++)
-            moved = moved || held[soft->held_list[k]] != 0;
-        if (moved)
+        if (held_moves(soft, held))
             td_block_multiply(state->tasks, &soft->pattern, mine->K, held, rhs, false);
         for (int64_t i = 0; i < n; i++)
             rhs[i] = soft->held[i] ? 0 : -m[i] - scheme->s * rhs[i];
@@ -428,7 +453,8 @@ static tdStatus free_motion(const tdModel *model, const tdBody *body, tdState *s
                              .same = mine->same,
                              .b = rhs,
                              .x = dv,
-                             .context = &since};
+                             .context = &since,
+                             .settings = &state->settings};
         // The linear law has no rotations: its stiffness does not turn with the body.
         task.rotations = soft->constant ? NULL : turns_since_factor;
         TD_TRY(td_linear_solve(mine->linear, state->tasks, &task, &result, &state->report.error));
@@ -463,6 +489,8 @@ static void balance(const tdModel *model, const tdBody *body, tdState *state)
     if (is_diagonal(scheme, soft))
         return; // nothing reaches the held coordinates
     td_block_multiply(state->tasks, &soft->pattern, mine->A, state->dv + body->first, m, true);
+    if (!held_moves(soft, state->held + body->first))
+        return;
     td_block_multiply(state->tasks, &soft->pattern, mine->K, state->held + body->first, work, false);
     for (int64_t i = 0; i < body->count; i++)
         m[i] += scheme->s * work[i];
@@ -483,7 +511,8 @@ static tdStatus apply_iterating(const tdModel *model, const tdBody *body, tdStat
                          .b = b,
                          .x = x,
                          .rotations = soft->constant ? NULL : turns_since_factor,
-                         .context = &since};
+                         .context = &since,
+                         .settings = &state->settings};
     return td_linear_solve(mine->linear, state->tasks, &task, result, &state->report.error);
 }
 
@@ -567,7 +596,8 @@ static tdStatus restore(const tdModel *model, const tdBody *body, tdState *state
     tdSoftState *mine = mine_of(body, state);
     tdLinearCounts *counts = td_linear_counts(mine->linear), kept = *counts;
     double *springs = state->springs;
-    mine->K_valid = mine->same = mine->damping_kept = false;
+    mine->K_valid = mine->same = mine->damping_kept = mine->arrived = false;
+    mine->K_damping = mine->factor_flags & 4 ? mine->K_apart : mine->K;
     TD_TRY(td_springs_check(model, mine->factor_springs, error));
     if (!(mine->factor_flags & 2) || !kept.has_factor)
         return TD_OK;
@@ -601,15 +631,55 @@ static tdStatus restore(const tdModel *model, const tdBody *body, tdState *state
     return TD_OK;
 }
 
+static double kinetic_energy(const tdBody *body, tdState *state)
+{
+    double *momentum = state->work + body->first;
+    memset(momentum, 0, (size_t)body->count * sizeof *momentum);
+    add_mass(soft_of(body), state->tasks, 1, state->v + body->first, momentum, state->scratch + body->first);
+    return 0.5 * td_dot(state->tasks, body->count, momentum, state->v + body->first);
+}
+
+// Force times the motion of the step.
+static double force_work(const tdBody *body, tdState *state)
+{
+    const double *q = state->q + body->first, *start = state->start + body->first;
+    double *dq = state->work + body->first;
+    for (int64_t i = 0; i < body->count; i++)
+        dq[i] = q[i] - start[i];
+    return td_dot(state->tasks, body->count, state->force + body->first, dq);
+}
+
+// What a material remembers changes when the step is accepted: then its forces are taken again.
+static void arrive(const tdModel *model, const tdBody *body, tdState *state, tdArrival *arrival)
+{
+    const tdSoft *soft = soft_of(body);
+    tdSoftState *mine = mine_of(body, state);
+    const tdScheme *scheme = &model->scheme;
+    bool remembers = soft->history > 0;
+    bool assemble = !remembers && !mine->K_valid && (scheme->ce > 0 || soft->beta > 0);
+    mine->projecting = false;
+    arrival->force_work_start = force_work(body, state);
+    td_soft_gradients(soft, mine, state, state->q + body->first, true);
+    td_soft_forces(soft, mine, state, state->force + body->first, assemble ? mine->K : NULL);
+    sum_chunks(soft, body, mine, state);
+    arrival->kinetic = kinetic_energy(body, state);
+    arrival->elastic = td_soft_energy(soft, mine);
+    arrival->elastic_start = mine->energy_start;
+    arrival->force_work = force_work(body, state);
+    if (assemble)
+        mine->same = false;
+    if (assemble && soft->constant)
+        mine->K_valid = true;
+    mine->arrived = !remembers;
+    memcpy(mine->arrived_q, state->q + body->first, (size_t)body->count * sizeof(double));
+}
+
 static void energy(const tdModel *model, const tdBody *body, tdState *state, double *kinetic, double *elastic)
 {
     const tdSoft *soft = soft_of(body);
     tdSoftState *mine = mine_of(body, state);
     (void)model;
-    double *momentum = state->work + body->first;
-    memset(momentum, 0, (size_t)body->count * sizeof *momentum);
-    add_mass(soft, state->tasks, 1, state->v + body->first, momentum, state->scratch + body->first);
-    *kinetic = 0.5 * td_dot(state->tasks, body->count, momentum, state->v + body->first);
+    *kinetic = kinetic_energy(body, state);
     // A lagged rotation is that of the state itself here: the energy a new step would start from. Of a
     // viscoelastic body the part that would be left after relaxation counts.
     td_soft_history_begin(soft, mine, INFINITY);
@@ -667,6 +737,7 @@ const tdBodyOps td_soft_ops = {
     .node_velocities = node_velocities,
     .fields = td_soft_fields,
     .energy = energy,
+    .arrive = arrive,
     .commit = commit,
     .describe = td_soft_describe,
 };

@@ -190,6 +190,11 @@ typedef struct tdSoftState
     bool same;         ///< the next A will be that of the kept factor
     bool exact;        ///< A is that of the kept factor
     bool condensed;    ///< A is factored for contact in this pass
+    bool arrived;      ///< F, R, forces and K are those of arrived_q
+    double *arrived_q;
+    double *K_apart;     ///< room for K_damping where the damping of a step is not that of its last pass
+    double energy_start; ///< elastic, at the start of the step
+    bool first;          ///< no forces of this step have been taken yet
     /// Stiffness of constraints, by coupled block: definite ones, then those that are dropped where tangents are
     /// projected; and what of it the kept factor was made with.
     double *coupling, *factor_coupling;

@@ -70,6 +70,7 @@ static loopWork work_of(const tdSoft *soft, int b, tdSoftState *mine, const tdSt
 
 void td_soft_gradients(const tdSoft *soft, tdSoftState *mine, tdState *state, const double *x, bool lagged)
 {
+    mine->arrived = false;
     for (int b = 0; b < soft->n_blocks; b++)
     {
         const tdElements *block = &soft->blocks[b];

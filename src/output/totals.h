@@ -28,14 +28,22 @@ typedef struct tdTotals
     int64_t contact_iterations;            ///< of its solver
     int64_t contact_limits;                ///< steps in which it reached its bound on iterations
     double contact_residual;               ///< largest that it left
+    double penetration, penetration_ratio; ///< deepest [m], and relative to the smaller body
+    int64_t tunnelled;                     ///< pairs that may have passed through each other, counted in each step
     double attachment_error;               ///< largest, relative to the scene's size
+    double work, dissipated;               ///< [J] done on all bodies; what of it was lost
+    double energy_gain;                    ///< largest share of a body's energy that came from nothing
+    double linearization_error;            ///< largest
+    int64_t retries;                       ///< attempts at a step that were taken back
+    int64_t doubtful_steps;                ///< that were accepted with a doubt
+    unsigned doubts;                       ///< tdDoubt, of all steps
     double elastic_energy, kinetic_energy; ///< [J] at the end; filled by who wants them (td_state_energy)
     double stage_seconds[TD_STAGES];
 } tdTotals;
 
 void td_totals_add(tdTotals *totals, const tdReport *report);
 
-#define TD_TOTALS_COLUMNS (31 + TD_STAGES)
+#define TD_TOTALS_COLUMNS (40 + TD_STAGES)
 
 /// The same as a row of numbers.
 void td_totals_row(const tdTotals *totals, double row[TD_TOTALS_COLUMNS]);

@@ -126,10 +126,10 @@ static tdStatus state_create(const tdModel *model, const tdBody *body, tdState *
     for (size_t i = 0; i < sizeof list / sizeof list[0]; i++)
         if ((*list[i].array = TD_TAKE(arena, double, list[i].count)) == NULL)
             return td_fail_memory(error, "the state of a reduced body");
-    bool damped_apart = reduced->soft->beta > 0 && (model->scene.settings.newton || td_reduced_polynomial(reduced));
-    mine->K_damping = damped_apart ? TD_TAKE(arena, double, square) : mine->K;
+    mine->K_apart = reduced->soft->beta > 0 ? TD_TAKE(arena, double, square) : mine->K;
+    mine->K_damping = mine->K;
     mine->stiffened = TD_TAKE(arena, bool, 2 * reduced->n_sets + 1);
-    if (mine->K_damping == NULL || mine->stiffened == NULL ||
+    if (mine->K_apart == NULL || mine->stiffened == NULL ||
         !td_reduced_take_points(arena, &reduced->domain, &mine->points) ||
         !td_reduced_take_points(arena, body->soft, &mine->whole) ||
         !td_reduced_check_take(model, arena, reduced, mine, state))
@@ -146,9 +146,9 @@ static void state_free(const tdBody *body, tdState *state)
 
 // ---------------------------------------------------------------- points of the domain
 
-static bool rotation_follows(const tdModel *model)
+static bool rotation_follows(const tdModel *model, const tdState *state)
 {
-    return model->scheme.method == TD_METHOD_STATIC;
+    return model->scheme.method == TD_METHOD_STATIC || state->follow;
 }
 
 static tdPolarKernel polar_of(const tdState *state, const tdElements *block, bool lagged)
@@ -163,7 +163,7 @@ bool td_reduced_move(const tdReduced *reduced, tdReducedState *mine, const doubl
     if (mine->current && memcmp(mine->at, q, bytes) == 0)
         return false;
     memcpy(mine->at, q, bytes);
-    mine->current = false;
+    mine->current = mine->arrived = false;
     return true;
 }
 
@@ -205,7 +205,7 @@ void td_reduced_domain_forces(const tdModel *model, const tdReduced *reduced, td
         if (!mine->current)
         {
             work.q = mine->at;
-            work.points.polar = polar_of(state, block, rotation_follows(model));
+            work.points.polar = polar_of(state, block, rotation_follows(model, state));
         }
         work.force = mine->sum;
         work.K = K;
@@ -276,18 +276,17 @@ void td_reduced_history_begin(const tdReduced *reduced, tdReducedState *mine, do
 {
     td_soft_history_begin(&reduced->domain, &mine->points, h);
     if (reduced->domain.history > 0)
-        mine->current = false; // the thickness of a membrane depends on it
+        mine->current = mine->arrived = false; // the thickness of a membrane depends on it
 }
 
 static void begin_domain(const tdModel *model, const tdReduced *reduced, tdReducedState *mine, const tdState *state,
                          const double *q)
 {
     td_reduced_history_begin(reduced, mine, force_time(&model->scheme));
-    if (reduced->domain.lagged && !rotation_follows(model))
-    {
-        td_reduced_move(reduced, mine, q);
+    // Where the last step arrived, rotations are there already.
+    if (reduced->domain.lagged && !rotation_follows(model, state) &&
+        (td_reduced_move(reduced, mine, q) || !mine->arrived))
         td_reduced_gradients(reduced, mine, state, true);
-    }
 }
 
 static void begin(const tdModel *model, const tdBody *body, tdState *state)
@@ -296,6 +295,8 @@ static void begin(const tdModel *model, const tdBody *body, tdState *state)
     tdReducedState *mine = td_reduced_mine(body, state);
     mine->projecting = false;
     mine->damping_kept = false;
+    mine->first = true;
+    mine->K_damping = state->newton || td_reduced_polynomial(reduced) ? mine->K_apart : mine->K;
     begin_domain(model, reduced, mine, state, state->q + body->first);
     if (reduced->check != NULL)
         begin_domain(model, reduced->check, mine->check, state, state->q + body->first);
@@ -322,7 +323,7 @@ static void commit(const tdModel *model, const tdBody *body, tdState *state)
     if (reduced->check != NULL)
         commit_domain(model, reduced->check, mine->check, state, state->q + body->first);
     if (reduced->floating != NULL)
-        td_reduced_frame_commit(model, reduced, mine, state->q + body->first, state->v + body->first);
+        td_reduced_frame_commit(reduced, mine, state->q + body->first);
 }
 
 // Gradients are taken together with the forces, so that B is read once.
@@ -378,6 +379,15 @@ static void sum_blocks(const tdReduced *reduced, const tdBody *body, const tdRed
     }
 }
 
+// Where forces were taken last.
+static double elastic_energy(const tdReduced *reduced, const tdReducedState *mine)
+{
+    double sum = td_reduced_polynomial(reduced) ? mine->elastic : 0;
+    for (int b = 0; b < reduced->domain.n_blocks; b++)
+        sum += mine->points.sums[b].energy;
+    return sum;
+}
+
 // m = mass M (v - v_hat) + s alpha M v_e. Returns the square of the size of the first.
 static double add_inertia(const tdModel *model, const tdBody *body, tdState *state, bool tangent, double *m)
 {
@@ -404,22 +414,28 @@ static tdStatus forces(const tdModel *model, const tdBody *body, tdState *state,
     const tdScheme *scheme = &model->scheme;
     int n = reduced->coords, stride = reduced->stride;
     double *m = state->m + body->first, *force = state->force + body->first, *load = state->load + body->first;
+    double *own = state->own + body->first;
     bool assemble = tangent && !mine->K_valid && (scheme->ce > 0 || soft->beta > 0);
-    td_reduced_domain_forces(model, reduced, mine, state, force, assemble ? mine->K : NULL);
+    if (!mine->arrived || mine->projecting)
+        td_reduced_domain_forces(model, reduced, mine, state, force, assemble ? mine->K : NULL);
     sum_blocks(reduced, body, mine, state);
+    if (mine->first)
+        mine->energy_start = elastic_energy(reduced, mine);
+    mine->first = false;
     if (assemble)
     {
         mine->K_valid = reduced->domain.constant;
         if (td_reduced_polynomial(reduced) && mine->projecting)
             state->report.projected_elements += td_reduced_stvk_project(reduced, mine, state->isa, mine->K);
-        if (mine->K_damping != mine->K && !mine->damping_kept)
-        {
-            memcpy(mine->K_damping, mine->K, (size_t)stride * (size_t)stride * sizeof(double));
-            if (td_reduced_polynomial(reduced))
-                td_reduced_stvk_project(reduced, mine, state->isa, mine->K_damping);
-        }
-        mine->damping_kept = true;
     }
+    // The damping of a step is that of its first pass.
+    if (tangent && !mine->damping_kept && mine->K_damping != mine->K)
+    {
+        memcpy(mine->K_damping, mine->K, (size_t)stride * (size_t)stride * sizeof(double));
+        if (td_reduced_polynomial(reduced))
+            td_reduced_stvk_project(reduced, mine, state->isa, mine->K_damping);
+    }
+    mine->damping_kept = mine->damping_kept || tangent;
     add_loads(body, state, load);
     td_reduced_spring_loads(body, state);
     memset(m, 0, (size_t)n * sizeof *m);
@@ -428,7 +444,10 @@ static tdStatus forces(const tdModel *model, const tdBody *body, tdState *state,
         multiply_add(reduced->n, reduced->n, stride, scheme->s * soft->beta, mine->K_damping, state->v_e + body->first,
                      m);
     for (int i = 0; i < n; i++)
-        m[i] += scheme->s * (force[i] - load[i]);
+    {
+        own[i] = m[i] + scheme->s * force[i];
+        m[i] = own[i] - scheme->s * load[i];
+    }
     double s2 = scheme->s * scheme->s;
     state->scale = fmax(state->scale, sqrt(fmax(inertia, s2 * fmax(dot(n, force, force), dot(n, load, load)))));
     return TD_OK;
@@ -586,30 +605,81 @@ static tdStatus restore(const tdModel *model, const tdBody *body, tdState *state
     tdReducedState *mine = td_reduced_mine(body, state);
     (void)model;
     (void)error;
-    mine->current = mine->K_valid = mine->damping_kept = mine->projecting = mine->warned = false;
+    mine->current = mine->arrived = mine->K_valid = mine->damping_kept = mine->projecting = mine->warned = false;
     if (mine->check != NULL)
         mine->check->current = false;
     return TD_OK;
+}
+
+static double kinetic_energy(const tdBody *body, const tdState *state)
+{
+    const tdReduced *reduced = td_reduced_of(body);
+    const double *q = state->q + body->first, *v = state->v + body->first;
+    double *momentum = state->work + body->first;
+    if (reduced->floating != NULL)
+        return td_reduced_frame_kinetic(reduced, td_reduced_mine(body, state), q, v);
+    memset(momentum, 0, (size_t)reduced->n * sizeof *momentum);
+    multiply_add(reduced->n, reduced->n, reduced->stride, 1, reduced->M, v, momentum);
+    return 0.5 * dot(reduced->n, momentum, v);
+}
+
+// Force times the motion of the step; the force inside a body does not know of its frame.
+static double force_work(const tdBody *body, const tdState *state)
+{
+    int64_t first = body->first;
+    double sum = 0;
+    for (int i = 0; i < td_reduced_of(body)->n; i++)
+        sum += state->force[first + i] * (state->q[first + i] - state->start[first + i]);
+    return sum;
+}
+
+// Rotations and forces at the present q. The second choice of elements, which judges, takes its rotations there too.
+static void arrive_domain(const tdModel *model, const tdReduced *reduced, tdReducedState *mine, const tdState *state,
+                          const double *q)
+{
+    td_reduced_move(reduced, mine, q);
+    if (reduced->domain.lagged && !rotation_follows(model, state))
+        td_reduced_gradients(reduced, mine, state, true);
+}
+
+// What a material remembers changes when the step is accepted: then its forces are taken again.
+static void arrive(const tdModel *model, const tdBody *body, tdState *state, tdArrival *arrival)
+{
+    const tdReduced *reduced = td_reduced_of(body);
+    tdReducedState *mine = td_reduced_mine(body, state);
+    const tdScheme *scheme = &model->scheme;
+    double *q = state->q + body->first;
+    bool remembers = reduced->domain.history > 0;
+    bool assemble = !remembers && !mine->K_valid && (scheme->ce > 0 || reduced->soft->beta > 0);
+    mine->projecting = false;
+    if (reduced->floating != NULL)
+        td_reduced_frame_arrive(model, reduced, mine, state, q, state->v + body->first);
+    arrival->force_work_start = force_work(body, state);
+    arrive_domain(model, reduced, mine, state, q);
+    if (reduced->check != NULL)
+        arrive_domain(model, reduced->check, mine->check, state, q);
+    td_reduced_domain_forces(model, reduced, mine, state, state->force + body->first, assemble ? mine->K : NULL);
+    sum_blocks(reduced, body, mine, state);
+    mine->arrived = !remembers;
+    if (mine->check != NULL)
+        mine->check->arrived = !remembers;
+    arrival->kinetic = kinetic_energy(body, state);
+    arrival->elastic = elastic_energy(reduced, mine);
+    arrival->elastic_start = mine->energy_start;
+    arrival->force_work = force_work(body, state);
 }
 
 static void energy(const tdModel *model, const tdBody *body, tdState *state, double *kinetic, double *elastic)
 {
     const tdReduced *reduced = td_reduced_of(body);
     tdReducedState *mine = td_reduced_mine(body, state);
-    double *momentum = state->work + body->first;
-    const double *q = state->q + body->first, *v = state->v + body->first;
-    memset(momentum, 0, (size_t)reduced->n * sizeof *momentum);
-    multiply_add(reduced->n, reduced->n, reduced->stride, 1, reduced->M, v, momentum);
-    *kinetic =
-        reduced->floating != NULL ? td_reduced_frame_kinetic(reduced, mine, q, v) : 0.5 * dot(reduced->n, momentum, v);
+    *kinetic = kinetic_energy(body, state);
     // As for a body of full order: the energy a new step would start from, after relaxation.
     td_reduced_history_begin(reduced, mine, INFINITY);
-    td_reduced_move(reduced, mine, q);
+    td_reduced_move(reduced, mine, state->q + body->first);
     td_reduced_gradients(reduced, mine, state, true);
     td_reduced_domain_forces(model, reduced, mine, state, state->scratch + body->first, NULL);
-    *elastic = td_reduced_polynomial(reduced) ? mine->elastic : 0;
-    for (int b = 0; b < reduced->domain.n_blocks; b++)
-        *elastic += mine->points.sums[b].energy;
+    *elastic = elastic_energy(reduced, mine);
 }
 
 static const double *expand(const tdReduced *reduced, const double *rest, const double *q, double *out)
@@ -680,6 +750,7 @@ const tdBodyOps td_reduced_ops = {
     .node_velocities = node_velocities,
     .fields = fields,
     .energy = energy,
+    .arrive = arrive,
     .judge = td_reduced_judge,
     .commit = commit,
     .describe = td_soft_describe,

@@ -100,7 +100,7 @@ typedef struct tdReducedState
     const tdReducedSet *volume;    ///< that S was made for,
     double *y, *S;                 ///< with y: S_ij = sum T_ijk y_k; rows of `stride` + 4
     double *polynomial;            ///< scratch of polynomials, td_stvk_scratch(n), and of eigenvectors, 2 r^2
-    double elastic;                ///< energy of polynomials, where K was not asked for
+    double elastic;                ///< energy of polynomials
     double *node_x, *node_v;       ///< 3 n_nodes: expanded
     tdFloatingState *floating;     ///< NULL: no frame
     struct tdReducedState *check;  ///< points of the second choice
@@ -109,6 +109,10 @@ typedef struct tdReducedState
     bool warned;                   ///< some step was not to be trusted
     bool current;                  ///< F is that of `at`
     bool projecting, damping_kept, K_valid;
+    bool arrived;        ///< forces and K are those of `at`
+    bool first;          ///< no forces of this step have been taken yet
+    double energy_start; ///< elastic, at the start of the step
+    double *K_apart;     ///< room for K_damping where it is not K
 } tdReducedState;
 
 /// Arguments of the kernels: of one block of the domain.
@@ -207,8 +211,10 @@ tdStatus td_reduced_frame_compile(tdModel *model, tdReduced *reduced, const tdRo
 tdStatus td_reduced_frame_take(tdArena *arena, const tdReduced *reduced, tdReducedState *mine, tdError *error);
 /// Of bodies that have one. Momenta of the start; after a step the turn goes into the reference.
 void td_reduced_frame_begin(const tdReduced *reduced, tdReducedState *mine, const double *q, const double *v);
-void td_reduced_frame_commit(const tdModel *model, const tdReduced *reduced, tdReducedState *mine, double *q,
-                             double *v);
+void td_reduced_frame_commit(const tdReduced *reduced, tdReducedState *mine, double *q);
+/// After integration: the angular velocity that has the momentum which a step of one linearization ends with.
+void td_reduced_frame_arrive(const tdModel *model, const tdReduced *reduced, tdReducedState *mine, const tdState *state,
+                             const double *q, double *v);
 /// m[coords] of inertia and mass damping, and the mass matrix when `tangent`. Returns the square of their size.
 double td_reduced_frame_inertia(const tdModel *model, const tdBody *body, tdState *state, bool tangent, double *m);
 void td_reduced_frame_loads(const tdBody *body, const tdState *state, double *load);

@@ -325,11 +325,16 @@ static void keep_momentum(const tdReduced *reduced, tdFloatingState *own, const 
         v[r + 3 + c] += step[c];
 }
 
-void td_reduced_frame_commit(const tdModel *model, const tdReduced *reduced, tdReducedState *mine, double *q, double *v)
+void td_reduced_frame_arrive(const tdModel *model, const tdReduced *reduced, tdReducedState *mine, const tdState *state,
+                             const double *q, double *v)
+{
+    if (!state->newton && model->scheme.method == TD_METHOD_THETA && mine->floating->linear)
+        keep_momentum(reduced, mine->floating, q, v);
+}
+
+void td_reduced_frame_commit(const tdReduced *reduced, tdReducedState *mine, double *q)
 {
     double *theta = q + reduced->r + 3;
-    if (!model->scene.settings.newton && model->scheme.method == TD_METHOD_THETA && mine->floating->linear)
-        keep_momentum(reduced, mine->floating, q, v);
     td_pose_turn(mine->floating->turn, theta);
     memset(theta, 0, 3 * sizeof *theta);
 }

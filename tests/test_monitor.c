@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is looked at before a step is accepted: the balance of energy of every kind of body, steps that are attempted
+// again, steps that are refused, and that the state left behind is good.
+#include "rigid.h"
+#include "scenes.h"
+
+#include "monitor.h"
+
+#define BEAM                                                                                                           \
+    "    mesh: {box: [[0, 0, 0], [0.4, 0.05, 0.05]], cells: [8, 2, 2]}\n"                                              \
+    "    fixed: [{box: [[-1, -1, -1], [0.001, 1, 1]]}]\n"
+
+static double total_energy(const tdModel *model, tdState *state)
+{
+    double kinetic = 0, elastic = 0;
+    td_state_energy(model, state, &kinetic, &elastic);
+    return kinetic + elastic;
+}
+
+// Weight, a load, a driven end and a cable act on a body of the linear law, with an integrator that dissipates nothing:
+// all work is found again as energy.
+static void work_is_found_again(void **unused)
+{
+    (void)unused;
+    const char *const methods[] = {"midpoint", "newmark"};
+    for (int k = 0; k < 2; k++)
+    {
+        tdModel *model = scene_model(
+            "tendril: 1\ntime_step: 1 ms\nsteps: 400\ngravity: [0, 0, -9.81]\nintegrator: {method: %s}\nbodies:\n"
+            "  - name: beam\n" BEAM "    material: {law: linear, young: 1e5, poisson: 0.3, density: 1000}\n"
+            "    prescribed: [{name: shake, box: [[0.399, -1, -1], [1, 1, 1]], displacement: [0, 0.01, 0]}]\n"
+            "motion: {keyframes: [{t: 0, shake: 0}, {t: 0.1, shake: 1}, {t: 0.2, shake: -1}, {t: 0.3, shake: 1}]}\n",
+            methods[k]);
+        tdState *state = scene_state(model);
+        double work = 0, lost = 0, start = total_energy(model, state), most = 0;
+        for (int i = 0; i < 400; i++)
+        {
+            scene_steps(model, state, 1);
+            const tdReport *report = td_state_report(state);
+            work += report->work;
+            lost += report->dissipated;
+            most = fmax(most, report->energy);
+            assert_near(report->energy, total_energy(model, state), 1e-9 * most);
+            assert_int_equal(report->doubts, 0);
+        }
+        assert_true(most > 1e-3);
+        // Where the driven end changes its speed from one step to the next, half of what that takes is lost.
+        const double change[] = {0.1, -0.3, 0.4, -0.2};
+        double held = 0, jumps = 0;
+        for (int32_t i = 0; i < scene_soft(model)->n_nodes; i++)
+            held += scene_soft(model)->rest[3 * i] > 0.399 ? scene_soft(model)->node_mass[i] : 0;
+        for (int i = 0; i < 4; i++)
+            jumps += 0.5 * held * change[i] * change[i];
+        assert_near(total_energy(model, state), start + work - lost, 1e-9 * most);
+        assert_near(lost, jumps, 1e-6 * most);
+        scene_free(model, state);
+    }
+}
+
+// A clamped beam that swings freely. Lagged rotations with an integrator that does not damp once took it from 1 J to
+// 1e103 J; now such steps are found and taken again, and the report says so.
+static void swinging_beam_stays(void **unused)
+{
+    (void)unused;
+    const char *const methods[] = {"midpoint", "newmark"};
+    for (int k = 0; k < 2; k++)
+    {
+        tdModel *model = scene_model(
+            "tendril: 1\ntime_step: 2 ms\nsteps: 2000\nintegrator: {method: %s}\nbodies:\n  - name: beam\n" BEAM
+            "    material: {law: corotational_lagged, young: 1e5, poisson: 0.4, density: 1000}\n"
+            "    velocity: [0, 0, 1.5]\n",
+            methods[k]);
+        tdState *state = scene_state(model);
+        double start = total_energy(model, state), most = 0;
+        int retries = 0;
+        unsigned doubts = 0;
+        for (int i = 0; i < 2000; i++)
+        {
+            scene_steps(model, state, 1);
+            most = fmax(most, td_state_report(state)->energy);
+            retries += td_state_report(state)->retries;
+            doubts |= td_state_report(state)->doubts;
+        }
+        assert_true(most < 1.12 * start); // 5 % are allowed of what it had, and of a step
+        assert_true(retries > 0);
+        assert_true(doubts & TD_DOUBT_ENERGY);
+        scene_free(model, state);
+    }
+}
+
+// Explicit steps beyond the stable one: refused while the energy is still of the order of what there was.
+static void unstable_steps_are_refused(void **unused)
+{
+    (void)unused;
+    tdModel *model = scene_model(
+        "tendril: 1\ntime_step: 4 ms\nsteps: 2000\nintegrator: {method: symplectic}\nbodies:\n  - name: beam\n" BEAM
+        "    material: {law: corotational, young: 1e5, poisson: 0.3, density: 1000}\n    velocity: [0, 0, 0.1]\n");
+    tdState *state = scene_state(model);
+    double start = total_energy(model, state);
+    tdStatus status = TD_OK;
+    for (int i = 0; i < 2000 && status == TD_OK; i++)
+        status = td_step(model, state);
+    assert_int_equal(status, TD_ERROR_NUMERIC);
+    const char *message = td_state_report(state)->error.message;
+    assert_non_null(strstr(message, "'beam'"));
+    assert_non_null(strstr(message, "from nothing"));
+    assert_non_null(strstr(message, "time_step"));
+    double left = total_energy(model, state);
+    assert_true(isfinite(left) && left < 1e3 * start); // once: 1e100 and more
+    scene_free(model, state);
+}
+
+// A cable pulled by a tenth of the body's length in one step. One linearization ends in 1e104 J; Newton's method takes
+// the step, or it is refused and nothing has moved.
+static void absurd_pull_leaves_a_good_state(void **unused)
+{
+    (void)unused;
+    tdModel *model = scene_model(
+        "tendril: 1\ntime_step: 10 ms\nsteps: 3\nbodies:\n  - name: beam\n" BEAM
+        "    material: {law: neo_hookean, young: 1e5, poisson: 0.45, density: 1000}\n"
+        "actuators:\n  - {name: pull, type: cable, body: beam, path: [[0.4, 0.025, 0.05], [0.2, 0.025, 0.05]],\n"
+        "     pull_point: [0, 0.025, 0.05], drive: displacement, range: [0, 0.1]}\n"
+        "motion: {keyframes: [{t: 0, pull: 0}, {t: 10 ms, pull: 0.04}]}\n");
+    tdState *state = scene_state(model);
+    for (int i = 0; i < 3; i++)
+    {
+        double before = total_energy(model, state);
+        tdStatus status = td_step(model, state);
+        double after = total_energy(model, state);
+        assert_true(isfinite(after) && after < 1e2);
+        if (status != TD_OK)
+            assert_true(after == before);
+    }
+    scene_free(model, state);
+}
+
+// A free body of the lagged law pushed at a corner by 1e5 times its weight, in steps of 55 ms: what it stores is what
+// was put in, or the report has a doubt.
+static void violent_push_is_reported(void **unused)
+{
+    (void)unused;
+    tdModel *model = scene_model("tendril: 1\ntime_step: 55 ms\nsteps: 40\nbodies:\n  - name: jelly\n"
+                                 "    mesh: {box: [[0, 0, 0], [0.1, 0.1, 0.1]], cells: [3, 3, 3]}\n"
+                                 "    material: {law: corotational_lagged, young: 1e5, poisson: 0.4, density: 1000}\n"
+                                 "loads:\n  - {name: push, body: jelly, type: point, force: [1e6, 0, 0], box: [[-1, "
+                                 "-1, -1], [0.001, 1, 0.001]]}\n");
+    tdState *state = scene_state(model);
+    double work = 0;
+    unsigned doubts = 0;
+    for (int i = 0; i < 40 && td_step(model, state) == TD_OK; i++)
+    {
+        work += fabs(td_state_report(state)->work);
+        doubts |= td_state_report(state)->doubts;
+        double energy = total_energy(model, state);
+        assert_true(isfinite(energy));
+        assert_true(energy <= 1.1 * work || (doubts & TD_DOUBT_ENERGY));
+    }
+    assert_true(doubts & TD_DOUBT_ENERGY);
+    scene_free(model, state);
+}
+
+// What the monitor knows is part of a checkpoint: a run that is resumed attempts the same steps again.
+static void resumed_runs_judge_alike(void **unused)
+{
+    (void)unused;
+    tdModel *model = scene_model(
+        "tendril: 1\ntime_step: 2 ms\nsteps: 600\nintegrator: {method: newmark}\nbodies:\n  - name: beam\n" BEAM
+        "    material: {law: corotational_lagged, young: 1e5, poisson: 0.4, density: 1000}\n    velocity: [0, 0, "
+        "1.5]\n");
+    tdState *one = scene_state(model), *two = scene_state(model);
+    char path[] = "/tmp/tendril-monitor-XXXXXX";
+    int file = mkstemp(path);
+    assert_true(file >= 0);
+    close(file);
+    tdError error = {0};
+    scene_steps(model, one, 200);
+    assert_ok(td_state_save(model, one, path, &error), error);
+    assert_ok(td_state_load(model, two, path, &error), error);
+    unlink(path);
+    for (int i = 0; i < 200; i++)
+    {
+        scene_steps(model, one, 1);
+        scene_steps(model, two, 1);
+        assert_int_equal(td_state_report(one)->retries, td_state_report(two)->retries);
+        assert_true(td_state_report(one)->energy_gain == td_state_report(two)->energy_gain);
+    }
+    assert_memory_equal(one->q, two->q, (size_t)model->coords * sizeof(double));
+    assert_memory_equal(one->v, two->v, (size_t)model->coords * sizeof(double));
+    td_state_free(two);
+    scene_free(model, one);
+}
+
+// Elements that stay inside out are told of.
+static void inversion_for_long_is_reported(void **unused)
+{
+    (void)unused;
+    tdModel *model =
+        scene_model("tendril: 1\ntime_step: 10 ms\nsteps: 60\nbodies:\n  - name: jelly\n"
+                    "    mesh: {box: [[0, 0, 0], [0.1, 0.1, 0.1]], cells: [2, 2, 2]}\n"
+                    "    material: {law: linear, young: 1e5, poisson: 0.3, density: 1000}\n    fixed: [{group: zmin}]\n"
+                    "    prescribed: [{name: press, group: zmax, displacement: [0, 0, -1]}]\n"
+                    "motion: {keyframes: [{t: 0, press: 0}, {t: 0.2, press: 0.15}]}\n");
+    tdState *state = scene_state(model);
+    unsigned doubts = 0;
+    for (int i = 0; i < 60; i++)
+    {
+        scene_steps(model, state, 1);
+        doubts |= td_state_report(state)->doubts;
+        assert_true(i > 14 || !(doubts & TD_DOUBT_INVERSION));
+    }
+    assert_true(doubts & TD_DOUBT_INVERSION);
+    scene_free(model, state);
+}
+
+// What the table promises of a pair of law and integrator holds for a beam that swings, far and fast.
+static void promises_of_pairs_hold(void **unused)
+{
+    (void)unused;
+    const char *const laws[] = LAWS_LIST;
+    const char *const integrators[] = {"{method: backward_euler}", "{method: backward_euler, newton: true}",
+                                       "{method: midpoint}",       "{method: midpoint, newton: true}",
+                                       "{method: newmark}",        "{method: theta, theta: 0.8, theta_vq: 0.8}"};
+    int promised = 0, gained = 0;
+    for (int k = 0; k < 30; k++)
+    {
+        tdModel *model = scene_model("tendril: 1\ntime_step: 5 ms\nsteps: 150\nintegrator: %s\nbodies:\n"
+                                     "  - name: beam\n    fixed: [{group: xmin}]\n    velocity: [0, 0, 2]\n"
+                                     "    mesh: {box: [[0, 0, 0], [0.4, 0.05, 0.05]], cells: [6, 1, 1]}\n"
+                                     "    material: {law: %s, young: 1e5, poisson: 0.3, density: 1000}\n",
+                                     integrators[k / 5], laws[k % 5]);
+        tdState *state = scene_state(model);
+        double most = 0;
+        for (int i = 0; i < 150 && td_step(model, state) == TD_OK; i++)
+            most = fmax(most, td_state_report(state)->energy_gain);
+        const tdLaw *law = scene_soft(model)->blocks[0].material.law;
+        if (td_monitor_caveat(&model->scheme, model->scene.settings.newton, law) == NULL)
+        {
+            if (most > 1e-6)
+                fail_msg("%s with %s gains %g", laws[k % 5], integrators[k / 5], most);
+            promised++;
+        }
+        gained += most > 1e-6;
+        scene_free(model, state);
+    }
+    assert_true(promised >= 6 && gained >= 5); // else nothing was looked at
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(work_is_found_again),
+        cmocka_unit_test(swinging_beam_stays),
+        cmocka_unit_test(unstable_steps_are_refused),
+        cmocka_unit_test(absurd_pull_leaves_a_good_state),
+        cmocka_unit_test(violent_push_is_reported),
+        cmocka_unit_test(resumed_runs_judge_alike),
+        cmocka_unit_test(inversion_for_long_is_reported),
+        cmocka_unit_test(promises_of_pairs_hold),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
