@@ -46,7 +46,7 @@ test-nightly: build ## the reduced robots from nothing, against limits, and kill
 	@scripts/nightly $(if $(FINE),--fine)
 
 bench: build ## measure the speed of this machine; JSON and plots to out/bench
-	build/tendril bench --out out/bench
+	build/tendril bench --out out/bench --force
 
 fuzz: ## fuzz each target for SECONDS_EACH=60 seconds
 	@scripts/setup test

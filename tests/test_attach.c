@@ -192,6 +192,36 @@ static tdModel *arm_model(double h, const char *newton, const char *rest)
     return robot_model(ARM, settings, "", text);
 }
 
+// A spring at the tip of an arm that moves in a plane: nothing can move the row across it, which comes first, but
+// the miss of the others counts.
+static void test_spring_in_a_plane(void **unused)
+{
+    (void)unused;
+    tdModel *model = robot_model(ROBOT(BASE LINK("arm", "1", "0 0.1 0", "0.004", "0.001", "0.004")
+                                           JOINT("j", "continuous", "base", "arm", "0 0 0", "1 0 0", "")),
+                                 "time_step: 20 ms\nsteps: 10\ngravity: [0, 0, -9.81]\nintegrator: {newton: true}", "",
+                                 "attachments: [{name: spring, a: r, link_a: arm, points: [[0, 0.2, 0]], space: true, "
+                                 "stiffness: 100 N/m}]\n");
+    tdState *state = scene_state(model);
+    double most = 0;
+    for (int k = 0; k < 100; k++)
+    {
+        const double tip[3] = {0, 0.2, 0};
+        double force[3], x[3];
+        scene_steps(model, state, 1);
+        td_state_attachment_force(state, 0, force, NULL, NULL);
+        td_place(&td_articulated_poses(&model->bodies[0], state, state->q)[1], tip, x);
+        assert_near(force[1], -100 * (x[1] - 0.2), 1e-4);
+        assert_near(force[2], -100 * x[2], 1e-4);
+        most = fmax(most, fabs(force[2]));
+    }
+    assert_true(most > 5);
+    assert_true(td_bond_miss(model, state, 0) < 1e-9);
+    state->q_c[0] += 0.01;
+    assert_near(td_bond_miss(model, state, 0), 0.2 * 0.01, 1e-3);
+    scene_free(model, state);
+}
+
 #define PAD BLOCK("pad", "[0.35, -0.05, 0.3]", "[0.45, 0.05, 0.45]", "[2, 2, 3]")
 
 // A soft pad on the lower link of an arm whose joints are driven. With Newton it holds whatever the step.
@@ -686,6 +716,7 @@ int main(void)
         cmocka_unit_test(test_refused),
         cmocka_unit_test(test_base_reaction),
         cmocka_unit_test(test_gears),
+        cmocka_unit_test(test_spring_in_a_plane),
         cmocka_unit_test(test_rod),
         cmocka_unit_test(test_rod_that_holds_nothing),
         cmocka_unit_test(test_couplings_refused),

@@ -330,6 +330,31 @@ static void test_speed(void **unused)
     scene_free(model, state);
 }
 
+// A turn alone: 20 degrees a second, and what is left in the last step.
+static void test_turning(void **unused)
+{
+    (void)unused;
+    tdModel *model = arm_model(&(armCase){.tool = "speed: 100 mm/s, turning: 20 deg/s"});
+    tdState *state = scene_state(model);
+    const tdTool *tool = &model->tools[0];
+    const double *command = state->tools->kept + tool->first + TD_TOOL_COMMAND;
+    double most = 20 * M_PI / 180 * model->scheme.h;
+    td_state_set_input(model, state, tool->input + 5, 20.5 * most);
+    tdPose was = pose_at(model, state, command);
+    for (int i = 0; i < 22; i++)
+    {
+        checked_step(model, state);
+        tdPose is = pose_at(model, state, command);
+        double trace = 0;
+        for (int k = 0; k < 9; k++)
+            trace += was.R[k] * is.R[k];
+        double angle = acos(fmin(1, 0.5 * (trace - 1)));
+        assert_near(angle, i < 20 ? most : i == 20 ? 0.5 * most : 0, 0.01 * most);
+        was = is;
+    }
+    scene_free(model, state);
+}
+
 // A joint that the caller sets stays where that says; the others make up for it.
 static void test_joint_by_hand(void **unused)
 {
@@ -532,6 +557,7 @@ int main(void)
         cmocka_unit_test(test_refused_by_caller),
         cmocka_unit_test(test_leash),
         cmocka_unit_test(test_speed),
+        cmocka_unit_test(test_turning),
         cmocka_unit_test(test_joint_by_hand),
         cmocka_unit_test(test_box),
         cmocka_unit_test(test_integrators),

@@ -34,7 +34,8 @@ extern "C"
         TD_ERROR_INPUT = 3,   ///< a file, scene or value is wrong; the message names it
         TD_ERROR_NUMERIC = 4, ///< the numbers failed; the last good state is kept
         TD_ERROR_MEMORY = 5,  ///< out of memory
-        TD_ERROR_IO = 6       ///< the system refused to read or write
+        TD_ERROR_IO = 6,      ///< the system refused to read or write
+        TD_CANCELLED = 130    ///< the caller's tdSettings.cancel ended it; nothing changed
     } tdStatus;
 
     /// Where, why and what to do. Empty strings and line 0 mean "does not apply".
@@ -64,6 +65,7 @@ extern "C"
     } tdLogLevel;
 
     typedef void (*tdLogFn)(void *user, tdLogLevel level, const char *message);
+    typedef bool (*tdCancelFn)(void *user);
 
     /// Precision of the products that make the tangent of a reduced body. Forces are in double precision always, so
     /// that equilibria are the same; a tangent in single precision takes half the time.
@@ -85,6 +87,10 @@ extern "C"
         tdLogFn log;                  ///< receives messages; NULL = silent
         void *log_user;               ///< handed to log
         tdLogLevel level;             ///< least level that is handed to log
+        tdCancelFn cancel; ///< asked in each pass of a step and each iteration of its linear solver: true ends the step
+                           ///< with TD_CANCELLED and the state as it was before it; NULL = never. Of states in several
+                           ///< threads it is called by each
+        void *cancel_user; ///< handed to cancel
     } tdSettings;
 
     tdSettings td_default_settings(void);
@@ -320,9 +326,14 @@ extern "C"
         int contacts;        ///< points that were followed
         int constraints;     ///< of the convex problem: these points, attachments, driven actuators, limits of joints
         int contacts_active; ///< of these, the ones that bear a force
-        int contact_iterations;  ///< of the convex solver, the most of an island, over all linearizations
-        double contact_residual; ///< relative residual that it left
-        bool contact_limit;      ///< it reached its bound on iterations
+        int contact_iterations;   ///< of the convex solver, the most of an island, over all linearizations
+        double contact_residual;  ///< relative residual that it left
+        bool contact_limit;       ///< it reached its bound on iterations
+        double penetration;       ///< deepest of the points that bear a force, at the end of the step [m]
+        double penetration_ratio; ///< largest, relative to the smaller of the two bodies or links (largest extent of
+                                  ///< what collides, at rest)
+        int penetration_body[2];  ///< whose that one is; of no meaning where it is 0
+        int tunnelled; ///< pairs of bodies or links that may have passed through each other in the step, unseen
         double attachment_error; ///< largest error of rigid attachments and couplings, relative to the scene's size
         // What was looked at before the step was accepted; zero in static scenes.
         double energy;      ///< kinetic and elastic, of all bodies, at its end [J]

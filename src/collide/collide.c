@@ -536,6 +536,48 @@ tdStatus td_collide(const tdCollideWorld *world, tdCollideState *state, const td
     return TD_OK;
 }
 
+static void box_of(int32_t n, const double *x, const int32_t *node, double box[6])
+{
+    for (int k = 0; k < 3; k++)
+    {
+        box[k] = INFINITY;
+        box[3 + k] = -INFINITY;
+    }
+    for (int32_t i = 0; i < n; i++)
+        for (int k = 0; k < 3; k++)
+        {
+            double at = x[3 * (int64_t)(node != NULL ? node[i] : i) + k];
+            box[k] = fmin(box[k], at);
+            box[3 + k] = fmax(box[3 + k], at);
+        }
+}
+
+void td_collide_boxes(const tdCollideState *state, int collider, const double *const *x, const tdPose *poses,
+                      double start[6], double end[6])
+{
+    const tdCollider *c = &state->world->colliders[collider];
+    const tdPlaced *p = &state->placed[collider];
+    if (c->kind == TD_COLLIDER_RIGID)
+    {
+        tdPose frame = c->frame >= 0 ? poses[c->frame] : td_pose_identity();
+        tdPose pose = td_pose_multiply(&frame, &c->pose);
+        td_shape_bounds(&c->shape, &p->pose, start);
+        td_shape_bounds(&c->shape, &pose, end);
+        return;
+    }
+    const double *last = x[c->field];
+    box_of(c->skin->n_verts, p->x, NULL, start);
+    if (last != NULL)
+        box_of(c->skin->n_verts, last, c->skin->node, end);
+    else
+        box_of(c->skin->n_verts, p->x_end != NULL ? p->x_end : p->x, NULL, end);
+}
+
+bool td_collide_may_meet(const tdCollideWorld *world, int a, int b)
+{
+    return td_may_meet(world, a, b);
+}
+
 void td_collide_depths(const tdCollideState *state, double *depths)
 {
     for (int i = 0; i < state->world->n; i++)

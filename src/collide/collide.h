@@ -30,6 +30,8 @@ typedef enum tdColliderKind
 typedef struct tdColliderDef
 {
     const char *name; ///< for messages; may be NULL
+    const char *file; ///< the same: where it is from; may be NULL
+    int line;
     tdColliderKind kind;
     int32_t body;   ///< colliders of one body meet each other only if `within_body`
     int32_t link;   ///< those of one body and link never do
@@ -82,6 +84,8 @@ tdStatus td_collide_world(const tdCollideDef *def, const tdSettings *settings, t
 void td_collide_world_free(tdCollideWorld *world);
 double td_collide_margin(const tdCollideWorld *world);
 int td_collide_colliders(const tdCollideWorld *world);
+/// Whether two of them may meet.
+bool td_collide_may_meet(const tdCollideWorld *world, int a, int b);
 
 /// tasks may be NULL and must outlive the state.
 tdStatus td_collide_state(const tdCollideWorld *world, tdTasks *tasks, tdCollideState **out, tdError *error);
@@ -148,6 +152,11 @@ tdStatus td_collide(const tdCollideWorld *world, tdCollideState *state, const td
 /// far to look next time; -1 in the first place: nothing yet.
 void td_collide_depths(const tdCollideState *state, double *depths);
 void td_collide_set_depths(tdCollideState *state, const double *depths);
+
+/// Boxes {min, max} of a collider where the last call had it, and at other positions and poses (a field of NULL: where
+/// its velocities would have brought it).
+void td_collide_boxes(const tdCollideState *state, int collider, const double *const *x, const tdPose *poses,
+                      double start[6], double end[6]);
 
 /// The contacts of the last call; valid until the next.
 const tdContact *td_collide_contacts(const tdCollideState *state, int64_t *n);

@@ -50,8 +50,11 @@ static tdStatus take_fields(const tdModel *model, tdState *state, tdError *error
     cs->field_v = TD_TAKE(arena, double *, contact->n_fields + 1);
     cs->poses = TD_TAKE(arena, tdPose, contact->n_frames + 1);
     cs->twists = td_arena_take(arena, (size_t)contact->n_frames + 1, sizeof *cs->twists);
-    if (cs->x == NULL || cs->v == NULL || cs->field_x == NULL || cs->field_v == NULL || cs->poses == NULL ||
-        cs->twists == NULL)
+    cs->x_last = TD_TAKE(arena, const double *, contact->n_fields + 1);
+    cs->poses_last = TD_TAKE(arena, tdPose, contact->n_frames + 1);
+    cs->ways = TD_TAKE(arena, tdContactWay, count_colliders(model) + 1);
+    if (cs->x_last == NULL || cs->poses_last == NULL || cs->ways == NULL || cs->x == NULL || cs->v == NULL ||
+        cs->field_x == NULL || cs->field_v == NULL || cs->poses == NULL || cs->twists == NULL)
         return td_fail_memory(error, "the contacts");
     for (int f = 0; f < contact->n_fields; f++)
     {
@@ -84,6 +87,8 @@ tdStatus td_contact_create(const tdModel *model, tdState *state, tdError *error)
     cs->bodies = TD_TAKE(arena, tdContactBody, model->n_bodies);
     cs->blocks = TD_TAKE(arena, tdSapBlock, model->n_bodies);
     cs->factors = TD_TAKE(arena, const double *, model->n_bodies);
+    cs->island = TD_TAKE(arena, int32_t, model->n_bodies);
+    cs->gives_way = TD_TAKE(arena, bool, model->n_bodies);
     cs->v_star = TD_TAKE(arena, double, model->coords);
     cs->v_block = TD_TAKE(arena, double, model->coords);
     cs->depth = TD_TAKE(arena, double, colliders + 1);
@@ -93,9 +98,10 @@ tdStatus td_contact_create(const tdModel *model, tdState *state, tdError *error)
     cs->bond_told = TD_TAKE(arena, double, 3 * (int64_t)model->contact->n_bonds + 1);
     cs->bond_base = TD_TAKE(arena, double, 3 * (int64_t)model->contact->n_bonds + 1);
     cs->bond_row = TD_TAKE(arena, double, model->contact->bond_size + 1);
-    if (cs->bodies == NULL || cs->blocks == NULL || cs->factors == NULL || cs->v_star == NULL || cs->v_block == NULL ||
-        cs->depth == NULL || cs->depth_now == NULL || cs->jacobian == NULL || cs->bond_effort == NULL ||
-        cs->bond_row == NULL || (model->contact->n_bonds > 0 && (cs->bond_told == NULL || cs->bond_base == NULL)))
+    if (cs->bodies == NULL || cs->blocks == NULL || cs->factors == NULL || cs->island == NULL ||
+        cs->gives_way == NULL || cs->v_star == NULL || cs->v_block == NULL || cs->depth == NULL ||
+        cs->depth_now == NULL || cs->jacobian == NULL || cs->bond_effort == NULL || cs->bond_row == NULL ||
+        (model->contact->n_bonds > 0 && (cs->bond_told == NULL || cs->bond_base == NULL)))
         return td_fail_memory(error, "the contacts");
     for (int i = 0; i < colliders; i++)
         cs->depth[i] = -1;
@@ -125,6 +131,7 @@ void td_contact_free(tdState *state)
     free(cs->gamma);
     free(cs->v_c);
     free(cs->w);
+    free(cs->w_own);
     free(cs->contact_of);
     free(cs->pool);
     free(cs->columns);
@@ -286,6 +293,21 @@ tdSchur *td_contact_schur(const tdState *state, int body, int32_t *n, const int3
 
 // ---------------------------------------------------------------- what is told
 
+static void report_depth(const tdModel *model, tdState *state, int32_t contact, double depth)
+{
+    const tdContact *at = &state->contact->contacts[contact];
+    const tdContactCollider *a = &model->contact->colliders[at->a.collider];
+    const tdContactCollider *b = &model->contact->colliders[at->b.collider];
+    tdReport *report = &state->report;
+    double ratio = depth / fmin(a->size, b->size);
+    report->penetration = fmax(report->penetration, depth);
+    if (ratio <= report->penetration_ratio)
+        return;
+    report->penetration_ratio = ratio;
+    report->penetration_body[0] = a->body;
+    report->penetration_body[1] = b->body;
+}
+
 void td_contact_commit(const tdModel *model, tdState *state)
 {
     tdContactState *cs = state->contact;
@@ -320,10 +342,15 @@ void td_contact_commit(const tdModel *model, tdState *state)
             point->force[k] = cs->impulse[3 * i + k] / model->scheme.s;
             point->slip[k] = (v[0] + drift[0]) * t[0][k] + (v[1] + drift[1]) * t[1][k];
         }
-        active += cs->gamma[TD_SAP_ROWS * c + 2] > 0;
+        if (cs->gamma[TD_SAP_ROWS * c + 2] > 0)
+        {
+            active++;
+            report_depth(model, state, i, -(point->distance + model->scheme.h * (v[2] + drift[2])));
+        }
     }
     state->report.contacts = (int)cs->n;
     state->report.contacts_active = active;
+    state->report.tunnelled = td_contact_tunnels(model, state);
 }
 
 int64_t td_state_contacts(const tdState *state, const tdContactPoint **points)

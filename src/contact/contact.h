@@ -22,7 +22,17 @@ typedef struct tdContactCollider
 {
     int body, link; ///< link -1: surface of a soft body
     double friction, stiffness, dissipation;
+    double size; ///< largest extent of its link or surface at rest [m]; of a plane infinite
+    double thin; ///< its own smallest extent [m]
+    double give; ///< near-rigid points on it give way by no more, whatever they bear [m]
 } tdContactCollider;
+
+/// How two colliders touch.
+typedef struct tdContactPair
+{
+    double mu, stiffness, dissipation;
+    double give; ///< by which a near-rigid point gives way at most [m]
+} tdContactPair;
 
 /// Nodes of a soft body that can touch, for colliders of one field.
 typedef struct tdContactField
@@ -79,6 +89,13 @@ typedef struct tdContactModel
     int64_t bond_columns, bond_entries; ///< of the rows of all bonds, at most
     int64_t bond_size;                  ///< entries of a row of one side, at most
 } tdContactModel;
+
+/// A collider in the step that ended.
+typedef struct tdContactWay
+{
+    double box[6]; ///< at its start
+    double way[3]; ///< of the middle
+} tdContactWay;
 
 /// A body in the problem.
 typedef struct tdContactBody
@@ -141,9 +158,14 @@ typedef struct tdContactState
     double **field_x, **field_v; ///< by field of reduced bodies: 3 a node
     tdPose *poses;
     double (*twists)[6];
+    const double **x_last; ///< the same at the end of the step, for contact_fast.c
+    tdPose *poses_last;
+    tdContactWay *ways; ///< by collider
     // the set of this step
     int64_t n;
     const tdContact *contacts;
+    int32_t *island; ///< by block: another of its island, or itself
+    bool *gives_way; ///< by block that is the first of its island
     int64_t n_joint_rows;
     tdContactRow *joint_rows;
     int64_t joint_room;
@@ -157,7 +179,9 @@ typedef struct tdContactState
     tdSapConstraint *constraints;
     tdContactRow *rows; ///< by constraint that is no contact
     double *drift;      ///< TD_SAP_ROWS a constraint: what given motion adds to J v
-    double *gamma, *v_c, *w;
+    double *gamma, *v_c;
+    double *w;           ///< size of J A^-1 J', of a contact no more than goes with what it bears
+    double *w_own;       ///< of the constraint's own bodies
     int32_t *contact_of; ///< by constraint: its contact; -1: a row of its own
     int64_t constraint_room;
     double *pool; ///< entries of rows
@@ -221,6 +245,9 @@ void td_contact_push(const tdModel *model, tdState *state, double *m);
 /// End of a step: points with their forces, depths, report.
 void td_contact_commit(const tdModel *model, tdState *state);
 
+/// contact_fast.c: pairs that may have passed through each other in the step that ended, without a point between them.
+int td_contact_tunnels(const tdModel *model, tdState *state);
+
 /// Arrays that a checkpoint keeps, and after they were read.
 int td_contact_arrays(const tdModel *model, tdState *state, tdStateArray *out, int most);
 tdStatus td_contact_restore(const tdModel *model, tdState *state, tdError *error);
@@ -244,6 +271,13 @@ tdStatus td_contact_blocks(const tdModel *model, tdState *state, bool first);
 tdStatus td_contact_rows(const tdModel *model, tdState *state, bool first);
 /// Limits of joints that are near, and servos with limits, of the bodies that leave them to contact. False: no memory.
 bool td_contact_joints(const tdModel *model, tdState *state);
+tdContactPair td_contact_pair(const tdModel *model, const tdContact *contact);
+/// contact_load.c: whether a near-rigid point gives way too far; then what rests on such points is found by solving
+/// with their islands made tight, until they are tight enough, and w is made to go with it.
+bool td_contact_gives_way(const tdModel *model, tdState *state);
+void td_contact_tighten(const tdModel *model, tdState *state);
+bool td_contact_is_tight(const tdModel *model, const tdState *state);
+void td_contact_weigh_load(const tdModel *model, tdState *state);
 /// Rows of a contact: two tangents, normal.
 void td_contact_frame(const double normal[3], double frame[3][3]);
 /// Whether the effort of an actuator is an unknown row.

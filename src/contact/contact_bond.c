@@ -289,8 +289,10 @@ double td_bond_miss(const tdModel *model, const tdState *state, int32_t c)
     const tdBond *bond = &model->contact->bonds[cs->rows[c].bond];
     double g[3], tau = model->contact->groups[bond->group].dissipation, miss = 0;
     error_of(model, state, bond, state->q_c, g);
-    for (int r = 0; r < bond->rows && !cs->rows[c].dead[r]; r++)
+    for (int r = 0; r < bond->rows; r++)
     {
+        if (cs->rows[c].dead[r])
+            continue;
         double rate = tau > 0 ? rate_of(model, state, bond, r) : 0;
         double asked = (model->scheme.c + tau) * cs->constraints[c].law.R[r] * cs->gamma[TD_SAP_ROWS * (int64_t)c + r];
         miss = fmax(miss, fabs(g[r] + tau * rate + asked));

@@ -100,8 +100,8 @@ tdStatus td_contact_blocks(const tdModel *model, tdState *state, bool first)
 
 static bool grow_constraints(tdContactState *cs, int64_t need)
 {
-    int64_t room[7];
-    for (int k = 0; k < 7; k++)
+    int64_t room[8];
+    for (int k = 0; k < 8; k++)
         room[k] = cs->constraint_room;
     if (need <= cs->constraint_room)
         return true;
@@ -111,11 +111,12 @@ static bool grow_constraints(tdContactState *cs, int64_t need)
                 td_grow((void **)&cs->gamma, &room[3], need, TD_SAP_ROWS * sizeof *cs->gamma) &&
                 td_grow((void **)&cs->v_c, &room[4], need, TD_SAP_ROWS * sizeof *cs->v_c) &&
                 td_grow((void **)&cs->w, &room[5], need, sizeof *cs->w) &&
-                td_grow((void **)&cs->contact_of, &room[6], need, sizeof *cs->contact_of);
+                td_grow((void **)&cs->contact_of, &room[6], need, sizeof *cs->contact_of) &&
+                td_grow((void **)&cs->w_own, &room[7], need, sizeof *cs->w_own);
     if (!good)
         return false;
     cs->constraint_room = room[0];
-    for (int k = 1; k < 7; k++)
+    for (int k = 1; k < 8; k++)
         cs->constraint_room = room[k] < cs->constraint_room ? room[k] : cs->constraint_room;
     return true;
 }

@@ -11,15 +11,22 @@
 
 // ---------------------------------------------------------------- laws
 
-// Friction: harmonic mean. Stiffness: of the softer side. Dissipation: of the slower one.
-static tdSapLaw contact_law(const tdModel *model, const tdContact *contact, double w)
+// Friction: harmonic mean. Stiffness: of the softer side. Dissipation: of the slower one. Give: of the thinner one.
+tdContactPair td_contact_pair(const tdModel *model, const tdContact *contact)
 {
     const tdContactCollider *a = &model->contact->colliders[contact->a.collider];
     const tdContactCollider *b = &model->contact->colliders[contact->b.collider];
     double sum = a->friction + b->friction;
-    double mu = sum > 0 ? 2 * a->friction * (b->friction / sum) : 0;
-    return td_sap_contact(&model->contact->tuning, mu, contact->phi, fmin(a->stiffness, b->stiffness),
-                          fmax(a->dissipation, b->dissipation), w);
+    return (tdContactPair){.mu = sum > 0 ? 2 * a->friction * (b->friction / sum) : 0,
+                           .stiffness = fmin(a->stiffness, b->stiffness),
+                           .dissipation = fmax(a->dissipation, b->dissipation),
+                           .give = fmin(a->give, b->give)};
+}
+
+static tdSapLaw contact_law(const tdModel *model, const tdContact *contact, double w)
+{
+    tdContactPair pair = td_contact_pair(model, contact);
+    return td_sap_contact(&model->contact->tuning, pair.mu, contact->phi, pair.stiffness, pair.dissipation, w);
 }
 
 // effort = clamp(-k error - d (rate - asked)) at the end of the step is a box row as it stands; only what is stiffer
@@ -37,14 +44,11 @@ static tdSapLaw joint_law(const tdSapTuning *tuning, const tdContactRow *row, do
 static void make_laws(const tdModel *model, tdState *state)
 {
     tdContactState *cs = state->contact;
-    double s = model->scheme.s, largest = 0;
-    for (int32_t c = 0; c < cs->n_constraints; c++)
-        largest = fmax(largest, cs->w[c]);
+    double s = model->scheme.s;
     for (int32_t c = 0; c < cs->n_constraints; c++)
     {
         tdSapConstraint *constraint = &cs->constraints[c];
-        // A point that no coordinate of its bodies moves, as on the axis of a joint.
-        double w = fmax(cs->w[c], fmax(1e-12 * largest, 1e-30)), *drift = cs->drift + TD_SAP_ROWS * c;
+        double w = cs->w[c], *drift = cs->drift + TD_SAP_ROWS * c;
         if (cs->contact_of[c] >= 0)
         {
             constraint->law = contact_law(model, &cs->contacts[cs->contact_of[c]], w);
@@ -218,7 +222,7 @@ static double tolerance(const tdModel *model, const tdState *state, double stand
     return state->newton ? fmin(standard, 0.1 * model->scene.settings.tolerance) : standard;
 }
 
-static tdStatus by_velocities(const tdModel *model, tdState *state, const tdSapProblem *problem)
+static tdStatus by_velocities(const tdModel *model, tdState *state, const tdSapProblem *problem, bool *limit)
 {
     tdSapSettings settings = td_default_sap();
     settings.tolerance = tolerance(model, state, settings.tolerance);
@@ -228,11 +232,11 @@ static tdStatus by_velocities(const tdModel *model, tdState *state, const tdSapP
     // An island where nothing moves ends by its absolute bound; relative to next to nothing its residual says nothing.
     bool all = result.bound + result.roundoff == 0;
     state->report.contact_residual = all ? fmin(result.residual, settings.tolerance) : result.residual;
-    state->report.contact_limit = state->report.contact_limit || result.bound > 0;
+    *limit = result.bound > 0;
     return TD_OK;
 }
 
-static tdStatus by_impulses(const tdModel *model, tdState *state, const tdSapProblem *problem)
+static tdStatus by_impulses(const tdModel *model, tdState *state, const tdSapProblem *problem, bool *limit)
 {
     tdNlcpSettings settings = td_default_nlcp();
     settings.tolerance = tolerance(model, state, settings.tolerance);
@@ -240,14 +244,60 @@ static tdStatus by_impulses(const tdModel *model, tdState *state, const tdSapPro
     TD_TRY(td_contact_nlcp(state->contact, problem, &settings, &result, &state->report.error));
     state->report.contact_iterations += result.iterations;
     state->report.contact_residual = result.residual;
-    state->report.contact_limit = state->report.contact_limit || !result.converged;
+    *limit = !result.converged;
+    return TD_OK;
+}
+
+static tdStatus solve_once(const tdModel *model, tdState *state, const tdSapProblem *problem, bool *limit)
+{
+    return model->scene.contact.solver == TD_CONTACT_NLCP ? by_impulses(model, state, problem, limit)
+                                                          : by_velocities(model, state, problem, limit);
+}
+
+#define TIGHTER 3 // times: for ratios of masses of 1e9 and more
+
+// Near-rigid points that give way too far bear more than their own bodies: what they bear is found first, and with it
+// how soft they may be (contact_load.c). A solver that does not arrive has nothing to say about loads.
+static tdStatus solve_by_load(const tdModel *model, tdState *state, const tdSapProblem *problem, bool weigh)
+{
+    bool limit = false;
+    make_laws(model, state);
+    TD_TRY(solve_once(model, state, problem, &limit));
+    if (weigh && !limit && td_contact_gives_way(model, state))
+    {
+        bool tight = false;
+        for (int k = 0; k < TIGHTER && !tight && !limit; k++)
+        {
+            td_contact_tighten(model, state);
+            TD_TRY(solve_once(model, state, problem, &limit));
+            tight = td_contact_is_tight(model, state);
+        }
+        if (!limit)
+            td_contact_weigh_load(model, state);
+        make_laws(model, state);
+        TD_TRY(solve_once(model, state, problem, &limit));
+    }
+    state->report.contact_limit = state->report.contact_limit || limit;
+    return TD_OK;
+}
+
+static tdStatus weigh_bodies(tdState *state, const tdSapProblem *problem)
+{
+    tdContactState *cs = state->contact;
+    double largest = 0;
+    TD_TRY(td_sap_weights(cs->sap, state->tasks, problem, TD_SAP_EXACT, cs->factors, cs->w, &state->report.error));
+    for (int32_t c = 0; c < cs->n_constraints; c++)
+        largest = fmax(largest, cs->w[c]);
+    // A point that no coordinate of its bodies moves, as on the axis of a joint, has none.
+    for (int32_t c = 0; c < cs->n_constraints; c++)
+        cs->w_own[c] = cs->w[c] = fmax(cs->w[c], fmax(1e-12 * largest, 1e-30));
+    cs->n_weighed = cs->n_constraints;
     return TD_OK;
 }
 
 static tdStatus solve(const tdModel *model, tdState *state, bool first)
 {
     tdContactState *cs = state->contact;
-    tdError *error = &state->report.error;
     TD_TRY(td_contact_blocks(model, state, first));
     TD_TRY(td_contact_rows(model, state, first));
     tdSapProblem problem = {.n_blocks = cs->n_blocks,
@@ -257,14 +307,10 @@ static tdStatus solve(const tdModel *model, tdState *state, bool first)
                             .gamma = cs->gamma,
                             .v_c = cs->v_c};
     // Regularizations are those of the first pass: with others in each the passes would have no common solution.
-    if (first || cs->n_weighed != cs->n_constraints)
-        TD_TRY(td_sap_weights(cs->sap, state->tasks, &problem, TD_SAP_EXACT, cs->factors, cs->w, error));
-    cs->n_weighed = cs->n_constraints;
-    make_laws(model, state);
-    if (model->scene.contact.solver == TD_CONTACT_NLCP)
-        TD_TRY(by_impulses(model, state, &problem));
-    else
-        TD_TRY(by_velocities(model, state, &problem));
+    bool weigh = first || cs->n_weighed != cs->n_constraints;
+    if (weigh)
+        TD_TRY(weigh_bodies(state, &problem));
+    TD_TRY(solve_by_load(model, state, &problem, weigh));
     cs->scale = state->newton ? momentum(cs) : 0;
     state->report.constraints = cs->n_constraints;
     return TD_OK;

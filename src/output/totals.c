@@ -2,6 +2,7 @@
 #include "output/totals.h"
 
 #include <math.h>
+#include <string.h>
 
 #define COUNTS (TD_TOTALS_COLUMNS - TD_STAGES)
 
@@ -34,6 +35,9 @@ static const char *const names[COUNTS] = {
     "contact_iterations",
     "contact_limits",
     "contact_residual",
+    "penetration",
+    "penetration_ratio",
+    "tunnelled",
     "attachment_error",
     "energy_gain",
     "linearization_error",
@@ -77,6 +81,9 @@ void td_totals_add(tdTotals *totals, const tdReport *report)
     totals->constraints = report->constraints;
     totals->contact_iterations += report->contact_iterations;
     totals->contact_limits += report->contact_limit;
+    totals->penetration = fmax(totals->penetration, report->penetration);
+    totals->penetration_ratio = fmax(totals->penetration_ratio, report->penetration_ratio);
+    totals->tunnelled += report->tunnelled;
     totals->attachment_error = fmax(totals->attachment_error, report->attachment_error);
     totals->contact_residual = fmax(totals->contact_residual, report->contact_residual);
     totals->energy_gain = fmax(totals->energy_gain, report->energy_gain);
@@ -121,6 +128,9 @@ void td_totals_row(const tdTotals *totals, double row[TD_TOTALS_COLUMNS])
         (double)totals->contact_iterations,
         (double)totals->contact_limits,
         totals->contact_residual,
+        totals->penetration,
+        totals->penetration_ratio,
+        (double)totals->tunnelled,
         totals->attachment_error,
         totals->energy_gain,
         totals->linearization_error,
@@ -146,6 +156,8 @@ const char *td_totals_unit(int column)
 {
     if (column >= COUNTS)
         return "s";
+    if (strcmp(names[column], "penetration") == 0)
+        return "m";
     return column >= COUNTS - 4 ? "J" : "";
 }
 

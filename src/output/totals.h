@@ -28,6 +28,8 @@ typedef struct tdTotals
     int64_t contact_iterations;            ///< of its solver
     int64_t contact_limits;                ///< steps in which it reached its bound on iterations
     double contact_residual;               ///< largest that it left
+    double penetration, penetration_ratio; ///< deepest [m], and relative to the smaller body
+    int64_t tunnelled;                     ///< pairs that may have passed through each other, counted in each step
     double attachment_error;               ///< largest, relative to the scene's size
     double work, dissipated;               ///< [J] done on all bodies; what of it was lost
     double energy_gain;                    ///< largest share of a body's energy that came from nothing
@@ -41,7 +43,7 @@ typedef struct tdTotals
 
 void td_totals_add(tdTotals *totals, const tdReport *report);
 
-#define TD_TOTALS_COLUMNS (37 + TD_STAGES)
+#define TD_TOTALS_COLUMNS (40 + TD_STAGES)
 
 /// The same as a row of numbers.
 void td_totals_row(const tdTotals *totals, double row[TD_TOTALS_COLUMNS]);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "solve/linear.h"
 
+#include "base/log.h"
+
 #include <cblas.h>
 #include <cholmod.h>
 #include <math.h>
@@ -467,6 +469,9 @@ static tdStatus iterate(tdLinear *linear, tdTasks *tasks, const tdLinearTask *ta
     *out = (iterateResult){.norm = sqrt(td_dot(tasks, coords, r, r))};
     while (out->norm > target && out->iterations < most)
     {
+        // Not behind a new factor, of which the caller would then not learn.
+        if (!exact)
+            TD_TRY(td_check_cancel(task->settings, error));
         TD_TRY(precondition(linear, tasks, exact, Q, error));
         double next = td_dot(tasks, coords, r, z);
         double ratio = out->iterations == 0 ? 0 : next / rho;

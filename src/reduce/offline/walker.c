@@ -96,6 +96,7 @@ tdStatus td_walk_edit_moving(void *context, tdScene *scene, tdError *error)
         set_adrift(scene);
     tdSceneSettings *settings = &scene->settings;
     settings->time_step *= LONG_STEP;
+    scene->contact.softness /= LONG_STEP; // points give way as they do at the scene's own step
     settings->method = TD_METHOD_THETA;
     settings->theta = settings->theta_vq = 1;
     settings->newton = false;

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// How soft a near-rigid contact may be: by what rests on it.
+//
+//     R_n = kappa w,   kappa = beta² / 4 pi²        (sap_law.h)
+//
+// With w of the point's own bodies it gives way by (h + tau) R_n gamma_n: a hundredth of what gravity does in a step
+// where it bears its own body, but a million times more where it bears a million such. What a point bears is known when
+// it hardly gives way. So where the solution presses a point in by more than `give`, the points of its island are made
+// tight and the problem is solved for their loads; then each gets
+//
+//     w = min(w_own, give / ((h + tau) kappa gamma_n))
+//
+// and it is solved for good. A point at the threshold has the w that it had before, so that motion depends continuously
+// on masses and speeds; where nothing bears much the problem is solved once. The same holds for blows, where gamma_n
+// is the momentum of what hits. Friction has R_t = sigma w with the same w, else what is pressed would creep with the
+// load. Nothing of this is kept from step to step.
+#include "contact/contact.h"
+
+#include "state.h"
+
+#include <math.h>
+#include <string.h>
+
+#define TIGHT  1e-4  // by this R is less, and again, until
+#define STEADY 0.002 // no point gives way by more than this share of what it may
+
+static double kappa(const tdSapTuning *tuning)
+{
+    return tuning->beta * tuning->beta / (4 * M_PI * M_PI);
+}
+
+// A contact whose R_n is that of w, not of a stiffness that was given.
+static bool is_near_rigid(const tdModel *model, const tdContactState *cs, int32_t c, tdContactPair *pair)
+{
+    const tdSapTuning *tuning = &model->contact->tuning;
+    if (cs->contact_of[c] < 0)
+        return false;
+    *pair = td_contact_pair(model, &cs->contacts[cs->contact_of[c]]);
+    return kappa(tuning) * cs->w_own[c] > 1 / (tuning->h * pair->stiffness * (tuning->h + pair->dissipation));
+}
+
+// By how much it gives way, relative to what it may; other constraints: 0.
+static double give_of(const tdModel *model, const tdContactState *cs, int32_t c)
+{
+    tdContactPair pair;
+    double gamma = cs->gamma[TD_SAP_ROWS * (int64_t)c + 2], R = cs->constraints[c].law.R[2];
+    if (!is_near_rigid(model, cs, c, &pair))
+        return 0;
+    return (model->contact->tuning.h + pair.dissipation) * R * gamma / pair.give;
+}
+
+// ---------------------------------------------------------------- islands
+
+static int32_t first_of(int32_t *island, int32_t block)
+{
+    while (island[block] != block)
+        block = island[block] = island[island[block]];
+    return block;
+}
+
+static void join_islands(tdContactState *cs)
+{
+    for (int32_t b = 0; b < cs->n_blocks; b++)
+    {
+        cs->island[b] = b;
+        cs->gives_way[b] = false;
+    }
+    for (int32_t c = 0; c < cs->n_constraints; c++)
+        if (cs->constraints[c].sides == 2)
+        {
+            int32_t a = first_of(cs->island, cs->constraints[c].side[0].block);
+            int32_t b = first_of(cs->island, cs->constraints[c].side[1].block);
+            cs->island[a < b ? b : a] = a < b ? a : b;
+        }
+}
+
+// ---------------------------------------------------------------- loads
+
+bool td_contact_gives_way(const tdModel *model, tdState *state)
+{
+    tdContactState *cs = state->contact;
+    bool any = false;
+    for (int32_t c = 0; c < cs->n_constraints; c++)
+    {
+        if (give_of(model, cs, c) <= 1)
+            continue;
+        if (!any)
+            join_islands(cs);
+        any = true;
+        cs->gives_way[first_of(cs->island, cs->constraints[c].side[0].block)] = true;
+    }
+    return any;
+}
+
+static bool was_tightened(const tdModel *model, const tdContactState *cs, int32_t c)
+{
+    return cs->constraints[c].law.R[2] < 0.5 * kappa(&model->contact->tuning) * cs->w_own[c];
+}
+
+// What a point bears where it is: how deep it is already must not count, or bodies would bounce on their own depth.
+void td_contact_tighten(const tdModel *model, tdState *state)
+{
+    tdContactState *cs = state->contact;
+    for (int32_t c = 0; c < cs->n_constraints; c++)
+    {
+        tdContactPair pair;
+        tdSapLaw *law = &cs->constraints[c].law;
+        if (!is_near_rigid(model, cs, c, &pair) ||
+            !cs->gives_way[first_of(cs->island, cs->constraints[c].side[0].block)])
+            continue;
+        for (int r = 0; r < TD_SAP_ROWS; r++)
+            law->R[r] *= TIGHT;
+        law->v_hat[2] = fmin(law->v_hat[2], -cs->drift[TD_SAP_ROWS * (int64_t)c + 2]);
+    }
+}
+
+bool td_contact_is_tight(const tdModel *model, const tdState *state)
+{
+    const tdContactState *cs = state->contact;
+    for (int32_t c = 0; c < cs->n_constraints; c++)
+        if (was_tightened(model, cs, c) && give_of(model, cs, c) > STEADY)
+            return false;
+    return true;
+}
+
+// Points that no force keeps apart, as between jaws whose motion is given, bear what their softness makes of it.
+void td_contact_weigh_load(const tdModel *model, tdState *state)
+{
+    const tdSapTuning *tuning = &model->contact->tuning;
+    tdContactState *cs = state->contact;
+    for (int32_t c = 0; c < cs->n_constraints; c++)
+    {
+        tdContactPair pair;
+        double gamma = cs->gamma[TD_SAP_ROWS * (int64_t)c + 2];
+        if (gamma > 0 && is_near_rigid(model, cs, c, &pair) && give_of(model, cs, c) <= 1)
+            cs->w[c] = fmin(cs->w_own[c], pair.give / ((tuning->h + pair.dissipation) * kappa(tuning) * gamma));
+    }
+}
