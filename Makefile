@@ -2,8 +2,10 @@
 # The front door: each target does its own set-up. The build itself is CMake's (CMakeLists.txt, CMakePresets.json).
 PREFIX ?= /usr/local
 SECONDS_EACH ?= 60
+COUNT ?= 100
+SEED ?= 1
 
-.PHONY: help demo build docs robots test test-long test-nightly bench fuzz format install clean
+.PHONY: help demo build docs robots test test-long test-mutants test-nightly bench fuzz format install clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## /  make \1\t/p' Makefile | expand -t 20
@@ -36,11 +38,15 @@ test-long: ## the tests that take minutes, and the static analyzer over all sour
 	@ctest --test-dir build -L long --output-on-failure --no-tests=ignore
 	@scripts/tidy
 
+test-mutants: ## how good the tests are: COUNT=100 small changes of the sources, of SEED=1, and which of them no test notices
+	@scripts/setup test
+	@scripts/mutants --count $(COUNT) --seed $(SEED)
+
 test-nightly: build ## the reduced robots from nothing, against limits, and killed in every phase (FINE=1: fine ones)
 	@scripts/nightly $(if $(FINE),--fine)
 
 bench: build ## measure the speed of this machine; JSON and plots to out/bench
-	build/tendril bench --out out/bench
+	build/tendril bench --out out/bench --force
 
 fuzz: ## fuzz each target for SECONDS_EACH=60 seconds
 	@scripts/setup test
@@ -54,5 +60,5 @@ install: build ## install library, header and program below PREFIX=/usr/local
 	cmake --install build --prefix "$(PREFIX)"
 
 clean: ## remove everything that was built
-	rm -rf build build-dev build-asan build-tsan build-fuzz build-arm64
+	rm -rf build build-dev build-asan build-tsan build-fuzz build-arm64 build-mutants
 	rm -f robots/*/fine.msh robots/*/*.h5

@@ -79,6 +79,7 @@ struct tdModel
     struct tdContactModel *contact; ///< of contact/contact.h; NULL: bodies do not touch
     int32_t most_points;            ///< of a measure
     double size;                    ///< largest extent of a body at rest [m]
+    struct tdCompileWork *compile;  ///< of scene/compile.h, while it is compiled; then NULL
 };
 
 /// Changes a scene between reading and compiling it. What it adds lives in the scene's arena.

@@ -87,3 +87,11 @@ struct tdStateArray
 int td_state_arrays(const tdModel *model, tdState *state, tdStateArray *out, int most);
 /// To be called after they were filled from a checkpoint.
 tdStatus td_state_restore(const tdModel *model, tdState *state, tdError *error);
+
+/// All that a checkpoint holds, in memory.
+typedef struct tdKeptState tdKeptState;
+/// Copies the state into *kept, which is made when it is NULL.
+tdStatus td_state_keep(const tdModel *model, tdState *state, tdKeptState **kept, tdError *error);
+/// Puts the state back, so that it goes on bit for bit as if the steps since had not been tried.
+tdStatus td_state_go_back(const tdModel *model, tdState *state, const tdKeptState *kept, tdError *error);
+void td_kept_state_free(tdKeptState *kept);

@@ -14,6 +14,7 @@
 // part of A. Kinematics to solve repeat within a step when Newton iterates. A step is judged before it is accepted
 // (monitor.h): one linearization that went wrong is taken again by Newton's method, and a step that fails leaves the
 // state as it was.
+#include "base/log.h"
 #include "base/timer.h"
 #include "constraint/tool.h"
 #include "contact/contact.h"
@@ -359,6 +360,7 @@ static tdStatus balance(const tdModel *model, tdState *state, double *clock)
         state->columns = strides ? 0 : td_condense_unknowns(model, state);
         last_size = size;
         last_miss = miss;
+        TD_TRY(td_check_cancel(&state->settings, &state->report.error));
         TD_TRY(forces(model, state, true, clock));
         if (state->bad_element >= 0)
             return fail_element(model, state);
@@ -568,6 +570,8 @@ static tdStatus static_step(const tdModel *model, tdState *state, double *clock)
         if (status != TD_ERROR_NUMERIC || next < least)
         {
             memcpy(state->q, state->start, (size_t)model->coords * sizeof(double));
+            if (status == TD_CANCELLED)
+                return status;
             tdError why = state->report.error;
             return td_fail(&state->report.error, status, "no equilibrium beyond %.1f %% of the load; %s", 100 * done,
                            why.message);

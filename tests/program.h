@@ -17,7 +17,7 @@ static inline void write_text(const char *name, const char *text)
     char path[256];
     tdError error = {0};
     snprintf(path, sizeof path, "%s/%s", folder, name);
-    assert_ok(td_file_write(path, text, strlen(text), &error), error);
+    assert_ok(td_file_write_quickly(path, text, strlen(text), &error), error);
 }
 
 // Not inlined: GCC 12 would then warn of a dangling pointer that is none.
@@ -38,6 +38,26 @@ static inline bool exists(const char *name)
     return access(path, F_OK) == 0;
 }
 
+/// Waits until a file of a running program is there; who waits in vain is ended after ten minutes, however busy the
+/// machine is.
+static inline void await(const char *name)
+{
+    for (int i = 0; i < 120000 && !exists(name); i++)
+        usleep(5000);
+    assert_true(exists(name));
+}
+
+/// The number of rows of a table under its header.
+static inline int rows_of(const char *name)
+{
+    char *text = read_text(name);
+    int n = -1;
+    for (const char *at = text; (at = strchr(at, '\n')) != NULL; at++)
+        n++;
+    free(text);
+    return n;
+}
+
 /// Starts the program in the test's folder; its streams go to files there.
 static inline pid_t start_command(const char *name, const char *arguments)
 {
@@ -52,6 +72,19 @@ static inline pid_t start_command(const char *name, const char *arguments)
         _exit(127);
     }
     return pid;
+}
+
+/// Waits until a file of a running program is there, or the program has ended without it.
+static inline void await_file(pid_t pid, const char *name)
+{
+    while (!exists(name))
+    {
+        siginfo_t ended = {0};
+        assert_int_equal(waitid(P_PID, (id_t)pid, &ended, WEXITED | WNOHANG | WNOWAIT), 0);
+        if (ended.si_pid == pid && !exists(name))
+            fail_msg("the program has ended without making %s", name);
+        usleep(5000);
+    }
 }
 
 /// Its exit code, or less than zero the signal that ended it.

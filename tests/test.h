@@ -32,3 +32,12 @@
             fail_msg("%s", ok_text);                                                                                   \
         }                                                                                                              \
     } while (0)
+
+/// Ends a test that cannot be done here. It counts as skipped, not as passed, and 'make test' prints why.
+#define skip_because(...)                                                                                              \
+    do                                                                                                                 \
+    {                                                                                                                  \
+        print_message("skipped: " __VA_ARGS__);                                                                        \
+        print_message("\n");                                                                                           \
+        skip();                                                                                                        \
+    } while (0)

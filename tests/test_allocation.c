@@ -140,7 +140,7 @@ static void counter_counts(void **unused)
 {
     (void)unused;
     if (!COUNTING)
-        skip();
+        skip_because("allocations are not counted: a sanitizer brings its own malloc");
     atomic_store(&ours, 0);
     atomic_store(&watching, true);
     void *volatile memory = malloc(100);
@@ -199,7 +199,7 @@ static void steps_allocate_nothing(void **unused)
 {
     (void)unused;
     if (!COUNTING)
-        skip();
+        skip_because("allocations are not counted: a sanitizer brings its own malloc");
     const struct
     {
         const char *law, *solver, *integrator;
@@ -239,7 +239,7 @@ static void inverse_allocates_nothing(void **unused)
 {
     (void)unused;
     if (!COUNTING)
-        skip();
+        skip_because("allocations are not counted: a sanitizer brings its own malloc");
     tdArena arena = {0};
     tdInverseWork *work = td_inverse_work(&arena, 4, 3, 4);
     double E[12] = {1, 0.2, -0.7, 0.1, 0, 1, 0.3, -1, 0.2, 0.1, 0.5, 0.6}, W[16] = {0}, x[4];
@@ -272,7 +272,7 @@ static void control_allocates_nothing(void **unused)
 {
     (void)unused;
     if (!COUNTING)
-        skip();
+        skip_because("allocations are not counted: a sanitizer brings its own malloc");
     static const char *const integrators[] = {"static", "backward_euler"};
     const char *path = TD_BUILD_DIR "/allocation.csv", *text = "t,tip.x,tip.y,tip.z\n0,0.1,0,0\n1,0.05,0.1,0\n";
     for (int k = 0; k < 2; k++)
@@ -312,7 +312,7 @@ static void actuators_allocate_nothing(void **unused)
 {
     (void)unused;
     if (!COUNTING)
-        skip();
+        skip_because("allocations are not counted: a sanitizer brings its own malloc");
     static const char *const integrators[] = {"method: backward_euler", "method: backward_euler, newton: true",
                                               "method: newmark", "method: static"};
     for (int k = 0; k < 4; k++)
@@ -330,7 +330,7 @@ static void reduced_allocates_nothing(void **unused)
 {
     (void)unused;
     if (!COUNTING)
-        skip();
+        skip_because("allocations are not counted: a sanitizer brings its own malloc");
     static const char *const integrators[] = {"method: backward_euler", "method: backward_euler, newton: true",
                                               "method: newmark", "method: static"};
     for (int k = 0; k < 4; k++)
@@ -364,7 +364,7 @@ static void touching_allocates_nothing(void **unused)
 {
     (void)unused;
     if (!COUNTING)
-        skip();
+        skip_because("allocations are not counted: a sanitizer brings its own malloc");
     static const char text[] =
         "tendril: 1\ntime_step: 2 ms\nsteps: 9\ngravity: [0.5, 0, -9.81]\ncontact: {friction: 0.02}\nbodies:\n"
         "  - {name: block, mesh: {box: [[0, 0, 0], [0.1, 0.06, 0.04]], cells: [3, 2, 2]}, material: {law: "
@@ -387,7 +387,7 @@ static void polynomials_allocate_nothing(void **unused)
 {
     (void)unused;
     if (!COUNTING)
-        skip();
+        skip_because("allocations are not counted: a sanitizer brings its own malloc");
     static const char *const integrators[] = {"method: backward_euler", "method: newmark, newton: true",
                                               "method: newmark", "method: static"};
     for (int k = 0; k < 4; k++)
@@ -448,7 +448,7 @@ static void frames_allocate_nothing(void **unused)
 {
     (void)unused;
     if (!COUNTING)
-        skip();
+        skip_because("allocations are not counted: a sanitizer brings its own malloc");
     static const char *const integrators[] = {"method: backward_euler", "method: midpoint, newton: true",
                                               "method: newmark, newton: true"};
     for (int k = 0; k < 3; k++)
@@ -485,7 +485,7 @@ static void contact_allocates_nothing(void **unused)
 {
     (void)unused;
     if (!COUNTING)
-        skip();
+        skip_because("allocations are not counted: a sanitizer brings its own malloc");
     tdModel *model =
         scene_model("tendril: 1\ntime_step: 2 ms\nsteps: 1\ngravity: [0, 0, -9.81]\ncontact: {friction: 0.3}\nbodies:\n"
                     "  - {name: a, mesh: {box: [[0, 0, 0], [0.1, 0.1, 0.05]], cells: [2, 2, 1]}, material: {law: "
@@ -504,7 +504,7 @@ static void attachments_allocate_nothing(void **unused)
 {
     (void)unused;
     if (!COUNTING)
-        skip();
+        skip_because("allocations are not counted: a sanitizer brings its own malloc");
     static const char *const newton[] = {"false", "true"};
     for (int k = 0; k < 2; k++)
     {

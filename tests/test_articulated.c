@@ -316,12 +316,56 @@ static void heavy_base_is_fixed(void **unused)
     assert_near(q[1], q[0], 1e-8); // the ratio of the masses, 1e-9
 }
 
+// The origin of a mesh is wherever its file has it. A body that turns keeps its momentum all the same, at any step, and
+// starts with the velocity of that origin.
+static void mesh_off_its_center(void **unused)
+{
+    (void)unused;
+    char path[] = TD_BUILD_DIR "/wedge_XXXXXX.obj";
+    int fd = mkstemps(path, 4);
+    assert_true(fd >= 0);
+    FILE *out = fdopen(fd, "w");
+    fputs("v 0 0 0\nv 1 0 0\nv 1 0.7 0\nv 0 0.7 0\nv 0 0 0.5\nv 0 0.7 0.5\n"
+          "f 1 4 3\nf 1 3 2\nf 1 2 5\nf 4 6 3\nf 1 5 6\nf 1 6 4\nf 2 3 6\nf 2 6 5\n",
+          out);
+    fclose(out);
+    tdModel *model = scene_model("tendril: 1\ntime_step: 50 ms\nsteps: 1\nbodies:\n"
+                                 "  - {name: r, type: rigid, shape: {mesh: %s}, density: 1000,\n"
+                                 "     velocity: [0.1, 0, 0.2], angular_velocity: [3 rad/s, -1 rad/s, 5 rad/s],\n"
+                                 "     transform: {rotate: [20 deg, 0, 70 deg], translate: [1, 2, 3]}}\n"
+                                 "probes: [{name: corner, body: r, point: [1, 2, 3]}]\n",
+                                 path);
+    tdState *state = robot_state(model);
+    robotSums start = robot_sums(model, state, 0);
+    const double along[3] = {0.1, 0, 0.2}, turning[3] = {3, -1, 5};
+    double lever[3], turn[3], corner[3];
+    td_state_probe(model, state, 0, corner);
+    td_subtract3(start.center, corner, lever);
+    td_cross3(turning, lever, turn);
+    assert_near(sqrt(td_dot3(lever, lever)), 0.51, 0.01); // a third, and half, of the wedge's sides
+    for (int c = 0; c < 3; c++)
+        assert_near(start.linear[c] / 175, along[c] + turn[c], 1e-12);
+    for (int i = 0; i < 100; i++)
+    {
+        robot_steps(model, state, 1);
+        robotSums now = robot_sums(model, state, 0);
+        for (int c = 0; c < 3; c++)
+        {
+            assert_near(now.linear[c], start.linear[c], 1e-9);
+            assert_near(now.center[c], start.center[c] + 0.05 * (i + 1) * start.linear[c] / 175, 1e-9);
+        }
+    }
+    td_state_free(state);
+    td_model_free(model);
+    remove(path);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(double_pendulum),     cmocka_unit_test(pendulum_energy),    cmocka_unit_test(symmetric_top),
-        cmocka_unit_test(asymmetric_top),      cmocka_unit_test(tumbling_is_stable), cmocka_unit_test(free_tree),
-        cmocka_unit_test(heavy_base_is_fixed),
+        cmocka_unit_test(double_pendulum),     cmocka_unit_test(pendulum_energy),     cmocka_unit_test(symmetric_top),
+        cmocka_unit_test(asymmetric_top),      cmocka_unit_test(tumbling_is_stable),  cmocka_unit_test(free_tree),
+        cmocka_unit_test(heavy_base_is_fixed), cmocka_unit_test(mesh_off_its_center),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -153,6 +153,29 @@ static void exact_position(void **unused)
     td_model_free(model);
 }
 
+// A joint of little inertia beside its friction: the effort of the last step alone would throw it far beyond its limit,
+// and nothing of what it does there must be told of the way that is asked for.
+static void exact_position_with_friction(void **unused)
+{
+    (void)unused;
+    tdModel *model = robot_model(ROBOT(BASE LINK("arm", "1e-4", "0 0 -0.01", "3e-9", "3e-9", "4e-10") JOINT(
+                                     "j", "revolute", "base", "arm", "0 0 0", "0 1 0",
+                                     LIMIT("-1", "2", "1000") "<dynamics damping=\"7e-4\" friction=\"5e-3\"/>")),
+                                 STILL "time_step: 10 ms\n", "",
+                                 "actuators: [{name: m, type: joint, body: r, joint: j, drive: position}]\n"
+                                 "motion: {keyframes: [{t: 0, m: 0 rad}, {t: 1, m: 0.5 rad}]}");
+    tdState *state = robot_state(model);
+    for (int i = 1; i <= 50; i++)
+    {
+        robot_steps(model, state, 1);
+        assert_near(state->q[0], 0.005 * i, 1e-9);
+        double inertia = i == 1 ? 1.3e-8 * 0.5 / 0.01 : 0; // 3e-9 + 1e-4 0.01^2, from rest in the first step
+        assert_near(td_state_actuation(model, state, 0).effort, 5e-3 + 7e-4 * 0.5 + inertia, 2e-6);
+    }
+    td_state_free(state);
+    td_model_free(model);
+}
+
 // ---------------------------------------------------------------- limits, friction, damping
 
 static void limits_hold(void **unused)
@@ -557,6 +580,7 @@ int main(void)
         cmocka_unit_test(velocity_drive),
         cmocka_unit_test(efforts),
         cmocka_unit_test(exact_position),
+        cmocka_unit_test(exact_position_with_friction),
         cmocka_unit_test(limits_hold),
         cmocka_unit_test(dry_friction),
         cmocka_unit_test(viscous_damping),

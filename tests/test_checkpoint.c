@@ -213,6 +213,122 @@ static void test_overrides_are_kept(void **unused)
     unlink(path);
 }
 
+// Targets that the caller gave an effector are the state's, as the scene's are not.
+static void test_targets_are_kept(void **unused)
+{
+    (void)unused;
+    char path[64];
+    temporary(path);
+    tdError error = {0};
+    tdModel *model = scene_model("tendril: 1\ntime_step: 10 ms\nsteps: 8\n" ACT_BEAM "actuators:\n"
+                                 "  - {name: top, " ACT_CABLE ", drive: force}\n"
+                                 "effectors:\n  - {name: tip, body: beam, group: xmax}\n");
+    tdState *a = make_state(model, 1), *b = make_state(model, 1);
+    double target[3];
+    td_state_effector(model, a, 0, target);
+    target[2] += 0.005;
+    assert_int_equal(td_state_set_target(model, a, 0, target), TD_OK);
+    take_steps(model, a, 4);
+    assert_ok(td_state_save(model, a, path, &error), error);
+    assert_ok(td_state_load(model, b, path, &error), error);
+    take_steps(model, a, 4);
+    take_steps(model, b, 4);
+    assert_true(td_state_actuation(model, a, 0).effort > 0); // it is at work
+    assert_same_bits(model, a, b);
+    td_state_free(a);
+    td_state_free(b);
+    td_model_free(model);
+    unlink(path);
+}
+
+// A static step that brings its load on in parts starts from the loads of the last equilibrium.
+static void test_loading_is_kept(void **unused)
+{
+    (void)unused;
+    char path[64];
+    temporary(path);
+    tdError error = {0};
+    tdModel *model = scene_model(
+        "tendril: 1\nsteps: 2\ntime_step: 1\nintegrator: {method: static, max_iterations: 6}\nbodies:\n"
+        "  - name: block\n    mesh: {box: [[0, 0, 0], [1, 1, 1]], cells: [3, 3, 3]}\n"
+        "    material: {law: neo_hookean, young: 100 kPa, poisson: 0.4, density: 1000}\n    fixed: [{group: zmin}]\n"
+        "    prescribed: [{name: press, group: zmax, displacement: [0.3, 0, -0.6]}]\n"
+        "motion: {keyframes: [{t: 0, press: 0}, {t: 1, press: 0.2}, {t: 2, press: 1}]}\n");
+    tdState *straight = make_state(model, 1), *second = make_state(model, 1);
+    take_steps(model, straight, 1);
+    assert_ok(td_state_save(model, straight, path, &error), error);
+    assert_ok(td_state_load(model, second, path, &error), error);
+    take_steps(model, straight, 1);
+    take_steps(model, second, 1);
+    assert_true(td_state_report(straight)->load_cuts > 0); // or the way would not matter
+    assert_same_bits(model, straight, second);
+    td_state_free(straight);
+    td_state_free(second);
+    td_model_free(model);
+    unlink(path);
+}
+
+// ---------------------------------------------------------------- steps that were given up
+
+/// Says no at the n-th question.
+typedef struct Patience
+{
+    int left;
+} Patience;
+
+static bool runs_out(void *user)
+{
+    Patience *patience = user;
+    return patience->left-- == 0;
+}
+
+// A step that was interrupted within leaves the state as it was, and put back it goes on bit for bit.
+static void test_given_up_step_is_as_if_not_tried(void **unused)
+{
+    (void)unused;
+    static const int of[] = {1, 2, 6, 10}; // cases
+    for (size_t c = 0; c < sizeof of / sizeof of[0]; c++)
+        for (int passes = 0; passes < 3; passes++)
+        {
+            tdModel *model = make_model(&cases[of[c]], 6);
+            tdState *straight = make_state(model, 1), *state = NULL;
+            tdError error = {0};
+            Patience patience = {-1};
+            tdSettings settings = td_default_settings();
+            settings.threads = 1;
+            settings.cancel = runs_out;
+            settings.cancel_user = &patience;
+            assert_ok(td_state_create(model, &settings, &state, &error), error);
+            take_steps(model, straight, 9);
+            tdKeptState *kept = NULL;
+            int given_up = 0;
+            for (int i = 0; i < 9; i++)
+            {
+                assert_ok(td_state_keep(model, state, &kept, &error), error);
+                double *q = act_copy(model, state->q);
+                patience.left = passes;
+                tdStatus status = td_step(model, state);
+                if (status != TD_OK)
+                {
+                    given_up++;
+                    assert_int_equal(status, TD_CANCELLED);
+                    assert_int_equal(td_state_steps(state), i);
+                    assert_memory_equal(state->q, q, (size_t)model->coords * sizeof *q);
+                    assert_ok(td_state_go_back(model, state, kept, &error), error);
+                    patience.left = -1;
+                    assert_ok(td_step(model, state), td_state_report(state)->error);
+                }
+                free(q);
+            }
+            assert_true(passes > 0 || given_up == 9);
+            assert_same_bits(model, straight, state);
+            td_kept_state_free(kept);
+            td_state_free(straight);
+            td_state_free(state);
+            td_model_free(model);
+        }
+}
+
 // ---------------------------------------------------------------- bad files
 
 /// A good checkpoint in memory, and a state that must not change when a bad one is refused.
@@ -259,7 +375,7 @@ static void damage_end(damage *d)
 static void refused(damage *d, const void *data, size_t size, const char *because)
 {
     tdError error = {0};
-    assert_ok(td_file_write(d->path, data, size, &error), error);
+    assert_ok(td_file_write_quickly(d->path, data, size, &error), error);
     tdStatus status = td_state_load(d->model, d->state, d->path, &error);
     assert_int_equal(status, TD_ERROR_INPUT);
     assert_int_equal(error.status, TD_ERROR_INPUT);
@@ -374,6 +490,9 @@ int main(void)
         cmocka_unit_test(test_actuators_continue_bit_for_bit),
         cmocka_unit_test(test_kept_factor_matters),
         cmocka_unit_test(test_overrides_are_kept),
+        cmocka_unit_test(test_targets_are_kept),
+        cmocka_unit_test(test_loading_is_kept),
+        cmocka_unit_test(test_given_up_step_is_as_if_not_tried),
         cmocka_unit_test(test_truncated),
         cmocka_unit_test(test_flipped_bits),
         cmocka_unit_test(test_other_files),

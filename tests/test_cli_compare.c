@@ -57,6 +57,10 @@ static void test_table(void **state)
     (void)state;
     assert_int_equal(run_command("compare", "arm.yaml --rom arm.h5 --coarse coarse.yaml --out out --json --quiet"), 0);
     assert_says("stdout.txt", "\"motion\": \"a random path\"");
+    char *result = read_text("stdout.txt"); // what follows is about it
+    assert_refuses("compare", "arm.yaml --rom arm.h5 --out out --quiet", 3, "holds an earlier run already");
+    write_text("stdout.txt", result);
+    free(result);
     assert_near(number_of("steps", 0), 60, 0);
     for (int k = 0; k < 3; k++)
         assert_true(number_of("max", k) == 0); // full order against itself

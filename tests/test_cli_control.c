@@ -63,6 +63,7 @@ static void test_replay(void **state)
 {
     (void)state;
     assert_int_equal(run_command("control", "arm.yaml --target goals.csv --out replay --every 0 --quiet"), 0);
+    assert_refuses("control", "arm.yaml --target goals.csv --out replay --quiet", 3, "holds an earlier run already");
     char *text = read_text("replay/actuation.csv"), *last = text, motion[1024];
     for (char *line = strtok(text, "\n"); line != NULL; line = strtok(NULL, "\n"))
         last = line;
@@ -194,6 +195,7 @@ static void test_workspace(void **state)
     assert_true(exists("ws/workspace.png") && exists("ws/points.vtu") && !exists("ws/failures.csv"));
     assert_says("ws/points.csv", "north [N],south [N],up [N],down [N],tip.x [m],tip.y [m],tip.z [m]\n0,0,0,0,0.1,");
     assert_int_equal(run_command("info", "ws/points.vtu"), 0);
+    assert_refuses("workspace", "moving.yaml --grid 2 --out ws --quiet", 3, "holds an earlier run already");
     assert_int_equal(run_command("workspace", "arm.yaml --samples 40"), 0);
     assert_says("stdout.txt", "40 equilibria");
     assert_says("stderr.txt", "exploring: 40 of 40");
@@ -245,6 +247,8 @@ static void test_estimate(void **state)
     assert_true(json_number("residual") < 1e-9);
     assert_says("est/loads.csv", "load,unit,effort,deviation\npush,N,0.0");
     assert_says("est/points.csv", "fitted.x [m]");
+    assert_refuses("estimate", "push.yaml --measured points.csv --out est", 3, "holds an earlier run already");
+    assert_int_equal(run_command("estimate", "push.yaml --measured points.csv --out est --force"), 0);
     assert_int_equal(run_command("estimate", "push.yaml --measured points.csv"), 0);
     assert_says("stdout.txt", "from the residual");
 }

@@ -36,6 +36,9 @@ static void test_bar(void **state)
     char *table = read_text("out/frequencies.csv");
     assert_int_equal(strncmp(table, "mode,frequency [Hz],lambda [1/s^2]\n1,2.49", 41), 0);
     free(table);
+    assert_refuses("modes", "scene.yaml --modes 3 --quiet --out out", 3, "holds an earlier run already");
+    assert_int_equal(run_command("modes", "scene.yaml --modes 3 --quiet --out out --force"), 0);
+    assert_false(exists("out/derivatives.png")); // of the run before
 }
 
 static void test_free_sheet(void **state)

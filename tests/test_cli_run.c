@@ -167,8 +167,8 @@ static void test_bad_input(void **state)
     assert_says("stderr.txt", "bad.yaml:2");
     assert_int_equal(run("good.yaml --resume good.yaml"), 3);
     assert_says("stderr.txt", "not a checkpoint");
-    assert_int_equal(run("good.yaml --out good.yaml"), 3);
-    assert_int_equal(run("good.yaml --checkpoint nowhere/state.h5"), 3);
+    assert_int_equal(run("good.yaml --out good.yaml"), 6);
+    assert_int_equal(run("good.yaml --checkpoint nowhere/state.h5"), 6);
     assert_says("stderr.txt", "nowhere/state.h5");
 }
 
@@ -233,25 +233,17 @@ static void test_failure(void **state)
     assert_int_equal(run("failing.yaml"), 4);
 }
 
-// Waits until a file of a running program is there.
-static void await(const char *name)
-{
-    for (int i = 0; i < 4000 && !exists(name); i++)
-        usleep(5000);
-    assert_true(exists(name));
-}
-
 static void test_interrupted(void **state)
 {
     (void)state;
-    static const int signals[] = {SIGINT, SIGTERM};
-    for (int i = 0; i < 2; i++)
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+    for (int i = 0; i < 3; i++)
     {
         char command[128], name[64];
         snprintf(command, sizeof command, "good.yaml --json --steps 1000000 --every 2 --out stopped%d", i);
         pid_t pid = start(command);
         snprintf(name, sizeof name, "stopped%d/beam_000010.vtu", i);
-        await(name);
+        await_file(pid, name);
         kill(pid, signals[i]);
         assert_int_equal(finish(pid), 130);
         char *status = json_value("status");
@@ -270,7 +262,7 @@ static void test_killed_run_can_be_read(void **state)
 {
     (void)state;
     pid_t pid = start("good.yaml --steps 1000000 --every 1 --out killed");
-    await("killed/beam_000010.vtu");
+    await_file(pid, "killed/beam_000010.vtu");
     kill(pid, SIGKILL);
     assert_int_equal(finish(pid), -SIGKILL);
     char *pvd = read_text("killed/run.pvd"), *csv = read_text("killed/probes.csv");
@@ -279,6 +271,18 @@ static void test_killed_run_can_be_read(void **state)
     assert_int_equal(csv[strlen(csv) - 1], '\n');
     free(pvd);
     free(csv);
+}
+
+// A path is bytes, JSON is UTF-8.
+static void test_json_of_odd_names(void **state)
+{
+    (void)state;
+    write_text("o\xFF\x01\xC3\xA9.yaml", good_scene);
+    assert_int_equal(run("'o\xFF\x01\xC3\xA9.yaml' --json --quiet --steps 1 --checkpoint '\xED\xA0\x80.h5'"), 0);
+    assert_says("stdout.txt", "\"scene\": \"o\xEF\xBF\xBD\\u0001\xC3\xA9.yaml\"");
+    assert_says("stdout.txt", "\"checkpoint\": \"\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD.h5\""); // half a pair is none
+    assert_int_equal(run("'none\xFE.yaml' --json --quiet"), 3);
+    assert_says("stdout.txt", "\"file\": \"none\xEF\xBF\xBD.yaml\"");
 }
 
 // Trouble that must not come out late, or not at all.
@@ -290,19 +294,18 @@ static void test_trouble_is_told(void **state)
     assert_says("stdout.txt", "\"file\": \"nothere.yaml\"");
     assert_int_equal(run("failing.yaml --json --quiet"), 4);
     assert_says("stdout.txt", "\"kind\": \"numerical failure\"");
-    assert_int_equal(run("good.yaml --checkpoint nowhere/state.h5"), 3);
+    assert_int_equal(run("good.yaml --checkpoint nowhere/state.h5"), 6);
     assert_says("stderr.txt", "there is no folder 'nowhere'");
-    assert_int_equal(run("good.yaml --checkpoint ."), 3);
+    assert_int_equal(run("good.yaml --checkpoint ."), 6);
     assert_says("stderr.txt", "is a folder");
     assert_int_equal(run("good.yaml --checkpoint ''"), 2);
     assert_int_equal(run("/dev/zero"), 3);
     assert_says("stderr.txt", "is a device");
-    if (access("/dev/full", W_OK) == 0)
-    {
-        assert_int_equal(run("good.yaml --quiet >/dev/full 2>stderr.txt #"), 3);
-        assert_int_equal(run("good.yaml --quiet --json >/dev/full 2>stderr.txt #"), 3);
-        assert_says("stderr.txt", "cannot be written to stdout");
-    }
+    if (access("/dev/full", W_OK) != 0)
+        skip_because("there is no /dev/full to write to");
+    assert_int_equal(run("good.yaml --quiet >/dev/full 2>stderr.txt #"), 6);
+    assert_int_equal(run("good.yaml --quiet --json >/dev/full 2>stderr.txt #"), 6);
+    assert_says("stderr.txt", "cannot be written to stdout");
 }
 
 static void test_tells_of_actuators(void **state)
@@ -389,6 +392,7 @@ int main(void)
         cmocka_unit_test(test_failure),
         cmocka_unit_test(test_interrupted),
         cmocka_unit_test(test_killed_run_can_be_read),
+        cmocka_unit_test(test_json_of_odd_names),
         cmocka_unit_test(test_trouble_is_told),
         cmocka_unit_test(test_tells_of_actuators),
         cmocka_unit_test(test_tells_what_is_out_of_reach),

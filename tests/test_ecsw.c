@@ -274,6 +274,25 @@ static void test_small_sketch(void **state)
     td_arena_free(&arena);
 }
 
+// A sketch judges its choice too well, by some percent: what is within the tolerance on the sketch is not on all rows.
+// Its own tolerance is then tightened, before more rows are taken: here none may be.
+static void test_tightened(void **state)
+{
+    (void)state;
+    tdArena arena = {0};
+    const int sketch[] = {44, 44, 52};
+    const double tau[] = {1 / 900.0, 1 / 2700.0, 1 / 300.0};
+    for (int k = 0; k < 3; k++)
+    {
+        tdEcswResult result = choose_sketched(&arena, tau[k], sketch[k], sketch[k], NULL);
+        assert_int_equal(result.end, TD_ECSW_WITHIN);
+        assert_int_equal(result.sketch_rows, sketch[k]);
+        assert_true(result.error <= tau[k] && result.sketched_error < 0.7 * tau[k]);
+        assert_near(true_residual(&result), result.error, 1e-9);
+    }
+    td_arena_free(&arena);
+}
+
 static void test_second_choice(void **state)
 {
     (void)state;
@@ -293,7 +312,7 @@ static void test_second_choice(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_nnls_is_optimal), cmocka_unit_test(test_residual_is_true),
-                                       cmocka_unit_test(test_same_bits), cmocka_unit_test(test_small_sketch),
-                                       cmocka_unit_test(test_second_choice)};
+                                       cmocka_unit_test(test_same_bits),       cmocka_unit_test(test_small_sketch),
+                                       cmocka_unit_test(test_tightened),       cmocka_unit_test(test_second_choice)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -418,7 +418,10 @@ static void rigid_top(const double J[9], double w[3], double turn[4], double dur
 static void top(void **unused)
 {
     (void)unused;
-    const char *integrators[] = {"method: midpoint, newton: true, tolerance: 1e-9, max_iterations: 60",
+    // The body is stretched by 6e-7 only, so that strains are rounded by 2.2e-16 / 6e-7 = 4e-10 of themselves, and the
+    // residual cannot fall below some times this, the more or less as the compiler orders sums. 1e-8 is 25 times as
+    // much.
+    const char *integrators[] = {"method: midpoint, newton: true, tolerance: 1e-8, max_iterations: 60",
                                  "method: midpoint"};
     for (int k = 0; k < 2; k++)
     {
@@ -437,11 +440,11 @@ static void top(void **unused)
             scene_steps(model, state, steps);
             after = frame_momenta(model, state);
             double size = sqrt(td_dot3(before.L, before.L));
-            // Newton stops at 1e-9 of what turns in a step; after one linearization momentum is kept to rounding.
+            // Newton stops at 1e-8 of what turns in a step; after one linearization momentum is kept to rounding.
             for (int c = 0; c < 3; c++)
             {
                 assert_near(after.p[c], 0, 1e-12 * size / model->size);
-                assert_near(after.L[c], before.L[c], 1e-9 * size);
+                assert_near(after.L[c], before.L[c], 1e-8 * size);
             }
             // The body is stretched by rho w^2 L^2 / E = 6e-7 of its length, of which energy takes a part.
             assert_near(after.kinetic, before.kinetic, 1e-8 * before.kinetic);

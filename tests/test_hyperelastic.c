@@ -277,7 +277,7 @@ static void test_instruction_sets_agree(void **state)
 {
     (void)state;
     if (td_isa_pick(false) == TD_ISA_PORTABLE)
-        skip();
+        skip_because("this processor has no other instruction set than the portable one");
     for (int s = 0; s < SAMPLES; s++)
         for (int trial = 0; trial < 300; trial++)
         {

@@ -165,7 +165,7 @@ static void test_instruction_sets_agree(void **state)
 {
     (void)state;
     if (td_isa_pick(false) == TD_ISA_PORTABLE)
-        skip();
+        skip_because("this processor has no other instruction set than the portable one");
     for (int kind = 0; kind <= TD_LAW_NEO_HOOKEAN; kind++)
         for (int trial = 0; trial < 500; trial++)
         {

@@ -4,6 +4,7 @@
 
 #include "base/file.h"
 #include "body/soft.h"
+#include "output/csv.h"
 #include "output/frames.h"
 #include "output/h5.h"
 
@@ -530,12 +531,27 @@ static void test_reports_what_cannot_be_written(void **unused)
     run_end(&run);
 }
 
+// Names of joints come from files of other programs.
+static void test_titles_of_any_name(void **unused)
+{
+    (void)unused;
+    tdText header = {0};
+    td_csv_title(&header, "plain", "_x", "m");
+    td_csv_title(&header, "a,b", "", "rad");
+    td_csv_title(&header, "say \"no\"", "_rate", "");
+    td_csv_title(&header, "two\nlines\xFF", "", "");
+    assert_string_equal(header.data,
+                        ",plain_x [m],\"a,b [rad]\",\"say \"\"no\"\"_rate\",two\xEF\xBF\xBDlines\xEF\xBF\xBD");
+    free(header.data);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_vtu),
         cmocka_unit_test(test_pvd_is_whole_at_every_frame),
         cmocka_unit_test(test_tables),
+        cmocka_unit_test(test_titles_of_any_name),
         cmocka_unit_test(test_trajectory),
         cmocka_unit_test(test_killed_run_leaves_its_frames),
         cmocka_unit_test(test_equal_runs_give_equal_bytes),

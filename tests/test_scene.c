@@ -463,7 +463,7 @@ static void test_bad_values(void **state)
         {MATERIAL("law: linear, density: 1"), 7, "the stiffness is missing"},
         {MATERIAL("law: linear, young: 1, poisson: 0.3, mu: 1, density: 1"), 7, "give one pair"},
         {MATERIAL("law: linear, lambda: -1, mu: 1, density: 1"), 7, "must be > -2/3 of mu"},
-        {MATERIAL("law: linear, lambda: 1e30, mu: 1, density: 1"), 7, "incompressible"},
+        {MATERIAL("law: linear, lambda: 1e15, mu: 1e-9, density: 1"), 7, "incompressible"},
         {MATERIAL("law: neohookean, young: 1, poisson: 0.3, density: 1"), 7, "did you mean 'neo_hookean'?"},
         {MATERIAL("young: 1, poisson: 0.3, density: 1"), 7, "'law' is missing"},
         {GOOD "    transform: {rotate: [90, 0, 0]}\n", 8, "'90 deg' or '90 rad'"},

@@ -2,9 +2,17 @@
 #include "test.h"
 
 #include "mesh/generate.h"
+#include "mesh/locate.h"
 #include "mesh/topology.h"
 
 static const double zero[3] = {0, 0, 0}, one[3] = {1, 1, 1}, size[3] = {1, 2, 3};
+
+// Repeatable numbers in [-1, 1].
+static double next(uint64_t *seed)
+{
+    *seed = *seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (double)(*seed >> 11) / 4503599627370496.0 - 1.0;
+}
 
 static tdMesh box(int nx, int ny, int nz, bool hexahedra)
 {
@@ -319,43 +327,140 @@ static void test_merge(void **state)
     td_mesh_free(&mesh);
 }
 
+// The nearest point of a box is known: clamp each coordinate.
 static void test_locate(void **state)
 {
     (void)state;
     tdMesh mesh = {0};
+    tdLocator locator;
+    tdPlace place;
     tdError error = {0};
     assert_ok(td_mesh_box(zero, one, (int[]){4, 4, 4}, false, &mesh, &error), error);
-    // The nearest point of a box is known: clamp each coordinate.
+    assert_ok(td_locator_make(&mesh, &locator, &error), error);
+    assert_near(locator.size, 1, 0);
     uint64_t random = 7;
     for (int trial = 0; trial < 500; trial++)
     {
-        double p[3], expected = 0, q[3] = {0}, bary[4], distance;
+        double p[3], expected = 0, q[3] = {0};
         for (int k = 0; k < 3; k++)
         {
-            random = random * 6364136223846793005U + 1442695040888963407U;
-            p[k] = (double)(random >> 11) * 0x1p-53 * 3 - 1;
+            p[k] = 1.5 * next(&random) + 0.5;
             double d = p[k] < 0 ? -p[k] : p[k] > 1 ? p[k] - 1 : 0;
             expected += d * d;
         }
-        int64_t tet;
-        assert_int_equal(td_mesh_locate(&mesh, p, &tet, bary, &distance), TD_OK);
-        assert_near(distance, sqrt(expected), 1e-12);
+        assert_true(td_locator_find(&locator, p, &place));
+        assert_int_equal(place.type, TD_CELL_TET);
+        assert_near(place.distance, sqrt(expected), 1e-12);
         double sum = 0;
         for (int i = 0; i < 4; i++)
         {
-            assert_true(bary[i] >= -1e-12 && bary[i] <= 1 + 1e-12);
-            sum += bary[i];
+            assert_true(place.weights[i] >= -1e-12 && place.weights[i] <= 1 + 1e-12);
+            sum += place.weights[i];
             for (int k = 0; k < 3; k++)
-                q[k] += bary[i] * mesh.x[3 * mesh.cells[TD_CELL_TET].nodes[4 * tet + i] + k];
+                q[k] += place.weights[i] * mesh.x[3 * mesh.cells[TD_CELL_TET].nodes[4 * place.cell + i] + k];
         }
         assert_near(sum, 1, 1e-12);
         for (int k = 0; k < 3; k++)
             assert_near(q[k], fmin(1, fmax(0, p[k])), 1e-12);
     }
+    td_locator_free(&locator);
     td_mesh_free(&mesh);
-    int64_t tet;
-    double bary[4], distance;
-    assert_int_equal(td_mesh_locate(&mesh, zero, &tet, bary, &distance), TD_ERROR_INPUT);
+    assert_ok(td_locator_make(&mesh, &locator, &error), error);
+    assert_false(td_locator_find(&locator, zero, &place));
+    td_locator_free(&locator);
+}
+
+// One cell of a mesh alone, so that no tree decides where a point is looked for.
+static double alone(const tdMesh *mesh, tdCellType type, int64_t cell, const double p[3], double *weights)
+{
+    tdMesh part = {.n_nodes = mesh->n_nodes, .x = mesh->x};
+    int n = td_cell_nodes(type);
+    part.cells[type] = (tdCells){.count = 1, .nodes = mesh->cells[type].nodes + n * cell};
+    tdLocator locator;
+    tdPlace place;
+    tdError error = {0};
+    assert_ok(td_locator_make(&part, &locator, &error), error);
+    assert_true(td_locator_find(&locator, p, &place));
+    memcpy(weights, place.weights, (size_t)n * sizeof *weights);
+    td_locator_free(&locator);
+    return place.distance;
+}
+
+// The tree finds what a look at every cell finds, to the bit: the least distance, of equal ones the first.
+static void check_against_all(bool hexahedra, const int cells[3])
+{
+    tdMesh mesh = {0};
+    tdLocator locator;
+    tdPlace place;
+    tdError error = {0};
+    tdCellType type = hexahedra ? TD_CELL_HEX : TD_CELL_TET;
+    assert_ok(td_mesh_box(zero, one, cells, hexahedra, &mesh, &error), error);
+    uint64_t random = 11;
+    for (int64_t i = 0; i < 3 * mesh.n_nodes; i++)
+        mesh.x[i] += 0.02 * next(&random);
+    assert_ok(td_locator_make(&mesh, &locator, &error), error);
+    for (int trial = 0; trial < 60; trial++)
+    {
+        double p[3], best = INFINITY, weights[TD_SHAPE_NODES], kept[TD_SHAPE_NODES] = {0};
+        int64_t first = -1;
+        for (int k = 0; k < 3; k++)
+            p[k] = 1.2 * next(&random) + 0.5;
+        if (trial % 3 == 0) // a node: all cells around it are as near
+            memcpy(p, mesh.x + 3 * (trial % mesh.n_nodes), sizeof p);
+        for (int64_t cell = 0; cell < mesh.cells[type].count; cell++)
+        {
+            double d = alone(&mesh, type, cell, p, weights);
+            if (d < best)
+            {
+                best = d;
+                first = cell;
+                memcpy(kept, weights, sizeof kept);
+            }
+        }
+        assert_true(td_locator_find(&locator, p, &place));
+        assert_int_equal(place.cell, first);
+        assert_true(place.distance == best);
+        assert_memory_equal(place.weights, kept, (size_t)td_cell_nodes(type) * sizeof *kept);
+    }
+    td_locator_free(&locator);
+    td_mesh_free(&mesh);
+}
+
+static void test_locate_as_all(void **state)
+{
+    (void)state;
+    check_against_all(false, (int[]){3, 4, 2});
+    check_against_all(true, (int[]){5, 2, 4});
+    check_against_all(false, (int[]){1, 1, 1});
+}
+
+// How many cells a look-up visits hardly grows with the mesh: 64 times the cells, not twice the visits.
+static void test_locate_visits_few(void **state)
+{
+    (void)state;
+    double visits[2] = {0};
+    for (int fine = 0; fine < 2; fine++)
+    {
+        tdMesh mesh = {0};
+        tdLocator locator;
+        tdPlace place;
+        tdError error = {0};
+        int n = fine ? 32 : 8;
+        assert_ok(td_mesh_box(zero, one, (int[]){n, n, n}, false, &mesh, &error), error);
+        assert_ok(td_locator_make(&mesh, &locator, &error), error);
+        uint64_t random = 5;
+        for (int trial = 0; trial < 200; trial++)
+        {
+            double p[3];
+            for (int k = 0; k < 3; k++)
+                p[k] = 0.55 * next(&random) + 0.5; // some of them just outside
+            assert_true(td_locator_find(&locator, p, &place));
+            visits[fine] += (double)place.looked_at / 200;
+        }
+        td_locator_free(&locator);
+        td_mesh_free(&mesh);
+    }
+    assert_true(visits[0] < 200 && visits[1] < 2 * visits[0]);
 }
 
 int main(void)
@@ -373,6 +478,8 @@ int main(void)
         cmocka_unit_test(test_components),
         cmocka_unit_test(test_merge),
         cmocka_unit_test(test_locate),
+        cmocka_unit_test(test_locate_as_all),
+        cmocka_unit_test(test_locate_visits_few),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -159,13 +159,133 @@ static void test_table(void **state)
     assert_true(n > 40);
 }
 
+// Each unit of the table against its definition from the units of the SI, or from units defined before it: the pound
+// and the inch of 1959, the standard acceleration of free fall, the atmosphere of 1954. All of these are exact.
+static void test_definitions(void **state)
+{
+    (void)state;
+    const double pound = 0.45359237, inch = 0.0254, fall = 9.80665, turn = 2 * acos(-1.0);
+    const struct
+    {
+        const char *name;
+        double si;
+        tdDim dim;
+    } defined[] = {
+        {"m", 1, {1, 0, 0, 0}},
+        {"km", 1000, {1, 0, 0, 0}},
+        {"dm", 1.0 / 10, {1, 0, 0, 0}},
+        {"cm", 1.0 / 100, {1, 0, 0, 0}},
+        {"mm", 1.0 / 1000, {1, 0, 0, 0}},
+        {"um", 1.0 / 1000 / 1000, {1, 0, 0, 0}},
+        {"\xC2\xB5m", 1.0 / 1000 / 1000, {1, 0, 0, 0}},
+        {"\xCE\xBCm", 1.0 / 1000 / 1000, {1, 0, 0, 0}},
+        {"nm", 1.0 / 1000 / 1000 / 1000, {1, 0, 0, 0}},
+        {"in", inch, {1, 0, 0, 0}},
+        {"ft", 12 * inch, {1, 0, 0, 0}},
+        {"L", 0.1 * 0.1 * 0.1, {3, 0, 0, 0}},
+        {"mL", 0.01 * 0.01 * 0.01, {3, 0, 0, 0}},
+        {"kg", 1, {0, 1, 0, 0}},
+        {"g", 1.0 / 1000, {0, 1, 0, 0}},
+        {"mg", 1.0 / 1000 / 1000, {0, 1, 0, 0}},
+        {"t", 1000, {0, 1, 0, 0}},
+        {"lb", pound, {0, 1, 0, 0}},
+        {"s", 1, {0, 0, 1, 0}},
+        {"ms", 1.0 / 1000, {0, 0, 1, 0}},
+        {"us", 1.0 / 1000 / 1000, {0, 0, 1, 0}},
+        {"\xC2\xB5s", 1.0 / 1000 / 1000, {0, 0, 1, 0}},
+        {"\xCE\xBCs", 1.0 / 1000 / 1000, {0, 0, 1, 0}},
+        {"ns", 1.0 / 1000 / 1000 / 1000, {0, 0, 1, 0}},
+        {"min", 60, {0, 0, 1, 0}},
+        {"h", 60 * 60, {0, 0, 1, 0}},
+        {"Hz", 1, {0, 0, -1, 0}},
+        {"kHz", 1000, {0, 0, -1, 0}},
+        {"N", 1, {1, 1, -2, 0}},
+        {"kN", 1000, {1, 1, -2, 0}},
+        {"MN", 1000 * 1000, {1, 1, -2, 0}},
+        {"mN", 1.0 / 1000, {1, 1, -2, 0}},
+        {"uN", 1.0 / 1000 / 1000, {1, 1, -2, 0}},
+        {"lbf", pound * fall, {1, 1, -2, 0}},
+        {"Pa", 1, {-1, 1, -2, 0}},
+        {"hPa", 100, {-1, 1, -2, 0}},
+        {"kPa", 1000, {-1, 1, -2, 0}},
+        {"MPa", 1000 * 1000, {-1, 1, -2, 0}},
+        {"GPa", 1000 * 1000 * 1000, {-1, 1, -2, 0}},
+        {"bar", 100 * 1000, {-1, 1, -2, 0}},
+        {"mbar", 100, {-1, 1, -2, 0}},
+        {"atm", 101325, {-1, 1, -2, 0}},
+        {"psi", pound * fall / (inch * inch), {-1, 1, -2, 0}},
+        {"J", 1, {2, 1, -2, 0}},
+        {"mJ", 1.0 / 1000, {2, 1, -2, 0}},
+        {"kJ", 1000, {2, 1, -2, 0}},
+        {"W", 1, {2, 1, -3, 0}},
+        {"mW", 1.0 / 1000, {2, 1, -3, 0}},
+        {"kW", 1000, {2, 1, -3, 0}},
+        {"rad", 1, {0, 0, 0, 1}},
+        {"mrad", 1.0 / 1000, {0, 0, 0, 1}},
+        {"deg", turn / 360, {0, 0, 0, 1}},
+        {"\xC2\xB0", turn / 360, {0, 0, 0, 1}},
+        {"%", 1.0 / 100, {0, 0, 0, 0}},
+    };
+    const char *name;
+    tdDim dim;
+    double factor;
+    int n = 0, all = (int)(sizeof defined / sizeof defined[0]);
+    for (; td_unit_at(n, &name, &dim, &factor); n++)
+    {
+        int k = 0;
+        while (k < all && strcmp(defined[k].name, name) != 0)
+            k++;
+        if (k == all)
+            fail_msg("the unit '%s' has no definition here; add it", name);
+        assert_memory_equal(&dim, &defined[k].dim, sizeof dim);
+        if (!(fabs(factor - defined[k].si) <= 4e-16 * defined[k].si)) // products of powers round
+            fail_msg("one '%s' is %.17g, but its definition gives %.17g", name, factor, defined[k].si);
+    }
+    assert_int_equal(n, all);
+}
+
+// Limits of a dimension: what is beyond them is told in SI units, with the limit.
+static void test_limits(void **state)
+{
+    (void)state;
+    const struct
+    {
+        const char *text;
+        const tdUnits *base;
+        tdDim dim;
+        const char *why; // NULL: within
+    } cases[] = {
+        {"1e308", &si, TD_DIM_PRESSURE, "1e+308 Pa is more than any scene needs: a pressure here is at most 1e+15 Pa"},
+        {"-1e308 deg", &si, TD_DIM_ANGLE, "-1.74533e+306 rad is more than any scene needs: an angle here is at most"},
+        {"1e19 kPa", &si, TD_DIM_PRESSURE, "found '1e19 kPa'; 1e+22 Pa is more"},
+        {"1e9", &mm_kg_s, TD_DIM_LENGTH, NULL},
+        {"1e13", &mm_kg_s, TD_DIM_LENGTH, "found '1e13'; 1e+10 m is more than any scene needs"},
+        {"1e9 s", &si, TD_DIM_TIME, NULL},
+        {"1.1e9 s", &si, TD_DIM_TIME, "a slip of the unit?"},
+        {"1e31", &si, ((tdDim){-2, 1, -2, 0}), "1e+31 m^-2 kg^1 s^-2 is more"}, // without a name
+        {"1e-300 m", &si, TD_DIM_LENGTH, NULL},                                 // may be the rounding of a coordinate
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+    {
+        double value = 0;
+        char why[TD_UNIT_WHY] = "";
+        bool taken = td_quantity_parse(cases[i].text, cases[i].base, cases[i].dim, &value, why);
+        if (taken != (cases[i].why == NULL) || (!taken && strstr(why, cases[i].why) == NULL))
+            fail_msg("'%s': taken %d, \"%s\"", cases[i].text, taken, why);
+    }
+    char why[TD_UNIT_WHY];
+    assert_true(td_dim_check(TD_DIM_DENSITY, true, 1000, why));
+    assert_false(td_dim_check(TD_DIM_DENSITY, true, 5e-324, why));
+    assert_non_null(strstr(why, "is less than any scene needs: a density here is at least 1e-09 kg/m^3"));
+    assert_false(td_dim_check(TD_DIM_NONE, false, NAN, why));
+    assert_false(td_dim_check(TD_DIM_NONE, false, -INFINITY, why));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_quantities),
-        cmocka_unit_test(test_what_is_refused),
-        cmocka_unit_test(test_units_alone),
-        cmocka_unit_test(test_table),
+        cmocka_unit_test(test_quantities), cmocka_unit_test(test_what_is_refused), cmocka_unit_test(test_units_alone),
+        cmocka_unit_test(test_table),      cmocka_unit_test(test_definitions),     cmocka_unit_test(test_limits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

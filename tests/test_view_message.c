@@ -3,6 +3,7 @@
 #include "test.h"
 
 #include "view/access.h"
+#include "view/frames.h"
 #include "view/message.h"
 
 // ---------------------------------------------------------------- messages
@@ -230,13 +231,107 @@ static void elsewhere_the_token_decides(void **unused)
     assert_false(td_view_is_token("with spaces in between"));
 }
 
+// ---------------------------------------------------------------- frames
+
+typedef struct sample
+{
+    const char *what;
+    int size; ///< of the bytes, all of which have a mask of zeros unless the second says that they have none
+    const char *bytes;
+    tdViewEvent event;
+    int code;
+} sample;
+
+#define MASKED "\0\0\0\0"
+
+// What RFC 6455 allows and forbids, each alone.
+static void frames_are_read_by_the_rules(void **unused)
+{
+    (void)unused;
+    static const sample samples[] = {
+        {"text", 8, "\x81\x82" MASKED "{}", TD_VIEW_TEXT, 0},
+        {"nothing", 6, "\x81\x80" MASKED, TD_VIEW_TEXT, 0},
+        {"binary", 7, "\x82\x81" MASKED "\xff", TD_VIEW_BINARY, 0},
+        {"a piece", 7, "\x01\x81" MASKED "\xff", TD_VIEW_PIECE, 0},
+        {"ping", 7, "\x89\x81" MASKED "x", TD_VIEW_PINGED, 0},
+        {"pong", 6, "\x8a\x80" MASKED, TD_VIEW_PONGED, 0},
+        {"close", 6, "\x88\x80" MASKED, TD_VIEW_CLOSED, 1000},
+        {"close with a code", 8, "\x88\x82" MASKED "\x03\xe9", TD_VIEW_CLOSED, 1001},
+        {"close with a code of one's own", 9, "\x88\x83" MASKED "\x0f\xa0x", TD_VIEW_CLOSED, 4000},
+        {"the head of a long one", 8, "\x81\xfe\x10\x00" MASKED, TD_VIEW_NOTHING, 0},
+        {"text without a mask", 2, "\x81\x02", TD_VIEW_BROKEN, 1002},
+        {"nothing without a mask", 2, "\x81\x00", TD_VIEW_BROKEN, 1002},
+        {"ping without a mask", 2, "\x89\x00", TD_VIEW_BROKEN, 1002},
+        {"a bit of an extension", 2, "\xc1\x82", TD_VIEW_BROKEN, 1002},
+        {"an unknown kind", 2, "\x83\x80", TD_VIEW_BROKEN, 1002},
+        {"an unknown control", 2, "\x8b\x80", TD_VIEW_BROKEN, 1002},
+        {"a ping in pieces", 2, "\x09\x80", TD_VIEW_BROKEN, 1002},
+        {"a ping that is too long", 2, "\x89\xfe", TD_VIEW_BROKEN, 1002},
+        {"more of what has not begun", 2, "\x80\x80", TD_VIEW_BROKEN, 1002},
+        {"a length that is too long", 8, "\x81\xfe\0\x7d" MASKED, TD_VIEW_BROKEN, 1002},
+        {"a longer one", 14, "\x81\xff\0\0\0\0\0\0\xff\xff" MASKED, TD_VIEW_BROKEN, 1002},
+        {"a negative length", 14, "\x81\xff\xff\0\0\0\0\0\0\0" MASKED, TD_VIEW_BROKEN, 1002},
+        {"too large", 8, "\x81\xfe\x10\x01" MASKED, TD_VIEW_BROKEN, 1009},
+        {"far too large", 14, "\x82\xff\x7f\xff\xff\xff\xff\xff\xff\xff" MASKED, TD_VIEW_BROKEN, 1009},
+        {"no UTF-8", 8, "\x81\x82" MASKED "\xc0\x80", TD_VIEW_BROKEN, 1007},
+        {"half a character", 7, "\x81\x81" MASKED "\xc3", TD_VIEW_BROKEN, 1007},
+        {"a surrogate", 9, "\x81\x83" MASKED "\xed\xa0\x80", TD_VIEW_BROKEN, 1007},
+        {"half a code", 7, "\x88\x81" MASKED "\x03", TD_VIEW_BROKEN, 1002},
+        {"a code that is never sent", 8, "\x88\x82" MASKED "\x03\xed", TD_VIEW_BROKEN, 1002},
+        {"a code that is none", 8, "\x88\x82" MASKED "\x00\x01", TD_VIEW_BROKEN, 1002},
+        {"a reason that is no text", 9, "\x88\x83" MASKED "\x03\xe8\xff", TD_VIEW_BROKEN, 1007},
+    };
+    for (size_t i = 0; i < sizeof samples / sizeof samples[0]; i++)
+    {
+        tdViewReader reader = {0};
+        tdViewEvent event;
+        size_t used =
+            td_view_reader_take(&reader, (const unsigned char *)samples[i].bytes, (size_t)samples[i].size, &event);
+        if (event != samples[i].event || (samples[i].code != 0 && reader.code != samples[i].code) ||
+            used != (size_t)samples[i].size)
+            fail_msg("%s: event %d, code %d, %d bytes", samples[i].what, (int)event, reader.code, (int)used);
+    }
+}
+
+// A message in pieces with a ping between them, a byte at a time, by a mask that changes.
+static void pieces_make_a_message(void **unused)
+{
+    (void)unused;
+    static const unsigned char bytes[] = {0x01, 0x82, 1,    2, 3,       4,    'a' ^ 1, 'b' ^ 2, 0x89,    0x81,
+                                          9,    9,    9,    9, '?' ^ 9, 0x00, 0x80,    0,       0,       0,
+                                          0,    0x80, 0x83, 5, 6,       7,    8,       'c' ^ 5, 'd' ^ 6, 'e' ^ 7};
+    static const tdViewEvent expected[] = {TD_VIEW_PIECE, TD_VIEW_PINGED, TD_VIEW_PIECE, TD_VIEW_TEXT};
+    tdViewReader reader = {0};
+    int n = 0;
+    for (size_t i = 0; i < sizeof bytes; i++)
+    {
+        tdViewEvent event;
+        assert_int_equal(td_view_reader_take(&reader, bytes + i, 1, &event), 1);
+        if (event != TD_VIEW_NOTHING)
+            assert_int_equal(event, expected[n++]);
+        if (event == TD_VIEW_PINGED)
+            assert_true(reader.control_size == 1 && reader.control[0] == '?');
+    }
+    assert_int_equal(n, 4);
+    assert_int_equal(reader.size, 5);
+    assert_memory_equal(reader.message, "abcde", 5);
+    // A new message may not begin within another.
+    tdViewEvent event;
+    td_view_reader_take(&reader, bytes, 8, &event);
+    assert_int_equal(event, TD_VIEW_PIECE);
+    td_view_reader_take(&reader, bytes, 8, &event);
+    assert_int_equal(event, TD_VIEW_BROKEN);
+    assert_int_equal(reader.code, 1002);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(messages_of_all_types),       cmocka_unit_test(names_may_be_any_text),
         cmocka_unit_test(nonsense_is_refused),         cmocka_unit_test(long_ones_are_refused),
         cmocka_unit_test(loopback_is_known),           cmocka_unit_test(loopback_wants_its_own_names),
-        cmocka_unit_test(elsewhere_the_token_decides),
+        cmocka_unit_test(elsewhere_the_token_decides), cmocka_unit_test(frames_are_read_by_the_rules),
+        cmocka_unit_test(pieces_make_a_message),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -79,7 +79,8 @@ static void test_scenes(void **unused)
     expect(NULL, "    damping: {stiffness: 1 ms}\n", "integrator: {method: static}\n", "damping has no effect");
     expect(NULL, "    damping: {mass: 1}\n", "integrator: {method: static}\n", "damping has no effect");
     expect(NULL, "    mass: consistent\n", "integrator: {method: static}\n", "the form of the mass has no effect");
-    expect(NULL, "    transform: {scale: 1000}\n", "", "is 424.264 m across");
+    expect(NULL, "    transform: {scale: 1000}\n", "",
+           "scene.yaml:7: the size of body 'b' is 424.3 m; usual is 1e-06 to 50 m");
     expect(NULL, "", "integrator: {method: symplectic}\n", "stable up to about");
     expect(NULL, "", "integrator: {method: theta, theta: 0.6, theta_vq: 0.5}\n", NULL);
     expect(NULL, "", "integrator: {method: newmark}\n", NULL);

@@ -14,7 +14,17 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define CLIENT_PATIENCE 20.0 // [s] for slow machines and sanitizers; nothing takes that long
+#define CLIENT_PATIENCE 600.0 // [s] that end a test which hangs; nothing may depend on it
+
+/// Repeats what follows until something has come true, however slow the machine is.
+#define UNTIL(condition)                                                                                               \
+    for (double until_end = td_seconds() + CLIENT_PATIENCE; !(condition); client_watch(until_end, #condition))
+
+static inline void client_watch(double end, const char *what)
+{
+    if (td_seconds() > end)
+        fail_msg("after %g s still not: %s", CLIENT_PATIENCE, what);
+}
 
 typedef struct viewClient
 {
@@ -35,13 +45,8 @@ static inline int client_connect(int port)
     int fd = socket(AF_INET, SOCK_STREAM, 0);
     assert_true(fd >= 0);
     // The server may just be starting again.
-    double end = td_seconds() + CLIENT_PATIENCE;
-    while (connect(fd, (struct sockaddr *)&address, sizeof address) != 0)
-    {
-        if (td_seconds() > end)
-            fail_msg("connect: %s", strerror(errno));
+    UNTIL (connect(fd, (struct sockaddr *)&address, sizeof address) == 0)
         usleep(10000);
-    }
     return fd;
 }
 
@@ -118,25 +123,26 @@ static inline void client_end(viewClient *c)
     *c = (viewClient){0};
 }
 
-/// One frame, masked as clients must.
-static inline void client_send_frame(viewClient *c, int first, const void *data, size_t size)
+/// One frame; a mask of NULL sends it as clients may not.
+static inline void client_send_masked(viewClient *c, int first, const void *data, size_t size,
+                                      const unsigned char *mask)
 {
     unsigned char *frame = malloc(size + 14);
-    const unsigned char mask[4] = {1, 2, 3, 4};
+    const unsigned char bit = mask == NULL ? 0 : 0x80;
     size_t n = 0;
     frame[n++] = (unsigned char)first;
     if (size < 126)
-        frame[n++] = (unsigned char)(0x80 | size);
+        frame[n++] = (unsigned char)(bit | size);
     else
     {
-        frame[n++] = size < 65536 ? 0x80 | 126 : 0x80 | 127;
+        frame[n++] = (unsigned char)(bit | (size < 65536 ? 126 : 127));
         for (int i = size < 65536 ? 1 : 7; i >= 0; i--)
             frame[n++] = (unsigned char)((uint64_t)size >> (8 * i));
     }
-    memcpy(frame + n, mask, 4);
-    n += 4;
+    for (size_t i = 0; i < 4 && mask != NULL; i++)
+        frame[n++] = mask[i];
     for (size_t i = 0; i < size; i++)
-        frame[n++] = ((const unsigned char *)data)[i] ^ mask[i % 4];
+        frame[n++] = ((const unsigned char *)data)[i] ^ (mask == NULL ? 0 : mask[i % 4]);
     // A server that has closed may not take it, which the answer tells.
     for (size_t at = 0; at < n;)
     {
@@ -146,6 +152,11 @@ static inline void client_send_frame(viewClient *c, int first, const void *data,
         at += (size_t)sent;
     }
     free(frame);
+}
+
+static inline void client_send_frame(viewClient *c, int first, const void *data, size_t size)
+{
+    client_send_masked(c, first, data, size, (const unsigned char[]){1, 2, 3, 4});
 }
 
 static inline void client_say(viewClient *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -195,6 +206,15 @@ static inline bool client_receive(viewClient *c)
     }
 }
 
+/// Receives until the server closes; the code that it gives, 0: none.
+static inline int client_close_code(viewClient *c)
+{
+    while (client_receive(c))
+        if (c->opcode == 8)
+            return c->size < 2 ? 0 : (unsigned char)c->message[0] << 8 | (unsigned char)c->message[1];
+    return 0;
+}
+
 static inline uint32_t client_word(const viewClient *c, size_t at)
 {
     uint32_t word;
@@ -213,8 +233,7 @@ static inline void client_await(viewClient *c, const char *type, const char *tex
     {
         if (c->opcode == 1 && strstr(c->message, want) != NULL && strstr(c->message, text) != NULL)
             return;
-        if (td_seconds() > end)
-            fail_msg("no message '%s' with '%s' came", type, text);
+        client_watch(end, text);
     }
     fail_msg("the connection ended before a message '%s' with '%s'", type, text);
 }
@@ -227,8 +246,7 @@ static inline void client_await_binary(viewClient *c, uint32_t kind)
     {
         if (c->opcode == 2 && client_word(c, 0) == kind)
             return;
-        if (td_seconds() > end)
-            fail_msg("no binary message of kind %u came", kind);
+        client_watch(end, "a binary message of this kind");
     }
     fail_msg("the connection ended before a binary message of kind %u", kind);
 }

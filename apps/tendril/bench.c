@@ -5,6 +5,7 @@
 
 #include "base/timer.h"
 #include "body/soft.h"
+#include "folder.h"
 #include "render/plot.h"
 
 #include <cblas.h>
@@ -38,7 +39,7 @@ static const char help[] =
     "             chains of 10 to 100 links\n"
     "  contact    steps with contact at the sizes of S5's Table I, one thread and all: realtime rate, constraints,\n"
     "             time by stage; a chain against its length, a torus against its mesh\n\n"
-    "  --out DIR  writes bench.json and plots (PNG) there\n"
+    "  --out DIR  writes bench.json and plots (PNG) there\n" OUT_HELP("    ") //
     "  --runs N   runs behind each median (default 7)\n";
 
 #define BEND_STEPS 40
@@ -533,9 +534,8 @@ static bool is_known(const char *which)
 int cmd_bench(int argc, char **argv)
 {
     const char *which = NULL, *folder = NULL, *runs_text = "7", *threads_text = "0";
-    const cliOption options[] = {
-        {"--out", &folder, NULL}, {"--runs", &runs_text, NULL}, {"--threads", &threads_text, NULL}};
-    int code = cli_parse(argc, argv, help, options, 3, &which, 0, 1);
+    const cliOption options[] = {OUT_OPTIONS(folder), {"--runs", &runs_text, NULL}, {"--threads", &threads_text, NULL}};
+    int code = cli_parse(argc, argv, help, options, (int)(sizeof options / sizeof options[0]), &which, 0, 1);
     long runs = 0, threads = 0;
     if (code >= 0)
         return code;
@@ -549,8 +549,11 @@ int cmd_bench(int argc, char **argv)
                .print = !cli_json()};
     b.settings.threads = (int)threads;
     tdError error = {0};
-    if (folder != NULL && td_path_make(folder, &error) != TD_OK)
-        return cli_fail(&error);
+    static const char *const names[] = {"bench.json", "growth.png", "stvk.png", "contact.png", NULL};
+    outFolder out;
+    code = out_take(&out, folder, names, false);
+    if (code >= 0)
+        return code;
     char machine[128];
     cli_machine(machine, sizeof machine);
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
@@ -597,5 +600,7 @@ int cmd_bench(int argc, char **argv)
     if (status == TD_OK && cli_json())
         cli_print_json(&b.json);
     free(b.json.text.data);
-    return status == TD_OK ? 0 : cli_fail(&error);
+    code = status == TD_OK ? 0 : cli_fail(&error);
+    out_release(&out);
+    return code;
 }

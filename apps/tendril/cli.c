@@ -3,6 +3,7 @@
 
 #include "base/file.h"
 #include "base/suggest.h"
+#include "signals.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -18,6 +19,9 @@ static bool quiet_wanted;
 static bool json_printed;
 static const char *rom_wanted;
 static bool rom_whole_wanted, rom_exact_wanted;
+static bool force_wanted;
+static int words;
+static char **word;
 
 bool cli_json(void)
 {
@@ -42,6 +46,49 @@ bool *cli_rom_whole(void)
 bool *cli_rom_exact(void)
 {
     return &rom_exact_wanted;
+}
+
+bool *cli_force(void)
+{
+    return &force_wanted;
+}
+
+void cli_remember(int argc, char **argv)
+{
+    words = argc;
+    word = argv;
+}
+
+static void append_word(tdText *text, const char *given)
+{
+    static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_./,:=+@%";
+    if (text->size > 0)
+        td_text_append(text, " ", 1);
+    if (given[0] != '\0' && strspn(given, plain) == strlen(given))
+    {
+        td_text_append(text, given, strlen(given));
+        return;
+    }
+    td_text_append(text, "'", 1);
+    for (const char *c = given; *c != '\0'; c++)
+        if (*c == '\'')
+            td_text_append(text, "'\\''", 4);
+        else
+            td_text_append(text, c, 1);
+    td_text_append(text, "'", 1);
+}
+
+bool cli_command_line(const char *more, char *out, size_t size)
+{
+    tdText text = {0};
+    for (int i = 0; i < words; i++)
+        append_word(&text, word[i]);
+    append_word(&text, more);
+    bool good = words > 0 && !text.failed && (size_t)text.size < size;
+    if (good)
+        memcpy(out, text.data, (size_t)text.size + 1);
+    free(text.data);
+    return good;
 }
 
 int cli_usage(const char *format, ...)
@@ -84,12 +131,7 @@ int cli_fail(const tdError *error)
     fprintf(stderr, "tendril: %s\n", text);
     if (json_wanted && !json_printed)
         print_json_error(error);
-    switch (error->status)
-    {
-    case TD_ERROR_USAGE: return 2;
-    case TD_ERROR_NUMERIC: return 4;
-    default: return 3;
-    }
+    return error->status != TD_OK ? (int)error->status : TD_ERROR_INPUT;
 }
 
 static int unknown_option(const char *given, const cliOption *options, int n)
@@ -199,7 +241,7 @@ int cli_end(int code)
     if (fflush(stdout) == 0 && !ferror(stdout))
         return code;
     fprintf(stderr, "tendril: the result cannot be written to stdout: %s\n", strerror(errno));
-    return code == 0 ? TD_ERROR_INPUT : code;
+    return code == 0 ? TD_ERROR_IO : code;
 }
 
 tdStatus cli_write(const char *folder, const char *name, const tdText *text, tdError *error)
@@ -224,6 +266,7 @@ tdSettings cli_settings(void)
 {
     tdSettings settings = td_default_settings();
     settings.log = log_to_stderr;
+    settings.cancel = sig_cancel;
     settings.rom = rom_wanted;
     settings.rom_whole = rom_whole_wanted;
     settings.rom_precision = rom_exact_wanted ? TD_ROM_DOUBLE : TD_ROM_AUTO;

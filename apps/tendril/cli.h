@@ -2,7 +2,7 @@
 // What the subcommands share: options, output streams, progress.
 //
 // Results go to stdout, everything else to stderr; --json prints exactly one JSON object on stdout.
-// A subcommand returns the exit code: 0 done, 2 usage, 3 bad input, 4 numerical failure.
+// A subcommand returns the exit code: 0 done, else the value of a tdStatus.
 #pragma once
 #include "output/json.h"
 #include "tendril/tendril.h"
@@ -33,6 +33,12 @@ int cli_parse(int argc, char **argv, const char *help, const cliOption *options,
     "  --rom-whole" space "with it: integrate over all elements, not over the reduced domain\n"                        \
     "  --rom-exact" space "and: double precision, even where single precision was found to be good enough\n"
 const char **cli_rom(void);
+/// --force (folder.h)
+bool *cli_force(void);
+/// What the user typed, to be shown in messages, with `more` behind it; quoted so that a shell takes it. False: it
+/// does not fit.
+void cli_remember(int argc, char **argv);
+bool cli_command_line(const char *more, char *out, size_t size);
 bool *cli_rom_whole(void);
 bool *cli_rom_exact(void);
 
@@ -56,7 +62,7 @@ void cli_print_json(tdJson *json);
 
 /// Adds "error": {kind, file, line, field, message} to an object.
 void cli_json_error(tdJson *json, const tdError *error);
-/// Exit code of the program: `code`, or that of bad input when stdout did not take the result (a full disk).
+/// Exit code of the program: `code`, or that of a failed write when stdout did not take the result (a full disk).
 int cli_end(int code);
 
 /// Writes a text as folder/name.

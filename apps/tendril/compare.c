@@ -3,6 +3,7 @@
 #include "compare.h"
 
 #include "base/file.h"
+#include "folder.h"
 #include "simulate.h"
 
 #include <inttypes.h>
@@ -27,11 +28,12 @@ static const char help[] =
     "  --no-whole     leave out the reduced model over all elements, which is slow\n"
     "  --out DIR      write errors.csv, shapes.png (full and reduced on top of each other at the worst step),\n"
     "                 error.png (by node, as colours), rates.png (errors against steps a second), paths.csv and\n"
-    "                 paths.png (where the probes went, in each model)\n"
+    "                 paths.png (where the probes went, in each model)\n" OUT_HELP("        ") //
     "  --report FILE  write a page (.html) with the table, plots and pictures\n"
     "  --json         print one JSON object: all of the table\n"
     "  --quiet        no progress\n\n"
-    "Exit codes: 0 done, 2 usage, 3 bad input, 4 numerical failure.\n\n"
+    "Exit codes: 0 done, 2 usage, 3 bad input, 4 numerical failure, 5 out of memory, 6 a file could not be written,\n"
+    "130 interrupted.\n\n"
     "examples:\n"
     "  tendril compare robot.yaml --rom robot.h5 --coarse coarse.yaml --out out/compare\n"
     "  tendril compare robot.yaml --rom tau3.h5 tau5.h5 tau10.h5 --no-whole --out out/sweep\n";
@@ -127,7 +129,7 @@ static void print_json(const cmpRun *run, const compareArguments *arguments)
 {
     tdJson json = {0};
     td_json_open(&json, NULL, '{');
-    td_json_string(&json, "status", sim_interrupted() ? "interrupted" : "done");
+    td_json_string(&json, "status", sig_came() ? "interrupted" : "done");
     td_json_string(&json, "scene", arguments->files[0]);
     td_json_string(&json, "motion", run->motion_name);
     td_json_integer(&json, "steps", run->steps);
@@ -179,10 +181,10 @@ static int warn(const cmpRun *run)
                     run->models[i].name, run->models[i].done, run->steps, run->models[i].failure.message);
             code = TD_ERROR_NUMERIC;
         }
-    return sim_interrupted() ? 130 : code;
+    return sig_came() ? 130 : code;
 }
 
-static int compare(const compareArguments *arguments, long steps)
+static int compare(const compareArguments *arguments, const outFolder *folder, long steps)
 {
     static cmpRun run;
     tdError error = {0};
@@ -193,6 +195,8 @@ static int compare(const compareArguments *arguments, long steps)
         status = cmp_prepare(&run, steps, &error);
     if (status == TD_OK)
         status = cmp_measure(&run, &error);
+    if (status == TD_OK)
+        out_clear(folder);
     if (status == TD_OK && arguments->out != NULL)
         status = cmp_write(&run, arguments->out, &error);
     if (status == TD_OK && arguments->report != NULL)
@@ -216,7 +220,7 @@ int cmd_compare(int argc, char **argv)
     compareArguments arguments = {0};
     const cliOption options[] = {
         {"--rom", &arguments.rom, NULL},           {"--coarse", &arguments.coarse, NULL},
-        {"--steps", &arguments.steps, NULL},       {"--out", &arguments.out, NULL},
+        {"--steps", &arguments.steps, NULL},       OUT_OPTIONS(arguments.out),
         {"--no-whole", NULL, &arguments.no_whole}, {"--report", &arguments.report, NULL},
     };
     int code =
@@ -232,5 +236,13 @@ int cmd_compare(int argc, char **argv)
         return TD_ERROR_USAGE;
     if (arguments.rom == NULL && arguments.coarse == NULL && arguments.files[1] == NULL)
         return cli_usage("compare with what? give --rom FILE.h5, or another scene");
-    return compare(&arguments, steps);
+    static const char *const names[] = {"errors.csv", "shapes.png", "error.png", "rates.png",
+                                        "paths.csv",  "paths.png",  NULL};
+    outFolder folder;
+    code = out_take(&folder, arguments.out, names, false);
+    if (code >= 0)
+        return code;
+    code = compare(&arguments, &folder, steps);
+    out_release(&folder);
+    return code;
 }

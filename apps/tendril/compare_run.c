@@ -273,7 +273,7 @@ static void note_report(cmpModel *m)
 // A model that fails stops there; without full order there is nothing to compare with.
 static tdStatus side_by_side(cmpRun *run, tdError *error)
 {
-    for (int64_t s = 0; s < run->steps && !sim_interrupted(); s++)
+    for (int64_t s = 0; s < run->steps && !sig_came(); s++)
     {
         for (int i = 0; i < run->n; i++)
         {
@@ -281,6 +281,13 @@ static tdStatus side_by_side(cmpRun *run, tdError *error)
             if (m->done < s)
                 continue;
             tdStatus status = take_step(run, m, m->state, s, &m->seconds[s]);
+            if (status == TD_CANCELLED)
+            {
+                // Steps that not all have taken are not compared.
+                for (int j = 0; j < run->n; j++)
+                    run->models[j].done = run->models[j].done > s ? s : run->models[j].done;
+                return TD_OK;
+            }
             if (status != TD_OK && i == 0)
             {
                 *error = td_state_report(m->state)->error;
@@ -336,7 +343,7 @@ static tdStatus time_alone(const cmpRun *run, cmpModel *m, tdError *error)
     double once = 0;
     for (int64_t s = 0; s < m->done; s++)
         once += m->seconds[s];
-    for (int k = 0; k < REPEATS && (k + 1) * once < PATIENCE && !sim_interrupted(); k++)
+    for (int k = 0; k < REPEATS && (k + 1) * once < PATIENCE && !sig_came(); k++)
     {
         tdState *state = NULL;
         TD_TRY(td_state_create(m->model, &settings, &state, error));
@@ -354,7 +361,7 @@ static tdStatus time_alone(const cmpRun *run, cmpModel *m, tdError *error)
 
 tdStatus cmp_measure(cmpRun *run, tdError *error)
 {
-    simSignals before = sim_catch_signals();
+    sigBefore before = sig_catch();
     tdStatus status = side_by_side(run, error);
     for (int i = 0; i < run->n && status == TD_OK; i++)
     {
@@ -372,8 +379,8 @@ tdStatus cmp_measure(cmpRun *run, tdError *error)
         }
         free(sorted);
     }
-    if (status == TD_OK && sim_interrupted() && run->models[0].done < run->steps)
+    if (status == TD_OK && sig_came() && run->models[0].done < run->steps)
         run->steps = run->models[0].done;
-    sim_release_signals(&before);
+    sig_release(&before);
     return status;
 }

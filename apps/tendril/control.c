@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // tendril control: inverse control along a path.
 #include "control/control.h"
+#include "folder.h"
 #include "simulate.h"
 #include "tracking.h"
 
@@ -22,14 +23,15 @@ static const char help[] =
     "  --delay T       known delay of the measurements [s] (0)\n"
     "  --steps N       end at step N (default: the last time of the goals)\n"
     "  --time T        end at time T in seconds, likewise\n"
-    "  --out DIR       write actuation.csv, tracking.csv, pictures of both, and frames as 'tendril run' does\n"
+    "  --out DIR       write actuation.csv, tracking.csv, pictures of both, and frames as 'tendril run' "
+    "does\n" OUT_HELP("         ")                                                                              //
     "  --every N       a frame each N steps, instead of the scene's; 0 = only the last\n" CLI_ROM_HELP("     ") //
     "  --report FILE   write a page (.html) with the path, errors and what the actuators do\n"
     "  --threads N     worker threads (default: all cores); the result does not depend on it\n"
     "  --json          print one JSON object: errors by effector (mean, max, rms), percentiles of times, files\n"
     "  --quiet         no progress\n\n"
-    "Exit codes: 0 done, 2 usage, 3 bad input, 4 numerical failure, 130 interrupted. Targets that are out of reach\n"
-    "are no failure: they are counted.\n\n"
+    "Exit codes: 0 done, 2 usage, 3 bad input, 4 numerical failure, 5 out of memory, 6 a file could not be written,\n"
+    "130 interrupted. Targets that are out of reach are no failure: they are counted.\n\n"
     "example: tendril control robot.yaml --target circle.csv --out out/circle\n";
 
 typedef struct controlArguments
@@ -132,7 +134,8 @@ static tdStatus write_page(const controlArguments *arguments, const tdModel *mod
     return status;
 }
 
-static int follow_path(const controlArguments *arguments, simOptions *options, const tdModel *model, tdState *state)
+static int follow_path(const controlArguments *arguments, const outFolder *folder, simOptions *options,
+                       const tdModel *model, tdState *state)
 {
     tdError error = {0};
     Follow follow = {0};
@@ -141,6 +144,7 @@ static int follow_path(const controlArguments *arguments, simOptions *options, c
         return TD_ERROR_USAGE;
     int code = 0;
     simResult result;
+    out_clear(folder);
     if (open_control(arguments, &settings, model, &follow, &error) != TD_OK)
         code = cli_fail(&error);
     double steps =
@@ -183,7 +187,7 @@ int cmd_control(int argc, char **argv)
         {"--target", &arguments.target, NULL}, {"--measured", &arguments.measured, NULL},
         {"--free", &arguments.free, NULL},     {"--gain", &arguments.gain, NULL},
         {"--delay", &arguments.delay, NULL},   {"--steps", &arguments.steps, NULL},
-        {"--time", &arguments.time, NULL},     {"--out", &arguments.out, NULL},
+        {"--time", &arguments.time, NULL},     OUT_OPTIONS(arguments.out),
         {"--every", &arguments.every, NULL},   {"--threads", &arguments.threads, NULL},
         {"--report", &arguments.report, NULL}, CLI_ROM_OPTIONS,
     };
@@ -210,6 +214,10 @@ int cmd_control(int argc, char **argv)
     code = sim_check_common(arguments.threads, arguments.out, &settings);
     if (code >= 0)
         return code;
+    outFolder folder;
+    code = out_take(&folder, arguments.out, out_frames, false);
+    if (code >= 0)
+        return code;
     tdError error = {0};
     tdModel *model = NULL;
     tdState *state = NULL;
@@ -218,8 +226,9 @@ int cmd_control(int argc, char **argv)
         td_state_create(model, &settings, &state, &error) != TD_OK)
         code = cli_fail(&error);
     else
-        code = follow_path(&arguments, &simulation, model, state);
+        code = follow_path(&arguments, &folder, &simulation, model, state);
     td_state_free(state);
     td_model_free(model);
+    out_release(&folder);
     return code;
 }

@@ -7,6 +7,7 @@
 #include "base/timer.h"
 #include "body/soft.h"
 #include "control/control.h"
+#include "folder.h"
 #include "reduce.h"
 #include "simulate.h"
 
@@ -28,7 +29,8 @@ static const char help[] =
     "  --no-view     end when the report is written, also on a terminal\n"
     "  --json        print one JSON object instead of the table\n"
     "  --quiet       no progress\n\n"
-    "Exit codes: 0 done, 2 usage, 3 bad input, 4 numerical failure, 130 interrupted.\n\n"
+    "Exit codes: 0 done, 2 usage, 3 bad input, 4 numerical failure, 5 out of memory, 6 a file could not be\n"
+    "written, 130 interrupted.\n\n"
     "example: tendril demo --scene my_robot.yaml --path my_path.csv --out out/mine\n";
 
 // ---------------------------------------------------------------- what is told
@@ -76,7 +78,7 @@ static tdStatus set_paths(Demo *demo, const char *out, const char *scene, const 
     if (!td_path_join(demo->rom, sizeof demo->rom, out, "robot.h5") ||
         !td_path_join(demo->page, sizeof demo->page, out, "report.html"))
         return td_fail_at(error, TD_ERROR_USAGE, out, 0, NULL, "the path is too long");
-    return td_path_make(out, error);
+    return TD_OK;
 }
 
 // ---------------------------------------------------------------- 1: the robot
@@ -165,9 +167,9 @@ static tdStatus reduce(Demo *demo, tdError *error)
         .scene = demo->scene, .out = demo->rom, .settings = cli_settings(), .progress = reduce_show, .user = &progress};
     task.settings.level = TD_LOG_WARNING;
     announce(DEMO_REDUCE, "reducing it: shapes all over the ranges of its actuators, modes of them, few elements");
-    simSignals before = sim_catch_signals();
+    sigBefore before = sig_catch();
     tdStatus status = td_reduce(&task, &demo->reduced, error);
-    sim_release_signals(&before);
+    sig_release(&before);
     reduce_shown(&progress);
     TD_TRY(status);
     if (demo->reduced.stopped)
@@ -206,7 +208,7 @@ static tdStatus compare(Demo *demo, tdError *error)
     demo->hyper = run->n - 1;
     snprintf(text, sizeof text, "hyper-reduced is %.0f times as fast as full order, on one thread",
              run->models[demo->hyper].rate / run->models[0].rate);
-    if (!sim_interrupted())
+    if (!sig_came())
         conclude(demo, DEMO_COMPARE, start, text);
     return TD_OK;
 }
@@ -282,7 +284,7 @@ static tdStatus replay_steps(Demo *demo, const tdModel *model, tdState *state, t
     demo->error = td_take((size_t)table->n, sizeof *demo->error);
     if (demo->value == NULL || demo->error == NULL)
         return td_fail_memory(error, "the path");
-    for (int64_t i = 0; i < table->n && !sim_interrupted(); i++)
+    for (int64_t i = 0; i < table->n && !sig_came(); i++)
     {
         for (int a = 0; a < table->n_actuators; a++)
         {
@@ -291,7 +293,10 @@ static tdStatus replay_steps(Demo *demo, const tdModel *model, tdState *state, t
             int column = effort ? track_effort_column(table, a) : track_displacement_column(table, a);
             td_state_set_input(model, state, info.input, track_at(table, i, column));
         }
-        if (td_step(model, state) != TD_OK)
+        tdStatus status = td_step(model, state);
+        if (status == TD_CANCELLED)
+            return TD_OK;
+        if (status != TD_OK)
         {
             *error = td_state_report(state)->error;
             return error->status;
@@ -318,10 +323,10 @@ static tdStatus replay(Demo *demo, tdError *error)
         return TD_OK;
     TD_TRY(td_model_load(demo->scene, &settings, &model, error));
     tdStatus status = td_state_create(model, &settings, &state, error);
-    simSignals before = sim_catch_signals();
+    sigBefore before = sig_catch();
     if (status == TD_OK)
         status = replay_steps(demo, model, state, error);
-    sim_release_signals(&before);
+    sig_release(&before);
     td_state_free(state);
     td_model_free(model);
     return status;
@@ -333,7 +338,7 @@ static tdStatus control(Demo *demo, tdError *error)
     char text[240];
     announce(DEMO_CONTROL, "following a path by inverse control, then doing the same at full order");
     TD_TRY(follow(demo, error));
-    if (!sim_interrupted())
+    if (!sig_came())
         TD_TRY(replay(demo, error));
     track_percentiles(demo->table, TRACK_STEP, times);
     demo->step_ms = 1e3 * times[0];
@@ -342,7 +347,7 @@ static tdStatus control(Demo *demo, tdError *error)
                  demo->step_ms, 1e3 * demo->mean_error);
     else
         snprintf(text, sizeof text, "%.3g ms a step", demo->step_ms);
-    if (!sim_interrupted())
+    if (!sig_came())
         conclude(demo, DEMO_CONTROL, start, text);
     return TD_OK;
 }
@@ -453,7 +458,7 @@ static tdStatus report(Demo *demo, tdError *error)
 static tdStatus run_stages(Demo *demo, tdError *error)
 {
     tdStatus (*const stages[])(Demo *, tdError *) = {look_at_robot, reduce, compare, control, report};
-    for (int i = 0; i < DEMO_STAGES && !sim_interrupted(); i++)
+    for (int i = 0; i < DEMO_STAGES && !sig_came(); i++)
         TD_TRY(stages[i](demo, error));
     return TD_OK;
 }
@@ -483,6 +488,10 @@ int cmd_demo(int argc, char **argv)
     if ((scene == NULL) != (path == NULL))
         return cli_usage("--scene FILE and --path CSV belong together: a robot, and where its effector shall go");
     tdError error = {0};
+    outFolder folder; // of its own: what an earlier demonstration left there is gone on with, or written over
+    code = out_take(&folder, out, NULL, true);
+    if (code >= 0)
+        return code;
     Demo *demo = calloc(1, sizeof *demo);
     if (demo == NULL)
         return td_fail_memory(&error, "the demonstration"), cli_fail(&error);
@@ -497,7 +506,7 @@ int cmd_demo(int argc, char **argv)
         status = run_stages(demo, &error);
     if (status != TD_OK)
         code = cli_fail(&error);
-    else if (sim_interrupted())
+    else if (sig_came())
     {
         fputs("tendril: interrupted; the same command goes on with the reduced model where it was\n", stderr);
         code = 130;
@@ -513,5 +522,6 @@ int cmd_demo(int argc, char **argv)
             code = show_live(demo);
     }
     demo_free(demo);
+    out_release(&folder);
     return code;
 }

@@ -2,6 +2,7 @@
 // tendril estimate: unknown loads from where points of a body were measured.
 #include "control/estimate.h"
 #include "base/timer.h"
+#include "folder.h"
 #include "output/csv.h"
 #include "simulate.h"
 
@@ -20,10 +21,10 @@ static const char help[] =
     "                  units or with a unit in the header, e.g. 'x0 [mm]'\n"
     "  --noise SIGMA   standard deviation of a measured coordinate [m] (default: from the residual)\n"
     "  --body NAME     the body that the points are on, where the scene has several\n"
-    "  --out DIR       write loads.csv and points.csv there\n" CLI_ROM_HELP("     ") //
+    "  --out DIR       write loads.csv and points.csv there\n" OUT_HELP("         ") CLI_ROM_HELP("     ") //
     "  --threads N     worker threads (default: all cores)\n"
     "  --json          print one JSON object: efforts, their standard deviations, residual\n\n"
-    "Exit codes: 0 done, 2 usage, 3 bad input, 4 numerical failure.\n\n"
+    "Exit codes: 0 done, 2 usage, 3 bad input, 4 numerical failure, 5 out of memory, 6 a file could not be written.\n\n"
     "example: tendril estimate finger.yaml --measured camera.csv --noise 1e-4\n";
 
 typedef struct estimateArguments
@@ -44,7 +45,6 @@ static tdStatus write_files(const char *folder, const tdModel *model, const tdMa
                             tdError *error)
 {
     tdText text = {0};
-    TD_TRY(td_path_make(folder, error));
     td_text_format(&text, "load,unit,effort,deviation\n");
     for (int j = 0; j < estimate->n; j++)
     {
@@ -162,7 +162,7 @@ int cmd_estimate(int argc, char **argv)
     estimateArguments arguments = {0};
     const cliOption options[] = {
         {"--measured", &arguments.measured, NULL}, {"--noise", &arguments.noise, NULL},
-        {"--body", &arguments.body, NULL},         {"--out", &arguments.out, NULL},
+        {"--body", &arguments.body, NULL},         OUT_OPTIONS(arguments.out),
         {"--threads", &arguments.threads, NULL},   CLI_ROM_OPTIONS,
     };
     int code = cli_parse(argc, argv, help, options, (int)(sizeof options / sizeof options[0]), &arguments.scene, 1, 1);
@@ -179,6 +179,11 @@ int cmd_estimate(int argc, char **argv)
     code = sim_check_common(arguments.threads, arguments.out, &settings);
     if (code >= 0)
         return code;
+    static const char *const names[] = {"loads.csv", "points.csv", NULL};
+    outFolder folder;
+    code = out_take(&folder, arguments.out, names, false);
+    if (code >= 0)
+        return code;
     tdArena arena = {0};
     tdModel *model = NULL;
     tdState *state = NULL;
@@ -186,5 +191,6 @@ int cmd_estimate(int argc, char **argv)
     td_state_free(state);
     td_model_free(model);
     td_arena_free(&arena);
+    out_release(&folder);
     return code;
 }

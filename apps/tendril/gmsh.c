@@ -113,6 +113,24 @@ static char **make_environment(const gmshWork *work, char *home, size_t size)
     return made;
 }
 
+// With the signals that this program ignores (signals.h) as any other program expects them.
+static int spawn_usual(pid_t *pid, const posix_spawn_file_actions_t *actions, char *const *argv, char **environment)
+{
+    posix_spawnattr_t attributes;
+    int code = posix_spawnattr_init(&attributes);
+    if (code != 0)
+        return code;
+    sigset_t usual;
+    sigemptyset(&usual);
+    sigaddset(&usual, SIGPIPE);
+    sigaddset(&usual, SIGXFSZ);
+    posix_spawnattr_setsigdefault(&attributes, &usual);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
+    code = posix_spawnp(pid, "gmsh", actions, &attributes, argv, environment);
+    posix_spawnattr_destroy(&attributes);
+    return code;
+}
+
 static int spawn(const gmshWork *work, char *const *argv, int output, pid_t *pid)
 {
     char home[PATH_MAX + 16];
@@ -126,7 +144,7 @@ static int spawn(const gmshWork *work, char *const *argv, int output, pid_t *pid
     int code = posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
     code = code != 0 ? code : posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
     code = code != 0 ? code : posix_spawn_file_actions_adddup2(&actions, output, STDERR_FILENO);
-    code = code != 0 ? code : posix_spawnp(pid, "gmsh", &actions, NULL, argv, environment);
+    code = code != 0 ? code : spawn_usual(pid, &actions, argv, environment);
     posix_spawn_file_actions_destroy(&actions);
     free(environment);
     return code;

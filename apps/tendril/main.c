@@ -2,7 +2,9 @@
 #include "cli.h"
 
 #include "base/suggest.h"
+#include "signals.h"
 
+#include <hdf5.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -41,12 +43,18 @@ static void print_help(FILE *out)
     for (int i = 0; i < N_COMMANDS; i++)
         fprintf(out, "  %-9s %s\n", commands[i].name, commands[i].does);
     fputs("\n'tendril COMMAND --help' teaches a command. All take --json (one JSON object on stdout)\n"
-          "and --quiet. Exit codes: 0 done, 2 usage, 3 bad input, 4 numerical failure.\n",
+          "and --quiet. Exit codes: 0 done, 2 usage, 3 bad input, 4 numerical failure, 5 out of memory,\n"
+          "6 a file could not be written, 130 interrupted.\n",
           out);
 }
 
 int main(int argc, char **argv)
 {
+    sig_ignore_writing();
+    // All files are closed where they are written. A file on a full disk cannot be, and HDF5 crashes when it tries
+    // again at exit.
+    H5dont_atexit();
+    cli_remember(argc, argv);
     if (argc < 2)
     {
         print_help(stderr);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // tendril modes: vibration modes of a soft body, their derivatives and pictures of both.
-#include "cli.h"
+#include "folder.h"
 
 #include "base/timer.h"
 #include "body/soft.h"
@@ -28,7 +28,7 @@ static const char help[] =
     "  --basis R        singular values of a basis of R columns from modes and derivatives, and, where all elements "
     "have\n"
     "                   the law stvk, what its polynomials take\n"
-    "  --out DIR        writes frequencies.csv, modes.png and derivatives.png there\n"
+    "  --out DIR        writes frequencies.csv, modes.png and derivatives.png there\n" OUT_HELP("          ") //
     "  --deform F       largest displacement in pictures, as part of the body's size (default 0.2)\n"
     "  --threads N      default: all cores\n"
     "\n"
@@ -37,6 +37,7 @@ static const char help[] =
 typedef struct Task
 {
     const char *folder;
+    const outFolder *out;
     int body, basis;
     double deform;
     tdModesSettings wanted;
@@ -163,7 +164,7 @@ static tdStatus write_files(const Task *task, const tdSoft *soft, const tdModes 
 {
     char path[4096];
     tdText text = {0};
-    TD_TRY(td_path_make(task->folder, error));
+    out_clear(task->out);
     td_text_format(&text, "mode,frequency [Hz],lambda [1/s^2]\n");
     for (int i = 0; i < modes->k; i++)
         td_text_format(&text, "%d,%.17g,%.17g\n", i + 1, td_modes_frequency(modes->lambda[i]), modes->lambda[i]);
@@ -304,10 +305,10 @@ int cmd_modes(int argc, char **argv)
                *threads = "0";
     Task task = {.settings = cli_settings(), .wanted = td_default_modes()};
     const cliOption options[] = {
-        {"--body", &body, NULL},      {"--modes", &modes, NULL},     {"--derivatives", &derivatives, NULL},
-        {"--basis", &basis, NULL},    {"--out", &task.folder, NULL}, {"--deform", &deform, NULL},
+        {"--body", &body, NULL},      {"--modes", &modes, NULL}, {"--derivatives", &derivatives, NULL},
+        {"--basis", &basis, NULL},    OUT_OPTIONS(task.folder),  {"--deform", &deform, NULL},
         {"--threads", &threads, NULL}};
-    int code = cli_parse(argc, argv, help, options, 7, &scene, 1, 1);
+    int code = cli_parse(argc, argv, help, options, (int)(sizeof options / sizeof options[0]), &scene, 1, 1);
     long n = 0, n_derivatives = 0, columns = 0, n_threads = 0;
     if (code >= 0)
         return code;
@@ -323,15 +324,23 @@ int cmd_modes(int argc, char **argv)
     task.wanted.derivatives = (int)n_derivatives;
     task.basis = (int)columns;
     task.settings.threads = (int)n_threads;
+    static const char *const names[] = {"frequencies.csv", "modes.png", "derivatives.png", NULL};
+    outFolder folder;
+    code = out_take(&folder, task.folder, names, false);
+    if (code >= 0)
+        return code;
+    task.out = &folder;
     tdModel *model = NULL;
     tdError error = {0};
-    if (td_model_load(scene, &task.settings, &model, &error) != TD_OK)
-        return cli_fail(&error);
-    task.body = find_body(model, body);
+    tdStatus status = td_model_load(scene, &task.settings, &model, &error);
+    task.body = status == TD_OK ? find_body(model, body) : 0;
     if (task.body < 0)
         code = cli_usage("the scene has no body '%s'", body);
+    else if (status != TD_OK || work(&task, model, &error) != TD_OK)
+        code = cli_fail(&error);
     else
-        code = work(&task, model, &error) == TD_OK ? 0 : cli_fail(&error);
+        code = 0;
     td_model_free(model);
+    out_release(&folder);
     return code;
 }

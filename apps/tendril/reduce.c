@@ -35,7 +35,8 @@ static const char help[] =
     "  --json               print one JSON object: snapshots, modes, elements, rid_elements, pod_error, ecsw_error,\n"
     "                       held_out_error, reused work and seconds of each phase, peak_rss\n"
     "  --quiet              no progress\n\n"
-    "Exit codes: 0 done, 2 usage, 3 bad input, 4 numerical failure, 130 interrupted.\n\n"
+    "Exit codes: 0 done, 2 usage, 3 bad input, 4 numerical failure, 5 out of memory, 6 a file could not be\n"
+    "written, 130 interrupted.\n\n"
     "example: tendril reduce robots/parallel/coarse.yaml -o parallel.h5\n"
     "         for t in 0.03 0.05 0.1; do tendril reduce robots/parallel/coarse.yaml -o tau-$t.h5 --work sweep \\\n"
     "           --ecsw-tolerance $t; done\n";
@@ -63,7 +64,7 @@ bool reduce_show(void *user, tdReducePhase phase, int64_t done, int64_t total)
             fputs("\n", stderr);
         *p = (reduceProgress){phase, now, done, now, -1};
     }
-    bool go_on = !sim_interrupted();
+    bool go_on = !sig_came();
     if (cli_quiet() || (terminal && !first && done < total && now - p->shown < 0.1))
         return go_on;
     // Some work is done at a leap when it was done before: the rest goes on at the pace of what is done now.
@@ -311,9 +312,9 @@ int cmd_reduce(int argc, char **argv)
     task.user = &progress;
     tdReduceReport report;
     tdError error = {0};
-    simSignals before = sim_catch_signals();
+    sigBefore before = sig_catch();
     tdStatus status = td_reduce(&task, &report, &error);
-    sim_release_signals(&before);
+    sig_release(&before);
     reduce_shown(&progress);
     if (status != TD_OK)
         return cli_fail(&error);

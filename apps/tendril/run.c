@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "actuation.h"
 #include "base/file.h"
+#include "folder.h"
 #include "model.h"
 #include "output/bonds.h"
 #include "output/supports.h"
@@ -21,7 +22,7 @@ static const char help[] =
     "  --steps N          end at step N, counted from the scene's start (default: what the scene says)\n"
     "  --time T           end at time T in seconds, likewise\n"
     "  --out DIR          write frames into this folder: VTU and run.pvd for ParaView, CSV tables, run.h5;\n"
-    "                     which of them and how often, the scene says under 'output'\n"
+    "                     which of them and how often, the scene says under 'output'\n" OUT_HELP("            ") //
     "  --every N          a frame each N steps, instead of the scene's; 0 = only the last\n"
     "  --compress         compress VTU and HDF5 files\n"
     "  --checkpoint FILE  write the state there at the end, and on the way as the scene says\n"
@@ -31,8 +32,9 @@ static const char help[] =
     "  --portable         use kernels without AVX2, for results that are the same on any machine\n"
     "  --json             print one JSON object instead of the table\n"
     "  --quiet            no progress\n\n"
-    "Ctrl-C ends after the step; with --out a checkpoint is left there. Exit codes: 0 done, 2 usage, 3 bad\n"
-    "input, 4 numerical failure (the last good state is kept and written), 130 interrupted.\n\n"
+    "Ctrl-C ends after the step, or within seconds a long one is given up; with --out a checkpoint is left there.\n"
+    "Exit codes: 0 done, 2 usage, 3 bad input, 4 numerical failure (the last good state is kept and written), 5 out\n"
+    "of memory, 6 a file could not be written, 130 interrupted.\n\n"
     "example: tendril run scenes/beam.yaml --out out/beam && paraview out/beam/run.pvd\n";
 
 typedef struct runArguments
@@ -347,7 +349,8 @@ static int report_result(const runArguments *arguments, const tdModel *model, co
     return sim_end(state, result);
 }
 
-static int simulate(const runArguments *arguments, const tdModel *model, tdState *state, simOptions *options)
+static int simulate(const runArguments *arguments, const outFolder *folder, const tdModel *model, tdState *state,
+                    simOptions *options)
 {
     tdError error = {0};
     if (!sim_last_step(arguments->steps, arguments->time, model, td_model_steps(model), &options->until))
@@ -361,9 +364,14 @@ static int simulate(const runArguments *arguments, const tdModel *model, tdState
         fprintf(stderr,
                 "tendril: %s is at step %" PRId64 " already, there is nothing left to do up to step %" PRId64 "\n",
                 arguments->resume, td_state_steps(state), options->until);
+    if (arguments->resume == NULL)
+        out_clear(folder);
     simResult result;
     if (sim_run(model, state, options, &result, &error) != TD_OK)
         return cli_fail(&error);
+    if (arguments->resume != NULL && arguments->out != NULL && result.frames == 0 && !cli_quiet())
+        fprintf(stderr, "tendril: %s has the frame of step %" PRId64 " already; none was added\n", arguments->out,
+                td_state_steps(state));
     return report_result(arguments, model, state, &result);
 }
 
@@ -371,11 +379,16 @@ int cmd_run(int argc, char **argv)
 {
     runArguments arguments = {0};
     const cliOption options[] = {
-        {"--steps", &arguments.steps, NULL},       {"--time", &arguments.time, NULL},
-        {"--out", &arguments.out, NULL},           {"--every", &arguments.every, NULL},
-        {"--compress", NULL, &arguments.compress}, {"--checkpoint", &arguments.checkpoint, NULL},
-        {"--resume", &arguments.resume, NULL},     {"--threads", &arguments.threads, NULL},
-        {"--portable", NULL, &arguments.portable}, CLI_ROM_OPTIONS,
+        {"--steps", &arguments.steps, NULL},
+        {"--time", &arguments.time, NULL},
+        OUT_OPTIONS(arguments.out),
+        {"--every", &arguments.every, NULL},
+        {"--compress", NULL, &arguments.compress},
+        {"--checkpoint", &arguments.checkpoint, NULL},
+        {"--resume", &arguments.resume, NULL},
+        {"--threads", &arguments.threads, NULL},
+        {"--portable", NULL, &arguments.portable},
+        CLI_ROM_OPTIONS,
     };
     int code = cli_parse(argc, argv, help, options, (int)(sizeof options / sizeof options[0]), &arguments.scene, 1, 1);
     if (code >= 0)
@@ -385,16 +398,20 @@ int cmd_run(int argc, char **argv)
     code = check_arguments(&arguments, &settings, &simulation);
     if (code >= 0)
         return code;
+    outFolder folder;
+    code = out_take(&folder, arguments.out, out_frames, arguments.resume != NULL);
+    if (code >= 0)
+        return code;
     tdError error = {0};
     tdModel *model = NULL;
     tdState *state = NULL;
-    if (td_model_load(arguments.scene, &settings, &model, &error) != TD_OK)
-        return cli_fail(&error);
-    if (td_state_create(model, &settings, &state, &error) != TD_OK)
+    if (td_model_load(arguments.scene, &settings, &model, &error) != TD_OK ||
+        td_state_create(model, &settings, &state, &error) != TD_OK)
         code = cli_fail(&error);
     else
-        code = simulate(&arguments, model, state, &simulation);
+        code = simulate(&arguments, &folder, model, state, &simulation);
     td_state_free(state);
     td_model_free(model);
+    out_release(&folder);
     return code;
 }

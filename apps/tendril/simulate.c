@@ -5,6 +5,7 @@
 #include "base/timer.h"
 #include "output/actuation.h"
 #include "output/frames.h"
+#include "state.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -12,36 +13,6 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
-
-static volatile sig_atomic_t interrupted;
-
-static void on_signal(int signal_number)
-{
-    (void)signal_number;
-    interrupted = 1;
-}
-
-simSignals sim_catch_signals(void)
-{
-    simSignals before;
-    struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND};
-    sigemptyset(&action.sa_mask);
-    interrupted = 0;
-    sigaction(SIGINT, &action, &before.interrupt);
-    sigaction(SIGTERM, &action, &before.terminate);
-    return before;
-}
-
-void sim_release_signals(const simSignals *before)
-{
-    sigaction(SIGINT, &before->interrupt, NULL);
-    sigaction(SIGTERM, &before->terminate, NULL);
-}
-
-bool sim_interrupted(void)
-{
-    return interrupted != 0;
-}
 
 static tdStatus save(const tdModel *model, const tdState *state, const simOptions *options, simResult *result,
                      tdError *error)
@@ -53,6 +24,9 @@ static tdStatus save(const tdModel *model, const tdState *state, const simOption
     if (!td_path_join(path, sizeof path, folder, options->checkpoint != NULL ? options->checkpoint : "checkpoint.h5"))
         return td_fail_at(error, TD_ERROR_IO, folder, 0, NULL, "the path of the checkpoint is too long");
     double start = td_seconds();
+    // A checkpoint promises the frames up to it too.
+    if (options->out != NULL)
+        TD_TRY(td_folder_sync(options->out, error));
     TD_TRY(td_state_save(model, state, path, error));
     memcpy(result->checkpoint, path, sizeof path);
     result->checkpoint_step = td_state_steps(state);
@@ -89,15 +63,21 @@ static void count_saturation(const tdModel *model, const tdState *state, simResu
 }
 
 static tdStatus step_all(const tdModel *model, tdState *state, tdOutput *output, const simOptions *options,
-                         simResult *result, tdError *error)
+                         tdKeptState **kept, simResult *result, tdError *error)
 {
     int64_t first = td_state_steps(state);
-    while (td_state_steps(state) < options->until && !interrupted)
+    while (td_state_steps(state) < options->until && !sig_came())
     {
+        TD_TRY(td_state_keep(model, state, kept, error));
         double start = td_seconds();
         tdStatus status = options->step != NULL ? options->step(options->user, model, state) : td_step(model, state);
         double seconds = td_seconds() - start;
         result->wall_s += seconds;
+        if (status == TD_CANCELLED)
+        {
+            TD_TRY(td_state_go_back(model, state, *kept, error));
+            break;
+        }
         if (status != TD_OK)
         {
             result->end = SIM_FAILED;
@@ -141,6 +121,17 @@ static tdStatus finish(const tdModel *model, tdState *state, tdOutput *output, c
     return TD_OK;
 }
 
+// Frames cannot be written, but the state may have another place: what was computed is not thrown away.
+static void rescue(const tdModel *model, tdState *state, const simOptions *options, simResult *result)
+{
+    tdError error = {0};
+    if (td_state_steps(state) == 0 || (options->checkpoint == NULL && options->out == NULL))
+        return;
+    if (save(model, state, options, result, &error) == TD_OK)
+        fprintf(stderr, "tendril: the state after step %" PRId64 " was saved; to go on, add --resume %s\n",
+                td_state_steps(state), result->checkpoint);
+}
+
 static tdStatus open_output(const tdModel *model, tdState *state, const simOptions *options, tdOutput **output,
                             tdError *error)
 {
@@ -158,15 +149,20 @@ tdStatus sim_run(const tdModel *model, tdState *state, const simOptions *options
     tdOutput *output = NULL;
     TD_TRY(open_output(model, state, options, &output, error));
     double start_time = td_state_time(state);
-    simSignals before = sim_catch_signals();
+    sigBefore before = sig_catch();
     tdStatus status = TD_OK;
     if (output != NULL && options->every > 0 && !options->resumed)
         status = frame(output, state, result, error);
+    tdKeptState *kept = NULL;
     if (status == TD_OK)
-        status = step_all(model, state, output, options, result, error);
+        status = step_all(model, state, output, options, &kept, result, error);
+    td_kept_state_free(kept);
+    sig_writing();
     if (status == TD_OK)
         status = finish(model, state, output, options, result, error);
-    sim_release_signals(&before);
+    else if (status == TD_ERROR_IO)
+        rescue(model, state, options, result);
+    sig_release(&before);
     td_state_energy(model, state, &result->totals.kinetic_energy, &result->totals.elastic_energy);
     result->simulated_s = td_state_time(state) - start_time;
     result->frames = output == NULL ? 0 : td_output_frames(output);
@@ -295,8 +291,8 @@ int sim_exit_code(const simResult *result)
     switch (result->end)
     {
     case SIM_DONE: return 0;
-    case SIM_INTERRUPTED: return 130;
-    default: return result->error.status == TD_ERROR_NUMERIC ? 4 : 3;
+    case SIM_INTERRUPTED: return TD_CANCELLED;
+    default: return result->error.status;
     }
 }
 

@@ -3,8 +3,7 @@
 #pragma once
 #include "cli.h"
 #include "output/totals.h"
-
-#include <signal.h>
+#include "signals.h"
 
 typedef struct simOptions
 {
@@ -26,7 +25,7 @@ typedef enum simEnd
 {
     SIM_DONE,
     SIM_FAILED,     // the numbers; the last good state was kept and written
-    SIM_INTERRUPTED // by SIGINT or SIGTERM, after a whole step
+    SIM_INTERRUPTED // by a signal; the state is that of a whole step
 } simEnd;
 
 typedef struct simResult
@@ -48,15 +47,6 @@ typedef struct simResult
 /// Steps until options->until. A numerical failure and an interruption are results (TD_OK); other
 /// trouble, such as a full disk, comes back as an error.
 tdStatus sim_run(const tdModel *model, tdState *state, const simOptions *options, simResult *result, tdError *error);
-
-/// SIGINT and SIGTERM ask for an orderly end between these two, once: a second one ends at once.
-typedef struct simSignals
-{
-    struct sigaction interrupt, terminate; ///< what was in force before
-} simSignals;
-simSignals sim_catch_signals(void);
-void sim_release_signals(const simSignals *before);
-bool sim_interrupted(void);
 
 /// The step to end at by the options --steps and --time (NULL = not given), else `standard`. False after a usage error.
 bool sim_last_step(const char *steps, const char *time, const tdModel *model, int64_t standard, int64_t *out);

@@ -32,7 +32,7 @@ static const char help[] =
 static bool has_ended(void *user)
 {
     (void)user;
-    return sim_interrupted();
+    return sig_came();
 }
 
 static void print_address(const tdView *view, const char *scene)
@@ -60,7 +60,7 @@ static int serve(const tdViewSettings *settings, const char *scene)
 {
     tdError error = {0};
     tdView *view = NULL;
-    simSignals before = sim_catch_signals();
+    sigBefore before = sig_catch();
     tdStatus status = td_view_create(settings, &view, &error);
     if (status == TD_OK)
     {
@@ -73,7 +73,7 @@ static int serve(const tdViewSettings *settings, const char *scene)
                     (long long)counts.refused);
     }
     td_view_free(view);
-    sim_release_signals(&before);
+    sig_release(&before);
     return status == TD_OK ? 0 : cli_fail(&error);
 }
 

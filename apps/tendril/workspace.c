@@ -4,6 +4,7 @@
 #include "base/suggest.h"
 #include "base/timer.h"
 #include "control/control.h"
+#include "folder.h"
 #include "mesh/mesh.h"
 #include "output/csv.h"
 #include "render/plot.h"
@@ -24,13 +25,14 @@ static const char help[] =
     "  --samples N      so many places (200): the ends of all ranges, then points that fill them evenly\n"
     "  --grid N         N values of every actuator instead, in all combinations\n"
     "  --effector NAME  the one to draw (default: the first)\n"
-    "  --out DIR        write points.csv, points.vtu for ParaView and workspace.png there\n" CLI_ROM_HELP("      ") //
+    "  --out DIR        write points.csv, points.vtu for ParaView and workspace.png there\n" OUT_HELP("          ")
+        CLI_ROM_HELP("      ") //
     "  --threads N      worker threads (default: all cores); the result does not depend on it\n"
     "  --json           print one JSON object: places, failures, bounding box of each effector, files\n"
     "  --quiet          no progress\n\n"
     "Places without an equilibrium are counted, and listed in failures.csv; they are no failure of the command\n"
-    "unless there is nothing else. Exit codes: 0 done, 2 usage, 3 bad input, 4 no equilibrium at all, 130\n"
-    "interrupted.\n\n"
+    "unless there is nothing else. Exit codes: 0 done, 2 usage, 3 bad input, 4 no equilibrium at all, 5 out of\n"
+    "memory, 6 a file could not be written, 130 interrupted.\n\n"
     "example: tendril workspace robot.yaml --grid 5 --out out/workspace\n";
 
 typedef struct workspaceArguments
@@ -40,6 +42,7 @@ typedef struct workspaceArguments
 
 typedef struct Workspace
 {
+    const outFolder *folder;
     tdArena arena;
     tdModel *model;
     tdState *state;
@@ -110,13 +113,16 @@ static tdStatus prepare(const workspaceArguments *arguments, long each, long sam
 // reads  places      writes  found, index, box
 static void visit_all(Workspace *w)
 {
-    simSignals before = sim_catch_signals();
+    sigBefore before = sig_catch();
     double start = td_seconds();
-    for (int64_t i = 0; i < w->count && !sim_interrupted(); i++)
+    for (int64_t i = 0; i < w->count && !sig_came(); i++)
     {
         double *values = w->found + w->reached * w->n_values;
         cli_progress("exploring", i + 1, w->count);
-        if (td_workspace_visit(w->model, w->state, w->n, w->axes, w->places + i * w->n) != TD_OK)
+        tdStatus status = td_workspace_visit(w->model, w->state, w->n, w->axes, w->places + i * w->n);
+        if (status == TD_CANCELLED)
+            break;
+        if (status != TD_OK)
         {
             if (w->failed++ == 0)
                 w->first = td_state_report(w->state)->error;
@@ -132,7 +138,7 @@ static void visit_all(Workspace *w)
     }
     w->wall_s = td_seconds() - start;
     w->interrupted = w->reached + w->failed < w->count;
-    sim_release_signals(&before);
+    sig_release(&before);
 }
 
 // ---------------------------------------------------------------- files
@@ -423,6 +429,7 @@ static int explore(const workspaceArguments *arguments, long each, long samples,
         prepare(arguments, each, samples, w, &error) != TD_OK)
         return cli_fail(&error);
     visit_all(w);
+    out_clear(w->folder);
     if (arguments->out != NULL && write_files(w, arguments->out, &error) != TD_OK)
         return cli_fail(&error);
     if (w->reached == 0 && w->failed > 0)
@@ -442,7 +449,7 @@ int cmd_workspace(int argc, char **argv)
     workspaceArguments arguments = {0};
     const cliOption options[] = {
         {"--samples", &arguments.samples, NULL},   {"--grid", &arguments.grid, NULL},
-        {"--effector", &arguments.effector, NULL}, {"--out", &arguments.out, NULL},
+        {"--effector", &arguments.effector, NULL}, OUT_OPTIONS(arguments.out),
         {"--threads", &arguments.threads, NULL},   CLI_ROM_OPTIONS,
     };
     int code = cli_parse(argc, argv, help, options, (int)(sizeof options / sizeof options[0]), &arguments.scene, 1, 1);
@@ -461,8 +468,14 @@ int cmd_workspace(int argc, char **argv)
     code = sim_check_common(arguments.threads, arguments.out, &settings);
     if (code >= 0)
         return code;
-    Workspace w = {0};
+    static const char *const names[] = {"points.csv", "points.vtu", "workspace.png", "failures.csv", NULL};
+    outFolder folder;
+    code = out_take(&folder, arguments.out, names, false);
+    if (code >= 0)
+        return code;
+    Workspace w = {.folder = &folder};
     code = explore(&arguments, each, samples, &settings, &w);
+    out_release(&folder);
     td_state_free(w.state);
     td_model_free(w.model);
     td_arena_free(&w.arena);

@@ -34,7 +34,8 @@ extern "C"
         TD_ERROR_INPUT = 3,   ///< a file, scene or value is wrong; the message names it
         TD_ERROR_NUMERIC = 4, ///< the numbers failed; the last good state is kept
         TD_ERROR_MEMORY = 5,  ///< out of memory
-        TD_ERROR_IO = 6       ///< the system refused to read or write
+        TD_ERROR_IO = 6,      ///< the system refused to read or write
+        TD_CANCELLED = 130    ///< the caller's tdSettings.cancel ended it; nothing changed
     } tdStatus;
 
     /// Where, why and what to do. Empty strings and line 0 mean "does not apply".
@@ -64,6 +65,7 @@ extern "C"
     } tdLogLevel;
 
     typedef void (*tdLogFn)(void *user, tdLogLevel level, const char *message);
+    typedef bool (*tdCancelFn)(void *user);
 
     /// Precision of the products that make the tangent of a reduced body. Forces are in double precision always, so
     /// that equilibria are the same; a tangent in single precision takes half the time.
@@ -85,6 +87,10 @@ extern "C"
         tdLogFn log;                  ///< receives messages; NULL = silent
         void *log_user;               ///< handed to log
         tdLogLevel level;             ///< least level that is handed to log
+        tdCancelFn cancel; ///< asked in each pass of a step and each iteration of its linear solver: true ends the step
+                           ///< with TD_CANCELLED and the state as it was before it; NULL = never. Of states in several
+                           ///< threads it is called by each
+        void *cancel_user; ///< handed to cancel
     } tdSettings;
 
     tdSettings td_default_settings(void);
@@ -277,7 +283,8 @@ extern "C"
         TD_DOUBT_ENERGY = 1,        ///< a body has gained more than 5 % of its energy from nothing
         TD_DOUBT_LINEARIZATION = 2, ///< one linearization does not describe how a body moved
         TD_DOUBT_INVERSION = 4,     ///< elements have been inside out for more than ten steps
-        TD_DOUBT_PENETRATION = 8    ///< bodies are deeper inside each other than a tenth of the smaller one
+        TD_DOUBT_PENETRATION = 8,   ///< bodies are deeper inside each other than a tenth of the smaller one
+        TD_DOUBT_TUNNELLING = 16    ///< bodies may have passed through each other within a step
     } tdDoubt;
 
     /// Short name of one, e.g. "energy from nothing".

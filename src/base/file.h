@@ -6,8 +6,32 @@
 /// Reads a file whole. *data (released by free()) has one extra zero byte behind its end.
 tdStatus td_file_read(const char *path, char **data, size_t *size, tdError *error);
 
-/// Writes to a temporary file in the same folder and renames it: a reader sees the old or the new.
+/// How long a written file has to last.
+typedef enum tdFileKept
+{
+    TD_FILE_DURABLE, ///< on the disk with its name when the call returns: survives a loss of power
+    TD_FILE_QUICK    ///< whole whatever happens to this process; frames, of which td_folder_sync() takes care
+} tdFileKept;
+
+typedef struct tdFilePart
+{
+    const void *data;
+    size_t size;
+} tdFilePart;
+
+/// Writes to a temporary file in the same folder, PATH.tmpPID, and renames it: a reader sees the old or the new, and
+/// whatever goes wrong leaves the old. Symbolic links are followed, the file's mode is kept, a file that may not be
+/// written is refused. Devices and pipes are written to as they are, disks are refused. What processes that are gone
+/// left of PATH is removed. One thread writes to a path at a time.
 tdStatus td_file_write(const char *path, const void *data, size_t size, tdError *error);
+/// The same, TD_FILE_QUICK.
+tdStatus td_file_write_quickly(const char *path, const void *data, size_t size, tdError *error);
+/// The same of several pieces of memory.
+tdStatus td_file_write_parts(const char *path, int n, const tdFilePart *parts, tdFileKept kept, tdError *error);
+/// Brings all that was written to the file system of a folder onto its disk.
+tdStatus td_folder_sync(const char *folder, tdError *error);
+/// Removes unfinished files with the endings of our output that processes which are gone left in a folder.
+void td_file_sweep(const char *folder);
 
 /// Growable text, for writers. Zero-initialize; free(text->data). A failed append sets `failed`.
 typedef struct tdText

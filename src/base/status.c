@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/status.h"
 
+#include "base/utf8.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -55,30 +57,14 @@ tdStatus td_fail_memory(tdError *error, const char *what)
     return td_fail(error, TD_ERROR_MEMORY, "out of memory for %s; use a coarser mesh or a larger machine", what);
 }
 
-// Bytes of the UTF-8 character at `at`; 0 when it is not one that may be printed.
-static int printable(const unsigned char *at)
-{
-    if (at[0] < 0x80)
-        return at[0] >= 0x20 && at[0] != 0x7F;
-    int n = at[0] >= 0xF0 && at[0] < 0xF8   ? 4
-            : at[0] >= 0xE0 && at[0] < 0xF0 ? 3
-            : at[0] >= 0xC2 && at[0] < 0xE0 ? 2
-                                            : 0;
-    for (int i = 1; i < n; i++)
-        if ((at[i] & 0xC0) != 0x80)
-            return 0;
-    return n;
-}
-
 // Quoted input may hold line ends or have been cut within a character.
 static void clean(char *text)
 {
-    unsigned char *at = (unsigned char *)text;
-    while (*at != '\0')
+    for (char *at = text; *at != '\0';)
     {
-        int n = printable(at);
-        if (n == 0)
-            *at = *at < 0x20 ? ' ' : '?';
+        size_t n = td_utf8_size(at);
+        if (n == 0 || td_utf8_is_control(*at))
+            *at = td_utf8_is_control(*at) ? ' ' : '?';
         at += n == 0 ? 1 : n;
     }
 }
@@ -101,6 +87,7 @@ const char *td_status_name(tdStatus status)
     case TD_ERROR_NUMERIC: return "numerical failure";
     case TD_ERROR_MEMORY: return "out of memory";
     case TD_ERROR_IO: return "input/output failure";
+    case TD_CANCELLED: return "interrupted";
     }
     return "unknown status";
 }

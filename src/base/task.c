@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/task.h"
 
+#include "base/blas.h"
 #include "base/memory.h"
 
 #include <pthread.h>
@@ -15,6 +16,7 @@
 struct tdTasks
 {
     int threads;
+    int reserved; // that BLAS has memory for
     pthread_t worker[MAX_THREADS];
     pthread_mutex_t lock;
     pthread_cond_t wake;
@@ -100,6 +102,13 @@ tdStatus td_tasks_create(int threads, tdTasks **out, tdError *error)
     tdTasks *tasks = td_take(1, sizeof *tasks);
     if (tasks == NULL)
         return td_fail_memory(error, "the worker threads");
+    tdStatus status = td_blas_reserve(threads, error);
+    if (status != TD_OK)
+    {
+        free(tasks);
+        return status;
+    }
+    tasks->reserved = threads;
     pthread_mutex_init(&tasks->lock, NULL);
     pthread_cond_init(&tasks->wake, NULL);
     tasks->threads = 1;
@@ -128,6 +137,7 @@ void td_tasks_free(tdTasks *tasks)
         pthread_join(tasks->worker[i], NULL);
     pthread_cond_destroy(&tasks->wake);
     pthread_mutex_destroy(&tasks->lock);
+    td_blas_release(tasks->reserved);
     free(tasks);
 }
 

@@ -65,6 +65,7 @@ static tdStatus state_create(const tdModel *model, const tdBody *body, tdState *
         {&mine->diagonal, n},
         {&mine->turning, n},
         {&mine->before, n},
+        {&mine->asked, 3 * n},
         {&mine->slope_A, square},
         {&mine->effort, given->n_servos},
         {&mine->jacobian, 6 * n},

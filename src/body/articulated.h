@@ -132,6 +132,7 @@ typedef struct tdArticulatedState
     double *trial;             ///< n: velocity that the laws are linearized about
     double *turning;           ///< n: Coriolis and gyroscopic forces at the trial velocity
     double *expected, *before; ///< n: for the moment only
+    double *asked;             ///< 3 n: rates of joints whose position is given, NAN: none; their bias and diagonal
     double *slope_A;           ///< n^2: A with the slope of Coriolis forces
     double *bias;              ///< n: m without laws and Coriolis forces,
     double *diagonal;          ///< n: and the diagonal of A

@@ -16,7 +16,12 @@
 // Where a contact solver takes limits and servos (limits_apart), the free motion has neither: arms would fall and
 // fingers whirl. Sweeps find the velocity with them, as far as contacts leave it, and b and friction are those of this
 // velocity; then A and m are made without them.
+//
+// A joint whose position is given has that rate, not the one that the effort of the last step would give it: a light
+// joint would run far away, and laws and b would be taken there. Sweeps hold it, and A and m are made without that, at
+// the velocity that was found.
 #include "body/articulated.h"
+#include "constraint/constraint.h"
 
 #include <math.h>
 #include <string.h>
@@ -26,6 +31,7 @@
 #define CAREFUL 1    // sweeps with secants
 #define ENOUGH  1e-6 // of momentum and Coriolis forces,
 #define FINE    1e-3 // and of the laws
+#define HOLD    1e8  // times its inertia: a joint that is held at a rate
 
 // ---------------------------------------------------------------- small dense matrices
 
@@ -102,6 +108,56 @@ static bool eliminate(int n, double *B, double *x)
     return true;
 }
 
+// ---------------------------------------------------------------- joints whose position is given
+
+// Their rates into `asked`, of the others NAN. False: there is none.
+static bool ask_rates(const tdModel *model, const tdBody *body, tdState *state)
+{
+    tdArticulatedState *mine = td_articulated_mine(body, state);
+    const tdConstraintState *cs = state->constraint;
+    bool any = false;
+    for (int64_t i = 0; i < body->count; i++)
+        mine->asked[i] = NAN;
+    for (int a = 0; a < model->n_actuators; a++)
+    {
+        const tdMeasure *measure = &model->actuators[a].measure;
+        if (measure->kind != TD_MEASURE_COORDINATE || measure->sets[0].body != body->index ||
+            cs->role[a] != TD_ROLE_DISPLACEMENT)
+            continue;
+        int64_t i = measure->sets[0].coord[0], at = body->first + i;
+        double none = 0, end = 0;
+        td_scheme_end(&model->scheme, 1, state->q + at, state->v + at, &none, &end);
+        double wanted = state->q[at] + (cs->given[a] - cs->displacement_start[a]) / measure->ratio;
+        mine->asked[i] = (wanted - end) / model->scheme.c;
+        any = true;
+    }
+    return any;
+}
+
+// Holds them, or lets go of them again.
+static void hold_rates(const tdBody *body, const tdState *state, bool hold)
+{
+    tdArticulatedState *mine = td_articulated_mine(body, state);
+    int64_t n = body->count;
+    double *bias = mine->asked + n, *diagonal = mine->asked + 2 * n; // as they are without
+    for (int64_t i = 0; i < n; i++)
+    {
+        if (isnan(mine->asked[i]))
+            continue;
+        if (!hold)
+        {
+            mine->bias[i] = bias[i];
+            mine->diagonal[i] = diagonal[i];
+            continue;
+        }
+        bias[i] = mine->bias[i];
+        diagonal[i] = mine->diagonal[i];
+        mine->diagonal[i] *= HOLD;
+        mine->bias[i] = -mine->diagonal[i] * (mine->asked[i] - state->v_new[body->first + i]);
+        mine->trial[i] = mine->asked[i];
+    }
+}
+
 // ---------------------------------------------------------------- at a trial velocity
 
 static bool has_laws(const tdArticulated *given)
@@ -160,7 +216,8 @@ static double imbalance(const tdModel *model, const tdBody *body, const tdState 
     const double *start = state->v_new + body->first, *dv = state->dv + body->first;
     double s = model->scheme.s, size = 0, worst = 0;
     for (int64_t i = 0; i < n; i++)
-        size = fmax(size, fabs(mine->bias[i]) + s * (fabs(mine->law[i]) + fabs(mine->turning[i])));
+        if (isnan(mine->asked[i]))
+            size = fmax(size, fabs(mine->bias[i]) + s * (fabs(mine->law[i]) + fabs(mine->turning[i])));
     *turned = 0;
     for (int64_t i = 0; i < n; i++)
     {
@@ -247,9 +304,12 @@ tdStatus td_articulated_linear_motion(const tdModel *model, const tdBody *body, 
         mine->law[i] = mine->slope[i] = 0;
     }
     mine->foreseeing = true;
+    bool asked = ask_rates(model, body, state);
+    hold_rates(body, state, true);
     bool good = find_velocity(model, body, state);
     mine->foreseeing = false;
-    if (good && td_articulated_of(body)->limits_apart)
+    hold_rates(body, state, false);
+    if (good && (asked || td_articulated_of(body)->limits_apart))
     {
         evaluate(model, body, state, true);
         good = solve_about(model, body, state, true);

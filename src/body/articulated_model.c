@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // From a tree of links to the tables of an articulated body.
+#include "base/vector.h"
 #include "body/articulated.h"
 #include "constraint/rotation.h"
 
@@ -97,7 +98,11 @@ static void place_root(tdArticulated *body, const tdPose *base, const double vel
     root->origin = td_pose_identity();
     memcpy(body->start + root->coord, at.t, sizeof at.t);
     td_rotation_from_matrix(at.R, body->reference + 4 * (int64_t)root->ball);
-    memcpy(body->start_v + root->coord, velocity, 3 * sizeof *velocity);
+    double lever[3], along[3]; // the velocity is that of the body's own origin
+    td_subtract3(at.t, base->t, lever);
+    td_cross3(turning, lever, along);
+    for (int c = 0; c < 3; c++)
+        body->start_v[root->coord + c] = velocity[c] + along[c];
     td_turn_back(&at, turning, body->start_v + root->coord + 3); // the link's axes
 }
 

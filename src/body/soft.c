@@ -382,6 +382,14 @@ static void solved(const tdBody *body, tdState *state, const double *rhs)
     state->slope -= td_dot(state->tasks, body->count, rhs, state->dv + body->first);
 }
 
+static bool held_moves(const tdSoft *soft, const double *held)
+{
+    bool moved = false;
+    for (int32_t k = 0; k < soft->n_held; k++)
+        moved = moved || held[soft->held_list[k]] != 0;
+    return moved;
+}
+
 // The matrix, then dv = -A^-1 (m + s K held), once more with projected tangents if A is not definite.
 static tdStatus free_motion(const tdModel *model, const tdBody *body, tdState *state)
 {
@@ -402,10 +410,7 @@ static tdStatus free_motion(const tdModel *model, const tdBody *body, tdState *s
     for (int attempt = 0; attempt < 2; attempt++)
     {
         memset(rhs, 0, (size_t)n * sizeof *rhs);
-        bool moved = false;
-        for (int32_t k = 0; k < soft->n_held; k++)
-            moved = moved || held[soft->held_list[k]] != 0;
-        if (moved)
+        if (held_moves(soft, held))
             td_block_multiply(state->tasks, &soft->pattern, mine->K, held, rhs, false);
         for (int64_t i = 0; i < n; i++)
             rhs[i] = soft->held[i] ? 0 : -m[i] - scheme->s * rhs[i];
@@ -448,7 +453,8 @@ static tdStatus free_motion(const tdModel *model, const tdBody *body, tdState *s
                              .same = mine->same,
                              .b = rhs,
                              .x = dv,
-                             .context = &since};
+                             .context = &since,
+                             .settings = &state->settings};
         // The linear law has no rotations: its stiffness does not turn with the body.
         task.rotations = soft->constant ? NULL : turns_since_factor;
         TD_TRY(td_linear_solve(mine->linear, state->tasks, &task, &result, &state->report.error));
@@ -483,6 +489,8 @@ static void balance(const tdModel *model, const tdBody *body, tdState *state)
     if (is_diagonal(scheme, soft))
         return; // nothing reaches the held coordinates
     td_block_multiply(state->tasks, &soft->pattern, mine->A, state->dv + body->first, m, true);
+    if (!held_moves(soft, state->held + body->first))
+        return;
     td_block_multiply(state->tasks, &soft->pattern, mine->K, state->held + body->first, work, false);
     for (int64_t i = 0; i < body->count; i++)
         m[i] += scheme->s * work[i];
@@ -503,7 +511,8 @@ static tdStatus apply_iterating(const tdModel *model, const tdBody *body, tdStat
                          .b = b,
                          .x = x,
                          .rotations = soft->constant ? NULL : turns_since_factor,
-                         .context = &since};
+                         .context = &since,
+                         .settings = &state->settings};
     return td_linear_solve(mine->linear, state->tasks, &task, result, &state->report.error);
 }
 

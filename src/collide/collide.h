@@ -30,6 +30,8 @@ typedef enum tdColliderKind
 typedef struct tdColliderDef
 {
     const char *name; ///< for messages; may be NULL
+    const char *file; ///< the same: where it is from; may be NULL
+    int line;
     tdColliderKind kind;
     int32_t body;   ///< colliders of one body meet each other only if `within_body`
     int32_t link;   ///< those of one body and link never do

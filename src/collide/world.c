@@ -181,6 +181,18 @@ static tdStatus make_collider(tdCollideWorld *world, int i, const tdColliderDef 
     return make_skin(world, def, settings, c, error);
 }
 
+// An error names the place that the shape is from, where it does not name another one.
+static tdStatus make_placed(tdCollideWorld *world, int i, const tdColliderDef *def, const tdSettings *settings,
+                            tdError *error)
+{
+    tdStatus status = make_collider(world, i, def, settings, error);
+    if (status == TD_OK || error == NULL || def->file == NULL || error->line > 0)
+        return status;
+    tdError inner = *error;
+    return td_fail_at(error, status, def->file, def->line, inner.field[0] != '\0' ? inner.field : def->name, "%s",
+                      inner.message);
+}
+
 // ---------------------------------------------------------------- who may meet whom
 
 static bool may_meet(const tdCollider *a, const tdCollider *b)
@@ -241,7 +253,7 @@ static tdStatus compile(tdCollideWorld *world, const tdCollideDef *def, const td
     if (world->colliders == NULL)
         return td_fail_memory(error, "the colliders");
     for (int i = 0; i < world->n; i++)
-        TD_TRY(make_collider(world, i, &def->colliders[i], settings, error));
+        TD_TRY(make_placed(world, i, &def->colliders[i], settings, error));
     return fill_meets(world, def, error);
 }
 

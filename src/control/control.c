@@ -401,12 +401,14 @@ static tdStatus load_table(tdControl *control, const char *path, bool measured, 
 tdStatus td_control_load_goals(tdControl *control, const tdModel *model, const char *path, tdError *error)
 {
     assert(control->model == model);
+    (void)model; // without asserts
     return load_table(control, path, false, error);
 }
 
 tdStatus td_control_load_measurements(tdControl *control, const tdModel *model, const char *path, tdError *error)
 {
     assert(control->model == model);
+    (void)model; // without asserts
     return load_table(control, path, true, error);
 }
 

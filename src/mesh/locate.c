@@ -1,10 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tetrahedron at or nearest to a point.
+#include "mesh/locate.h"
+
+#include "base/memory.h"
+#include "base/status.h"
 #include "base/vector.h"
-#include "mesh/topology.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
+
+#define LEAF 4 // cells of a node of the tree that has no children
+
+static const tdCellType kinds[4] = {TD_CELL_TET, TD_CELL_HEX, TD_CELL_TET10, TD_CELL_TRI};
+
+// ---------------------------------------------------------------- linear tetrahedra
 
 static double volume6(const double *a, const double *b, const double *c, const double *d)
 {
@@ -92,41 +101,263 @@ static double nearest_on_tet(const double *const x[4], const double p[3], double
     return best;
 }
 
-static double box_distance(const double *const x[4], const double p[3])
+// Squared distance from p to a linear tetrahedron; 0: inside.
+static double locate_in_tet(const double *const x[4], const double p[3], double bary[4])
+{
+    bool inside = barycentric(x, p, bary) && bary[0] >= 0 && bary[1] >= 0 && bary[2] >= 0 && bary[3] >= 0;
+    return inside ? 0 : nearest_on_tet(x, p, bary);
+}
+
+// ---------------------------------------------------------------- tree
+
+static int kind_of(const tdLocator *locator, int64_t number)
+{
+    int k = 0;
+    while (number >= locator->first[k + 1])
+        k++;
+    return k;
+}
+
+static void corners(const tdLocator *locator, int64_t number, int *kind, const double *x[TD_SHAPE_NODES])
+{
+    *kind = kind_of(locator, number);
+    int n = td_cell_nodes(kinds[*kind]);
+    const int32_t *nodes = locator->mesh->cells[kinds[*kind]].nodes + n * (number - locator->first[*kind]);
+    for (int a = 0; a < n; a++)
+        x[a] = locator->mesh->x + 3 * (int64_t)nodes[a];
+}
+
+static void cell_box(const tdLocator *locator, int64_t number, double box[6])
+{
+    const double *x[TD_SHAPE_NODES];
+    int kind;
+    corners(locator, number, &kind, x);
+    for (int c = 0; c < 3; c++)
+        box[c] = box[3 + c] = x[0][c];
+    for (int a = 1; a < td_cell_nodes(kinds[kind]); a++)
+        for (int c = 0; c < 3; c++)
+        {
+            box[c] = fmin(box[c], x[a][c]);
+            box[3 + c] = fmax(box[3 + c], x[a][c]);
+        }
+}
+
+static double box_distance(const double box[6], const double p[3])
 {
     double sum = 0;
-    for (int k = 0; k < 3; k++)
+    for (int c = 0; c < 3; c++)
     {
-        double low = fmin(fmin(x[0][k], x[1][k]), fmin(x[2][k], x[3][k]));
-        double high = fmax(fmax(x[0][k], x[1][k]), fmax(x[2][k], x[3][k]));
-        double d = p[k] < low ? low - p[k] : p[k] > high ? p[k] - high : 0;
+        double d = p[c] < box[c] ? box[c] - p[c] : p[c] > box[3 + c] ? p[c] - box[3 + c] : 0;
         sum += d * d;
     }
     return sum;
 }
 
-tdStatus td_mesh_locate(const tdMesh *mesh, const double p[3], int64_t *tet, double bary[4], double *distance)
+/// A cell while the tree is made.
+typedef struct Middle
 {
-    const tdCells *cells = &mesh->cells[TD_CELL_TET];
-    double best = INFINITY;
-    *tet = -1;
-    for (int64_t i = 0; i < cells->count && best > 0; i++)
+    double at[3];
+    int64_t number;
+} Middle;
+
+static bool before(const Middle *a, const Middle *b, int axis)
+{
+    return a->at[axis] != b->at[axis] ? a->at[axis] < b->at[axis] : a->number < b->number;
+}
+
+static void swap(Middle *a, Middle *b)
+{
+    Middle kept = *a;
+    *a = *b;
+    *b = kept;
+}
+
+// Brings the `middle` first cells along an axis to the front of [from, to): Hoare's selection.
+static void halve(Middle *m, int64_t from, int64_t to, int64_t middle, int axis)
+{
+    for (int64_t low = from, high = to - 1; low < high;)
     {
-        const double *x[4];
-        for (int k = 0; k < 4; k++)
-            x[k] = mesh->x + 3 * (int64_t)cells->nodes[4 * i + k];
-        if (box_distance(x, p) >= best)
-            continue;
-        double b[4];
-        bool inside = barycentric(x, p, b) && b[0] >= 0 && b[1] >= 0 && b[2] >= 0 && b[3] >= 0;
-        double d = inside ? 0 : nearest_on_tet(x, p, b);
-        if (d < best)
+        Middle pivot = m[low + (high - low) / 2];
+        int64_t i = low, j = high;
+        while (i <= j)
         {
-            best = d;
-            *tet = i;
-            memcpy(bary, b, sizeof b);
+            while (before(&m[i], &pivot, axis))
+                i++;
+            while (before(&pivot, &m[j], axis))
+                j--;
+            if (i <= j)
+                swap(&m[i++], &m[j--]);
+        }
+        if (middle <= j)
+            high = j;
+        else if (middle >= i)
+            low = i;
+        else
+            return;
+    }
+}
+
+// Cells [from, to) under one node: cut in two halves along the longest side of the box of their middles.
+static void build(tdLocator *locator, Middle *middles, int64_t node, int64_t from, int64_t to)
+{
+    double *box = locator->boxes + 6 * node, low[3], high[3];
+    if (to - from <= LEAF)
+    {
+        for (int64_t i = from; i < to; i++)
+        {
+            double one[6];
+            locator->order[i] = middles[i].number;
+            cell_box(locator, middles[i].number, one);
+            for (int c = 0; c < 3; c++)
+            {
+                box[c] = i == from ? one[c] : fmin(box[c], one[c]);
+                box[3 + c] = i == from ? one[3 + c] : fmax(box[3 + c], one[3 + c]);
+            }
+        }
+        return;
+    }
+    memcpy(low, middles[from].at, sizeof low);
+    memcpy(high, middles[from].at, sizeof high);
+    for (int64_t i = from + 1; i < to; i++)
+        for (int c = 0; c < 3; c++)
+        {
+            low[c] = fmin(low[c], middles[i].at[c]);
+            high[c] = fmax(high[c], middles[i].at[c]);
+        }
+    int axis = high[1] - low[1] > high[0] - low[0] ? 1 : 0;
+    axis = high[2] - low[2] > high[axis] - low[axis] ? 2 : axis;
+    int64_t middle = from + (to - from) / 2;
+    halve(middles, from, to, middle, axis);
+    build(locator, middles, 2 * node + 1, from, middle);
+    build(locator, middles, 2 * node + 2, middle, to);
+    const double *left = locator->boxes + 6 * (2 * node + 1), *right = left + 6;
+    for (int c = 0; c < 3; c++)
+    {
+        box[c] = fmin(left[c], right[c]);
+        box[3 + c] = fmax(left[3 + c], right[3 + c]);
+    }
+}
+
+static void measure(const tdMesh *mesh, tdLocator *out)
+{
+    for (int c = 0; c < 3; c++)
+    {
+        out->low[c] = mesh->n_nodes > 0 ? mesh->x[c] : 0;
+        out->high[c] = out->low[c];
+    }
+    double far = 0;
+    for (int64_t i = 0; i < mesh->n_nodes; i++)
+    {
+        double from[3];
+        td_subtract3(mesh->x + 3 * i, mesh->x, from);
+        far = fmax(far, td_dot3(from, from));
+        for (int c = 0; c < 3; c++)
+        {
+            out->low[c] = fmin(out->low[c], mesh->x[3 * i + c]);
+            out->high[c] = fmax(out->high[c], mesh->x[3 * i + c]);
         }
     }
-    *distance = sqrt(best);
-    return *tet < 0 ? TD_ERROR_INPUT : TD_OK;
+    for (int c = 0; c < 3; c++)
+        out->size = fmax(out->size, out->high[c] - out->low[c]);
+    out->inside = out->linear ? 0 : 1e-24 * far;
+}
+
+tdStatus td_locator_make(const tdMesh *mesh, tdLocator *out, tdError *error)
+{
+    *out = (tdLocator){.mesh = mesh};
+    for (int k = 0; k < 4; k++)
+    {
+        bool counts = kinds[k] != TD_CELL_TRI || out->n == 0;
+        out->first[k] = out->n;
+        out->n += counts ? mesh->cells[kinds[k]].count : 0;
+    }
+    out->first[4] = out->n;
+    out->linear = mesh->cells[TD_CELL_TET].count == out->n;
+    measure(mesh, out);
+    int64_t boxes = 1;
+    for (int64_t most = out->n; most > LEAF; most = (most + 1) / 2) // of the larger half
+        boxes = 2 * boxes + 1;
+    Middle *middles = td_take((size_t)out->n + 1, sizeof *middles);
+    out->order = td_take((size_t)out->n + 1, sizeof *out->order);
+    out->boxes = td_take((size_t)boxes, 6 * sizeof *out->boxes);
+    bool good = middles != NULL && out->order != NULL && out->boxes != NULL;
+    for (int64_t i = 0; good && i < out->n; i++)
+    {
+        double box[6];
+        cell_box(out, i, box);
+        middles[i] = (Middle){.number = i};
+        for (int c = 0; c < 3; c++)
+            middles[i].at[c] = 0.5 * (box[c] + box[3 + c]);
+    }
+    if (good && out->n > 0)
+        build(out, middles, 0, 0, out->n);
+    free(middles);
+    if (good)
+        return TD_OK;
+    td_locator_free(out);
+    return td_fail_memory(error, "the search for points of a mesh");
+}
+
+void td_locator_free(tdLocator *locator)
+{
+    free(locator->order);
+    free(locator->boxes);
+    *locator = (tdLocator){0};
+}
+
+// ---------------------------------------------------------------- look-up
+
+/// The best cell so far: the least distance, and of those the least number, whatever the order of visits.
+typedef struct Best
+{
+    double square;
+    int64_t number;
+} Best;
+
+static void look_at(const tdLocator *locator, int64_t number, const double p[3], Best *best, tdPlace *out)
+{
+    const double *x[TD_SHAPE_NODES];
+    double weights[TD_SHAPE_NODES];
+    int kind;
+    corners(locator, number, &kind, x);
+    double d = locator->linear ? locate_in_tet(x, p, weights) : td_shape_nearest(kinds[kind], x, p, weights);
+    d = d <= locator->inside ? 0 : d;
+    out->looked_at++;
+    if (!(d < best->square) && !(d == best->square && number < best->number))
+        return;
+    *best = (Best){d, number};
+    out->type = kinds[kind];
+    out->cell = number - locator->first[kind];
+    memcpy(out->weights, weights, (size_t)td_cell_nodes(kinds[kind]) * sizeof *weights);
+}
+
+static void search(const tdLocator *locator, int64_t node, int64_t from, int64_t to, const double p[3], Best *best,
+                   tdPlace *out)
+{
+    if (to - from <= LEAF)
+    {
+        for (int64_t i = from; i < to; i++)
+            look_at(locator, locator->order[i], p, best, out);
+        return;
+    }
+    int64_t middle = from + (to - from) / 2;
+    const double *left = locator->boxes + 6 * (2 * node + 1);
+    double d[2] = {box_distance(left, p), box_distance(left + 6, p)};
+    int near = d[1] < d[0];
+    for (int k = 0; k < 2; k++)
+    {
+        int side = k == 0 ? near : !near;
+        if (d[side] <= best->square) // equal: another one may have a lesser number
+            search(locator, 2 * node + 1 + side, side == 0 ? from : middle, side == 0 ? middle : to, p, best, out);
+    }
+}
+
+bool td_locator_find(const tdLocator *locator, const double p[3], tdPlace *out)
+{
+    Best best = {INFINITY, INT64_MAX};
+    *out = (tdPlace){.cell = -1};
+    if (locator->n > 0)
+        search(locator, 0, 0, locator->n, p, &best, out);
+    out->distance = sqrt(best.square);
+    return out->cell >= 0;
 }

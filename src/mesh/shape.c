@@ -207,23 +207,6 @@ static double squared(const double *a, const double *b)
     return (a[0] - b[0]) * (a[0] - b[0]) + (a[1] - b[1]) * (a[1] - b[1]) + (a[2] - b[2]) * (a[2] - b[2]);
 }
 
-static double gap_to_box(const double *const *X, int n, const double p[3])
-{
-    double sum = 0;
-    for (int c = 0; c < 3; c++)
-    {
-        double low = X[0][c], high = X[0][c];
-        for (int a = 1; a < n; a++)
-        {
-            low = fmin(low, X[a][c]);
-            high = fmax(high, X[a][c]);
-        }
-        double d = p[c] < low ? low - p[c] : p[c] > high ? p[c] - high : 0;
-        sum += d * d;
-    }
-    return sum;
-}
-
 // Euclidean projection of barycentric coordinates onto the simplex: none negative, sum 1.
 static void into_simplex(int n, double *L)
 {
@@ -260,7 +243,7 @@ static void clamp(tdCellType type, double xi[3])
 
 // The point of the cell nearest to p: Gauss-Newton on |x(xi) - p|^2 within the reference cell, exact in a few
 // passes when p is inside. Returns the squared distance.
-static double nearest_in_cell(tdCellType type, const double *const *X, const double p[3], double *weights)
+double td_shape_nearest(tdCellType type, const double *const *X, const double p[3], double *weights)
 {
     int n = td_cell_nodes(type), dim = td_cell_dim(type);
     double xi[3] = {0}, N[TD_SHAPE_NODES], dN[3 * TD_SHAPE_NODES], best = INFINITY;
@@ -303,41 +286,4 @@ static double nearest_in_cell(tdCellType type, const double *const *X, const dou
             break;
     }
     return best;
-}
-
-tdStatus td_mesh_locate_cell(const tdMesh *mesh, const double p[3], tdCellType *type, int64_t *cell,
-                             double weights[TD_SHAPE_NODES], double *distance)
-{
-    static const tdCellType kinds[] = {TD_CELL_TET, TD_CELL_HEX, TD_CELL_TET10, TD_CELL_TRI};
-    double best = INFINITY, size = 0;
-    *cell = -1;
-    for (int64_t i = 0; i < mesh->n_nodes; i++)
-        size = fmax(size, squared(mesh->x + 3 * i, mesh->x));
-    double inside = 1e-24 * size; // rounding of the inverse mapping
-    for (int k = 0; k < 4; k++)
-    {
-        const tdCells *cells = &mesh->cells[kinds[k]];
-        int n = td_cell_nodes(kinds[k]);
-        if (kinds[k] == TD_CELL_TRI && *cell >= 0)
-            break;
-        for (int64_t i = 0; i < cells->count && best > inside; i++)
-        {
-            const double *X[TD_SHAPE_NODES];
-            double N[TD_SHAPE_NODES];
-            for (int a = 0; a < n; a++)
-                X[a] = mesh->x + 3 * (int64_t)cells->nodes[n * i + a];
-            if (gap_to_box(X, n, p) >= best)
-                continue;
-            double d = nearest_in_cell(kinds[k], X, p, N);
-            if (d < best)
-            {
-                best = d;
-                *type = kinds[k];
-                *cell = i;
-                memcpy(weights, N, (size_t)n * sizeof(double));
-            }
-        }
-    }
-    *distance = best <= inside ? 0 : sqrt(best);
-    return *cell < 0 ? TD_ERROR_INPUT : TD_OK;
 }

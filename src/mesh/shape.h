@@ -34,8 +34,6 @@ tdRule td_rule_face(int n);
 /// Gradients dN/dX (n x 3) of a volume cell with corners X (3 each) at xi; returns det(dX/dxi).
 double td_shape_gradients(tdCellType type, const double *const *X, const double xi[3], double *gradient);
 
-/// The cell among triangles (only where there is no volume), tetrahedra, hexahedra and quadratic tetrahedra
-/// that holds p, or else the nearest one, with the weights of its nodes at its point nearest to p (curved
-/// faces taken as straight) and the distance to it. TD_ERROR_INPUT when there is none.
-tdStatus td_mesh_locate_cell(const tdMesh *mesh, const double p[3], tdCellType *type, int64_t *cell,
-                             double weights[TD_SHAPE_NODES], double *distance);
+/// The point of a triangle or volume cell with corners X nearest to p, curved faces taken as straight: weights of its
+/// nodes; returns the squared distance, with the rounding of an iteration where p is inside.
+double td_shape_nearest(tdCellType type, const double *const *X, const double p[3], double *weights);

@@ -94,8 +94,3 @@ tdStatus td_mesh_equal_nodes(const tdMesh *mesh, double tolerance, int32_t *firs
 
 /// Joins each node to the first one within `tolerance` of it. Cells stay, though some may collapse.
 tdStatus td_mesh_merge(tdMesh *mesh, double tolerance, int64_t *merged, tdError *error);
-
-/// The tetrahedron that holds p (the first one, *distance = 0), or else the one nearest to p, with the
-/// barycentric coordinates of its point nearest to p and the distance to it. TD_ERROR_INPUT when the
-/// mesh has no tetrahedra. Linear in their number, with bounding boxes first.
-tdStatus td_mesh_locate(const tdMesh *mesh, const double p[3], int64_t *tet, double bary[4], double *distance);

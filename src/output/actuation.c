@@ -278,7 +278,7 @@ static tdStatus write_series(tdActuationOutput *output, tdPartSeries *series, co
     TD_TRY(td_mesh_write_vtu(&series->mesh, encoding, 0, NULL, 3, by_cell, &output->text, error));
     if (output->text.failed)
         return td_fail_memory(error, path);
-    TD_TRY(td_file_write(path, output->text.data, (size_t)output->text.size, error));
+    TD_TRY(td_file_write_quickly(path, output->text.data, (size_t)output->text.size, error));
     td_pvd_add(series->pvd, state->time, 0, series->name, name);
     return td_pvd_frame(series->pvd, error);
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "output/csv.h"
 
+#include "base/utf8.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -14,14 +16,31 @@ struct tdCsv
 {
     FILE *file;
     tdText row;
+    int64_t kept; ///< last step of an earlier run; -1: none
     char path[PATH_MAX];
 };
 
 void td_csv_title(tdText *header, const char *name, const char *suffix, const char *unit)
 {
-    td_text_format(header, ",%s%s", name, suffix);
+    // Names of joints come from other programs' files.
+    bool quoted = strpbrk(name, ",\"") != NULL;
+    td_text_append(header, quoted ? ",\"" : ",", quoted ? 2 : 1);
+    size_t n = 0;
+    for (const char *c = name; *c != '\0'; c += n == 0 ? 1 : n)
+    {
+        n = td_utf8_size(c);
+        if (n == 0 || td_utf8_is_control(*c))
+            td_text_append(header, TD_UTF8_REPLACEMENT, sizeof TD_UTF8_REPLACEMENT - 1);
+        else
+            td_text_append(header, c, n);
+        if (*c == '"')
+            td_text_append(header, c, 1);
+    }
+    td_text_format(header, "%s", suffix);
     if (unit[0] != '\0')
         td_text_format(header, " [%s]", unit);
+    if (quoted)
+        td_text_append(header, "\"", 1);
 }
 
 void td_csv_number(tdText *text, double value)
@@ -43,7 +62,7 @@ static tdStatus fail_io(const tdCsv *csv, tdError *error)
 
 // Bytes of the part of an earlier table that stays: its header and whole rows up to `keep`.
 static tdStatus kept_bytes(const char *path, const char *data, size_t size, const tdText *header, int64_t keep,
-                           size_t *bytes, tdError *error)
+                           size_t *bytes, int64_t *last, tdError *error)
 {
     size_t length = (size_t)header->size;
     if (size < length || memcmp(data, header->data, length) != 0)
@@ -58,6 +77,7 @@ static tdStatus kept_bytes(const char *path, const char *data, size_t size, cons
         if (end == NULL || after == data + at || *after != ',' || step > keep)
             break;
         at = (size_t)(end - data) + 1;
+        *last = step;
     }
     *bytes = at;
     return TD_OK;
@@ -68,7 +88,7 @@ static tdStatus open_kept(tdCsv *csv, const tdText *header, int64_t keep, tdErro
     char *data = NULL;
     size_t size = 0, bytes = 0;
     TD_TRY(td_file_read(csv->path, &data, &size, error));
-    tdStatus status = kept_bytes(csv->path, data, size, header, keep, &bytes, error);
+    tdStatus status = kept_bytes(csv->path, data, size, header, keep, &bytes, &csv->kept, error);
     free(data);
     TD_TRY(status);
     if (truncate(csv->path, (off_t)bytes) != 0)
@@ -93,6 +113,8 @@ tdStatus td_csv_open(const char *folder, const char *name, const tdText *header,
     tdCsv *csv = calloc(1, sizeof *csv);
     tdText line = {0};
     td_text_format(&line, "step,time [s]%s\n", header->data == NULL ? "" : header->data);
+    if (csv != NULL)
+        csv->kept = -1;
     tdStatus status = TD_OK;
     if (csv == NULL || line.failed || header->failed)
         status = td_fail_memory(error, "a table");
@@ -114,6 +136,8 @@ tdStatus td_csv_open(const char *folder, const char *name, const tdText *header,
 
 tdStatus td_csv_row(tdCsv *csv, int64_t step, double time, int n, const double *values, tdError *error)
 {
+    if (step <= csv->kept)
+        return TD_OK;
     csv->row.size = 0;
     td_text_format(&csv->row, "%" PRId64, step);
     for (int i = -1; i < n; i++)
@@ -129,6 +153,11 @@ tdStatus td_csv_row(tdCsv *csv, int64_t step, double time, int n, const double *
     if (fwrite(csv->row.data, 1, (size_t)csv->row.size, csv->file) != (size_t)csv->row.size || fflush(csv->file) != 0)
         return fail_io(csv, error);
     return TD_OK;
+}
+
+int64_t td_csv_kept(const tdCsv *csv)
+{
+    return csv->kept;
 }
 
 tdStatus td_csv_close(tdCsv *csv, tdError *error)

@@ -16,7 +16,9 @@ void td_csv_number(tdText *text, double value);
 /// file; else rows up to that step of an earlier run are kept, later ones dropped.
 tdStatus td_csv_open(const char *folder, const char *name, const tdText *header, int64_t keep, tdCsv **out,
                      tdError *error);
-/// A value that is not a number leaves its field empty.
+/// Last step of which rows were kept; -1: none.
+int64_t td_csv_kept(const tdCsv *csv);
+/// A value that is not a number leaves its field empty. A step of which rows were kept is not written again.
 tdStatus td_csv_row(tdCsv *csv, int64_t step, double time, int n, const double *values, tdError *error);
 /// Also releases it. A NULL is fine.
 tdStatus td_csv_close(tdCsv *csv, tdError *error);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "output/frames.h"
 
+#include "body/articulated.h"
 #include "body/soft.h"
 #include "contact/contact.h"
 #include "output/actuation.h"
@@ -18,12 +19,14 @@
 #include <string.h>
 
 /// What a frame needs of a body beyond the state.
+#define MOST_LINK_GROUPS 64 // of a file; `link` tells more of them apart
+
 typedef struct tdBodyOutput
 {
     double *displacement, *von_mises, *energy;
     int64_t cells;       ///< of all types
     int64_t *element;    ///< by cell: the element whose values it shows, -1 = none
-    double *cell_fields; ///< 2 * cells: von Mises, energy
+    double *cell_fields; ///< 3 * cells: von Mises, energy, link of rigid and articulated bodies
     double *unknown;     ///< NaN a node: reactions of a reduced body, which has none of its nodes; else NULL
 } tdBodyOutput;
 
@@ -177,7 +180,7 @@ static tdStatus prepare_bodies(tdOutput *output, tdError *error)
             good = out->unknown != NULL;
         }
         good = good && map_cells(arena, soft, out);
-        good = good && (out->cell_fields = TD_TAKE(arena, double, 2 * out->cells + 1)) != NULL;
+        good = good && (out->cell_fields = TD_TAKE(arena, double, 3 * out->cells + 1)) != NULL;
     }
     return good ? TD_OK : td_fail_memory(error, "the output of a run");
 }
@@ -249,6 +252,7 @@ static tdStatus open_files(tdOutput *output, const char *folder, tdError *error)
         !td_path_join(path, sizeof path, folder, "run.h5"))
         return td_fail_at(error, TD_ERROR_IO, folder, 0, NULL, "the path is too long");
     TD_TRY(td_path_make(folder, error));
+    td_file_sweep(folder);
     TD_TRY(prepare_bodies(output, error));
     if (settings->vtu)
         TD_TRY(td_pvd_open(folder, "run.pvd", settings->keep, &output->pvd, error));
@@ -260,6 +264,19 @@ static tdStatus open_files(tdOutput *output, const char *folder, tdError *error)
         TD_TRY(
             td_trajectory_open(output->model, path, settings->compressed, settings->keep, &output->trajectory, error));
     return TD_OK;
+}
+
+// The last step that the folder has whole; -1: none.
+static int64_t kept_step(const tdOutput *output)
+{
+    int64_t kept = output->settings.keep;
+    if (output->pvd != NULL && td_pvd_kept(output->pvd) < kept)
+        kept = td_pvd_kept(output->pvd);
+    if (output->report_table != NULL && td_csv_kept(output->report_table) < kept)
+        kept = td_csv_kept(output->report_table);
+    if (output->trajectory != NULL && td_trajectory_kept(output->trajectory) < kept)
+        kept = td_trajectory_kept(output->trajectory);
+    return kept;
 }
 
 tdStatus td_output_open(const tdModel *model, const char *folder, const tdOutputSettings *settings, tdOutput **out,
@@ -274,10 +291,13 @@ tdStatus td_output_open(const tdModel *model, const char *folder, const tdOutput
     output->last_step = -1;
     tdStatus status = open_files(output, folder, error);
     if (status != TD_OK)
+    {
         td_output_close(output, NULL);
-    else
-        *out = output;
-    return status;
+        return status;
+    }
+    output->last_step = kept_step(output);
+    *out = output;
+    return TD_OK;
 }
 
 // ---------------------------------------------------------------- frames
@@ -306,6 +326,10 @@ static void gather_body(tdOutput *output, tdState *state, int b)
         out->cell_fields[i] = e < 0 ? 0 : out->von_mises[e];
         out->cell_fields[out->cells + i] = e < 0 ? 0 : out->energy[e];
     }
+    // Links are drawn with triangles alone.
+    const tdCells *tris = &soft->mesh.cells[TD_CELL_TRI];
+    for (int64_t i = 0; td_body_is_articulated(body) && i < tris->count; i++)
+        out->cell_fields[2 * out->cells + i] = td_articulated_of(body)->node_link[tris->nodes[3 * i]];
 }
 
 static tdStatus write_vtu(tdOutput *output, const tdState *state, int b, tdError *error)
@@ -321,15 +345,20 @@ static tdStatus write_vtu(tdOutput *output, const tdState *state, int b, tdError
     const tdField by_node[] = {
         {"displacement", 3, out->displacement}, {"velocity", 3, frame->velocity}, {"reaction", 3, frame->reaction}};
     const tdField by_cell[] = {{"von_mises", 1, out->cell_fields},
-                               {"strain_energy_density", 1, out->cell_fields + out->cells}};
+                               {"strain_energy_density", 1, out->cell_fields + out->cells},
+                               {"link", 1, out->cell_fields + 2 * out->cells}};
+    bool links = td_body_is_articulated(body);
     tdMesh mesh = soft->mesh; // a view: the writer only reads
     mesh.x = (double *)frame->position;
+    // Each link is a group, and a group is an array over all cells: of many links that would be most of the file.
+    if (links && mesh.n_groups > MOST_LINK_GROUPS)
+        mesh.n_groups = 0;
     output->text.size = 0;
     tdMeshEncoding encoding = output->settings.compressed ? TD_MESH_COMPRESSED : TD_MESH_BINARY;
-    TD_TRY(td_mesh_write_vtu(&mesh, encoding, 3, by_node, 2, by_cell, &output->text, error));
+    TD_TRY(td_mesh_write_vtu(&mesh, encoding, 3, by_node, links ? 3 : 2, by_cell, &output->text, error));
     if (output->text.failed)
         return td_fail_memory(error, path);
-    TD_TRY(td_file_write(path, output->text.data, (size_t)output->text.size, error));
+    TD_TRY(td_file_write_quickly(path, output->text.data, (size_t)output->text.size, error));
     td_pvd_add(output->pvd, state->time, b, body->name, name);
     return TD_OK;
 }

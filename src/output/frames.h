@@ -34,7 +34,8 @@ tdStatus td_output_open(const tdModel *model, const char *folder, const tdOutput
                         tdError *error);
 /// To be called after every step, so that a frame can report on all steps since the one before.
 void td_output_count(tdOutput *output, const tdReport *report);
-/// Writes a frame. A step that was just written is not written again.
+/// Writes a frame. A step that was just written, or that the folder has from the run that goes on there, is not
+/// written again.
 tdStatus td_output_frame(tdOutput *output, tdState *state, tdError *error);
 int64_t td_output_frames(const tdOutput *output); ///< written by this run
 /// Finishes and releases. A NULL is fine.

@@ -33,6 +33,15 @@ tdStatus td_h5_fail(tdError *error, tdStatus status, const char *path, const cha
 {
     char reason[256] = "no reason given";
     H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, innermost, reason);
+    // Of a failed write HDF5 tells times and addresses too; what the system said is enough.
+    static const char said[] = "error message = '";
+    char *system = strstr(reason, said);
+    if (system != NULL)
+    {
+        system += sizeof said - 1;
+        system[strcspn(system, "'")] = '\0';
+        return td_fail_at(error, status, path, 0, NULL, "%s: %s", what, system);
+    }
     return td_fail_at(error, status, path, 0, NULL, "%s (HDF5: %s)", what, reason);
 }
 

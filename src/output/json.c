@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "output/json.h"
 
+#include "base/utf8.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -8,14 +10,18 @@
 static void write_quoted(tdText *text, const char *value)
 {
     td_text_append(text, "\"", 1);
-    for (const char *c = value; *c != '\0'; c++)
+    for (const char *c = value; *c != '\0';)
     {
+        size_t n = td_utf8_size(c);
         if (*c == '"' || *c == '\\')
             td_text_format(text, "\\%c", *c);
-        else if ((unsigned char)*c < 0x20)
+        else if (td_utf8_is_control(*c))
             td_text_format(text, "\\u%04x", (unsigned)*c);
+        else if (n == 0)
+            td_text_append(text, TD_UTF8_REPLACEMENT, sizeof TD_UTF8_REPLACEMENT - 1);
         else
-            td_text_append(text, c, 1);
+            td_text_append(text, c, n);
+        c += n == 0 ? 1 : n;
     }
     td_text_append(text, "\"", 1);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "output/pvd.h"
 
+#include "base/utf8.h"
 #include "output/csv.h"
 
 #include <inttypes.h>
@@ -23,6 +24,7 @@ struct tdPvd
     tdText text;    ///< head and entries
     int64_t frames; ///< in the list
     int64_t waiting;
+    int64_t kept; ///< last step of an earlier run; -1: none
     char path[PATH_MAX];
 };
 
@@ -34,25 +36,23 @@ bool td_pvd_name(char *out, size_t size, const char *body, int64_t step)
 
 static void append_escaped(tdText *text, const char *value)
 {
-    for (const char *c = value; *c != '\0'; c++)
+    size_t n = 0;
+    for (const char *c = value; *c != '\0'; c += n == 0 ? 1 : n)
+    {
+        n = td_utf8_size(c);
         switch (*c)
         {
         case '&': td_text_append(text, "&amp;", 5); break;
         case '<': td_text_append(text, "&lt;", 4); break;
         case '"': td_text_append(text, "&quot;", 6); break;
-        default: td_text_append(text, c, 1); break;
+        default:
+            if (n == 0 || td_utf8_is_control(*c))
+                td_text_append(text, TD_UTF8_REPLACEMENT, sizeof TD_UTF8_REPLACEMENT - 1);
+            else
+                td_text_append(text, c, n);
+            break;
         }
-}
-
-void td_pvd_add(tdPvd *pvd, double time, int part, const char *body, const char *file)
-{
-    td_text_format(&pvd->text, "    <DataSet timestep=\"");
-    td_csv_number(&pvd->text, time);
-    td_text_format(&pvd->text, "\" part=\"%d\" name=\"", part);
-    append_escaped(&pvd->text, body);
-    td_text_format(&pvd->text, "\" file=\"");
-    append_escaped(&pvd->text, file);
-    td_text_format(&pvd->text, "\"/>\n");
+    }
 }
 
 static tdStatus write_list(tdPvd *pvd, tdError *error)
@@ -61,7 +61,7 @@ static tdStatus write_list(tdPvd *pvd, tdError *error)
     td_text_append(&pvd->text, tail, sizeof tail - 1);
     if (pvd->text.failed)
         return td_fail_memory(error, "a list of files");
-    tdStatus status = td_file_write(pvd->path, pvd->text.data, (size_t)pvd->text.size, error);
+    tdStatus status = td_file_write_quickly(pvd->path, pvd->text.data, (size_t)pvd->text.size, error);
     pvd->text.size = size;
     pvd->waiting = 0;
     return status;
@@ -88,21 +88,39 @@ static int64_t entry_step(const char *line, size_t length)
     return at > 0 && line[at - 1] == '_' && digits >= 6 && digits <= 18 ? strtoll(line + at, NULL, 10) : -1;
 }
 
+void td_pvd_add(tdPvd *pvd, double time, int part, const char *body, const char *file)
+{
+    int64_t size = pvd->text.size;
+    td_text_format(&pvd->text, "    <DataSet timestep=\"");
+    td_csv_number(&pvd->text, time);
+    td_text_format(&pvd->text, "\" part=\"%d\" name=\"", part);
+    append_escaped(&pvd->text, body);
+    td_text_format(&pvd->text, "\" file=\"");
+    append_escaped(&pvd->text, file);
+    td_text_format(&pvd->text, "\"/>\n");
+    // The frame that an earlier run ended with is there already.
+    if (!pvd->text.failed && pvd->kept >= 0 &&
+        entry_step(pvd->text.data + size, (size_t)(pvd->text.size - size) - 1) <= pvd->kept)
+        pvd->text.size = size;
+}
+
 // Takes over the entries of an earlier run, line by line as they were written.
 static void keep_entries(tdPvd *pvd, const char *data, size_t size, int64_t keep)
 {
     static const char start[] = "    <DataSet timestep=\"";
-    for (size_t at = 0; at < size;)
+    size_t length = 0;
+    for (size_t at = 0; at < size; at += length + 1)
     {
         const char *end = memchr(data + at, '\n', size - at);
-        size_t length = end == NULL ? size - at : (size_t)(end - (data + at));
+        length = end == NULL ? size - at : (size_t)(end - (data + at));
         if (end != NULL && length > sizeof start && memcmp(data + at, start, sizeof start - 1) == 0)
         {
             int64_t step = entry_step(data + at, length);
-            if (step >= 0 && step <= keep)
-                td_text_append(&pvd->text, data + at, length + 1);
+            if (step < 0 || step > keep)
+                continue;
+            td_text_append(&pvd->text, data + at, length + 1);
+            pvd->kept = step > pvd->kept ? step : pvd->kept;
         }
-        at += length + 1;
     }
 }
 
@@ -112,6 +130,7 @@ tdStatus td_pvd_open(const char *folder, const char *name, int64_t keep, tdPvd *
     tdPvd *pvd = calloc(1, sizeof *pvd);
     if (pvd == NULL)
         return td_fail_memory(error, "a list of files");
+    pvd->kept = -1;
     td_text_append(&pvd->text, head, sizeof head - 1);
     tdStatus status = TD_OK;
     if (!td_path_join(pvd->path, sizeof pvd->path, folder, name))
@@ -135,6 +154,11 @@ tdStatus td_pvd_open(const char *folder, const char *name, int64_t keep, tdPvd *
     }
     *out = pvd;
     return TD_OK;
+}
+
+int64_t td_pvd_kept(const tdPvd *pvd)
+{
+    return pvd->kept;
 }
 
 tdStatus td_pvd_close(tdPvd *pvd, tdError *error)

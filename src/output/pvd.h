@@ -10,9 +10,12 @@ typedef struct tdPvd tdPvd;
 tdStatus td_pvd_open(const char *folder, const char *name, int64_t keep, tdPvd **out, tdError *error);
 /// Name of a body's file at a step; false when it does not fit.
 bool td_pvd_name(char *out, size_t size, const char *body, int64_t step);
+/// A step of which entries were kept is not added again.
 void td_pvd_add(tdPvd *pvd, double time, int part, const char *body, const char *file);
 /// To be called when the files of a frame are there: puts the list on disk, whole. In long runs not at
 /// every frame (the last 0.1 % may be missing after a kill), or the time for it would grow with its square.
 tdStatus td_pvd_frame(tdPvd *pvd, tdError *error);
+/// Last step of which entries were kept; -1: none.
+int64_t td_pvd_kept(const tdPvd *pvd);
 /// Puts the full list on disk and releases it. A NULL is fine.
 tdStatus td_pvd_close(tdPvd *pvd, tdError *error);

@@ -32,6 +32,7 @@ struct tdTrajectory
     tdContactSeries contacts; ///< where they can
     int n;            ///< series: frames (step, time, columns), probes, actuators, effectors, bonds, BODY_SERIES a body
     tdSeries *series; ///< in the order in which a frame is written
+    int64_t kept;     ///< last step of an earlier run; -1: none
     char path[PATH_MAX];
 };
 
@@ -307,7 +308,7 @@ static hssize_t rows_of(hid_t dataset)
 }
 
 // Frames up to `keep` that all series have; a killed run may have left some without their last row.
-static hssize_t rows_to_keep(const tdTrajectory *to, int64_t keep)
+static hssize_t rows_to_keep(tdTrajectory *to, int64_t keep)
 {
     hssize_t steps = rows_of(to->series[0].dataset), rows = steps;
     for (int i = 1; i < to->n && rows >= 0; i++)
@@ -322,8 +323,11 @@ static hssize_t rows_to_keep(const tdTrajectory *to, int64_t keep)
     }
     int64_t *step = steps > 0 ? calloc((size_t)steps, sizeof *step) : NULL;
     if (step != NULL && H5Dread(to->series[0].dataset, H5T_NATIVE_INT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, step) >= 0)
+    {
         while (rows > 0 && step[rows - 1] > keep)
             rows--;
+        to->kept = rows > 0 ? step[rows - 1] : -1;
+    }
     else if (steps > 0)
         rows = -1;
     free(step);
@@ -360,6 +364,7 @@ tdStatus td_trajectory_open(const tdModel *model, const char *path, bool compres
         return td_fail_memory(error, "a trajectory");
     }
     to->file = -1;
+    to->kept = -1;
     to->n_bodies = model->n_bodies;
     to->n_probes = model->n_probes;
     to->n_actuators = model->n_actuators;
@@ -427,12 +432,19 @@ tdStatus td_trajectory_frame(tdTrajectory *to, int64_t step, double time, const 
                              const tdBodyFrame *bodies, const double *probes, const tdActuationFrame *actuation,
                              const tdBondFrame *bonds, const tdState *state, tdError *error)
 {
+    if (step <= to->kept)
+        return TD_OK;
     tdH5Quiet quiet = td_h5_begin();
     tdStatus status = TD_OK;
     if (!append_frame(to, step, time, totals, bodies, probes, actuation, bonds, state))
         status = td_h5_fail(error, TD_ERROR_IO, to->path, "a frame cannot be written");
     td_h5_end(quiet);
     return status;
+}
+
+int64_t td_trajectory_kept(const tdTrajectory *to)
+{
+    return to->kept;
 }
 
 tdStatus td_trajectory_close(tdTrajectory *to, tdError *error)

@@ -34,8 +34,10 @@ typedef struct tdBodyFrame
 /// keep < 0: a new file; else frames up to that step of an earlier run are kept, later ones dropped.
 tdStatus td_trajectory_open(const tdModel *model, const char *path, bool compressed, int64_t keep, tdTrajectory **out,
                             tdError *error);
-/// bodies: by body; probes: 3 a probe; actuation: NULL arrays where the scene has neither actuators nor effectors;
-/// state: for its contacts.
+/// Last step of which a frame was kept; -1: none.
+int64_t td_trajectory_kept(const tdTrajectory *trajectory);
+/// A step of which a frame was kept is not written again. bodies: by body; probes: 3 a probe; actuation: NULL arrays
+/// where the scene has neither actuators nor effectors; state: for its contacts.
 tdStatus td_trajectory_frame(tdTrajectory *trajectory, int64_t step, double time, const tdTotals *totals,
                              const tdBodyFrame *bodies, const double *probes, const tdActuationFrame *actuation,
                              const tdBondFrame *bonds, const tdState *state, tdError *error);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/page.h"
 
+#include "base/utf8.h"
 #include "report/page_style.h"
 
 #include <inttypes.h>
@@ -16,24 +17,9 @@ static void put(tdText *out, const char *text)
 
 // ---------------------------------------------------------------- text
 
-// Length of the UTF-8 character at c, 0 where there is none: a stray byte, a form that is too long, a surrogate.
-static size_t character(const unsigned char *c)
-{
-    size_t n = c[0] < 0x80 ? 1 : c[0] >= 0xC2 && c[0] < 0xE0 ? 2 : c[0] >= 0xE0 && c[0] < 0xF0 ? 3 : 0;
-    if (c[0] >= 0xF0 && c[0] < 0xF5)
-        n = 4;
-    for (size_t i = 1; i < n; i++)
-        if ((c[i] & 0xC0) != 0x80)
-            return 0;
-    bool bad = (c[0] == 0xE0 && c[1] < 0xA0) || (c[0] == 0xED && c[1] > 0x9F) || (c[0] == 0xF0 && c[1] < 0x90) ||
-               (c[0] == 0xF4 && c[1] > 0x8F);
-    // The last two of the plane are no characters of XML.
-    return bad || (c[0] == 0xEF && c[1] == 0xBF && c[2] > 0xBD) ? 0 : n;
-}
-
 static size_t escape_one(tdText *out, const char *text)
 {
-    size_t n = character((const unsigned char *)text);
+    size_t n = td_utf8_size(text);
     switch (text[0])
     {
     case '&': put(out, "&amp;"); return 1;
@@ -44,7 +30,7 @@ static size_t escape_one(tdText *out, const char *text)
     default: break;
     }
     if (n == 0)
-        put(out, "\xEF\xBF\xBD");
+        put(out, TD_UTF8_REPLACEMENT);
     else if (n > 1 || (unsigned char)text[0] >= 0x20)
         td_text_append(out, text, n);
     return n == 0 ? 1 : n;

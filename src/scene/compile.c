@@ -2,8 +2,10 @@
 // The model: bodies, inputs, probes; and what the public header tells of a model.
 #include "scene/compile.h"
 
+#include "base/blas.h"
 #include "base/hash.h"
 #include "base/log.h"
+#include "base/vector.h"
 #include "contact/contact.h"
 #include "mesh/shape.h"
 #include "mesh/topology.h"
@@ -108,34 +110,86 @@ double td_motion_value(const tdSceneMotion *motion, int column, double time, dou
 
 // ---------------------------------------------------------------- material points
 
-tdStatus td_compile_point(const tdModel *model, const char *body, const tdMesh *mesh, const double p[3], double slack,
-                          int line, const char *field, tdMaterialPoint *out, tdError *error)
+const tdLocator *td_compile_locator(const tdModel *model, int body, tdError *error)
 {
-    tdCellType type = TD_CELL_TET;
-    int64_t cell = 0;
-    double distance = 0, low[3], high[3], size = 0, unit = model->scene.length_unit;
-    bool linear =
-        mesh->cells[TD_CELL_HEX].count + mesh->cells[TD_CELL_TET10].count == 0 && mesh->cells[TD_CELL_TET].count > 0;
-    TD_TRY(linear ? td_mesh_locate(mesh, p, &cell, out->weights, &distance)
-                  : td_mesh_locate_cell(mesh, p, &type, &cell, out->weights, &distance));
-    memcpy(low, mesh->x, sizeof low);
-    memcpy(high, mesh->x, sizeof high);
-    for (int64_t i = 0; i < 3 * mesh->n_nodes; i++)
+    tdLocator *locator = &model->compile->locators[body];
+    const tdMesh *mesh = &model->bodies[body].soft->mesh;
+    if (locator->mesh == NULL && td_locator_make(mesh, locator, error) != TD_OK)
+        return NULL;
+    return locator;
+}
+
+static double mean_edge(const tdMesh *mesh, const tdPlace *place)
+{
+    int n = td_cell_nodes(place->type), edges = 0;
+    const int32_t *nodes = mesh->cells[place->type].nodes + n * place->cell;
+    // Of a hexahedron the sides of its bottom and top; of all others the lines between corners.
+    int corners = place->type == TD_CELL_HEX ? 8 : td_cell_dim(place->type) + 1;
+    double sum = 0;
+    for (int i = 0; i < corners; i++)
+        for (int j = i + 1; j < corners; j++)
+        {
+            double edge[3];
+            if (corners == 8 && !(j == i + 4 || (j == i + 1 && j != 4) || (j == i + 3 && i % 4 == 0)))
+                continue;
+            td_subtract3(mesh->x + 3 * (int64_t)nodes[i], mesh->x + 3 * (int64_t)nodes[j], edge);
+            sum += sqrt(td_dot3(edge, edge));
+            edges++;
+        }
+    return sum / edges;
+}
+
+tdStatus td_compile_point(const tdModel *model, int body, const tdGivenPoint *given, tdMaterialPoint *out,
+                          tdSnapped *snapped, tdError *error)
+{
+    const tdLocator *locator = td_compile_locator(model, body, error);
+    if (locator == NULL)
+        return TD_ERROR_MEMORY;
+    tdPlace place;
+    if (!td_locator_find(locator, given->at, &place))
+        return td_fail_at(error, TD_ERROR_INPUT, model->scene.file, given->line, given->field,
+                          "body '%s' has no elements that could carry a point", model->bodies[body].name);
+    const double *p = given->at, *low = locator->low, *high = locator->high;
+    double unit = model->scene.length_unit, edge = mean_edge(locator->mesh, &place);
+    double allowed = isnan(given->snap) ? model->scene.bodies[body].snap : given->snap;
+    double most = isnan(allowed) ? TD_SNAP * edge : allowed;
+    if (!(place.distance <= most))
+        return td_fail_at(
+            error, TD_ERROR_INPUT, model->scene.file, given->line, given->field,
+            "the point (%g, %g, %g) is %g (scene's length unit) outside body '%s', which reaches from "
+            "(%g, %g, %g) to (%g, %g, %g); at most %g are allowed, %s",
+            p[0] / unit, p[1] / unit, p[2] / unit, place.distance / unit, model->bodies[body].name, low[0] / unit,
+            low[1] / unit, low[2] / unit, high[0] / unit, high[1] / unit, high[2] / unit, most / unit,
+            isnan(allowed) ? "half the edge of an element there; move it, or allow more by the body's 'snap'"
+                           : "by the body's 'snap'");
+    out->n = td_cell_nodes(place.type);
+    memcpy(out->nodes, locator->mesh->cells[place.type].nodes + out->n * place.cell, (size_t)out->n * sizeof(int32_t));
+    memcpy(out->weights, place.weights, (size_t)out->n * sizeof(double));
+    if (snapped == NULL)
+        return TD_OK;
+    snapped->moved += place.distance > TD_SNAP_TOLD * edge;
+    if (place.distance > snapped->distance)
     {
-        low[i % 3] = fmin(low[i % 3], mesh->x[i]);
-        high[i % 3] = fmax(high[i % 3], mesh->x[i]);
+        snapped->distance = place.distance;
+        snapped->edge = edge;
+        snapped->number = snapped->points;
+        memcpy(snapped->at, p, sizeof snapped->at);
     }
-    for (int c = 0; c < 3; c++)
-        size = fmax(size, high[c] - low[c]);
-    if (!(distance <= slack * size))
-        return td_fail_at(error, TD_ERROR_INPUT, model->scene.file, line, field,
-                          "the point (%g, %g, %g) is %g (scene's length unit) outside body '%s', which reaches from "
-                          "(%g, %g, %g) to (%g, %g, %g)",
-                          p[0] / unit, p[1] / unit, p[2] / unit, distance / unit, body, low[0] / unit, low[1] / unit,
-                          low[2] / unit, high[0] / unit, high[1] / unit, high[2] / unit);
-    out->n = td_cell_nodes(type);
-    memcpy(out->nodes, mesh->cells[type].nodes + out->n * cell, (size_t)out->n * sizeof(int32_t));
+    snapped->points++;
     return TD_OK;
+}
+
+void td_compile_tell_snapped(const tdModel *model, int body, const tdSnapped *snapped, int line, const char *field)
+{
+    double unit = model->scene.length_unit;
+    if (snapped->moved > 0 && isnan(model->scene.bodies[body].snap))
+        td_log(model->compile->settings, TD_LOG_WARNING,
+               "%s:%d: %s: %lld of %lld points outside body '%s' are moved onto it; the farthest, point %lld at "
+               "(%g, %g, %g), by %.3g (scene's length unit), %.2g of the edge of an element there. Move them onto the "
+               "body, or say by its 'snap' how far is meant",
+               model->scene.file, line, field, (long long)snapped->moved, (long long)snapped->points,
+               model->bodies[body].name, (long long)snapped->number, snapped->at[0] / unit, snapped->at[1] / unit,
+               snapped->at[2] / unit, snapped->distance / unit, snapped->distance / snapped->edge);
 }
 
 // ---------------------------------------------------------------- model
@@ -244,7 +298,7 @@ static void warn_of_errors(const tdRom *rom, const tdSettings *settings)
 }
 
 // rom: of one of the bodies; NULL: none.
-static tdStatus compile(tdModel *model, const tdSettings *settings, const tdRom *rom, tdError *error)
+static tdStatus compile_all(tdModel *model, const tdSettings *settings, const tdRom *rom, tdError *error)
 {
     const tdScene *scene = &model->scene;
     model->scheme = td_scheme_make(&scene->settings);
@@ -282,8 +336,23 @@ static tdStatus compile(tdModel *model, const tdSettings *settings, const tdRom 
     TD_TRY(td_compile_tools(model, error));
     TD_TRY(td_compile_contact(model, settings, error));
     warn_of_ringing(model, settings);
+    td_compile_plausible(model, settings);
     hash_files(model);
     return TD_OK;
+}
+
+static tdStatus compile(tdModel *model, const tdSettings *settings, const tdRom *rom, tdError *error)
+{
+    tdCompileWork work = {settings, td_take((size_t)model->scene.n_bodies + 1, sizeof *work.locators)};
+    if (work.locators == NULL)
+        return td_fail_memory(error, "the bodies");
+    model->compile = &work;
+    tdStatus status = compile_all(model, settings, rom, error);
+    model->compile = NULL;
+    for (int b = 0; b < model->scene.n_bodies; b++)
+        td_locator_free(&work.locators[b]);
+    free(work.locators);
+    return status;
 }
 
 // What a scene is compiled with besides its text.
@@ -305,6 +374,8 @@ static tdStatus parse(const char *text, size_t length, const char *name, const c
     tdStatus status = td_scene_parse(text, length, name, folder, &model->scene, error);
     if (status == TD_OK && more->edit != NULL)
         status = more->edit(more->context, &model->scene, error);
+    if (status == TD_OK)
+        status = td_blas_reserve(0, error);
     if (status == TD_OK)
         status = compile(model, more->settings, more->rom, error);
     if (status != TD_OK)

@@ -3,6 +3,7 @@
 #pragma once
 #include "body/articulated.h"
 #include "body/soft.h"
+#include "mesh/locate.h"
 #include "mesh/shape.h"
 #include "mesh/topology.h"
 
@@ -48,9 +49,43 @@ typedef struct tdMaterialPoint
     int32_t nodes[TD_SHAPE_NODES];
     double weights[TD_SHAPE_NODES];
 } tdMaterialPoint;
-/// compile.c: the point of a mesh nearest to p; an error when that is farther than `slack` times the mesh's size.
-tdStatus td_compile_point(const tdModel *model, const char *body, const tdMesh *mesh, const double p[3], double slack,
-                          int line, const char *field, tdMaterialPoint *out, tdError *error);
+/// What is there while a model is compiled, and not later.
+typedef struct tdCompileWork
+{
+    const tdSettings *settings;
+    tdLocator *locators; ///< by body, made when the first point is looked for
+} tdCompileWork;
+
+/// A point that a scene gives by its place, and what it is of, for messages.
+typedef struct tdGivenPoint
+{
+    const double *at; ///< [m], placed rest shape
+    double snap;      ///< how far it may be from the body [m]; NAN: the body's `snap`, or TD_SNAP
+    int line;
+    const char *field;
+} tdGivenPoint;
+
+/// Points of one item that were moved onto the body.
+typedef struct tdSnapped
+{
+    int64_t points;        ///< that were looked for
+    int64_t moved;         ///< by more than TD_SNAP_TOLD of an edge
+    double distance, edge; ///< of the farthest: by how much, and the mean edge of the element that took it [m]
+    int64_t number;        ///< of it, from 0
+    double at[3];
+} tdSnapped;
+
+#define TD_SNAP      0.5  // of the mean edge of the nearest element: how far outside of it a point may be
+#define TD_SNAP_TOLD 0.01 // of it: from here on it is told; below, it is how numbers are rounded and curves drawn
+
+/// compile.c: the point of a soft body nearest to a given one; farther than it may be is an error. snapped: adds to it;
+/// may be NULL.
+tdStatus td_compile_point(const tdModel *model, int body, const tdGivenPoint *given, tdMaterialPoint *out,
+                          tdSnapped *snapped, tdError *error);
+/// Warns of points that were moved.
+void td_compile_tell_snapped(const tdModel *model, int body, const tdSnapped *snapped, int line, const char *field);
+/// The locator of a soft body; NULL: no memory.
+const tdLocator *td_compile_locator(const tdModel *model, int body, tdError *error);
 
 /// compile_articulated.c: a rigid or articulated body; a point of one of its links. link NULL: the nearest to p.
 tdStatus td_compile_articulated(tdModel *model, int index, const tdSettings *settings, tdError *error);
@@ -63,6 +98,8 @@ tdStatus td_compile_body_points(tdBodyWork *work, tdError *error);
 tdStatus td_compile_actuators_end(tdModel *model, tdError *error);
 /// compile_tool.c: when bodies and actuators are there.
 tdStatus td_compile_tools(tdModel *model, tdError *error);
+/// plausible.c: warns of what is hardly meant: densities, moduli, sizes, masses, gravity, steps. After the bodies.
+void td_compile_plausible(const tdModel *model, const tdSettings *settings);
 /// select.c: by node of the mesh, whether the selector chooses it. Choosing none is an error.
 tdStatus td_select_nodes(const tdModel *model, const tdMesh *mesh, const tdSelect *select, const char *field,
                          bool *chosen, tdError *error);

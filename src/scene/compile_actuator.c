@@ -11,9 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// A cable or probe may be this share of the body's size outside; the walls of a cavity are drawn less exactly.
-#define SLACK_POINT  0.01
-#define SLACK_CAVITY 0.02
+#define SLACK 0.01 // of the size of a rigid body: how far from its links a point may be
 
 // ---------------------------------------------------------------- before the bodies
 
@@ -62,23 +60,24 @@ static tdStatus take_set(tdModel *model, tdPointSet *set, int body, int64_t poin
                : TD_OK;
 }
 
-// Points that were given by their places at rest.
-// link: of a rigid body; NULL: the nearest.
+// Points that were given by their places at rest. link: of a rigid body; NULL: the nearest.
 static tdStatus located_set(const tdBodyWork *w, tdPointSet *set, int64_t n, const double *places, const char *link,
-                            double slack, int line, const char *field, tdError *error)
+                            int line, const char *field, tdError *error)
 {
     TD_TRY(take_set(w->model, set, w->index, n, TD_SHAPE_NODES * n, error));
+    tdSnapped snapped = {0};
     for (int64_t p = 0; p < n; p++)
     {
         tdMaterialPoint point;
-        TD_TRY(w->rigid != NULL ? td_compile_link_point(w, link, places + 3 * p, slack, line, field, &point, error)
-                                : td_compile_point(w->model, w->given->name, &w->soft->mesh, places + 3 * p, slack,
-                                                   line, field, &point, error));
+        const tdGivenPoint given = {places + 3 * p, NAN, line, field};
+        TD_TRY(w->rigid != NULL ? td_compile_link_point(w, link, places + 3 * p, SLACK, line, field, &point, error)
+                                : td_compile_point(w->model, w->index, &given, &point, &snapped, error));
         int32_t at = set->start[p];
         memcpy(set->nodes + at, point.nodes, (size_t)point.n * sizeof(int32_t));
         memcpy(set->weights + at, point.weights, (size_t)point.n * sizeof(double));
         set->start[p + 1] = at + point.n;
     }
+    td_compile_tell_snapped(w->model, w->index, &snapped, line, field);
     return TD_OK;
 }
 
@@ -179,13 +178,13 @@ static tdStatus compile_cable(tdBodyWork *w, tdActuator *out, const char *field,
         if (ends_here)
             memcpy(path + 3 * (int64_t)given->n_path, given->pull, 3 * sizeof *path);
         snprintf(place, sizeof place, "%s.path", field);
-        TD_TRY(located_set(w, &measure->sets[0], n, path, NULL, SLACK_POINT, given->line, place, error));
+        TD_TRY(located_set(w, &measure->sets[0], n, path, NULL, given->line, place, error));
         TD_TRY(couple_segments(w, &measure->sets[0], error));
     }
     else if (ends_here)
     {
         snprintf(place, sizeof place, "%s.pull_point", field);
-        TD_TRY(located_set(w, &measure->sets[1], 1, given->pull, NULL, SLACK_POINT, given->line, place, error));
+        TD_TRY(located_set(w, &measure->sets[1], 1, given->pull, NULL, given->line, place, error));
         TD_TRY(couple_segments(w, &measure->sets[1], error));
     }
     measure->n_sets = given->has_pull && given->pull_body != given->body ? 2 : 1;
@@ -334,7 +333,7 @@ static tdStatus cavity_of_file(tdBodyWork *w, tdActuator *out, const char *field
         status = check_cavity(w->model, out, mesh.n_nodes, mesh.x, place, error);
     }
     if (status == TD_OK)
-        status = located_set(w, &measure->sets[0], mesh.n_nodes, mesh.x, NULL, SLACK_CAVITY, given->line, place, error);
+        status = located_set(w, &measure->sets[0], mesh.n_nodes, mesh.x, NULL, given->line, place, error);
     td_mesh_free(&mesh);
     return status;
 }
@@ -357,7 +356,7 @@ static tdStatus compile_force(tdBodyWork *w, tdActuator *out, const char *field,
     measure->n_sets = 1;
     memcpy(measure->direction, given->direction, sizeof measure->direction);
     if (given->at_point)
-        return located_set(w, &measure->sets[0], 1, given->point, given->link, SLACK_POINT, given->line, field, error);
+        return located_set(w, &measure->sets[0], 1, given->point, given->link, given->line, field, error);
     if (!given->on_surface)
         return selected_set(w, &measure->sets[0], &given->select, false, field, error);
     double *share = TD_TAKE(&w->scratch, double, w->soft->n_nodes);
@@ -395,7 +394,7 @@ static tdStatus compile_effector(tdBodyWork *w, tdEffector *out, const char *fie
                                                              : TD_MEASURE_DIRECTION;
     memcpy(measure->direction, given->direction, sizeof measure->direction);
     if (position && given->at_point)
-        return located_set(w, &measure->sets[0], 1, given->point, given->link, SLACK_POINT, given->line, field, error);
+        return located_set(w, &measure->sets[0], 1, given->point, given->link, given->line, field, error);
     return selected_set(w, &measure->sets[0], &given->select, !position, field, error);
 }
 
@@ -431,9 +430,8 @@ tdStatus td_compile_body_points(tdBodyWork *w, tdError *error)
         tdPointSet *set = &w->model->probes[k].point;
         snprintf(field, sizeof field, "probes[%d]", k);
         if (given->body == w->index)
-            TD_TRY(given->at_point
-                       ? located_set(w, set, 1, given->point, given->link, SLACK_POINT, given->line, field, error)
-                       : selected_set(w, set, &given->select, false, field, error));
+            TD_TRY(given->at_point ? located_set(w, set, 1, given->point, given->link, given->line, field, error)
+                                   : selected_set(w, set, &given->select, false, field, error));
     }
     return TD_OK;
 }

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define MANY 1000   // coordinates of one body: from here on a step takes long
 #define AXIS 0.0625 // length of a frame's axes, as a share of the link's size
 
 // ---------------------------------------------------------------- nodes and triangles
@@ -215,6 +216,17 @@ static void warn_about_step(const tdBodyWork *w)
             w->given->name);
 }
 
+// The matrix of a tree is dense: what a step does grows with the cube of the number of coordinates.
+static void warn_about_size(const tdBodyWork *w)
+{
+    if (w->rigid->n > MANY)
+        td_log(
+            w->settings, TD_LOG_WARNING,
+            "body '%s' has %d coordinates; time and memory of a step grow with their cube and square, so that it takes "
+            "about %.0f times as long as with %d. Fix joints that need not move, or cut it into several bodies",
+            w->given->name, w->rigid->n, pow((double)w->rigid->n / MANY, 3), MANY);
+}
+
 static tdStatus check_static(const tdBodyWork *w, tdError *error)
 {
     if (w->model->scene.settings.method == TD_METHOD_STATIC && w->rigid->links[0].kind == TD_JOINT_FREE)
@@ -347,6 +359,7 @@ static tdStatus compile(tdBodyWork *w, tdError *error)
     TD_TRY(describe_shape(w, error));
     TD_TRY(add_servos(w, error));
     warn_about_step(w);
+    warn_about_size(w);
     w->chosen = td_take((size_t)shape->n_nodes, sizeof *w->chosen);
     return w->chosen == NULL ? td_fail_memory(error, "the body") : td_compile_body_points(w, error);
 }

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SLACK 0.01 // of the size of a soft body: how far points may be outside of it
+#define SLACK 0.01 // of the size of a body: how far from its links, or from a soft b, points may be
 
 typedef struct attachWork
 {
@@ -21,6 +21,7 @@ typedef struct attachWork
     int64_t n;
     int32_t *nodes; ///< of side a; NULL: places
     double *places; ///< 3 each, at rest
+    tdSnapped snapped;
 } attachWork;
 
 static tdStatus fail(const attachWork *w, const char *why, tdError *error)
@@ -169,19 +170,12 @@ static tdStatus soft_point(const attachWork *w, int64_t i, const double p[3], td
     const tdScene *scene = &w->model->scene;
     const tdBody *body = &w->model->bodies[w->given->b];
     const tdMesh *mesh = &body->soft->mesh;
-    double from[3], low, high, size = 0, unit = scene->length_unit;
-    for (int c = 0; c < 3; c++)
-    {
-        low = INFINITY;
-        high = -INFINITY;
-        for (int64_t k = 0; k < mesh->n_nodes; k++)
-        {
-            low = fmin(low, mesh->x[3 * k + c]);
-            high = fmax(high, mesh->x[3 * k + c]);
-        }
-        size = fmax(size, high - low);
-    }
-    TD_TRY(td_compile_point(w->model, body->name, mesh, p, INFINITY, w->given->line, w->field, point, error));
+    const tdLocator *locator = td_compile_locator(w->model, w->given->b, error);
+    const tdGivenPoint given = {p, INFINITY, w->given->line, w->field}; // judged below, by the gap
+    if (locator == NULL)
+        return TD_ERROR_MEMORY;
+    TD_TRY(td_compile_point(w->model, w->given->b, &given, point, NULL, error));
+    double from[3], size = locator->size, unit = scene->length_unit;
     double distance = place_of(mesh, point, p, from), gap = isnan(w->given->gap) ? SLACK * size : w->given->gap;
     char name[128];
     name_point(w, i, name, sizeof name);
@@ -242,7 +236,7 @@ bool td_bond_count(const tdModel *model, const tdBond *bond)
     return moves(model, &bond->side[0]) || moves(model, &bond->side[1]);
 }
 
-static tdStatus place_sides(const attachWork *w, int64_t i, tdBond *bond, tdError *error)
+static tdStatus place_sides(attachWork *w, int64_t i, tdBond *bond, tdError *error)
 {
     tdModel *model = w->model;
     const tdSceneAttachment *given = w->given;
@@ -252,8 +246,8 @@ static tdStatus place_sides(const attachWork *w, int64_t i, tdBond *bond, tdErro
     if (w->nodes == NULL)
         TD_TRY(a.rigid != NULL
                    ? td_compile_link_point(&a, given->link_a, p, SLACK, given->line, w->field, &point, error)
-                   : td_compile_point(model, a.given->name, &a.soft->mesh, p, SLACK, given->line, w->field, &point,
-                                      error));
+                   : td_compile_point(model, given->a, &(tdGivenPoint){p, NAN, given->line, w->field}, &point,
+                                      &w->snapped, error));
     TD_TRY(td_bond_point(model, &bond->side[0], given->a, &point, p, error));
     if (given->b >= 0)
     {
@@ -297,6 +291,7 @@ static tdStatus add_bonds(attachWork *w, int group, tdError *error)
             bond->rest[c] -= x[c];
         can_move = td_bond_count(w->model, bond) || can_move;
     }
+    td_compile_tell_snapped(w->model, w->given->a, &w->snapped, w->given->line, w->field);
     return can_move ? TD_OK : fail(w, "nothing that it joins can move; remove it", error);
 }
 

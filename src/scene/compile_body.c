@@ -5,6 +5,7 @@
 #include "mesh/generate.h"
 #include "mesh/topology.h"
 #include "scene/compile.h"
+#include "scene/unit.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -19,28 +20,29 @@ static tdStatus fail(const tdBodyWork *w, int line, tdError *error, const char *
 
 // ---------------------------------------------------------------- mesh
 
+// Extents of a placed body are lengths, with the limits of lengths, however it was scaled.
 static tdStatus check_size(const tdBodyWork *w, tdError *error)
 {
     const tdMesh *mesh = &w->soft->mesh;
-    double low[3] = {INFINITY, INFINITY, INFINITY}, high[3] = {-INFINITY, -INFINITY, -INFINITY};
+    double low[3] = {INFINITY, INFINITY, INFINITY}, high[3] = {-INFINITY, -INFINITY, -INFINITY}, size = 0;
     for (int64_t i = 0; i < 3 * mesh->n_nodes; i++)
     {
         low[i % 3] = fmin(low[i % 3], mesh->x[i]);
         high[i % 3] = fmax(high[i % 3], mesh->x[i]);
     }
-    double size = hypot(hypot(high[0] - low[0], high[1] - low[1]), high[2] - low[2]);
-    double cube = size * size * size;
-    if (!isfinite(cube) || cube < 1e-200)
+    bool good = true;
+    char why[TD_UNIT_WHY], bad[TD_UNIT_WHY] = "";
+    for (int c = 0; c < 3; c++)
+    {
+        double extent = high[c] - low[c]; // of a plane body zero along z
+        size = hypot(size, extent);
+        good = good && td_dim_check(TD_DIM_LENGTH, extent != 0, extent, bad) &&
+               td_dim_check(TD_DIM_LENGTH, false, high[c], bad) && td_dim_check(TD_DIM_LENGTH, false, low[c], bad);
+    }
+    if (!td_dim_check(TD_DIM_LENGTH, true, size, why) || !good)
         return td_fail_at(error, TD_ERROR_INPUT, w->model->scene.file, w->given->mesh_line, "mesh",
-                          "body '%s' is %g m across, so its volume cannot be computed; check the scene's units and the "
-                          "body's transform",
-                          w->given->name, size);
-    // Numbers in mm that are read as m give the most common wrong simulation.
-    if (size > 50 || size < 1e-6)
-        td_log(w->settings, TD_LOG_WARNING,
-               "body '%s' is %g m across; the numbers of a mesh are in the scene's length unit, which 'units: {length: "
-               "mm}' sets",
-               w->given->name, size);
+                          "body '%s' is %g x %g x %g m: %.300s Check the scene's units and the body's transform",
+                          w->given->name, high[0] - low[0], high[1] - low[1], high[2] - low[2], good ? why : bad);
     return TD_OK;
 }
 

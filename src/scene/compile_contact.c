@@ -61,6 +61,8 @@ static tdColliderDef *add(colliderWork *work, tdColliderKind kind, int b, int li
     tdColliderDef *def = &work->defs[work->n];
     *def = td_default_collider(kind);
     def->name = scene->bodies[b].name;
+    def->file = scene->file;
+    def->line = scene->bodies[b].line;
     def->body = b;
     def->link = link;
     def->group = MOVES;
@@ -181,6 +183,8 @@ static void add_links(colliderWork *work, int b)
         if (!shape->collides)
             continue;
         tdColliderDef *def = add(work, TD_COLLIDER_RIGID, b, shape->link);
+        def->file = tree->file;
+        def->line = shape->line;
         def->shape = shape->shape;
         def->pose = shape->pose;
         def->within_body = meets_itself(&work->model->scene, b);
@@ -224,39 +228,98 @@ int td_compile_piece(const tdArticulated *body, int link)
     return link;
 }
 
+// The link that each link is one piece with, and the one that the joint of that hangs on; see td_compile_piece().
+typedef struct linkPieces
+{
+    int *of, *parent;
+} linkPieces;
+
+static bool find_pieces(tdArena *arena, const tdArticulated *body, linkPieces *out)
+{
+    out->of = TD_TAKE(arena, int, body->n_links);
+    out->parent = TD_TAKE(arena, int, body->n_links);
+    if (out->of == NULL || out->parent == NULL)
+        return false;
+    for (int l = 0; l < body->n_links; l++) // parents come first
+    {
+        int parent = body->links[l].parent < 0 ? -1 : out->of[body->links[l].parent];
+        out->of[l] = body->links[l].columns > 0 ? l : parent;
+        out->parent[l] = parent;
+    }
+    return true;
+}
+
 // Links of one piece, and those on both sides of a joint.
-static bool are_neighbours(const tdArticulated *body, int a, int b)
+static bool are_neighbours(const linkPieces *pieces, int a, int b)
 {
-    int p = td_compile_piece(body, a), q = td_compile_piece(body, b);
-    return p == q || (p >= 0 && td_compile_piece(body, body->links[p].parent) == q) ||
-           (q >= 0 && td_compile_piece(body, body->links[q].parent) == p);
+    int p = pieces->of[a], q = pieces->of[b];
+    return p == q || (p >= 0 && pieces->parent[p] == q) || (q >= 0 && pieces->parent[q] == p);
 }
 
-static bool is_excluded(const tdSceneContact *contact, int a, int b)
+// Colliders of a body stand one after the other: the first one, and how many.
+static int colliders_of(const colliderWork *work, int body, int *count)
 {
-    for (int k = 0; k < contact->n_exclude; k++)
-        if ((contact->exclude[k][0] == a && contact->exclude[k][1] == b) ||
-            (contact->exclude[k][0] == b && contact->exclude[k][1] == a))
-            return true;
-    return false;
+    const tdContactCollider *list = work->contact->colliders;
+    int low = 0, high = work->n;
+    while (low < high)
+    {
+        int middle = low + (high - low) / 2;
+        if (list[middle].body < body)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (*count = 0; low + *count < work->n && list[low + *count].body == body;)
+        ++*count;
+    return low;
 }
 
+static tdStatus exclude_neighbours(colliderWork *work, int b, tdError *error)
+{
+    const tdBody *body = &work->model->bodies[b];
+    const tdContactCollider *list = work->contact->colliders;
+    int n, first = colliders_of(work, b, &n);
+    linkPieces pieces;
+    if (!td_body_is_articulated(body) || n < 2 || !work->defs[first].within_body)
+        return TD_OK;
+    if (!find_pieces(&work->scratch, td_articulated_of(body), &pieces))
+        return td_fail_memory(error, "the pairs of contact");
+    for (int i = first; i < first + n; i++)
+        for (int j = i + 1; j < first + n; j++)
+            if (are_neighbours(&pieces, list[i].link, list[j].link))
+                TD_TRY(exclude(work, i, j, error));
+    return TD_OK;
+}
+
+// Pairs of two bodies: all, or only those whose links are attached to each other.
+static tdStatus exclude_bodies(colliderWork *work, int a, int b, bool attached, tdError *error)
+{
+    const tdContactCollider *list = work->contact->colliders;
+    int n, m, first = colliders_of(work, a, &n), other = colliders_of(work, b, &m);
+    for (int i = first; i < first + n; i++)
+        for (int j = other; j < other + m; j++)
+            if (i != j && (!attached || td_bonds_part(work->model, a, list[i].link, b, list[j].link)))
+                TD_TRY(exclude(work, i, j, error));
+    return TD_OK;
+}
+
+// Only pairs that something keeps apart are looked at, so that a thousand bodies are not a million pairs.
 static tdStatus exclude_pairs(colliderWork *work, tdError *error)
 {
-    const tdModel *model = work->model;
-    const tdContactCollider *list = work->contact->colliders;
-    for (int i = 0; i < work->n; i++)
-        for (int j = i + 1; j < work->n; j++)
-        {
-            const tdBody *body = &model->bodies[list[i].body];
-            bool same = list[i].body == list[j].body;
-            bool apart = same ? td_body_is_articulated(body) && work->defs[i].within_body &&
-                                    are_neighbours(td_articulated_of(body), list[i].link, list[j].link)
-                              : model->scene.contact.n_exclude > 0 &&
-                                    is_excluded(&model->scene.contact, list[i].body, list[j].body);
-            if (apart || td_bonds_part(model, list[i].body, list[i].link, list[j].body, list[j].link))
-                TD_TRY(exclude(work, i, j, error));
-        }
+    const tdScene *scene = &work->model->scene;
+    for (int b = 0; b < work->model->n_bodies; b++)
+        TD_TRY(exclude_neighbours(work, b, error));
+    for (int k = 0; k < scene->contact.n_exclude; k++)
+        TD_TRY(exclude_bodies(work, scene->contact.exclude[k][0], scene->contact.exclude[k][1], false, error));
+    for (int i = 0; i < scene->n_attachments; i++)
+    {
+        const tdSceneAttachment *given = &scene->attachments[i];
+        bool done = given->b < 0;
+        for (int k = 0; k < i && !done; k++)
+            done = scene->attachments[k].a == given->a && scene->attachments[k].b == given->b;
+        if (!done)
+            TD_TRY(exclude_bodies(work, given->a, given->b, true, error));
+    }
     return TD_OK;
 }
 

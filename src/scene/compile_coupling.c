@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define SLACK 0.01 // of the size of a body: how far the end of a rod may be outside of it
+#define SLACK 0.01 // of the size of a rigid body: how far from its links the end of a rod may be
 
 static tdStatus compile_rod(tdModel *model, const tdSceneCoupling *given, const char *field, tdBond *bond,
                             tdError *error)
@@ -30,8 +30,12 @@ static tdStatus compile_rod(tdModel *model, const tdSceneCoupling *given, const 
                                          error));
         }
         else if (b >= 0)
-            TD_TRY(td_compile_point(model, model->bodies[b].name, &model->bodies[b].soft->mesh, given->point[s], SLACK,
-                                    given->line, field, &point, error));
+        {
+            tdSnapped snapped = {0};
+            TD_TRY(td_compile_point(model, b, &(tdGivenPoint){given->point[s], NAN, given->line, field}, &point,
+                                    &snapped, error));
+            td_compile_tell_snapped(model, b, &snapped, given->line, field);
+        }
         TD_TRY(td_bond_point(model, &bond->side[s], b, &point, given->point[s], error));
     }
     for (int c = 0; c < 3; c++)

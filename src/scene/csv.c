@@ -172,10 +172,11 @@ static bool read_value(const tdUnits *base, const Column *column, const char *ce
     const tdUnits si = {1, 1, 1};
     if (!td_quantity_parse(cell, &si, TD_DIM_NONE, out, why))
         return false;
+    char reason[TD_UNIT_WHY];
     *out *= column->unit;
-    if (isfinite(*out))
+    if (td_dim_check(column->dim, false, *out, reason))
         return true;
-    snprintf(why, TD_UNIT_WHY, "found '%.60s', which is too large for a number", cell);
+    snprintf(why, TD_UNIT_WHY, "found '%.60s'; %.300s", cell, reason);
     return false;
 }
 

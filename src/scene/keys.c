@@ -262,6 +262,15 @@ static const tdKey body_keys[] = {
      .dim = TD_DIM_VELOCITY,
      .standard = "[0, 0, 0]",
      .doc = "velocity of all nodes at the start, or of a free root link"},
+    {.name = "snap",
+     .kind = TD_KEY_QUANTITY,
+     .dim = TD_DIM_LENGTH,
+     .range = TD_RANGE_NOT_NEGATIVE,
+     .standard_doc = "half the mean edge of the element nearest to the point",
+     .doc =
+         "soft: how far outside of it points may be that are given by their places: of actuators, walls of cavities, "
+         "effectors, probes, attachments and rods. They are moved to the nearest point of the body; a warning tells by "
+         "how much where that is more than 1 % of the edge, and not if `snap` is given; beyond, it is an error"},
     {.name = "fixed",
      .kind = TD_KEY_LIST_OR_BOOL,
      .schema = &td_schema_fixed,

@@ -181,16 +181,17 @@ tdStatus td_parse_body_name(tdSceneParser *parser, const tdRecord *record, const
 {
     const tdScene *scene = parser->scene;
     const char *given = td_record_get(record, key)->text;
-    const char *names[1000];
+    const char *names[1000]; // to guess from
     int n = 0;
-    for (; n < scene->n_bodies && n < 1000; n++)
+    for (int b = 0; b < scene->n_bodies; b++)
     {
-        if (strcmp(scene->bodies[n].name, given) == 0)
+        if (strcmp(scene->bodies[b].name, given) == 0)
         {
-            *out = n;
+            *out = b;
             return TD_OK;
         }
-        names[n] = scene->bodies[n].name;
+        if (n < 1000)
+            names[n++] = scene->bodies[b].name;
     }
     const char *nearest = td_suggest(given, names, n);
     if (nearest != NULL)
@@ -331,6 +332,7 @@ static tdStatus parse_scene(tdSceneParser *parser, const tdYaml *root_node)
     tdRecord root;
     TD_TRY(td_schema_read(&parser->reader, root_node, &td_schema_scene, "", &root));
     memcpy(parser->scene->settings.gravity, td_record_get(&root, "gravity")->number, 3 * sizeof(double));
+    parser->scene->settings.gravity_line = td_record_line(&root, "gravity");
     TD_TRY(parse_integrator(parser, or_empty(&root, "integrator")));
     TD_TRY(parse_solver(parser, or_empty(&root, "solver")));
     TD_TRY(parse_output(parser, or_empty(&root, "output")));

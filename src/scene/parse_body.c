@@ -277,6 +277,7 @@ static tdStatus parse_body(tdSceneParser *parser, const tdYaml *node, int index)
         TD_TRY(parse_transform(parser, &record, body));
         return td_parse_rigid(parser, &record, body);
     }
+    body->snap = td_record_number(&record, "snap", NAN);
     TD_TRY(td_parse_mesh(parser, &record, body));
     TD_TRY(parse_transform(parser, &record, body));
     TD_TRY(td_parse_materials(parser, &record, body));

@@ -3,6 +3,7 @@
 #include "scene/parse.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define MOST_CELLS 20000000 // of a generated block; times six tetrahedra still fits an int32
@@ -121,25 +122,49 @@ static tdStatus read_repeat(tdSceneParser *parser, const tdYaml *item, int index
     return TD_OK;
 }
 
+// Copy number k of a body, turned against the one before it.
 static tdStatus copy_body(tdSceneParser *parser, const tdSceneBody *from, const tdRecord *repeat, int k,
                           tdSceneBody *to)
 {
     char name[128];
-    double turn[9], rotation[9];
+    double turn[9];
     const double *step = td_record_get(repeat, "translate")->number;
     *to = *from;
     if (snprintf(name, sizeof name, "%s_%d", from->name, k + 1) >= (int)sizeof name)
         return td_record_fail(&parser->reader, repeat, "count", "the name of the body is too long to be numbered");
     TD_TRY(td_parse_copy(parser, name, &to->name));
     td_parse_rotation(td_record_get(repeat, "rotate")->number, turn);
-    for (int i = 0; i < k; i++)
-    {
-        multiply(turn, to->rotation, rotation);
-        memcpy(to->rotation, rotation, sizeof rotation);
-    }
+    if (k > 0)
+        multiply(turn, (to - 1)->rotation, to->rotation);
     for (int i = 0; i < 3; i++)
         to->translate[i] += k * step[i];
     return TD_OK;
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+// A number behind a name may make it that of another body. Sorted, because there may be thousands.
+static tdStatus check_names(tdSceneParser *parser, int n, const tdSceneBody *bodies)
+{
+    const char **names = td_take((size_t)n + 1, sizeof *names), *twice = NULL;
+    if (names == NULL)
+        return td_fail_memory(parser->reader.error, "the bodies");
+    for (int b = 0; b < n; b++)
+        names[b] = bodies[b].name;
+    qsort((void *)names, (size_t)n, sizeof *names, compare_names);
+    for (int b = 1; b < n && twice == NULL; b++)
+        twice = strcmp(names[b - 1], names[b]) == 0 ? names[b] : NULL;
+    free((void *)names);
+    if (twice == NULL)
+        return TD_OK;
+    int line = 0; // of the later one
+    for (int b = 0; b < n; b++)
+        line = strcmp(bodies[b].name, twice) == 0 ? bodies[b].line : line;
+    return td_reader_fail(&parser->reader, line, "bodies", NULL, "the name '%s' is that of two bodies; change one",
+                          twice);
 }
 
 tdStatus td_parse_repeated(tdSceneParser *parser, const tdYaml *list)
@@ -159,17 +184,12 @@ tdStatus td_parse_repeated(tdSceneParser *parser, const tdYaml *list)
     for (const tdYaml *item = list->first; item != NULL; item = item->next, index++)
     {
         TD_TRY(read_repeat(parser, item, index, &repeat, &count));
-        int first = total;
         for (int k = 0; k < count; k++)
             TD_TRY(copy_body(parser, &scene->bodies[index], &repeat, k, &all[total++]));
         if (count == 0)
             all[total++] = scene->bodies[index];
-        for (int a = 0; a < first; a++)
-            for (int b = first; b < total; b++)
-                if (strcmp(all[a].name, all[b].name) == 0)
-                    return td_reader_fail(&parser->reader, item->line, "bodies", NULL,
-                                          "the name '%s' is that of two bodies; change one", all[b].name);
     }
+    TD_TRY(check_names(parser, total, all));
     scene->bodies = all;
     scene->n_bodies = total;
     return TD_OK;

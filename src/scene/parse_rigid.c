@@ -41,6 +41,7 @@ tdStatus td_parse_body_keys(tdSceneParser *parser, const tdRecord *record, tdBod
         {"repeat", SOFT, 0},      {"fixed", SOFT | RIGID, 0}, {"urdf", ARTICULATED, ARTICULATED},
         {"base", ARTICULATED, 0}, {"joints", ARTICULATED, 0}, {"shape", RIGID, RIGID},
         {"density", RIGID, 0},    {"total_mass", RIGID, 0},   {"angular_velocity", RIGID | ARTICULATED, 0},
+        {"snap", SOFT, 0},
     };
     for (size_t i = 0; i < sizeof own / sizeof own[0]; i++)
     {
@@ -234,6 +235,14 @@ static tdStatus parse_rigid(tdSceneParser *parser, const tdRecord *record, tdSce
     if (shape->shape.type == TD_SHAPE_PLANE && !held)
         return td_record_fail(&parser->reader, record, "shape", "a plane cannot move; write 'fixed: true'");
     TD_TRY(set_mass(parser, record, &shape->shape, link));
+    // A body that moves has its frame at its center of mass: about another point, a turn within a step changes the
+    // momentum.
+    for (int c = 0; c < 3 && !held; c++)
+    {
+        link->origin.t[c] = link->center[c];
+        shape->pose.t[c] = -link->center[c];
+        link->center[c] = 0;
+    }
     tree->n_links = tree->n_shapes = 1;
     return td_tree_check(parser->arena, tree, parser->reader.error);
 }
@@ -330,6 +339,28 @@ static tdStatus parse_joint(tdSceneParser *parser, const tdYaml *item, int index
     return read_per_angle(parser, &record, "armature", inertia, 0, &link->armature);
 }
 
+// A joint that starts beyond its limits is thrown back by them: a robot would be launched by what nobody asked for.
+static tdStatus check_start(tdSceneParser *parser, const tdRecord *record, const tdSceneBody *body)
+{
+    for (int l = 1; l < body->tree->n_links; l++)
+    {
+        const tdTreeLink *link = &body->tree->links[l];
+        bool follows = link->mimic >= 0;
+        double start = follows ? link->ratio * body->tree->links[link->mimic].start + link->offset : link->start;
+        double slack = 1e-9 * fmax(1, fabs(start)); // a limit in degrees, rounded
+        if (td_joint_coordinates(link->kind) != 1 || (start >= link->lower - slack && start <= link->upper + slack))
+            continue;
+        const char *key = given(record, "joints") ? "joints" : "urdf", *unit = turns(link) ? "rad" : "m";
+        const char *moved = follows ? body->tree->links[link->mimic].joint : link->joint;
+        return td_record_fail(&parser->reader, record, key,
+                              "joint '%s' (line %d of '%.200s') starts at %g %s, but its limits are %g and %g %s; say "
+                              "where it starts: 'joints: [{name: %s, position: ...}]', or change the limits",
+                              link->joint, link->joint_line, body->tree->file, start, unit, link->lower, link->upper,
+                              unit, moved);
+    }
+    return TD_OK;
+}
+
 static tdStatus parse_articulated(tdSceneParser *parser, const tdRecord *record, tdSceneBody *body)
 {
     const char *path = NULL;
@@ -362,7 +393,7 @@ static tdStatus parse_articulated(tdSceneParser *parser, const tdRecord *record,
         td_error_format(&inner, text, sizeof text);
         td_record_fail(&parser->reader, record, "urdf", "%.600s", text);
     }
-    return status;
+    return status == TD_OK ? check_start(parser, record, body) : status;
 }
 
 tdStatus td_parse_rigid(tdSceneParser *parser, const tdRecord *record, tdSceneBody *body)

@@ -72,6 +72,31 @@ static void write_units(tdText *out)
     td_text_format(out, "\n");
 }
 
+// A dimensionless number has no unit to show.
+static void write_limit(tdText *out, double value, const char *si)
+{
+    td_text_format(out, " %g%s%s |", value, si[0] != '\0' ? " " : "", si);
+}
+
+static void write_limits(tdText *out)
+{
+    td_text_format(
+        out, "Every quantity has limits that no real scene comes near, so that a unit that slipped is found and\n"
+             "nothing that is computed from it overflows. They hold for its magnitude; the least one only where a\n"
+             "key must be positive.\n\n"
+             "| quantity | at least, where it must be positive | at most |\n|---|---|---|\n");
+    const char *name, *si;
+    double least, most;
+    for (int i = 0; td_dim_at(i, &name, &si, &least, &most); i++)
+    {
+        td_text_format(out, "| %s |", name);
+        write_limit(out, least, si);
+        write_limit(out, most, si);
+        td_text_format(out, "\n");
+    }
+    td_text_format(out, "\n");
+}
+
 static void write_link(tdText *out, const tdSchema *schema)
 {
     td_text_format(out, "[%s](#%s)", schema->title, schema->title);
@@ -258,6 +283,7 @@ void td_scene_reference(tdText *out)
     int n = 0;
     td_text_append(out, intro, sizeof intro - 1);
     write_units(out);
+    write_limits(out);
     write_schema(out, &td_schema_scene, done, &n);
     // One newline at the end of the file.
     if (!out->failed && out->size >= 2 && out->data[out->size - 2] == '\n')

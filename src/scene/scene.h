@@ -175,6 +175,7 @@ typedef struct tdSceneBody
     bool consistent_mass;
     double damping_mass, damping_stiffness; ///< Rayleigh alpha [1/s], beta [s]
     double velocity[3];                     ///< at the start
+    double snap; ///< how far outside of it points may be that are given by their places [m]; NAN: half an element
     int n_fixed, n_prescribed;
     tdSceneFixed *fixed;
     tdScenePrescribed *prescribed;
@@ -518,6 +519,7 @@ typedef enum tdSolverKind
 typedef struct tdSceneSettings
 {
     double gravity[3];
+    int gravity_line; ///< 0: not given
     double time_step;
     int steps;
     tdMethod method;

@@ -146,8 +146,13 @@ static tdStatus read_quantity(const tdReader *reader, const tdYaml *node, const 
                               double *out)
 {
     TD_TRY(td_read_quantity(reader, node, field, key->dim, out));
-    if (in_range(key, *out))
+    bool positive = key->range == TD_RANGE_POSITIVE ||
+                    ((key->range == TD_RANGE_OPEN || key->range == TD_RANGE_HALF_OPEN) && key->lo == 0);
+    char why[TD_UNIT_WHY];
+    if (in_range(key, *out) && td_dim_check(key->dim, positive, *out, why))
         return TD_OK;
+    if (in_range(key, *out))
+        return td_reader_fail(reader, node->line, field, NULL, "found '%.60s'; %.300s", node->text, why);
     char range[64];
     td_range_describe(key, range, sizeof range);
     return td_reader_fail(reader, node->line, field, NULL, "found '%.60s', must be %s", node->text, range);

@@ -81,32 +81,35 @@ enum
     N_UNITS = sizeof units / sizeof units[0]
 };
 
+// The limits are absurd on purpose: no soft robot comes near them, a unit that slipped by a factor of 1e9 does, and
+// products of a few of them (mass over the square of a time step) are still far from the ends of a double.
 static const struct
 {
-    const char *name, *article, *example;
+    const char *name, *article, *example, *si;
     tdDim dim;
+    double least, most; ///< of what is not zero, in SI units; `least` is for what must be positive
 } names[] = {
-    {"number", "a plain number", "", {0, 0, 0, 0}},
-    {"length", "a length", "mm", {1, 0, 0, 0}},
-    {"area", "an area", "mm^2", {2, 0, 0, 0}},
-    {"volume", "a volume", "mm^3", {3, 0, 0, 0}},
-    {"mass", "a mass", "g", {0, 1, 0, 0}},
-    {"time", "a time", "ms", {0, 0, 1, 0}},
-    {"angle", "an angle", "deg", {0, 0, 0, 1}},
-    {"angular velocity", "an angular velocity", "rad/s", {0, 0, -1, 1}},
-    {"rate", "a rate", "1/s", {0, 0, -1, 0}},
-    {"velocity", "a velocity", "m/s", {1, 0, -1, 0}},
-    {"acceleration", "an acceleration", "m/s^2", {1, 0, -2, 0}},
-    {"force", "a force", "N", {1, 1, -2, 0}},
-    {"pressure", "a pressure", "kPa", {-1, 1, -2, 0}},
-    {"density", "a density", "g/cm^3", {-3, 1, 0, 0}},
-    {"energy or torque", "an energy or torque", "J", {2, 1, -2, 0}},
-    {"power", "a power", "W", {2, 1, -3, 0}},
-    {"stiffness", "a stiffness", "N/m", {0, 1, -2, 0}},
-    {"force rate", "a force rate", "N/s", {1, 1, -3, 0}},
-    {"pressure rate", "a pressure rate", "kPa/s", {-1, 1, -3, 0}},
-    {"flow rate", "a flow rate", "mL/s", {3, 0, -1, 0}},
-    {"viscosity", "a viscosity", "Pa*s", {-1, 1, -1, 0}},
+    {"number", "a plain number", "", "", {0, 0, 0, 0}, 1e-18, 1e18},
+    {"length", "a length", "mm", "m", {1, 0, 0, 0}, 1e-12, 1e9},
+    {"area", "an area", "mm^2", "m^2", {2, 0, 0, 0}, 1e-24, 1e18},
+    {"volume", "a volume", "mm^3", "m^3", {3, 0, 0, 0}, 1e-30, 1e24},
+    {"mass", "a mass", "g", "kg", {0, 1, 0, 0}, 1e-18, 1e15},
+    {"time", "a time", "ms", "s", {0, 0, 1, 0}, 1e-12, 1e9},
+    {"angle", "an angle", "deg", "rad", {0, 0, 0, 1}, 1e-12, 1e7},
+    {"angular velocity", "an angular velocity", "rad/s", "rad/s", {0, 0, -1, 1}, 1e-12, 1e9},
+    {"rate", "a rate", "1/s", "1/s", {0, 0, -1, 0}, 1e-12, 1e12},
+    {"velocity", "a velocity", "m/s", "m/s", {1, 0, -1, 0}, 1e-12, 1e9},
+    {"acceleration", "an acceleration", "m/s^2", "m/s^2", {1, 0, -2, 0}, 1e-12, 1e12},
+    {"force", "a force", "N", "N", {1, 1, -2, 0}, 1e-18, 1e15},
+    {"pressure", "a pressure", "kPa", "Pa", {-1, 1, -2, 0}, 1e-9, 1e15},
+    {"density", "a density", "g/cm^3", "kg/m^3", {-3, 1, 0, 0}, 1e-9, 1e15},
+    {"energy or torque", "an energy or torque", "J", "J", {2, 1, -2, 0}, 1e-18, 1e18},
+    {"power", "a power", "W", "W", {2, 1, -3, 0}, 1e-18, 1e18},
+    {"stiffness", "a stiffness", "N/m", "N/m", {0, 1, -2, 0}, 1e-12, 1e18},
+    {"force rate", "a force rate", "N/s", "N/s", {1, 1, -3, 0}, 1e-18, 1e24},
+    {"pressure rate", "a pressure rate", "kPa/s", "Pa/s", {-1, 1, -3, 0}, 1e-9, 1e24},
+    {"flow rate", "a flow rate", "mL/s", "m^3/s", {3, 0, -1, 0}, 1e-30, 1e24},
+    {"viscosity", "a viscosity", "Pa*s", "Pa s", {-1, 1, -1, 0}, 1e-12, 1e18},
 };
 enum
 {
@@ -138,6 +141,13 @@ const char *td_dim_example(tdDim dim)
     return i < 0 ? NULL : names[i].example;
 }
 
+void td_dim_limits(tdDim dim, double *least, double *most)
+{
+    int i = find_name(dim);
+    *least = i < 0 ? 1e-30 : names[i].least;
+    *most = i < 0 ? 1e30 : names[i].most;
+}
+
 // "m^2 kg/..." is harder to read than exponents, so an unnamed dimension lists all of them.
 static void describe(tdDim dim, bool article, char *out, size_t size)
 {
@@ -159,6 +169,35 @@ static void describe(tdDim dim, bool article, char *out, size_t size)
 void td_dim_describe(tdDim dim, char *out, size_t size)
 {
     describe(dim, true, out, size);
+}
+
+bool td_dim_check(tdDim dim, bool positive, double value, char why[TD_UNIT_WHY])
+{
+    double least, most, a = fabs(value);
+    td_dim_limits(dim, &least, &most);
+    bool small = positive && a < least;
+    if (a <= most && !small)
+        return true;
+    char what[64], si[64];
+    int i = find_name(dim);
+    describe(dim, true, what, sizeof what);
+    describe(dim, false, si, sizeof si);
+    const char *unit = i < 0 ? si : names[i].si;
+    snprintf(why, TD_UNIT_WHY, "%g%s%s is %s than any scene needs: %s here is %s %g%s%s. Is it a slip of the unit?",
+             value, unit[0] != '\0' ? " " : "", unit, small ? "less" : "more", what, small ? "at least" : "at most",
+             small ? least : most, unit[0] != '\0' ? " " : "", unit);
+    return false;
+}
+
+bool td_dim_at(int i, const char **name, const char **si, double *least, double *most)
+{
+    if (i < 0 || i >= N_NAMES)
+        return false;
+    *name = names[i].name;
+    *si = names[i].si;
+    *least = names[i].least;
+    *most = names[i].most;
+    return true;
 }
 
 bool td_unit_at(int i, const char **name, tdDim *dim, double *si)
@@ -518,7 +557,11 @@ bool td_quantity_parse(const char *text, const tdUnits *base, tdDim expected, do
         snprintf(why, TD_UNIT_WHY, "found '%.60s', which is too large for a number", text);
         return false;
     }
-    return true;
+    char reason[TD_UNIT_WHY];
+    if (td_dim_check(expected, false, *out, reason))
+        return true;
+    snprintf(why, TD_UNIT_WHY, "found '%.60s'; %.300s", text, reason);
+    return false;
 }
 
 bool td_unit_parse(const char *text, tdDim expected, double *out, char why[TD_UNIT_WHY])

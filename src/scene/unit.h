@@ -53,5 +53,13 @@ const char *td_dim_example(tdDim dim);
 /// Name without article ("pressure"), or NULL.
 const char *td_dim_name(tdDim dim);
 
+/// Limits of the magnitude of a quantity, in SI units: beyond `most` nothing is read; what must be positive is at least
+/// `least`. Physically absurd, but such that what is computed from them stays finite.
+void td_dim_limits(tdDim dim, double *least, double *most);
+/// Whether a value, in SI units, is within them; else the reason in `why`.
+bool td_dim_check(tdDim dim, bool positive, double value, char why[TD_UNIT_WHY]);
+/// The named dimensions, for the reference: name, SI unit and limits; returns false past the end.
+bool td_dim_at(int i, const char **name, const char **si, double *least, double *most);
+
 /// The known units, for the reference: returns false past the end.
 bool td_unit_at(int i, const char **name, tdDim *dim, double *si);

@@ -67,7 +67,7 @@ static tdStatus read_axis(tdUrdf *urdf, const xmlNode *node, tdTreeLink *joint)
     if (axis == NULL)
         return TD_OK; // x, as URDF has it
     TD_TRY(td_urdf_unused(urdf, axis, "", "xyz"));
-    TD_TRY(td_urdf_numbers(urdf, axis, "xyz", 3, joint->axis, NULL));
+    TD_TRY(td_urdf_numbers(urdf, axis, "xyz", TD_DIM_NONE, 3, joint->axis, NULL));
     double largest = fmax(fabs(joint->axis[0]), fmax(fabs(joint->axis[1]), fabs(joint->axis[2])));
     if (td_joint_coordinates(joint->kind) != 1)
     {
@@ -91,7 +91,8 @@ static tdStatus read_axis(tdUrdf *urdf, const xmlNode *node, tdTreeLink *joint)
 static tdStatus read_limit(tdUrdf *urdf, const xmlNode *node, tdTreeLink *joint)
 {
     const xmlNode *limit = NULL;
-    bool bounded = joint->kind == TD_JOINT_REVOLUTE || joint->kind == TD_JOINT_PRISMATIC, given = false;
+    bool slides = joint->kind == TD_JOINT_PRISMATIC, bounded = joint->kind == TD_JOINT_REVOLUTE || slides,
+         given = false;
     TD_TRY(td_urdf_child(urdf, node, "limit", &limit));
     if (limit == NULL && bounded)
         return td_urdf_fail(urdf, node, "a %s joint needs <limit lower upper effort velocity>%s",
@@ -103,16 +104,18 @@ static tdStatus read_limit(tdUrdf *urdf, const xmlNode *node, tdTreeLink *joint)
     if (bounded)
     {
         joint->lower = joint->upper = 0; // what URDF says when they are left out
-        TD_TRY(td_urdf_numbers(urdf, limit, "lower", 1, &joint->lower, &given));
-        TD_TRY(td_urdf_numbers(urdf, limit, "upper", 1, &joint->upper, &given));
+        // Plain numbers, whose limits are wide: files write 1e16 for a joint that is not meant to have limits.
+        TD_TRY(td_urdf_numbers(urdf, limit, "lower", TD_DIM_NONE, 1, &joint->lower, &given));
+        TD_TRY(td_urdf_numbers(urdf, limit, "upper", TD_DIM_NONE, 1, &joint->upper, &given));
         if (joint->lower > joint->upper)
             return td_urdf_fail(urdf, limit,
                                 "'lower' is %g and 'upper' is %g; the lower limit must not be above the "
                                 "upper one",
                                 joint->lower, joint->upper);
     }
-    TD_TRY(td_urdf_numbers(urdf, limit, "effort", 1, &joint->effort, &given));
-    TD_TRY(td_urdf_numbers(urdf, limit, "velocity", 1, &joint->velocity, &given));
+    TD_TRY(td_urdf_numbers(urdf, limit, "effort", slides ? TD_DIM_FORCE : TD_DIM_TORQUE, 1, &joint->effort, &given));
+    TD_TRY(td_urdf_numbers(urdf, limit, "velocity", slides ? TD_DIM_VELOCITY : TD_DIM_TURNING, 1, &joint->velocity,
+                           &given));
     if (joint->effort < 0 || joint->velocity < 0)
         return td_urdf_fail(urdf, limit, "'effort' and 'velocity' must not be negative");
     return TD_OK;
@@ -126,9 +129,9 @@ static tdStatus read_dynamics(tdUrdf *urdf, const xmlNode *node, tdTreeLink *joi
     if (dynamics == NULL)
         return TD_OK;
     TD_TRY(td_urdf_unused(urdf, dynamics, "", "damping friction armature"));
-    TD_TRY(td_urdf_numbers(urdf, dynamics, "damping", 1, &joint->damping, &given));
-    TD_TRY(td_urdf_numbers(urdf, dynamics, "friction", 1, &joint->friction, &given));
-    TD_TRY(td_urdf_numbers(urdf, dynamics, "armature", 1, &joint->armature, &given));
+    TD_TRY(td_urdf_numbers(urdf, dynamics, "damping", TD_DIM_NONE, 1, &joint->damping, &given));
+    TD_TRY(td_urdf_numbers(urdf, dynamics, "friction", TD_DIM_FORCE, 1, &joint->friction, &given));
+    TD_TRY(td_urdf_numbers(urdf, dynamics, "armature", TD_DIM_MASS, 1, &joint->armature, &given));
     if (joint->damping < 0 || joint->friction < 0 || joint->armature < 0)
         return td_urdf_fail(urdf, dynamics, "damping, friction and armature must not be negative");
     bool free = joint->kind == TD_JOINT_FREE || joint->kind == TD_JOINT_FIXED;
@@ -148,8 +151,8 @@ static tdStatus read_mimic(tdUrdf *urdf, const xmlNode *node, tdUrdfJoint *out)
     TD_TRY(td_urdf_unused(urdf, mimic, "", "joint multiplier offset"));
     TD_TRY(td_urdf_name(urdf, mimic, "joint", &out->mimic));
     out->mimic_line = td_urdf_line(mimic);
-    TD_TRY(td_urdf_numbers(urdf, mimic, "multiplier", 1, &out->joint.ratio, &given));
-    TD_TRY(td_urdf_numbers(urdf, mimic, "offset", 1, &out->joint.offset, &given));
+    TD_TRY(td_urdf_numbers(urdf, mimic, "multiplier", TD_DIM_NONE, 1, &out->joint.ratio, &given));
+    TD_TRY(td_urdf_numbers(urdf, mimic, "offset", TD_DIM_ANGLE, 1, &out->joint.offset, &given));
     if (td_joint_coordinates(out->joint.kind) != 1)
         return td_urdf_fail(urdf, mimic, "a %s joint cannot mimic another one", td_joint_name(out->joint.kind));
     if (out->joint.ratio == 0)

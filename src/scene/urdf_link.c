@@ -43,11 +43,11 @@ static tdStatus read_inertial(tdUrdf *urdf, const xmlNode *node, tdTreeLink *lin
         return td_urdf_fail(urdf, node, "<%s> is missing", mass == NULL ? "mass" : "inertia");
     TD_TRY(td_urdf_unused(urdf, mass, "", "value"));
     TD_TRY(td_urdf_unused(urdf, inertia, "", "ixx iyy izz ixy ixz iyz"));
-    TD_TRY(td_urdf_numbers(urdf, mass, "value", 1, &link->mass, NULL));
+    TD_TRY(td_urdf_numbers(urdf, mass, "value", TD_DIM_MASS, 1, &link->mass, NULL));
     for (int e = 0; e < 6; e++)
     {
         bool given = false; // products of inertia are zero when they are left out
-        TD_TRY(td_urdf_numbers(urdf, inertia, names[e], 1, &I[e], e < 3 ? NULL : &given));
+        TD_TRY(td_urdf_numbers(urdf, inertia, names[e], TD_DIM_NONE, 1, &I[e], e < 3 ? NULL : &given));
     }
     if (link->mass < 0)
         return td_urdf_fail(urdf, mass, "the mass of link '%s' is %g kg; it must not be negative", link->name,
@@ -172,7 +172,7 @@ static tdStatus read_mesh(tdUrdf *urdf, const xmlNode *node, tdShape *shape)
     TD_TRY(td_urdf_text(urdf, node, "filename", &name));
     if (name == NULL || name[0] == '\0')
         return td_urdf_fail(urdf, node, "the attribute 'filename' is missing");
-    TD_TRY(td_urdf_numbers(urdf, node, "scale", 3, scale, &given));
+    TD_TRY(td_urdf_numbers(urdf, node, "scale", TD_DIM_NONE, 3, scale, &given));
     if (scale[0] == 0 || scale[1] == 0 || scale[2] == 0)
         return td_urdf_fail(urdf, node, "a scale of zero leaves nothing of the mesh");
     TD_TRY(find_mesh(urdf, node, name, path, sizeof path));
@@ -187,11 +187,15 @@ static tdStatus read_mesh(tdUrdf *urdf, const xmlNode *node, tdShape *shape)
 
 static tdStatus positive(tdUrdf *urdf, const xmlNode *node, const char *name, int n, double *out)
 {
-    TD_TRY(td_urdf_numbers(urdf, node, name, n, out, NULL));
+    TD_TRY(td_urdf_numbers(urdf, node, name, TD_DIM_LENGTH, n, out, NULL));
+    char why[TD_UNIT_WHY];
     for (int i = 0; i < n; i++)
-        if (!(out[i] > 0 && out[i] < 1e6))
-            return td_urdf_fail(urdf, node, "'%s' is %g m; a size must be more than zero (and less than 1000 km)", name,
-                                out[i]);
+    {
+        if (!(out[i] > 0))
+            return td_urdf_fail(urdf, node, "'%s' is %g m; a size must be more than zero", name, out[i]);
+        if (!td_dim_check(TD_DIM_LENGTH, true, out[i], why))
+            return td_urdf_fail(urdf, node, "'%s': %.300s", name, why);
+    }
     return TD_OK;
 }
 
@@ -252,7 +256,7 @@ static tdStatus read_rgba(tdUrdf *urdf, const xmlNode *material, float rgba[4])
     rgba[0] = -1;
     if (colour == NULL)
         return TD_OK;
-    TD_TRY(td_urdf_numbers(urdf, colour, "rgba", 4, value, NULL));
+    TD_TRY(td_urdf_numbers(urdf, colour, "rgba", TD_DIM_NONE, 4, value, NULL));
     for (int k = 0; k < 4; k++)
     {
         if (!(value[k] >= 0 && value[k] <= 1))

@@ -2,6 +2,7 @@
 // Inside the URDF reader: urdf.c (document, order of links), urdf_link.c (inertia, geometry), urdf_joint.c, and what
 // they share (urdf_xml.c).
 #pragma once
+#include "scene/unit.h"
 #include "scene/urdf.h"
 
 #include <libxml/parser.h>
@@ -54,8 +55,10 @@ tdStatus td_urdf_unused(tdUrdf *urdf, const xmlNode *node, const char *elements,
 tdStatus td_urdf_text(tdUrdf *urdf, const xmlNode *node, const char *name, const char **out);
 /// A name, in the tree's arena; missing, empty or too long is an error.
 tdStatus td_urdf_name(tdUrdf *urdf, const xmlNode *node, const char *attribute, const char **out);
-/// n finite numbers of an attribute; *given false: it is missing and `out` is left alone. given NULL: required.
-tdStatus td_urdf_numbers(tdUrdf *urdf, const xmlNode *node, const char *name, int n, double *out, bool *given);
+/// n numbers of an attribute, within the limits of their dimension; *given false: it is missing and `out` is left
+/// alone. given NULL: required.
+tdStatus td_urdf_numbers(tdUrdf *urdf, const xmlNode *node, const char *name, tdDim dim, int n, double *out,
+                         bool *given);
 /// <origin xyz rpy> of an element, or the identity.
 tdStatus td_urdf_origin(tdUrdf *urdf, const xmlNode *node, tdPose *out);
 

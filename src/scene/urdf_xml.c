@@ -140,9 +140,11 @@ static bool is_space(char c)
     return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-tdStatus td_urdf_numbers(tdUrdf *urdf, const xmlNode *node, const char *name, int n, double *out, bool *given)
+tdStatus td_urdf_numbers(tdUrdf *urdf, const xmlNode *node, const char *name, tdDim dim, int n, double *out,
+                         bool *given)
 {
     const char *text = NULL;
+    char why[TD_UNIT_WHY];
     TD_TRY(td_urdf_text(urdf, node, name, &text));
     if (given != NULL)
         *given = text != NULL;
@@ -158,6 +160,8 @@ tdStatus td_urdf_numbers(tdUrdf *urdf, const xmlNode *node, const char *name, in
         if (end == c || !isfinite(value) || (*end != '\0' && !is_space(*end)))
             return td_urdf_fail(urdf, node, "found '%.60s' in '%s', expected %d finite number%s", text, name, n,
                                 n == 1 ? "" : "s");
+        if (!td_dim_check(dim, false, value, why))
+            return td_urdf_fail(urdf, node, "found '%.60s' in '%s'; %.300s", text, name, why);
         out[i] = value;
         c = end;
     }
@@ -200,11 +204,8 @@ tdStatus td_urdf_origin(tdUrdf *urdf, const xmlNode *node, tdPose *out)
     if (origin == NULL)
         return TD_OK;
     TD_TRY(td_urdf_unused(urdf, origin, "", "xyz rpy"));
-    TD_TRY(td_urdf_numbers(urdf, origin, "xyz", 3, out->t, &given));
-    TD_TRY(td_urdf_numbers(urdf, origin, "rpy", 3, angle, &given));
-    for (int k = 0; k < 3; k++)
-        if (fabs(angle[k]) > 1e6)
-            return td_urdf_fail(urdf, origin, "an angle of %g rad is not one", angle[k]);
+    TD_TRY(td_urdf_numbers(urdf, origin, "xyz", TD_DIM_LENGTH, 3, out->t, &given));
+    TD_TRY(td_urdf_numbers(urdf, origin, "rpy", TD_DIM_ANGLE, 3, angle, &given));
     rotation_of(angle, out->R);
     return TD_OK;
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "solve/linear.h"
 
+#include "base/log.h"
+
 #include <cblas.h>
 #include <cholmod.h>
 #include <math.h>
@@ -467,6 +469,9 @@ static tdStatus iterate(tdLinear *linear, tdTasks *tasks, const tdLinearTask *ta
     *out = (iterateResult){.norm = sqrt(td_dot(tasks, coords, r, r))};
     while (out->norm > target && out->iterations < most)
     {
+        // Not behind a new factor, of which the caller would then not learn.
+        if (!exact)
+            TD_TRY(td_check_cancel(task->settings, error));
         TD_TRY(precondition(linear, tasks, exact, Q, error));
         double next = td_dot(tasks, coords, r, z);
         double ratio = out->iterations == 0 ? 0 : next / rho;
@@ -508,12 +513,15 @@ tdStatus td_linear_solve(tdLinear *linear, tdTasks *tasks, const tdLinearTask *t
     const tdLinearModel *model = linear->model;
     int64_t coords = 3 * (int64_t)model->pattern->n;
     *result = (tdLinearResult){0};
-    if (model->n == 0)
-        return TD_OK;
     // Held coordinates take no part: zero in x, r, p and z throughout.
     for (int64_t i = 0; i < coords; i++)
         if (model->dof[i] < 0)
-            task->x[i] = linear->r[i] = linear->p[i] = linear->z[i] = 0;
+            task->x[i] = 0;
+    if (model->n == 0)
+        return TD_OK;
+    for (int64_t i = 0; i < coords; i++)
+        if (model->dof[i] < 0)
+            linear->r[i] = linear->p[i] = linear->z[i] = 0;
     double square = 0;
     for (int32_t k = 0; k < model->n; k++)
         square += task->b[model->coord[k]] * task->b[model->coord[k]];

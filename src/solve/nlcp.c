@@ -153,6 +153,7 @@ void td_nlcp_solve(const tdNlcp *problem, const tdNlcpSettings *settings, double
     for (int c = 0; c < problem->n_constraints; c++)
         rows += problem->laws[c].rows;
     assert(rows == problem->n);
+    (void)rows; // without asserts
     for (int i = 0; i < problem->n; i++)
         size = fmax(size, fabs(problem->b[i]));
     while (!result->converged && result->iterations < settings->max_iterations)

@@ -87,3 +87,15 @@ tdViewRefusal td_view_check(const tdViewAccess *access, const char *host, const 
         return TD_VIEW_WRONG_TOKEN;
     return TD_VIEW_WELCOME;
 }
+
+bool td_view_allow(tdViewAllowance *allowance, double rate, double most, double now)
+{
+    allowance->left += rate * (now - allowance->counted);
+    allowance->counted = now;
+    if (allowance->left > most)
+        allowance->left = most;
+    if (allowance->left < 1)
+        return false;
+    allowance->left -= 1;
+    return true;
+}

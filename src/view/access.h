@@ -7,6 +7,8 @@
 //   Origin  where there is one (all browsers send it), the address that the browser itself came to: the Host.
 //   token   when the server is bound to more than loopback, or one was given.
 //
+// Who is in may send so many messages a second, and some more at once.
+//
 // Ports are not compared with the server's own: behind 'ssh -L 9000:localhost:8321' a browser knows it as 9000.
 #pragma once
 #include "base/status.h"
@@ -38,3 +40,13 @@ bool td_view_is_token(const char *text);
 /// Headers of a request, NULL where absent.
 tdViewRefusal td_view_check_host(const tdViewAccess *access, const char *host);
 tdViewRefusal td_view_check(const tdViewAccess *access, const char *host, const char *origin, const char *token);
+
+/// What a client may send: `rate` messages a second, and `most` at once.
+typedef struct tdViewAllowance
+{
+    double left;    ///< messages that may come now
+    double counted; ///< [s] when that was
+} tdViewAllowance;
+
+/// Whether one more may come at a time [s], and takes it.
+bool td_view_allow(tdViewAllowance *allowance, double rate, double most, double now);

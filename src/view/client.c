@@ -8,12 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MESSAGES_A_SECOND 200
-#define MESSAGES_AT_ONCE  400
-#define MOST_REFUSED      1000
-#define STATUS_EVERY      0.1 // [s]
-#define PAINT_EVERY       0.1
-#define PAINT_SHARE       0.25 // of the time of a core that fields may take
+#define STATUS_EVERY 0.1 // [s]
+#define PAINT_EVERY  0.1
+#define PAINT_SHARE  0.25 // of the time of a core that fields may take
 
 // ---------------------------------------------------------------- buffers
 
@@ -46,8 +43,7 @@ static tdViewBuffer *hold(tdViewBuffer *buffer)
     return buffer;
 }
 
-// A reply for a client; one that takes none loses the later ones.
-static void enqueue(tdViewClient *client, tdText *text)
+void td_view_client_tell(tdViewClient *client, tdText *text)
 {
     tdViewBuffer *buffer = client->n_texts < TD_VIEW_TEXTS ? keep(text, true) : NULL;
     if (buffer != NULL)
@@ -63,9 +59,8 @@ void td_view_client_open(tdView *view, tdViewClient *client, struct lws *wsi)
 {
     double now = td_seconds();
     *client = (tdViewClient){.wsi = wsi, .id = ++view->last_id, .next = view->clients, .rate = 60, .due = now};
-    client->allowance = MESSAGES_AT_ONCE;
-    client->counted = now;
-    client->told = now - 1;
+    client->allowance = (tdViewAllowance){.left = view->settings.at_once, .counted = now};
+    client->pong = -1;
     client->status = true;
     view->clients = client;
     view->n_clients++;
@@ -88,118 +83,6 @@ void td_view_client_close(tdView *view, tdViewClient *client)
     client->id = 0;
     view->n_clients--;
     atomic_store(&view->counted_clients, view->n_clients);
-}
-
-// ---------------------------------------------------------------- what comes
-
-static void refuse(tdView *view, tdViewClient *client, tdViewAction action, const char *why)
-{
-    double now = td_seconds();
-    atomic_fetch_add(&view->counted_refused, 1);
-    if (++client->refused > MOST_REFUSED)
-    {
-        client->close = LWS_CLOSE_STATUS_POLICY_VIOLATION;
-        lws_callback_on_writable(client->wsi);
-        return;
-    }
-    // A flood of nonsense is not answered by a flood, a few mistakes are each.
-    if (client->refused > 20 && now - client->told < 1)
-        return;
-    client->told = now;
-    tdViewReply reply = {.client = client->id, .refused = true, .action = action};
-    tdText text = {0};
-    snprintf(reply.text, sizeof reply.text, "%s", why);
-    td_view_reply(&reply, &text);
-    enqueue(client, &text);
-}
-
-// Whether one more message may come.
-static bool is_allowed(tdViewClient *client)
-{
-    double now = td_seconds();
-    client->allowance += MESSAGES_A_SECOND * (now - client->counted);
-    client->counted = now;
-    if (client->allowance > MESSAGES_AT_ONCE)
-        client->allowance = MESSAGES_AT_ONCE;
-    if (client->allowance < 1)
-        return false;
-    client->allowance -= 1;
-    return true;
-}
-
-// Messages that are the server's own, not the simulation's.
-static bool serve(tdView *view, tdViewClient *client, const tdViewMessage *m)
-{
-    tdText text = {0};
-    int field;
-    switch (m->action)
-    {
-    case TD_VIEW_FIELD:
-        field = td_view_find_field(view->snapshot->stage, m->name);
-        if (field < 0)
-            refuse(view, client, m->action, "there is no field of this name");
-        else
-        {
-            client->field = (tdViewField)field;
-            client->painted = 0;
-            client->status = true;
-        }
-        return true;
-    case TD_VIEW_RATE: client->rate = m->value[0]; return true;
-    case TD_VIEW_ACK:
-        client->acknowledges = true;
-        client->acknowledged = (uint32_t)m->count;
-        return true;
-    case TD_VIEW_PING:
-        td_view_pong(m->count, &text);
-        enqueue(client, &text);
-        return true;
-    default: return false;
-    }
-}
-
-static void take_message(tdView *view, tdViewClient *client)
-{
-    tdViewMessage message;
-    char why[TD_VIEW_WHY];
-    atomic_fetch_add(&view->counted_messages, 1);
-    if (!is_allowed(client))
-        refuse(view, client, TD_VIEW_ACTIONS, "more than 200 messages a second");
-    else if (client->binary)
-        refuse(view, client, TD_VIEW_ACTIONS, "messages are text");
-    else if (!td_view_message(client->message, client->received, &message, why))
-        refuse(view, client, message.action, why);
-    else if (!serve(view, client, &message))
-    {
-        if (!td_view_sim_command(view->sim, client->id, &message))
-            refuse(view, client, message.action, "the simulation has not done yet what it was asked for before");
-        else
-            view->status_after = view->snapshot->number;
-    }
-}
-
-bool td_view_client_receive(tdView *view, tdViewClient *client, const char *data, size_t size, bool binary,
-                            bool complete)
-{
-    if (client->received == 0)
-        client->binary = binary;
-    if (client->received + size > sizeof client->message)
-    {
-        atomic_fetch_add(&view->counted_refused, 1);
-        lws_close_reason(client->wsi, LWS_CLOSE_STATUS_MESSAGE_TOO_LARGE, NULL, 0);
-        return false;
-    }
-    memcpy(client->message + client->received, data, size);
-    client->received += size;
-    if (complete)
-    {
-        take_message(view, client);
-        client->received = 0;
-        client->binary = false;
-    }
-    else if (!is_allowed(client)) // pieces of nothing, again and again
-        refuse(view, client, TD_VIEW_ACTIONS, "a message in too many pieces");
-    return true;
 }
 
 // ---------------------------------------------------------------- what goes
@@ -299,12 +182,35 @@ static tdViewBuffer *choose(tdView *view, tdViewClient *client)
     return NULL;
 }
 
-bool td_view_client_write(tdView *view, tdViewClient *client)
+// One that has said so first is answered and can go at once; another one is given some seconds to say it too.
+static bool say_goodbye(tdView *view, tdViewClient *client)
 {
-    if (client->close != 0)
+    if (!client->goodbye)
     {
         lws_close_reason(client->wsi, (enum lws_close_status)client->close, NULL, 0);
         return false;
+    }
+    const unsigned char frame[] = {0x88, 2, (unsigned char)(client->close >> 8), (unsigned char)client->close};
+    memcpy(view->chunk + LWS_PRE, frame, sizeof frame);
+    lws_write(client->wsi, view->chunk + LWS_PRE, sizeof frame, LWS_WRITE_RAW);
+    lws_set_timeout(client->wsi, PENDING_TIMEOUT_CLOSE_ACK, LWS_TO_KILL_ASYNC);
+    client->close = 0;
+    return true;
+}
+
+bool td_view_client_write(tdView *view, tdViewClient *client)
+{
+    if (client->close != 0)
+        return say_goodbye(view, client);
+    if (client->pong >= 0)
+    {
+        memcpy(view->chunk + LWS_PRE, client->ping, (size_t)client->pong);
+        int size = client->pong;
+        client->pong = -1;
+        if (lws_write(client->wsi, view->chunk + LWS_PRE, (size_t)size, LWS_WRITE_PONG) < size)
+            return false;
+        lws_callback_on_writable(client->wsi);
+        return true;
     }
     if (client->out == NULL)
     {
@@ -411,7 +317,7 @@ static void compare(tdView *view, bool wanted)
     {
         tdText text = {0};
         td_view_reply(&notice, &text);
-        enqueue(c, &text);
+        td_view_client_tell(c, &text);
     }
 }
 
@@ -448,12 +354,12 @@ static void deliver_replies(tdView *view)
             if (reply.client != 0 && reply.client != c->id)
                 continue;
             if (reply.refused)
-                refuse(view, c, reply.action, reply.text);
+                td_view_refuse(view, c, reply.action, reply.text);
             else
             {
                 tdText text = {0};
                 td_view_reply(&reply, &text);
-                enqueue(c, &text);
+                td_view_client_tell(c, &text);
             }
         }
 }

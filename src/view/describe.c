@@ -281,8 +281,10 @@ static void add_touches(const tdViewTouch *touches, int n, bool sums, int64_t me
     for (int k = 0; to != NULL && k < n; k++)
     {
         const tdViewTouch *touch = &touches[k];
-        for (int c = 0; c < 6; c++)
-            *to++ = (float)(c < 3 ? touch->at[c] : touch->force[c - 3]);
+        for (int c = 0; c < 3; c++)
+            *to++ = (float)touch->at[c];
+        for (int c = 0; c < 3; c++)
+            *to++ = (float)touch->force[c];
         *to++ = (float)touch->body[0];
         *to++ = (float)touch->body[1];
         if (sums)

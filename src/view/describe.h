@@ -57,6 +57,7 @@ typedef struct tdViewHouse
     int n_entries;
     const tdViewEntry *entries;
     int clients, most_clients;
+    int messages; ///< that each may send, a second
     int64_t refused;
     bool may_record;
 } tdViewHouse;

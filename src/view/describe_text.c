@@ -281,7 +281,7 @@ static void add_offer(const tdViewStage *stage, const tdViewHouse *house, tdJson
     td_json_close(json, '}');
     td_json_open(json, "limits", '{');
     td_json_integer(json, "message", TD_VIEW_MESSAGE);
-    td_json_integer(json, "messages_a_second", 200);
+    td_json_integer(json, "messages_a_second", house->messages);
     td_json_integer(json, "clients", house->most_clients);
     td_json_integer(json, "rate", 60);
     td_json_close(json, '}');

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The server: the page over HTTP, its sockets, and who may have them. It serves what is part of the program and reads
-// no file, so there is no path that could lead to one.
+// The server: where it listens, what becomes of its connections, and its life.
 #include "base/timer.h"
 #include "view/view_own.h"
 
@@ -16,118 +15,24 @@
 
 #define TICK      4000  // [us] while somebody looks
 #define IDLE_TICK 50000 // [us] while nobody does
+#define ANY_TRIES 64    // of ports that the system gives
 
 tdViewSettings td_default_view(void)
 {
-    return (tdViewSettings){.sim = {.model = td_default_settings(), .speed = 1},
+    return (tdViewSettings){.sim = {.model = td_default_settings(), .speed = 1, .hold = 1},
                             .host = "127.0.0.1",
                             .port = 8321,
                             .tries = 1,
-                            .clients = 128};
+                            .clients = 128,
+                            .visitors = 64,
+                            .request_seconds = 3,
+                            .silent_seconds = 60,
+                            .messages = 200,
+                            .at_once = 400,
+                            .most_refused = 1000};
 }
 
-// ---------------------------------------------------------------- requests
-
-// A header, or NULL where there is none. One that does not fit is as wrong as it can be.
-static const char *header(struct lws *wsi, enum lws_token_indexes which, char *out, int size)
-{
-    if (lws_hdr_total_length(wsi, which) <= 0)
-        return NULL;
-    if (lws_hdr_copy(wsi, out, size, which) < 0)
-        snprintf(out, (size_t)size, "?");
-    return out;
-}
-
-static int answer(tdView *view, struct lws *wsi, unsigned code, const char *why)
-{
-    atomic_fetch_add(&view->counted_rejected, 1);
-    return lws_return_http_status(wsi, code, why) != 0 ? -1 : 1;
-}
-
-// 0: welcome; else the connection has been answered.
-static int check_upgrade(tdView *view, struct lws *wsi, const char *to)
-{
-    char path[64], host[256], origin[256], argument[TD_VIEW_TOKEN + 16];
-    const char *uri = header(wsi, WSI_TOKEN_GET_URI, path, sizeof path);
-    if (strcmp(to, "websocket") != 0 || uri == NULL || strcmp(uri, "/ws") != 0)
-        return answer(view, wsi, HTTP_STATUS_NOT_FOUND, "the socket is at /ws");
-    const char *token = lws_get_urlarg_by_name(wsi, "token=", argument, sizeof argument);
-    switch (td_view_check(&view->access, header(wsi, WSI_TOKEN_HOST, host, sizeof host),
-                          header(wsi, WSI_TOKEN_ORIGIN, origin, sizeof origin), token))
-    {
-    case TD_VIEW_WRONG_HOST:
-        return answer(view, wsi, HTTP_STATUS_FORBIDDEN, "this server does not go by the name in the address");
-    case TD_VIEW_WRONG_ORIGIN: return answer(view, wsi, HTTP_STATUS_FORBIDDEN, "pages of other sites may not connect");
-    case TD_VIEW_WRONG_TOKEN:
-        return answer(view, wsi, HTTP_STATUS_FORBIDDEN, "the token is missing or wrong; use the address as printed");
-    case TD_VIEW_WELCOME: break;
-    }
-    if (view->n_clients >= view->settings.clients)
-        return answer(view, wsi, HTTP_STATUS_SERVICE_UNAVAILABLE, "there are as many clients as the server takes");
-    return 0;
-}
-
-// Only what the page itself brings along may run, and it may talk to this server only. Older browsers do not take
-// 'self' for a socket, so its address is given too; a name that could end the rule is not.
-static bool add_headers(struct lws *wsi, const char *host, unsigned char **p, unsigned char *end)
-{
-    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-:[]";
-    bool plain = strspn(host, letters) == strlen(host);
-    char policy[1024];
-    snprintf(policy, sizeof policy,
-             "default-src 'none'; script-src 'unsafe-inline' blob:; style-src 'unsafe-inline'; img-src data: blob:; "
-             "font-src data:; media-src blob:; connect-src 'self' %s%s data: blob:; worker-src blob:; base-uri 'none'; "
-             "form-action 'none'; frame-ancestors 'none'",
-             plain ? "ws://" : "", plain ? host : "");
-    const char *const headers[][2] = {
-        {"content-security-policy:", policy},
-        {"x-content-type-options:", "nosniff"},
-        {"referrer-policy:", "no-referrer"},
-        {"cache-control:", "no-store"},
-    };
-    size_t size = (size_t)(td_view_page_end - td_view_page);
-    if (lws_add_http_common_headers(wsi, HTTP_STATUS_OK, "text/html; charset=utf-8", size, p, end) != 0)
-        return false;
-    for (size_t i = 0; i < sizeof headers / sizeof headers[0]; i++)
-        if (lws_add_http_header_by_name(wsi, (const unsigned char *)headers[i][0], (const unsigned char *)headers[i][1],
-                                        (int)strlen(headers[i][1]), p, end) != 0)
-            return false;
-    return true;
-}
-
-static int start_page(tdView *view, struct lws *wsi, tdViewClient *client, const char *path)
-{
-    char host[256];
-    unsigned char head[LWS_PRE + 2048], *p = head + LWS_PRE, *end = head + sizeof head - 1;
-    if (td_view_check_host(&view->access, header(wsi, WSI_TOKEN_HOST, host, sizeof host)) != TD_VIEW_WELCOME)
-        return answer(view, wsi, HTTP_STATUS_FORBIDDEN, "this server does not go by the name in the address") < 0 ||
-               lws_http_transaction_completed(wsi);
-    if (lws_hdr_total_length(wsi, WSI_TOKEN_GET_URI) <= 0)
-        return answer(view, wsi, HTTP_STATUS_METHOD_NOT_ALLOWED, "the page can be read only") < 0 ||
-               lws_http_transaction_completed(wsi);
-    if (strcmp(path, "/") != 0 && strcmp(path, "/index.html") != 0)
-        return answer(view, wsi, HTTP_STATUS_NOT_FOUND, "there is the page at / and nothing else") < 0 ||
-               lws_http_transaction_completed(wsi);
-    if (!add_headers(wsi, host, &p, end) || lws_finalize_write_http_header(wsi, head + LWS_PRE, &p, end) != 0)
-        return -1;
-    client->page = 0;
-    lws_callback_on_writable(wsi);
-    return 0;
-}
-
-static int continue_page(tdView *view, struct lws *wsi, tdViewClient *client)
-{
-    size_t size = (size_t)(td_view_page_end - td_view_page), left = size - client->page;
-    size_t n = left < TD_VIEW_CHUNK ? left : TD_VIEW_CHUNK;
-    memcpy(view->chunk + LWS_PRE, td_view_page + client->page, n);
-    if (lws_write(wsi, view->chunk + LWS_PRE, n, n == left ? LWS_WRITE_HTTP_FINAL : LWS_WRITE_HTTP) < (int)n)
-        return -1;
-    client->page += n;
-    if (n == left)
-        return lws_http_transaction_completed(wsi) != 0 ? -1 : 0;
-    lws_callback_on_writable(wsi);
-    return 0;
-}
+// ---------------------------------------------------------------- connections
 
 // The kernel would take megabytes for a client that reads nothing, and show it a past of many seconds when it does.
 static void keep_short(struct lws *wsi)
@@ -139,24 +44,26 @@ static void keep_short(struct lws *wsi)
 
 static int callback(struct lws *wsi, enum lws_callback_reasons reason, void *user, void *in, size_t size)
 {
+    (void)size;
     tdView *view = lws_context_user(lws_get_context(wsi));
     tdViewClient *client = user;
     switch (reason)
     {
-    case LWS_CALLBACK_HTTP_CONFIRM_UPGRADE: return check_upgrade(view, wsi, in);
-    case LWS_CALLBACK_HTTP: return start_page(view, wsi, client, in);
-    case LWS_CALLBACK_HTTP_WRITEABLE: return continue_page(view, wsi, client);
+    case LWS_CALLBACK_SERVER_NEW_CLIENT_INSTANTIATED: td_view_visitor_come(view, wsi); return 0;
+    case LWS_CALLBACK_WSI_DESTROY: td_view_visitor_go(view, wsi); return 0;
+    case LWS_CALLBACK_HTTP_CONFIRM_UPGRADE: return td_view_check_upgrade(view, wsi, in);
+    case LWS_CALLBACK_HTTP: return td_view_start_page(view, wsi, client, in);
+    case LWS_CALLBACK_HTTP_WRITEABLE: return td_view_continue_page(view, wsi, client);
     case LWS_CALLBACK_ESTABLISHED:
         keep_short(wsi);
+        td_view_visitor_go(view, wsi);
         td_view_client_open(view, client, wsi);
-        return 0;
+        return td_view_client_listen(view, client) ? 0 : -1;
     case LWS_CALLBACK_CLOSED: td_view_client_close(view, client); return 0;
     case LWS_CALLBACK_SERVER_WRITEABLE: return td_view_client_write(view, client) ? 0 : -1;
-    case LWS_CALLBACK_RECEIVE:
-        return td_view_client_receive(view, client, in, size, lws_frame_is_binary(wsi),
-                                      lws_is_final_fragment(wsi) && lws_remaining_packet_payload(wsi) == 0)
-                   ? 0
-                   : -1;
+    case LWS_CALLBACK_RAW_RX_FILE: // what a client sends
+        td_view_client_read(view, lws_wsi_user(lws_get_parent(wsi)));
+        return 0;
     default: return 0; // other defaults of the library would serve files, run programs and pass requests on
     }
 }
@@ -199,22 +106,6 @@ static int try_port(const char *host, int port)
         result = ntohs(six ? v6.sin6_port : v4.sin_port);
     close(fd);
     return result;
-}
-
-static tdStatus find_port(tdView *view, const char *host, tdError *error)
-{
-    int got = -EINVAL;
-    for (int i = 0; i < view->settings.tries && view->settings.port + i < 65536; i++)
-    {
-        got = try_port(host, view->settings.port == 0 ? 0 : view->settings.port + i);
-        if (got != -EADDRINUSE)
-            break;
-    }
-    view->port = got;
-    if (got > 0)
-        return TD_OK;
-    return td_fail_at(error, TD_ERROR_USAGE, NULL, 0, "--port", "%s port %d cannot be had: %s; give another --port%s",
-                      host, view->settings.port, strerror(-got), got == -EADDRNOTAVAIL ? " or --host" : "");
 }
 
 static tdStatus set_access(tdView *view, const char *host, tdError *error)
@@ -266,7 +157,9 @@ static tdStatus open_server(tdView *view, const char *host, tdError *error)
     const size_t each = sizeof(tdViewClient);
     view->protocols[0] = (struct lws_protocols){"http", callback, each, TD_VIEW_MESSAGE, 0, NULL, 0};
     view->protocols[1] = (struct lws_protocols){"tendril.1", callback, each, TD_VIEW_MESSAGE, 0, NULL, 0};
-    view->idle = (lws_retry_bo_t){.secs_since_valid_ping = 20, .secs_since_valid_hangup = 60};
+    view->protocols[2] = (struct lws_protocols){"bytes", callback, 0, 0, 0, NULL, 0};
+    view->idle = (lws_retry_bo_t){.secs_since_valid_ping = (uint16_t)(view->settings.silent_seconds / 3),
+                                  .secs_since_valid_hangup = (uint16_t)view->settings.silent_seconds};
     bool all = strcmp(host, "0.0.0.0") == 0 || strcmp(host, "::") == 0, six = strchr(host, ':') != NULL;
     struct lws_context_creation_info info = {
         .port = CONTEXT_PORT_NO_LISTEN,
@@ -274,29 +167,40 @@ static tdStatus open_server(tdView *view, const char *host, tdError *error)
         .uid = -1,
         .user = view,
         .server_string = "tendril",
-        .fd_limit_per_thread = 2 * (unsigned)view->settings.clients + 128, // some that never finish their request
-        .max_http_header_pool = (unsigned short)(view->settings.clients + 64),
-        .timeout_secs = 3,
-        .timeout_secs_ah_idle = 5,
-        .keepalive_timeout = 5,
+        // a client has two descriptors; some who have gone take a moment to be forgotten
+        .fd_limit_per_thread = (unsigned)(2 * view->settings.clients + 2 * view->settings.visitors + 32),
+        .max_http_header_pool = (unsigned short)(2 * view->settings.visitors),
+        .timeout_secs = (unsigned)view->settings.request_seconds,
+        .timeout_secs_ah_idle = (unsigned)view->settings.request_seconds,
+        .keepalive_timeout = view->settings.request_seconds,
         .pt_serv_buf_size = 8192,
-        .options = LWS_SERVER_OPTION_EXPLICIT_VHOSTS | LWS_SERVER_OPTION_VALIDATE_UTF8 |
-                   LWS_SERVER_OPTION_SKIP_SERVER_CANONICAL_NAME | LWS_SERVER_OPTION_FAIL_UPON_UNABLE_TO_BIND |
-                   (six ? 0 : LWS_SERVER_OPTION_DISABLE_IPV6),
+        .options = LWS_SERVER_OPTION_EXPLICIT_VHOSTS | LWS_SERVER_OPTION_SKIP_SERVER_CANONICAL_NAME |
+                   LWS_SERVER_OPTION_FAIL_UPON_UNABLE_TO_BIND | (six ? 0 : LWS_SERVER_OPTION_DISABLE_IPV6),
     };
     view->context = lws_create_context(&info);
     if (view->context == NULL)
         return td_fail(error, TD_ERROR_IO, "the web server cannot be set up: out of memory or of file descriptors");
-    info.port = view->port;
     info.iface = all ? NULL : host;
     info.protocols = view->protocols;
     info.retry_and_idle_policy = &view->idle;
     info.vhost_name = "tendril";
-    view->vhost = lws_create_vhost(view->context, &info);
-    if (view->vhost == NULL)
-        return td_fail_at(error, TD_ERROR_USAGE, NULL, 0, "--port",
-                          "%s port %d cannot be had; give another --port or --host", host, view->port);
-    return TD_OK;
+    // Another program may take a port after it was seen to be free, so that trying goes on.
+    int first = view->settings.port, tries = first == 0 ? ANY_TRIES : view->settings.tries, got = -EINVAL;
+    for (int i = 0; view->vhost == NULL && i < tries && first + i < 65536; i++)
+    {
+        got = try_port(host, first == 0 ? 0 : first + i);
+        if (got == -EADDRINUSE)
+            continue;
+        if (got <= 0)
+            break;
+        info.port = view->port = got;
+        view->vhost = lws_create_vhost(view->context, &info);
+        got = -EADDRINUSE;
+    }
+    if (view->vhost != NULL)
+        return TD_OK;
+    return td_fail_at(error, TD_ERROR_USAGE, NULL, 0, "--port", "%s port %d cannot be had: %s; give another --port%s",
+                      host, first, strerror(-got), got == -EADDRNOTAVAIL ? " or --host" : "");
 }
 
 static tdStatus create(tdView *view, tdError *error)
@@ -304,18 +208,23 @@ static tdStatus create(tdView *view, tdError *error)
     char host[128];
     TD_TRY(resolve(view->settings.host, host, sizeof host, error));
     TD_TRY(set_access(view, host, error));
-    TD_TRY(find_port(view, host, error));
     TD_TRY(td_view_painter_create(&view->painter, error));
     view->settings.sim.log = view->log = calloc(1, sizeof *view->log);
     if (view->log == NULL)
         return td_fail_memory(error, "the viewer");
     TD_TRY(td_view_mirror_create(&view->settings.sim.model, view->log, &view->mirror, error));
+    view->visitors = calloc((size_t)view->settings.visitors + 1, sizeof *view->visitors);
+    if (view->visitors == NULL)
+        return td_fail_memory(error, "the viewer");
+    td_view_policy((const char *)td_view_page, (size_t)(td_view_page_end - td_view_page), view->policy,
+                   sizeof view->policy);
     TD_TRY(open_server(view, host, error));
     TD_TRY(td_view_sim_create(&view->settings.sim, &view->sim, error));
     write_address(view, host);
     view->house = (tdViewHouse){.n_entries = view->settings.sim.n_entries,
                                 .entries = view->settings.sim.entries,
                                 .most_clients = view->settings.clients,
+                                .messages = (int)view->settings.messages,
                                 .may_record = view->settings.sim.out != NULL};
     td_view_tick(view);
     lws_sul_schedule(view->context, 0, &view->tick, on_tick, IDLE_TICK);
@@ -366,6 +275,7 @@ void td_view_free(tdView *view)
     td_view_painter_free(view->painter);
     td_view_mirror_free(view->mirror);
     free(view->log);
+    free(view->visitors);
     td_view_drop(&view->topology);
     td_view_drop(&view->frame);
     for (int f = 0; f < TD_VIEW_FIELD_KINDS; f++)

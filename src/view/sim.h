@@ -27,6 +27,7 @@ typedef struct tdViewSimSettings
     const char *out;            ///< folder for recordings; NULL: none are made
     bool paused;
     double speed;          ///< simulated over wall time; infinite: as fast as it can
+    double hold;           ///< [s] of the clock that a client moves something on without being heard of
     struct tdViewLog *log; ///< of steps; NULL: none
 } tdViewSimSettings;
 

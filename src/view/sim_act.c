@@ -397,7 +397,10 @@ void td_view_sim_act(tdViewSim *sim, int client, const tdViewMessage *m)
         sim->playing = sim->failed = false;
         sim->pending = sim->pending < MOST_PENDING ? sim->pending + m->count : sim->pending; // clicks add up
         break;
-    case TD_VIEW_SPEED: sim->speed = m->value[0]; break;
+    case TD_VIEW_SPEED:
+        sim->speed = m->value[0];
+        sim->pace.due = 0; // not what the old speed would have waited for
+        break;
     case TD_VIEW_RESET: act_reset(sim); break;
     case TD_VIEW_ACTUATOR: act_actuator(sim, client, m); break;
     case TD_VIEW_TARGET: act_target(sim, client, m); break;

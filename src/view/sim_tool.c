@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // What clients move at a velocity: tools, and groups of actuators such as the fingers of a hand. A velocity holds until
-// it is set again, but for HOLD at most, so that what a client moved stands still when it hangs, and at once when it
-// goes.
+// it is set again, but for the `hold` of the settings at most, so that what a client moved stands still when it hangs,
+// and at once when it goes.
 #include "base/timer.h"
 #include "view/sim_own.h"
 
 #include <math.h>
 #include <string.h>
-
-#define HOLD 1.0 // [s] of the clock
 
 static bool is_zero(int n, const double *a)
 {
@@ -46,7 +44,7 @@ void td_view_sim_tool(tdViewSim *sim, int client, const tdViewMessage *m)
     memcpy(twist + 3, m->turn, sizeof m->turn);
     td_state_drive_tool(model, sim->state, tool, m->n_values == 0 ? NULL : twist);
     bool moves = m->n_values > 0 && !is_zero(6, twist);
-    sim->tools[tool] = moves ? (tdViewHand){client, td_seconds() + HOLD} : (tdViewHand){0};
+    sim->tools[tool] = moves ? (tdViewHand){client, td_seconds() + sim->settings.hold} : (tdViewHand){0};
 }
 
 void td_view_sim_group(tdViewSim *sim, int client, const tdViewMessage *m)
@@ -74,7 +72,7 @@ void td_view_sim_group(tdViewSim *sim, int client, const tdViewMessage *m)
         td_view_sim_say(sim, client, true, true, m->action, "%d other clients move actuators", TD_VIEW_GROUPS);
         return;
     }
-    *group = (tdViewGroup){.hand = {client, td_seconds() + HOLD}, .rate = m->value[0], .n = m->n_list};
+    *group = (tdViewGroup){.hand = {client, td_seconds() + sim->settings.hold}, .rate = m->value[0], .n = m->n_list};
     memcpy(group->actuators, m->list, (size_t)m->n_list * sizeof *m->list);
 }
 

@@ -16,6 +16,12 @@ typedef struct tdViewSettings
     int tries;             ///< ports that are tried, one after the other
     const char *token;     ///< NULL: one is made when `host` is not loopback; "": one is made
     int clients;           ///< most at a time
+    int visitors;          ///< most connections that are no clients yet; the oldest makes room for the next
+    int request_seconds;   ///< that a request may take to come
+    int silent_seconds;    ///< after which a client that answers no ping has gone; asked at a third of them
+    double messages;       ///< of a client, a second
+    double at_once;        ///< of a client that was silent before
+    int64_t most_refused;  ///< messages, then the client is closed
     /// Polled by td_view_run(), which ends when it says so; may be NULL.
     bool (*ended)(void *user);
     void *user;

@@ -2,6 +2,7 @@
 // Inside the server: clients, and the messages that are on their way to them. All of it belongs to the server's thread.
 #pragma once
 #include "view/access.h"
+#include "view/frames.h"
 #include "view/mirror.h"
 #include "view/paint.h"
 #include "view/view.h"
@@ -30,13 +31,13 @@ typedef struct tdViewClient
     size_t page; ///< bytes of the page that were sent
 
     // what comes
-    size_t received;
-    bool binary;
-    char message[TD_VIEW_MESSAGE];
-    double allowance, counted; ///< messages that may come now, and when that was
-    double told;               ///< when it was last told of a refusal
+    tdViewReader reader;
+    tdViewAllowance allowance;
     int64_t refused;
-    int close; ///< code to close with, 0: stay
+    int close;    ///< code to close with, 0: stay
+    bool goodbye; ///< it has closed by itself and waits for an answer
+    int pong;     ///< bytes of the ping to answer, -1: none
+    unsigned char ping[125];
 
     // what goes
     tdViewBuffer *out;
@@ -67,11 +68,14 @@ struct tdView
     tdViewLog *log;
     struct lws_context *context;
     struct lws_vhost *vhost;
-    struct lws_protocols protocols[3];
+    struct lws_protocols protocols[4];
+    char policy[512]; ///< what the page may run
     lws_retry_bo_t idle;
     lws_sorted_usec_list_t tick;
     atomic_bool stop;
 
+    struct lws **visitors; ///< in the order in which they came
+    int n_visitors;
     tdViewClient *clients;
     int n_clients, last_id;
     tdViewHouse house;
@@ -94,12 +98,30 @@ struct tdView
 extern const unsigned char td_view_page[];
 extern const unsigned char td_view_page_end[];
 
+/// policy.c: hashes of what the page brings along, for its Content-Security-Policy.
+void td_view_policy(const char *page, size_t size, char *out, size_t capacity);
+
+/// request.c: connections that are no clients yet.
+void td_view_visitor_come(tdView *view, struct lws *wsi);
+void td_view_visitor_go(tdView *view, const struct lws *wsi);
+/// 0: welcome; else the connection has been answered.
+int td_view_check_upgrade(tdView *view, struct lws *wsi, const char *to);
+/// Both return what the library is to get.
+int td_view_start_page(tdView *view, struct lws *wsi, tdViewClient *client, const char *path);
+int td_view_continue_page(tdView *view, struct lws *wsi, tdViewClient *client);
+
+/// receive.c
+/// From here on the client's bytes are read here and not by the library. False: they cannot be.
+bool td_view_client_listen(tdView *view, tdViewClient *client);
+/// There is something to read, or the connection has ended.
+void td_view_client_read(tdView *view, tdViewClient *client);
+void td_view_refuse(tdView *view, tdViewClient *client, tdViewAction action, const char *why);
+
 /// client.c
 void td_view_client_open(tdView *view, tdViewClient *client, struct lws *wsi);
 void td_view_client_close(tdView *view, tdViewClient *client);
-/// A piece of a message. False: the connection is to be closed.
-bool td_view_client_receive(tdView *view, tdViewClient *client, const char *data, size_t size, bool binary,
-                            bool complete);
+/// A reply for a client; one that takes none loses the later ones.
+void td_view_client_tell(tdViewClient *client, tdText *text);
 /// The socket can take something. False: the connection is to be closed.
 bool td_view_client_write(tdView *view, tdViewClient *client);
 /// Looks at the simulation and at what clients are due.

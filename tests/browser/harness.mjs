@@ -3,7 +3,6 @@
 import { spawn } from "node:child_process";
 import { existsSync, mkdirSync } from "node:fs";
 import { createRequire } from "node:module";
-import { cpus, loadavg } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -16,6 +15,10 @@ export const out = join(root, "build/browser");
 mkdirSync(out, { recursive: true });
 
 export const program = process.env.TENDRIL ?? join(root, "build/tendril");
+/// [ms] after which something hangs. Whatever is waited for is an event, and on a busy machine it comes late; nothing may
+/// depend on this number.
+export const PATIENCE = 600000;
+
 const browserPath = process.env.CHROMIUM ?? "/usr/bin/chromium";
 
 /// Chromium without a screen: WebGL by SwiftShader, and nothing that would look for a network.
@@ -23,6 +26,7 @@ export async function launch() {
     if (!existsSync(browserPath)) throw new Error(`no ${browserPath}: scripts/setup test installs it`);
     return chromium.launch({
         executablePath: browserPath,
+        timeout: PATIENCE,
         args: [
             "--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--disable-quic",
             "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync",
@@ -38,7 +42,7 @@ export async function serve(scene, { port = 0, options = [] } = {}) {
         process.once(end, () => (child.kill("SIGKILL"), end === "exit" || process.exit(1)));
     let text = "";
     const address = await new Promise((resolve, reject) => {
-        const late = setTimeout(() => reject(new Error(`no address after 20 s; it said:\n${text}`)), 20000);
+        const late = setTimeout(() => reject(new Error(`no address; it said:\n${text}`)), PATIENCE);
         const take = (data) => {
             text += data;
             const found = /http:\/\/[\w.:[\]]+\/(#token=\w+)?/.exec(text);
@@ -58,9 +62,11 @@ export async function serve(scene, { port = 0, options = [] } = {}) {
         port: Number(new URL(address).port),
         stop: async () => {
             child.kill("SIGTERM");
-            const kill = setTimeout(() => child.kill("SIGKILL"), 3000);
+            let late = false;
+            const kill = setTimeout(() => (late = true, child.kill("SIGKILL")), PATIENCE);
             await ended;
             clearTimeout(kill);
+            if (late) throw new Error("the server does not end by SIGTERM");
         },
     };
 }
@@ -69,14 +75,15 @@ export async function serve(scene, { port = 0, options = [] } = {}) {
 /// Unless the picture itself is tested it is drawn coarsely: SwiftShader would take the cores from the simulation.
 export async function open(browser, address, { width = 1000, height = 680, detail = 0.4, ...options } = {}) {
     const context = await browser.newContext({ viewport: { width, height }, colorScheme: "light", acceptDownloads: true, ...options });
+    context.setDefaultTimeout(PATIENCE);
     const page = await context.newPage();
     const errors = [];
     page.on("console", (message) => {
         if (message.type() === "error" || message.type() === "warning") errors.push(message.text());
     });
     page.on("pageerror", (error) => errors.push(String(error.stack ?? error)));
-    await page.goto(address, { timeout: 60000 });
-    await page.waitForFunction(() => window.tendril?.state.frames > 0 && window.tendril.state.firstPicture > 0, null, { timeout: 60000 });
+    await page.goto(address);
+    await page.waitForFunction(() => window.tendril?.state.frames > 0 && window.tendril.state.firstPicture > 0);
     await page.evaluate((d) => {
         window.tendril.stage.steady = true;
         window.tendril.stage.setDetail(d);
@@ -90,17 +97,57 @@ export const state = (page) => page.evaluate(() => {
 });
 
 /// Waits until a condition of the page's state holds, and says what it was when it does not.
-export async function until(page, what, condition, argument = null, timeout = 20000) {
+export async function until(page, what, condition, argument = null) {
     try {
-        await page.waitForFunction(condition, argument, { timeout, polling: 50 });
-    } catch {
+        await page.waitForFunction(condition, argument, { timeout: PATIENCE, polling: 50 });
+    } catch (error) {
+        if (page.isClosed()) throw error;
         const now = JSON.stringify(await state(page), null, 1).slice(0, 3000);
-        throw new Error(`after ${timeout / 1000} s still not: ${what}\n${now}`);
+        throw new Error(`after ${PATIENCE / 1000} s still not: ${what}\n${now}`);
     }
 }
 
-/// Whether others use the machine so much that times say nothing of the page.
-export const busy = () => loadavg()[0] > 3 * cpus().length;
+/// Waits until what the page has been told is in its picture.
+export const drawn = (page) => page.evaluate(() => new Promise((done) => {
+    window.tendril.stage.invalidate();
+    requestAnimationFrame(() => requestAnimationFrame(() => requestAnimationFrame(done)));
+}));
+
+/// Stops time, and waits until the page shows where it stopped.
+export async function pause(page) {
+    await page.evaluate(() => window.tendril.send({ type: "pause" }));
+    await stands(page);
+}
+
+/// Waits until the server has stopped and its last frame is shown.
+export async function stands(page) {
+    await until(page, "paused, and its last frame", () =>
+        !window.tendril.state.status.playing && !window.tendril.state.playing && window.tendril.state.step === window.tendril.state.status.step);
+    await drawn(page);
+}
+
+/// Starts again from time 0; `playing` says whether time goes on from there. That it was at 0 may pass unseen.
+export async function reset(page) {
+    const { status } = await state(page);
+    await page.keyboard.press("r");
+    await until(page, "reset", (n) => window.tendril.state.status.resets > n, status.resets);
+}
+
+/// Waits until so many seconds more were simulated.
+export async function simulated(page, seconds) {
+    const { time } = await state(page);
+    await until(page, `${seconds} s more`, (t) => window.tendril.state.time > t, time + seconds);
+}
+
+/// Takes pictures until one is as the one before, so that nothing in it moves any more.
+export async function still(page, take, difference) {
+    await drawn(page);
+    for (let last = await take(), now; ; last = now) {
+        await drawn(page);
+        now = await take();
+        if (difference(now, last).mean < 0.05) return now;
+    }
+}
 
 export const distance = (a, b) => Math.hypot(a[0] - b[0], a[1] - b[1], a[2] - b[2]);
 

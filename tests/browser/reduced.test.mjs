@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { launch, open, out, program, root, serve, state, until } from "./harness.mjs";
+import { drawn, launch, open, out, program, root, serve, stands, state, until } from "./harness.mjs";
 
 let browser, server, page, errors;
 before(async () => {
@@ -40,7 +40,7 @@ const shape = () => page.evaluate(() => {
 test("the GPU expands coordinates to where the body is", async () => {
     await page.evaluate(() => window.tendril.send({ type: "step", count: 30 }));
     await until(page, "30 steps", () => window.tendril.state.step >= 30);
-    await page.waitForTimeout(300);
+    await stands(page);
     const s = await state(page);
     assert.equal(s.status.rom.reduced, true);
     const { most, tip } = await shape();
@@ -56,12 +56,14 @@ test("a mode is added by its slider, and taken away again", async () => {
     const slider = page.locator('input[aria-label="Mode 1 of arm, amplitude added"]');
     await slider.focus();
     await page.keyboard.press("End");
-    await page.waitForTimeout(150);
+    await until(page, "the mode is added", () => window.tendril.world.extra.get(0)?.[0] > 0);
+    await drawn(page);
     const bent = await shape();
     assert.ok(Math.hypot(...bent.tip.map((x, i) => x - before.tip[i])) > 1e-3, "the tip moves by more than 1 mm");
     assert.ok(bent.most < 1e-7, `GPU and processor differ by ${bent.most} m`);
     await page.click('button[aria-label="Clear all modes of arm"]');
-    await page.waitForTimeout(150);
+    await until(page, "no mode is added", () => [...(window.tendril.world.extra.get(0) ?? [])].every((a) => a === 0));
+    await drawn(page);
     assert.deepEqual((await shape()).tip, before.tip);
     await page.click('button[aria-label="Swing mode 2 of arm"]');
     await until(page, "the mode swings", () => Math.abs(window.tendril.world.extra.get(0)[1]) > 0);
@@ -74,7 +76,7 @@ test("the reduced integration domain can be seen", async () => {
     const seen = await page.evaluate(() => window.tendril.session.hello.meshes
         .map((m, i) => m.kind === "domain" && window.tendril.world.skins[i].group.visible).filter((v) => v !== false));
     assert.deepEqual(seen, [true]);
-    await page.waitForTimeout(300);
+    await drawn(page);
     await page.locator(".viewport").screenshot({ path: join(out, "domain.png") });
     assert.deepEqual(errors, []);
 });

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { after, afterEach, before, test } from "node:test";
 import { pathToFileURL } from "node:url";
 import { difference, shrink } from "./picture.mjs";
-import { distance, launch, open, out, PNG, pixel, program, root, serve, state, until } from "./harness.mjs";
+import { distance, drawn, launch, open, out, pause, PNG, pixel, program, reset, root, serve, simulated, stands, state, still, until } from "./harness.mjs";
 
 let browser, server, page, errors, close;
 const series = join(out, "rigid-series");
@@ -34,8 +34,7 @@ test("a robot of links moves, and every link is where the simulation has it", as
     assert.ok(meshes.some((m) => m.colour?.[0] > 0.7 && m.colour[2] < 0.3), "the orange of the robot's file");
     await until(page, "the arm moves", () => window.tendril.state.time > 1.2);
     await page.keyboard.press(" ");
-    await until(page, "paused", () => !window.tendril.state.playing);
-    await page.waitForTimeout(300);
+    await stands(page);
     // The probe is the mean of the palm's corners, which the page works out by the pose of the link.
     const seen = await page.evaluate(() => {
         const { session, world } = window.tendril;
@@ -72,13 +71,16 @@ test("joints have sliders in degrees or radians", async () => {
 
 test("a link is pulled by the mouse", async () => {
     await page.locator("#view").focus();
-    await page.keyboard.press("r");
-    await until(page, "anew", () => window.tendril.state.time < 1);
+    // Time stands while it is taken, so that it is where it was looked for.
+    await pause(page);
+    await reset(page);
+    await stands(page);
     const { probes } = await state(page);
     const from = await pixel(page, probes[0]);
     await page.mouse.move(from.x, from.y);
     await page.mouse.down();
     await page.mouse.move(from.x + 80, from.y - 60, { steps: 6 });
+    await page.evaluate(() => window.tendril.send({ type: "play" }));
     await until(page, "a spring pulls", () => window.tendril.state.springs === 1 && Math.hypot(...window.tendril.state.status.springs[0].force) > 1);
     await page.mouse.up();
     await until(page, "it let go", () => window.tendril.state.springs === 0);
@@ -129,7 +131,8 @@ test("contact forces are arrows with a scale, and plotted for each pair", async 
     await page.getByLabel("Layer: Contact forces").check();
     for (const field of ["von_mises", "displacement", "none"]) {
         await page.selectOption("#field", field);
-        await page.waitForTimeout(300);
+        if (field === "von_mises") await until(page, "its values", () => window.tendril.session.field !== null);
+        await drawn(page);
     }
 });
 
@@ -141,10 +144,10 @@ test("it looks as it did", async (t) => {
         window.tendril.send({ type: "step", count: 100 });
     });
     await until(page, "100 steps", () => window.tendril.state.step === 100);
-    await page.waitForTimeout(600);
+    await stands(page);
     const take = async (name) =>
         shrink(PNG.sync.read(await page.locator(".viewport").screenshot({ path: join(out, `${name}.png`) })), 192, 106);
-    const shown = await take("fingers");
+    const shown = await still(page, () => take("fingers"), difference);
     const reference = join(root, "tests/browser/reference/fingers.png");
     if (process.env.UPDATE_REFERENCES || !existsSync(reference)) writeFileSync(reference, PNG.sync.write(shown));
     const same = difference(shown, PNG.sync.read(readFileSync(reference)));
@@ -154,8 +157,7 @@ test("it looks as it did", async (t) => {
         window.tendril.world.skins.forEach((s) => s && (s.group.visible = false));
         window.tendril.stage.invalidate();
     });
-    await page.waitForTimeout(300);
-    const gone = difference(await take("fingers-gone"), PNG.sync.read(readFileSync(reference)));
+    const gone = difference(await still(page, () => take("fingers-gone"), difference), PNG.sync.read(readFileSync(reference)));
     assert.ok(gone.far > 0.05, `without the bodies the picture is ${JSON.stringify(gone)} off`);
 });
 
@@ -171,7 +173,7 @@ test("keys drive a tool along the axes of the world, turn it, and stop when let 
     const settle = async () => {
         await until(page, "the target stands", () => window.tendril.state.status.tools[0].twist.every((v) => v === 0));
         for (let last = await place(), now; ; last = now) {
-            await page.waitForTimeout(250);
+            await simulated(page, 0.25);
             now = await place();
             if (distance(last, now) < 5e-4) return;
         }
@@ -187,9 +189,9 @@ test("keys drive a tool along the axes of the world, turn it, and stop when let 
         const others = [0, 1, 2].filter((k) => k !== axis).map((k) => Math.abs(to[k] - from[k]));
         assert.ok(Math.max(...others) < 0.015, `${key} moved it from ${from} to ${to}`);
     }
-    const still = await place();
-    await page.waitForTimeout(400);
-    assert.ok(distance(still, await place()) < 1e-3, "it stands when the key is up");
+    const held = await place();
+    await simulated(page, 0.4);
+    assert.ok(distance(held, await place()) < 1e-3, "it stands when the key is up");
     // Screenshots and the like are what these keys mean without the mode.
     assert.equal((await state(page)).playing, true);
     const turn = () => page.evaluate(() => Array.from(window.tendril.session.frame.sections.find((s) => s.type === 27).f32.subarray(3, 7)));
@@ -245,8 +247,7 @@ test("a reduced body on a frame turns and bends", async () => {
         return s && Math.abs(s.f32[6]) < 0.97;
     });
     await page.evaluate(() => window.tendril.send({ type: "pause" }));
-    await until(page, "paused", () => !window.tendril.state.playing);
-    await page.waitForTimeout(400);
+    await stands(page);
     const { probes } = await state(page);
     const corner = await page.evaluate(() => {
         const { shape } = window.tendril.world.skins[0];

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { pathToFileURL } from "node:url";
-import { distance, launch, open, out, PNG, serve, state, until } from "./harness.mjs";
+import { distance, drawn, launch, open, out, PATIENCE, PNG, reset, serve, state, until } from "./harness.mjs";
 
 const scene = "robots/parallel/coarse.yaml";
 let browser, server, folder, page, errors;
@@ -53,13 +53,12 @@ test("two browsers see and drive the same robot", async () => {
 test("a recording replays from a file, without a server", async (t) => {
     await page.locator("#view").focus();
     if (!(await state(page)).playing) await page.keyboard.press("Space");
-    await page.keyboard.press("r"); // the scene's own motion is at its start
-    await until(page, "the start", () => window.tendril.state.time < 0.5);
+    await reset(page); // the scene's own motion is at its start
     await page.click("#tab-view");
     await page.selectOption("#field", "von_mises");
     await until(page, "its values", () => /Pa/.test(document.querySelector(".legend").textContent));
-    await page.click("#record");
     const began = await state(page);
+    await page.click("#record");
     await until(page, "1.5 s more", (t0) => window.tendril.state.time > t0 + 1.5, began.time);
     const [download] = await Promise.all([page.waitForEvent("download"), page.click("#record")]);
     const file = join(out, "recording.html");
@@ -79,7 +78,7 @@ test("a recording replays from a file, without a server", async (t) => {
     // It may have come to its end by itself, where the key would start it again.
     while ((await state(show)).playing) {
         await show.keyboard.press("Space");
-        await show.waitForTimeout(200);
+        await drawn(show);
     }
     const at = async (part) => {
         await show.evaluate((p) => {
@@ -136,6 +135,7 @@ test("a VTU series is written by the server", async () => {
 test("a page without the token is told what is wrong", async () => {
     const guarded = await serve(scene, { options: ["--token", "auto"] });
     const stranger = await browser.newPage();
+    stranger.setDefaultTimeout(PATIENCE);
     await stranger.goto(guarded.address.replace(/#.*/, ""));
     await stranger.waitForFunction(() => /address exactly as .* token/.test(document.querySelector(".banner")?.textContent));
     assert.doesNotMatch(await stranger.locator(".banner").textContent(), /lost/);

@@ -294,7 +294,7 @@ static tdStatus write_rom(tdJob *job, tdError *error)
 tdStatus td_reduce(const tdReduceTask *task, tdReduceReport *report, tdError *error)
 {
     *report = (tdReduceReport){.held_out_error = NAN, .held_out_worst = NAN};
-    tdJob job = {.task = task, .report = report, .work = {.lock = -1}};
+    tdJob job = {.task = task, .report = report, .work = {.lock = TD_UNLOCKED}};
     pthread_mutex_init(&job.mutex, NULL);
     tdStatus status = begin(&job, error);
     if (status == TD_OK)
@@ -302,6 +302,11 @@ tdStatus td_reduce(const tdReduceTask *task, tdReduceReport *report, tdError *er
         job.clock = td_seconds();
         job.phase = job.model->scene.reduction.basis == TD_BASIS_MODES ? TD_REDUCE_MODES : TD_REDUCE_SNAPSHOTS;
         status = run_phases(&job, error);
+    }
+    if (status == TD_CANCELLED)
+    {
+        job.stopped = true;
+        status = TD_OK;
     }
     report->stopped = status == TD_OK && job.stopped;
     if (status == TD_OK && !job.stopped)

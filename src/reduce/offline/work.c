@@ -6,18 +6,17 @@
 
 #include <assert.h>
 #include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
 #define ABOUT "job.txt"
 #define LOCK  "lock"
+
+#define WORK_PARTS 16 // more than a part has pieces
 
 /// Head of a part. In the byte order of the machine: the folder does not travel.
 typedef struct Head
@@ -57,27 +56,20 @@ static uint64_t sum_of(uint64_t crc, const void *data, size_t size)
 tdStatus td_work_save(const tdWork *work, uint64_t key, const char *name, int n, const tdWorkPart *parts,
                       tdError *error)
 {
-    char path[PATH_MAX], temporary[PATH_MAX + 32];
+    assert(n <= WORK_PARTS);
+    char path[PATH_MAX];
     td_work_path(work, name, path);
-    snprintf(temporary, sizeof temporary, "%s.tmp%ld", path, (long)getpid());
     Head head = {.key = key};
+    tdFilePart all[1 + WORK_PARTS] = {{&head, sizeof head}};
     memcpy(head.magic, magic, sizeof magic);
     for (int i = 0; i < n; i++)
     {
         head.size += parts[i].size;
         head.crc = sum_of(head.crc, parts[i].data, parts[i].size);
+        all[1 + i] = (tdFilePart){parts[i].data, parts[i].size};
     }
-    FILE *file = fopen(temporary, "wb");
-    bool good = file != NULL && fwrite(&head, sizeof head, 1, file) == 1;
-    for (int i = 0; good && i < n; i++)
-        good = parts[i].size == 0 || fwrite(parts[i].data, parts[i].size, 1, file) == 1;
-    if (file != NULL)
-        good = fclose(file) == 0 && good;
-    if (good && rename(temporary, path) == 0)
-        return TD_OK;
-    tdStatus status = td_fail_at(error, TD_ERROR_IO, path, 0, NULL, "cannot be written: %s", strerror(errno));
-    remove(temporary);
-    return status;
+    // A part that a loss of power tore has another checksum, and is made again.
+    return td_file_write_parts(path, n + 1, all, TD_FILE_QUICK, error);
 }
 
 bool td_work_load(const tdWork *work, uint64_t key, const char *name, int n, const tdWorkPart *parts)
@@ -141,15 +133,7 @@ static tdStatus take_lock(tdWork *work, tdError *error)
 {
     char path[PATH_MAX];
     td_work_path(work, LOCK, path);
-    work->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-    if (work->lock < 0)
-        return td_fail_at(error, TD_ERROR_IO, path, 0, NULL, "cannot be written: %s", strerror(errno));
-    if (flock(work->lock, LOCK_EX | LOCK_NB) == 0)
-        return TD_OK;
-    close(work->lock);
-    work->lock = -1;
-    return td_fail_at(error, TD_ERROR_INPUT, work->folder, 0, NULL,
-                      "another process is at work there; wait for it, or give another output file");
+    return td_lock_take(&work->lock, path, work->folder, "wait for it, or give another output file", error);
 }
 
 // The first lines of two texts that differ, without their ends.
@@ -202,7 +186,7 @@ static tdStatus claim(tdWork *work, const char *about, bool restart, tdError *er
 
 tdStatus td_work_open(const char *folder, const char *about, bool restart, tdWork *out, tdError *error)
 {
-    *out = (tdWork){.key = td_hash_bytes(about, strlen(about)), .lock = -1};
+    *out = (tdWork){.key = td_hash_bytes(about, strlen(about)), .lock = TD_UNLOCKED};
     if (strlen(folder) >= sizeof out->folder)
         return td_fail_at(error, TD_ERROR_IO, folder, 0, NULL, "the path is too long");
     snprintf(out->folder, sizeof out->folder, "%s", folder);
@@ -216,16 +200,11 @@ tdStatus td_work_open(const char *folder, const char *about, bool restart, tdWor
 
 void td_work_close(tdWork *work, bool done)
 {
-    if (work->lock < 0)
+    if (!td_lock_is_taken(&work->lock))
         return;
     if (done)
-    {
-        char path[PATH_MAX];
         clear(work, false);
-        td_work_path(work, LOCK, path);
-        unlink(path);
+    td_lock_release(&work->lock);
+    if (done)
         rmdir(work->folder); // stays when something of the user's lies there
-    }
-    close(work->lock);
-    work->lock = -1;
 }

@@ -5,16 +5,14 @@
 // The folder belongs to jobs with one text, which says line by line what is too dear to be thrown away unasked. One
 // process works in it at a time.
 #pragma once
-#include "base/status.h"
-
-#include <limits.h>
+#include "base/lock.h"
 
 typedef struct tdWork
 {
     char folder[PATH_MAX - 64]; ///< leaves room for names
     uint64_t key;               ///< of the text
-    int lock;                   ///< file descriptor
-    bool resumed;               ///< it was there before
+    tdLock lock;
+    bool resumed; ///< it was there before
 } tdWork;
 
 /// Makes the folder, or opens that of the same job. One of another job is refused, and the first line of `about` that

@@ -10,6 +10,7 @@ export function h<K extends keyof HTMLElementTagNameMap>(tag: K, attributes: Att
         if (value === undefined || value === false) continue;
         if (typeof value === "function") element.addEventListener(name, value as (event: Event) => void);
         else if (name === "class") element.className = String(value);
+        else if (name === "style") element.style.cssText = String(value); // an attribute is against the rules of the page
         else element.setAttribute(name, value === true ? "" : String(value));
     }
     element.append(...children.filter((c): c is Node | string => c !== null && c !== false));
