@@ -268,7 +268,19 @@ static void tell(const tdModel *model, tdState *state, tdDoubt kind, int b)
                  "finer mesh",
                  name, LONG);
         break;
-    default: return;
+    case TD_DOUBT_PENETRATION:
+        snprintf(text, sizeof text,
+                 "bodies '%s' and '%s' are %.3g m inside each other, %.0f %% of the smaller one; use a smaller "
+                 "time_step, a larger contact stiffness, or start them apart",
+                 name, model->bodies[report->penetration_body[1]].name, report->penetration,
+                 100 * report->penetration_ratio);
+        break;
+    case TD_DOUBT_TUNNELLING:
+        snprintf(text, sizeof text,
+                 "%d pairs of bodies are so fast that they may have passed through each other; use a smaller time_step "
+                 "or a larger contact margin",
+                 report->tunnelled);
+        break;
     }
     td_log(&state->settings, TD_LOG_WARNING, "t = %g s (step %lld): %s", state->time, (long long)state->steps, text);
 }
@@ -277,6 +289,10 @@ void td_monitor_commit(const tdModel *model, tdState *state)
 {
     tdMonitor *monitor = state->monitor;
     size_t bytes = TD_MONITOR_NUMBERS * (size_t)model->n_bodies * sizeof(double);
+    if (state->report.penetration_ratio > DEEP)
+        doubt(state, TD_DOUBT_PENETRATION, state->report.penetration_body[0]);
+    if (state->report.tunnelled > 0)
+        doubt(state, TD_DOUBT_TUNNELLING, 0);
     memcpy(monitor->kept, monitor->next, bytes);
     for (int64_t i = 0; i < model->coords && monitor->last != monitor->outside; i++)
         monitor->last[i] = monitor->outside[i] / model->scheme.s;
@@ -314,6 +330,7 @@ const char *td_doubt_name(tdDoubt doubt)
     case TD_DOUBT_LINEARIZATION: return "far from its linearization";
     case TD_DOUBT_INVERSION: return "elements inside out";
     case TD_DOUBT_PENETRATION: return "deep penetration";
+    case TD_DOUBT_TUNNELLING: return "passed through";
     }
     return "unknown";
 }

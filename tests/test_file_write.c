@@ -16,19 +16,28 @@
 static char folder[] = "/tmp/tendril_write_XXXXXX";
 static char told[64]; // what the file system was asked for: f a file to the disk, d a folder, r a rename
 
+static void tell(char what)
+{
+    size_t n = strlen(told);
+    if (n + 1 < sizeof told)
+    {
+        told[n] = what;
+        told[n + 1] = '\0';
+    }
+}
+
 // In the place of the C library's.
 int fsync(int file)
 {
     struct stat info;
-    if (fstat(file, &info) == 0 && strlen(told) + 1 < sizeof told)
-        strcat(told, S_ISDIR(info.st_mode) ? "d" : "f");
+    if (fstat(file, &info) == 0)
+        tell(S_ISDIR(info.st_mode) ? 'd' : 'f');
     return (int)syscall(SYS_fsync, file);
 }
 
 int rename(const char *from, const char *to)
 {
-    if (strlen(told) + 1 < sizeof told)
-        strcat(told, "r");
+    tell('r');
     return (int)syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0);
 }
 

@@ -177,7 +177,7 @@ static void test_finished_run_resumed_adds_nothing(void **state)
     write_text("done/probes.csv", table);
     char *pvd = read_text("done/run.pvd"), *entry = strstr(pvd, "beam_000012.vtu");
     assert_non_null(entry);
-    memcpy(entry, "beam_000099.vtu", 15);
+    entry[9] = entry[10] = '9'; // of a step that is to come
     write_text("done/run.pvd", pvd);
     free(pvd);
     free(table);

@@ -283,7 +283,8 @@ extern "C"
         TD_DOUBT_ENERGY = 1,        ///< a body has gained more than 5 % of its energy from nothing
         TD_DOUBT_LINEARIZATION = 2, ///< one linearization does not describe how a body moved
         TD_DOUBT_INVERSION = 4,     ///< elements have been inside out for more than ten steps
-        TD_DOUBT_PENETRATION = 8    ///< bodies are deeper inside each other than a tenth of the smaller one
+        TD_DOUBT_PENETRATION = 8,   ///< bodies are deeper inside each other than a tenth of the smaller one
+        TD_DOUBT_TUNNELLING = 16    ///< bodies may have passed through each other within a step
     } tdDoubt;
 
     /// Short name of one, e.g. "energy from nothing".
