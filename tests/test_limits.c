@@ -54,7 +54,7 @@ static void test_little_address_space(void **state)
 {
     (void)state;
     if (SANITIZED)
-        skip();
+        skip_because("a sanitizer takes more address space than there is to be left");
     int refused = 0, done = 0;
     for (int mib = 100; mib <= 1300; mib += mib < 500 ? 25 : 200)
         for (int threads = 1; threads <= 3; threads += 2)
@@ -83,7 +83,7 @@ static void test_library_reserves_memory(void **state)
 {
     (void)state;
     if (SANITIZED)
-        skip();
+        skip_because("a sanitizer takes more address space than there is to be left");
     pid_t pid = fork();
     assert_true(pid >= 0);
     if (pid == 0)
@@ -176,7 +176,7 @@ static void test_full_disk(void **state)
 {
     (void)state;
     if (access("/dev/full", W_OK) != 0)
-        skip();
+        skip_because("there is no /dev/full to write to");
     struct stat info;
     assert_int_equal(run_under("true", "run good.yaml --steps 2 --quiet --checkpoint /dev/full"), 6);
     assert_says("stderr.txt", "No space left");
