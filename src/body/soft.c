@@ -145,49 +145,6 @@ static void kinematics(const tdModel *model, const tdBody *body, tdState *state)
         td_soft_gradients(soft_of(body), mine, state, state->q_e + body->first, rotation_follows(model, state));
 }
 
-// y += M x
-static void add_mass(const tdSoft *soft, tdTasks *tasks, double factor, const double *x, double *y, double *work)
-{
-    int64_t n = 3 * (int64_t)soft->n_nodes;
-    if (!soft->consistent)
-    {
-        for (int64_t i = 0; i < n; i++)
-            y[i] += factor * soft->node_mass[i / 3] * x[i];
-        return;
-    }
-    td_block_multiply_scalar(tasks, &soft->pattern, soft->mass, x, work, false);
-    for (int64_t i = 0; i < n; i++)
-        y[i] += factor * work[i];
-}
-
-static void sum_chunks(const tdSoft *soft, const tdBody *body, const tdSoftState *mine, tdState *state)
-{
-    int projected = 0, inverted = 0, extended = 0;
-    for (int k = 0; k < soft->n_blocks; k++)
-        for (int32_t c = 0; c < soft->blocks[k].chunks && soft->blocks[k].material.law->split; c++)
-            extended += mine->sums[soft->blocks[k].first_chunk + c].extended;
-    for (int32_t c = 0; c < soft->chunks; c++)
-    {
-        const tdChunkSums *sums = &mine->sums[c];
-        projected += sums->projected;
-        inverted += sums->inverted;
-        if (sums->bad != INT64_MAX &&
-            (state->bad_element < 0 || state->bad_body != body->index || sums->bad < state->bad_element))
-        {
-            state->bad_element = sums->bad;
-            state->bad_body = body->index;
-        }
-    }
-    // Projected tangents are a second look at a shape whose inverted elements have been counted.
-    if (mine->projecting)
-        state->report.projected_elements += projected;
-    else
-    {
-        state->report.inverted_elements += inverted;
-        state->report.extended_elements += extended;
-    }
-}
-
 // m = mass M (v - v_hat) + s [alpha M v_e + beta K v_e + f_int - f_ext]
 static tdStatus forces(const tdModel *model, const tdBody *body, tdState *state, bool tangent)
 {
@@ -198,7 +155,7 @@ static tdStatus forces(const tdModel *model, const tdBody *body, tdState *state,
     bool assemble = tangent && !mine->K_valid && (scheme->ce > 0 || soft->beta > 0);
     if (!mine->arrived || mine->projecting)
         td_soft_forces(soft, mine, state, state->force + first, assemble ? mine->K : NULL);
-    sum_chunks(soft, body, mine, state);
+    td_soft_sum_chunks(soft, body, mine, state);
     if (mine->first)
         mine->energy_start = td_soft_energy(soft, mine);
     mine->first = false;
@@ -222,10 +179,10 @@ static tdStatus forces(const tdModel *model, const tdBody *body, tdState *state,
     const double *force = state->force + first, *load = state->load + first;
     memset(m, 0, (size_t)n * sizeof *m);
     if (scheme->mass > 0)
-        add_mass(soft, state->tasks, scheme->mass, state->inertia + first, m, work);
+        td_soft_add_mass(soft, state->tasks, scheme->mass, state->inertia + first, m, work);
     double inertia = td_dot(state->tasks, n, m, m);
     if (scheme->mass > 0 && soft->alpha > 0)
-        add_mass(soft, state->tasks, scheme->s * soft->alpha, state->v_e + first, m, work);
+        td_soft_add_mass(soft, state->tasks, scheme->s * soft->alpha, state->v_e + first, m, work);
     bool damped = scheme->mass > 0 && soft->beta > 0;
     if (damped)
         td_block_multiply(state->tasks, &soft->pattern, mine->K_damping, state->v_e + first, stiff, false);
@@ -565,7 +522,7 @@ static void multiply(const tdModel *model, const tdBody *body, tdState *state, c
         td_block_multiply(state->tasks, &soft->pattern, mine_of(body, state)->A, x, y, false);
 }
 
-// ---------------------------------------------------------------- checkpoint, energy
+// ---------------------------------------------------------------- checkpoint
 
 static int arrays(const tdModel *model, const tdBody *body, tdState *state, tdStateArray *out, int most)
 {
@@ -631,63 +588,6 @@ static tdStatus restore(const tdModel *model, const tdBody *body, tdState *state
     return TD_OK;
 }
 
-static double kinetic_energy(const tdBody *body, tdState *state)
-{
-    double *momentum = state->work + body->first;
-    memset(momentum, 0, (size_t)body->count * sizeof *momentum);
-    add_mass(soft_of(body), state->tasks, 1, state->v + body->first, momentum, state->scratch + body->first);
-    return 0.5 * td_dot(state->tasks, body->count, momentum, state->v + body->first);
-}
-
-// Force times the motion of the step.
-static double force_work(const tdBody *body, tdState *state)
-{
-    const double *q = state->q + body->first, *start = state->start + body->first;
-    double *dq = state->work + body->first;
-    for (int64_t i = 0; i < body->count; i++)
-        dq[i] = q[i] - start[i];
-    return td_dot(state->tasks, body->count, state->force + body->first, dq);
-}
-
-// What a material remembers changes when the step is accepted: then its forces are taken again.
-static void arrive(const tdModel *model, const tdBody *body, tdState *state, tdArrival *arrival)
-{
-    const tdSoft *soft = soft_of(body);
-    tdSoftState *mine = mine_of(body, state);
-    const tdScheme *scheme = &model->scheme;
-    bool remembers = soft->history > 0;
-    bool assemble = !remembers && !mine->K_valid && (scheme->ce > 0 || soft->beta > 0);
-    mine->projecting = false;
-    arrival->force_work_start = force_work(body, state);
-    td_soft_gradients(soft, mine, state, state->q + body->first, true);
-    td_soft_forces(soft, mine, state, state->force + body->first, assemble ? mine->K : NULL);
-    sum_chunks(soft, body, mine, state);
-    arrival->kinetic = kinetic_energy(body, state);
-    arrival->elastic = td_soft_energy(soft, mine);
-    arrival->elastic_start = mine->energy_start;
-    arrival->force_work = force_work(body, state);
-    if (assemble)
-        mine->same = false;
-    if (assemble && soft->constant)
-        mine->K_valid = true;
-    mine->arrived = !remembers;
-    memcpy(mine->arrived_q, state->q + body->first, (size_t)body->count * sizeof(double));
-}
-
-static void energy(const tdModel *model, const tdBody *body, tdState *state, double *kinetic, double *elastic)
-{
-    const tdSoft *soft = soft_of(body);
-    tdSoftState *mine = mine_of(body, state);
-    (void)model;
-    *kinetic = kinetic_energy(body, state);
-    // A lagged rotation is that of the state itself here: the energy a new step would start from. Of a
-    // viscoelastic body the part that would be left after relaxation counts.
-    td_soft_history_begin(soft, mine, INFINITY);
-    td_soft_gradients(soft, mine, state, state->q + body->first, true);
-    td_soft_forces(soft, mine, state, state->scratch + body->first, NULL);
-    *elastic = td_soft_energy(soft, mine);
-}
-
 void td_soft_describe(const tdBody *body, int64_t element, char *out, size_t size)
 {
     const tdSoft *soft = body->soft;
@@ -736,8 +636,8 @@ const tdBodyOps td_soft_ops = {
     .nodes = nodes,
     .node_velocities = node_velocities,
     .fields = td_soft_fields,
-    .energy = energy,
-    .arrive = arrive,
+    .energy = td_soft_body_energy,
+    .arrive = td_soft_arrive,
     .commit = commit,
     .describe = td_soft_describe,
 };

@@ -278,6 +278,14 @@ void td_soft_pressure_stiffness(const tdModel *model, const tdBody *body, tdStat
 /// Newmark's first acceleration.
 tdStatus td_soft_start_acceleration(const tdModel *model, const tdBody *body, tdState *state);
 
+/// soft_energy.c: y += factor M x (`work`: scratch over the body's coordinates); what the chunks counted goes into the
+/// report and the state's bad element.
+void td_soft_add_mass(const tdSoft *soft, tdTasks *tasks, double factor, const double *x, double *y, double *work);
+void td_soft_sum_chunks(const tdSoft *soft, const tdBody *body, const tdSoftState *mine, tdState *state);
+/// See tdBodyOps.arrive and tdBodyOps.energy.
+void td_soft_arrive(const tdModel *model, const tdBody *body, tdState *state, tdArrival *arrival);
+void td_soft_body_energy(const tdModel *model, const tdBody *body, tdState *state, double *kinetic, double *elastic);
+
 /// soft_fields.c: see tdBodyOps.fields; and the same for positions x, with gamma and H of `mine`.
 void td_soft_fields(const tdModel *model, const tdBody *body, tdState *state, double *von_mises, double *energy);
 void td_soft_fields_at(const tdSoft *soft, tdSoftState *mine, tdState *state, const double *x, double *von_mises,

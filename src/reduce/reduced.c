@@ -146,7 +146,7 @@ static void state_free(const tdBody *body, tdState *state)
 
 // ---------------------------------------------------------------- points of the domain
 
-static bool rotation_follows(const tdModel *model, const tdState *state)
+bool td_reduced_rotation_follows(const tdModel *model, const tdState *state)
 {
     return model->scheme.method == TD_METHOD_STATIC || state->follow;
 }
@@ -205,7 +205,7 @@ void td_reduced_domain_forces(const tdModel *model, const tdReduced *reduced, td
         if (!mine->current)
         {
             work.q = mine->at;
-            work.points.polar = polar_of(state, block, rotation_follows(model, state));
+            work.points.polar = polar_of(state, block, td_reduced_rotation_follows(model, state));
         }
         work.force = mine->sum;
         work.K = K;
@@ -225,7 +225,8 @@ void td_reduced_domain_forces(const tdModel *model, const tdReduced *reduced, td
 }
 
 // y += factor K x, K rows x columns
-static void multiply_add(int rows, int columns, int stride, double factor, const double *K, const double *x, double *y)
+void td_reduced_multiply_add(int rows, int columns, int stride, double factor, const double *K, const double *x,
+                             double *y)
 {
     for (int i = 0; i < rows; i++)
     {
@@ -284,7 +285,7 @@ static void begin_domain(const tdModel *model, const tdReduced *reduced, tdReduc
 {
     td_reduced_history_begin(reduced, mine, force_time(&model->scheme));
     // Where the last step arrived, rotations are there already.
-    if (reduced->domain.lagged && !rotation_follows(model, state) &&
+    if (reduced->domain.lagged && !td_reduced_rotation_follows(model, state) &&
         (td_reduced_move(reduced, mine, q) || !mine->arrived))
         td_reduced_gradients(reduced, mine, state, true);
 }
@@ -357,37 +358,6 @@ static void add_loads(const tdBody *body, const tdState *state, double *load)
     }
 }
 
-static void sum_blocks(const tdReduced *reduced, const tdBody *body, const tdReducedState *mine, tdState *state)
-{
-    for (int b = 0; b < reduced->domain.n_blocks; b++)
-    {
-        const tdChunkSums *sums = &mine->points.sums[b];
-        if (sums->bad != INT64_MAX &&
-            (state->bad_element < 0 || state->bad_body != body->index || sums->bad < state->bad_element))
-        {
-            state->bad_element = sums->bad;
-            state->bad_body = body->index;
-        }
-        // Projected tangents are a second look at a shape whose inverted elements have been counted.
-        if (mine->projecting)
-            state->report.projected_elements += sums->projected;
-        else
-        {
-            state->report.inverted_elements += sums->inverted;
-            state->report.extended_elements += reduced->domain.blocks[b].material.law->split ? sums->extended : 0;
-        }
-    }
-}
-
-// Where forces were taken last.
-static double elastic_energy(const tdReduced *reduced, const tdReducedState *mine)
-{
-    double sum = td_reduced_polynomial(reduced) ? mine->elastic : 0;
-    for (int b = 0; b < reduced->domain.n_blocks; b++)
-        sum += mine->points.sums[b].energy;
-    return sum;
-}
-
 // m = mass M (v - v_hat) + s alpha M v_e. Returns the square of the size of the first.
 static double add_inertia(const tdModel *model, const tdBody *body, tdState *state, bool tangent, double *m)
 {
@@ -398,10 +368,11 @@ static double add_inertia(const tdModel *model, const tdBody *body, tdState *sta
         return 0;
     if (reduced->floating != NULL)
         return td_reduced_frame_inertia(model, body, state, tangent, m);
-    multiply_add(n, n, stride, scheme->mass, reduced->M, state->inertia + body->first, m);
+    td_reduced_multiply_add(n, n, stride, scheme->mass, reduced->M, state->inertia + body->first, m);
     double inertia = dot(n, m, m);
     if (reduced->soft->alpha > 0)
-        multiply_add(n, n, stride, scheme->s * reduced->soft->alpha, reduced->M, state->v_e + body->first, m);
+        td_reduced_multiply_add(n, n, stride, scheme->s * reduced->soft->alpha, reduced->M, state->v_e + body->first,
+                                m);
     return inertia;
 }
 
@@ -418,9 +389,9 @@ static tdStatus forces(const tdModel *model, const tdBody *body, tdState *state,
     bool assemble = tangent && !mine->K_valid && (scheme->ce > 0 || soft->beta > 0);
     if (!mine->arrived || mine->projecting)
         td_reduced_domain_forces(model, reduced, mine, state, force, assemble ? mine->K : NULL);
-    sum_blocks(reduced, body, mine, state);
+    td_reduced_sum_blocks(reduced, body, mine, state);
     if (mine->first)
-        mine->energy_start = elastic_energy(reduced, mine);
+        mine->energy_start = td_reduced_elastic(reduced, mine);
     mine->first = false;
     if (assemble)
     {
@@ -441,8 +412,8 @@ static tdStatus forces(const tdModel *model, const tdBody *body, tdState *state,
     memset(m, 0, (size_t)n * sizeof *m);
     double inertia = add_inertia(model, body, state, tangent, m);
     if (scheme->mass > 0 && soft->beta > 0)
-        multiply_add(reduced->n, reduced->n, stride, scheme->s * soft->beta, mine->K_damping, state->v_e + body->first,
-                     m);
+        td_reduced_multiply_add(reduced->n, reduced->n, stride, scheme->s * soft->beta, mine->K_damping,
+                                state->v_e + body->first, m);
     for (int i = 0; i < n; i++)
     {
         own[i] = m[i] + scheme->s * force[i];
@@ -504,8 +475,8 @@ static tdStatus free_motion(const tdModel *model, const tdBody *body, tdState *s
         {
             memset(rhs, 0, (size_t)n * sizeof *rhs);
             if (reduced->n_u > 0)
-                multiply_add(r, reduced->n_u, stride, -model->scheme.s, mine->K + r, state->held + body->first + r,
-                             rhs);
+                td_reduced_multiply_add(r, reduced->n_u, stride, -model->scheme.s, mine->K + r,
+                                        state->held + body->first + r, rhs);
             for (int i = 0; i < r; i++)
                 dv[i] = rhs[i] -= m[i];
             memset(dv + r, 0, (size_t)reduced->n_u * sizeof *dv);
@@ -533,7 +504,7 @@ static void multiply(const tdModel *model, const tdBody *body, tdState *state, c
     const tdReduced *reduced = td_reduced_of(body);
     (void)model;
     memset(y, 0, (size_t)reduced->coords * sizeof *y);
-    multiply_add(reduced->coords, reduced->coords, reduced->wide, 1, td_reduced_mine(body, state)->A, x, y);
+    td_reduced_multiply_add(reduced->coords, reduced->coords, reduced->wide, 1, td_reduced_mine(body, state)->A, x, y);
 }
 
 static void balance(const tdModel *model, const tdBody *body, tdState *state)
@@ -541,8 +512,9 @@ static void balance(const tdModel *model, const tdBody *body, tdState *state)
     const tdReduced *reduced = td_reduced_of(body);
     const tdReducedState *mine = td_reduced_mine(body, state);
     double *m = state->m + body->first;
-    multiply_add(reduced->coords, reduced->coords, reduced->wide, 1, mine->A, state->dv + body->first, m);
-    multiply_add(reduced->n, reduced->n, reduced->stride, model->scheme.s, mine->K, state->held + body->first, m);
+    td_reduced_multiply_add(reduced->coords, reduced->coords, reduced->wide, 1, mine->A, state->dv + body->first, m);
+    td_reduced_multiply_add(reduced->n, reduced->n, reduced->stride, model->scheme.s, mine->K,
+                            state->held + body->first, m);
 }
 
 static tdStatus apply_inverse(const tdModel *model, const tdBody *body, tdState *state, int n, int64_t stride,
@@ -609,77 +581,6 @@ static tdStatus restore(const tdModel *model, const tdBody *body, tdState *state
     if (mine->check != NULL)
         mine->check->current = false;
     return TD_OK;
-}
-
-static double kinetic_energy(const tdBody *body, const tdState *state)
-{
-    const tdReduced *reduced = td_reduced_of(body);
-    const double *q = state->q + body->first, *v = state->v + body->first;
-    double *momentum = state->work + body->first;
-    if (reduced->floating != NULL)
-        return td_reduced_frame_kinetic(reduced, td_reduced_mine(body, state), q, v);
-    memset(momentum, 0, (size_t)reduced->n * sizeof *momentum);
-    multiply_add(reduced->n, reduced->n, reduced->stride, 1, reduced->M, v, momentum);
-    return 0.5 * dot(reduced->n, momentum, v);
-}
-
-// Force times the motion of the step; the force inside a body does not know of its frame.
-static double force_work(const tdBody *body, const tdState *state)
-{
-    int64_t first = body->first;
-    double sum = 0;
-    for (int i = 0; i < td_reduced_of(body)->n; i++)
-        sum += state->force[first + i] * (state->q[first + i] - state->start[first + i]);
-    return sum;
-}
-
-// Rotations and forces at the present q. The second choice of elements, which judges, takes its rotations there too.
-static void arrive_domain(const tdModel *model, const tdReduced *reduced, tdReducedState *mine, const tdState *state,
-                          const double *q)
-{
-    td_reduced_move(reduced, mine, q);
-    if (reduced->domain.lagged && !rotation_follows(model, state))
-        td_reduced_gradients(reduced, mine, state, true);
-}
-
-// What a material remembers changes when the step is accepted: then its forces are taken again.
-static void arrive(const tdModel *model, const tdBody *body, tdState *state, tdArrival *arrival)
-{
-    const tdReduced *reduced = td_reduced_of(body);
-    tdReducedState *mine = td_reduced_mine(body, state);
-    const tdScheme *scheme = &model->scheme;
-    double *q = state->q + body->first;
-    bool remembers = reduced->domain.history > 0;
-    bool assemble = !remembers && !mine->K_valid && (scheme->ce > 0 || reduced->soft->beta > 0);
-    mine->projecting = false;
-    if (reduced->floating != NULL)
-        td_reduced_frame_arrive(model, reduced, mine, state, q, state->v + body->first);
-    arrival->force_work_start = force_work(body, state);
-    arrive_domain(model, reduced, mine, state, q);
-    if (reduced->check != NULL)
-        arrive_domain(model, reduced->check, mine->check, state, q);
-    td_reduced_domain_forces(model, reduced, mine, state, state->force + body->first, assemble ? mine->K : NULL);
-    sum_blocks(reduced, body, mine, state);
-    mine->arrived = !remembers;
-    if (mine->check != NULL)
-        mine->check->arrived = !remembers;
-    arrival->kinetic = kinetic_energy(body, state);
-    arrival->elastic = elastic_energy(reduced, mine);
-    arrival->elastic_start = mine->energy_start;
-    arrival->force_work = force_work(body, state);
-}
-
-static void energy(const tdModel *model, const tdBody *body, tdState *state, double *kinetic, double *elastic)
-{
-    const tdReduced *reduced = td_reduced_of(body);
-    tdReducedState *mine = td_reduced_mine(body, state);
-    *kinetic = kinetic_energy(body, state);
-    // As for a body of full order: the energy a new step would start from, after relaxation.
-    td_reduced_history_begin(reduced, mine, INFINITY);
-    td_reduced_move(reduced, mine, state->q + body->first);
-    td_reduced_gradients(reduced, mine, state, true);
-    td_reduced_domain_forces(model, reduced, mine, state, state->scratch + body->first, NULL);
-    *elastic = elastic_energy(reduced, mine);
 }
 
 static const double *expand(const tdReduced *reduced, const double *rest, const double *q, double *out)
@@ -749,8 +650,8 @@ const tdBodyOps td_reduced_ops = {
     .nodes = nodes,
     .node_velocities = node_velocities,
     .fields = fields,
-    .energy = energy,
-    .arrive = arrive,
+    .energy = td_reduced_energy,
+    .arrive = td_reduced_arrive,
     .judge = td_reduced_judge,
     .commit = commit,
     .describe = td_soft_describe,

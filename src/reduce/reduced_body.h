@@ -209,6 +209,17 @@ bool td_reduced_stvk_project(const tdReduced *reduced, tdReducedState *mine, tdI
 /// reduced_frame.c: what a frame adds to the stages; nothing where the body has none.
 tdStatus td_reduced_frame_compile(tdModel *model, tdReduced *reduced, const tdRom *rom, tdError *error);
 tdStatus td_reduced_frame_take(tdArena *arena, const tdReduced *reduced, tdReducedState *mine, tdError *error);
+/// Whether rotations of the lagged law are those of each iterate.
+bool td_reduced_rotation_follows(const tdModel *model, const tdState *state);
+/// y += factor K x, K rows x columns
+void td_reduced_multiply_add(int rows, int columns, int stride, double factor, const double *K, const double *x,
+                             double *y);
+/// reduced_energy.c: elastic energy where forces were taken last; what the blocks counted goes into the report and the
+/// state's bad element; see tdBodyOps.arrive and tdBodyOps.energy.
+double td_reduced_elastic(const tdReduced *reduced, const tdReducedState *mine);
+void td_reduced_sum_blocks(const tdReduced *reduced, const tdBody *body, const tdReducedState *mine, tdState *state);
+void td_reduced_arrive(const tdModel *model, const tdBody *body, tdState *state, tdArrival *arrival);
+void td_reduced_energy(const tdModel *model, const tdBody *body, tdState *state, double *kinetic, double *elastic);
 /// Of bodies that have one. Momenta of the start; after a step the turn goes into the reference.
 void td_reduced_frame_begin(const tdReduced *reduced, tdReducedState *mine, const double *q, const double *v);
 void td_reduced_frame_commit(const tdReduced *reduced, tdReducedState *mine, double *q);
