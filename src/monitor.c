@@ -3,6 +3,7 @@
 #include "monitor.h"
 
 #include "base/log.h"
+#include "contact/contact.h"
 #include "material/law.h"
 
 #include <math.h>
@@ -56,6 +57,14 @@ void td_monitor_begin(const tdModel *model, tdState *state)
         kept[TD_MONITOR_MOST] = kept[TD_MONITOR_KINETIC] + kept[TD_MONITOR_ELASTIC];
     }
     monitor->known = true;
+    monitor->before[0] = monitor->waiting;
+    monitor->before[1] = monitor->wait;
+}
+
+void td_monitor_reject(tdState *state)
+{
+    state->monitor->waiting = state->monitor->before[0];
+    state->monitor->wait = state->monitor->before[1];
 }
 
 // ---------------------------------------------------------------- work
@@ -245,6 +254,13 @@ void td_monitor_tried(tdState *state, bool good)
 
 // ---------------------------------------------------------------- what is said
 
+// The two bodies that are deepest inside each other, at the start or at the end of the step.
+static const int *deepest(const tdReport *report)
+{
+    return report->penetration_found > report->penetration_ratio ? report->penetration_found_body
+                                                                 : report->penetration_body;
+}
+
 static void tell(const tdModel *model, tdState *state, tdDoubt kind, int b)
 {
     const tdReport *report = &state->report;
@@ -270,10 +286,17 @@ static void tell(const tdModel *model, tdState *state, tdDoubt kind, int b)
         break;
     case TD_DOUBT_PENETRATION:
         snprintf(text, sizeof text,
-                 "bodies '%s' and '%s' are %.3g m inside each other, %.0f %% of the smaller one; use a smaller "
-                 "time_step, a larger contact stiffness, or start them apart",
-                 name, model->bodies[report->penetration_body[1]].name, report->penetration,
-                 100 * report->penetration_ratio);
+                 "bodies '%s' and '%s' are inside each other by %.0f %% of the smaller one; use a smaller time_step, a "
+                 "larger contact stiffness, or start them apart",
+                 name, model->bodies[deepest(report)[1]].name,
+                 100 * fmax(report->penetration_found, report->penetration_ratio));
+        break;
+    case TD_DOUBT_EJECTION:
+        snprintf(
+            text, sizeof text,
+            "contact that was found deep has pushed bodies apart with %.3g J from nothing; start them apart, or use "
+            "a smaller time_step",
+            state->monitor->ejected);
         break;
     case TD_DOUBT_TUNNELLING:
         snprintf(text, sizeof text,
@@ -285,14 +308,28 @@ static void tell(const tdModel *model, tdState *state, tdDoubt kind, int b)
     td_log(&state->settings, TD_LOG_WARNING, "t = %g s (step %lld): %s", state->time, (long long)state->steps, text);
 }
 
+// Near-rigid points hold bodies apart and store nothing: what they give is from nothing.
+static void judge_contact(const tdModel *model, tdState *state)
+{
+    tdMonitor *monitor = state->monitor;
+    double honest = 0;
+    for (int b = 0; b < model->n_bodies; b++)
+        honest += numbers_of(monitor->next, b)[TD_MONITOR_MOST] + noise(model, &model->bodies[b]);
+    monitor->ejected = fmax(0, monitor->ejected + state->contact->pushed);
+    if (monitor->ejected > GAIN_DOUBTFUL * honest)
+        doubt(state, TD_DOUBT_EJECTION, 0);
+}
+
 void td_monitor_commit(const tdModel *model, tdState *state)
 {
     tdMonitor *monitor = state->monitor;
     size_t bytes = TD_MONITOR_NUMBERS * (size_t)model->n_bodies * sizeof(double);
-    if (state->report.penetration_ratio > DEEP)
-        doubt(state, TD_DOUBT_PENETRATION, state->report.penetration_body[0]);
+    if (fmax(state->report.penetration_found, state->report.penetration_ratio) > DEEP)
+        doubt(state, TD_DOUBT_PENETRATION, deepest(&state->report)[0]);
     if (state->report.tunnelled > 0)
         doubt(state, TD_DOUBT_TUNNELLING, 0);
+    if (state->contact != NULL)
+        judge_contact(model, state);
     memcpy(monitor->kept, monitor->next, bytes);
     for (int64_t i = 0; i < model->coords && monitor->last != monitor->outside; i++)
         monitor->last[i] = monitor->outside[i] / model->scheme.s;
@@ -312,6 +349,7 @@ int td_monitor_arrays(const tdModel *model, tdState *state, tdStateArray *out, i
     tdStateArray list[] = {
         {"energy", -1, false, TD_MONITOR_NUMBERS * (int64_t)model->n_bodies, monitor->kept},
         {"energy_known", -1, true, 1, &monitor->known},
+        {"ejected", -1, false, 1, &monitor->ejected},
         {"retry_waiting", -1, true, 1, &monitor->waiting},
         {"retry_wait", -1, true, 1, &monitor->wait},
         {"outside", -1, false, monitor->last == monitor->outside ? 0 : model->coords, monitor->last},
@@ -331,6 +369,7 @@ const char *td_doubt_name(tdDoubt doubt)
     case TD_DOUBT_INVERSION: return "elements inside out";
     case TD_DOUBT_PENETRATION: return "deep penetration";
     case TD_DOUBT_TUNNELLING: return "passed through";
+    case TD_DOUBT_EJECTION: return "pushed apart";
     }
     return "unknown";
 }

@@ -29,6 +29,8 @@ typedef struct tdMonitor
     int64_t known;       ///< kept is filled
     int64_t waiting;     ///< steps until one that is doubtful is attempted again, since the last time was in vain,
     int64_t wait;        ///< and how many it was told to wait then
+    int64_t before[2];   ///< both when the step began
+    double ejected;      ///< [J] that near-rigid contact gave and did not take back
     double *outside;     ///< over coordinates: s times the forces from outside in this step,
     double *last;        ///< and [N] at the end of the one before (Newmark)
     unsigned *doubts;    ///< by body: of this step,
@@ -49,6 +51,8 @@ tdStatus td_monitor_judge(const tdModel *model, tdState *state, bool *doubtful);
 /// Whether a doubtful step is to be attempted again; and how that went: after one that failed the next ones wait.
 bool td_monitor_tries(tdState *state);
 void td_monitor_tried(tdState *state, bool good);
+/// The step has failed: what is known is what was known before.
+void td_monitor_reject(tdState *state);
 /// The step is accepted; the log hears of new doubts.
 void td_monitor_commit(const tdModel *model, tdState *state);
 int td_monitor_arrays(const tdModel *model, tdState *state, tdStateArray *out, int most);

@@ -641,6 +641,8 @@ tdStatus td_step(const tdModel *model, tdState *state)
     if (status != TD_OK)
     {
         reject_efforts(model, state);
+        if (model->scheme.method != TD_METHOD_STATIC)
+            td_monitor_reject(state);
         return status;
     }
     state->report.error = (tdError){0};

@@ -284,7 +284,8 @@ extern "C"
         TD_DOUBT_LINEARIZATION = 2, ///< one linearization does not describe how a body moved
         TD_DOUBT_INVERSION = 4,     ///< elements have been inside out for more than ten steps
         TD_DOUBT_PENETRATION = 8,   ///< bodies are deeper inside each other than a tenth of the smaller one
-        TD_DOUBT_TUNNELLING = 16    ///< bodies may have passed through each other within a step
+        TD_DOUBT_TUNNELLING = 16,   ///< bodies may have passed through each other within a step
+        TD_DOUBT_EJECTION = 32      ///< contact that was found deep pushed bodies apart with energy from nothing
     } tdDoubt;
 
     /// Short name of one, e.g. "energy from nothing".
@@ -334,6 +335,8 @@ extern "C"
         double penetration_ratio; ///< largest, relative to the smaller of the two bodies or links (largest extent of
                                   ///< what collides, at rest)
         int penetration_body[2];  ///< whose that one is; of no meaning where it is 0
+        double penetration_found; ///< the same where the step began: what the one before really left
+        int penetration_found_body[2];
         int tunnelled; ///< pairs of bodies or links that may have passed through each other in the step, unseen
         double attachment_error; ///< largest error of rigid attachments and couplings, relative to the scene's size
         // What was looked at before the step was accepted; zero in static scenes.

@@ -308,6 +308,19 @@ static void report_depth(const tdModel *model, tdState *state, int32_t contact, 
     report->penetration_body[1] = b->body;
 }
 
+// How deep a point is where the step began, seen by where bodies are and not by where they were said to come to.
+static void report_found(const tdModel *model, tdState *state, const tdContact *contact)
+{
+    const tdContactCollider *a = &model->contact->colliders[contact->a.collider];
+    const tdContactCollider *b = &model->contact->colliders[contact->b.collider];
+    double ratio = -contact->phi / fmin(a->size, b->size);
+    if (!(ratio > state->report.penetration_found))
+        return;
+    state->report.penetration_found = ratio;
+    state->report.penetration_found_body[0] = a->body;
+    state->report.penetration_found_body[1] = b->body;
+}
+
 void td_contact_commit(const tdModel *model, tdState *state)
 {
     tdContactState *cs = state->contact;
@@ -326,8 +339,10 @@ void td_contact_commit(const tdModel *model, tdState *state)
             .body = {a->body, b->body}, .link = {a->link, b->link}, .key = contact->key, .distance = contact->phi};
         memcpy(point->position, contact->position, sizeof point->position);
         memcpy(point->normal, contact->normal, sizeof point->normal);
+        report_found(model, state, contact);
     }
     int active = 0;
+    cs->pushed = 0;
     for (int32_t c = 0; c < cs->n_constraints; c++)
     {
         int32_t i = cs->contact_of[c];
@@ -344,7 +359,10 @@ void td_contact_commit(const tdModel *model, tdState *state)
         }
         if (cs->gamma[TD_SAP_ROWS * c + 2] > 0)
         {
+            tdContactPair pair;
             active++;
+            if (td_contact_is_near_rigid(model, cs, c, &pair))
+                cs->pushed += cs->gamma[TD_SAP_ROWS * c + 2] * (v[2] + drift[2]);
             report_depth(model, state, i, -(point->distance + model->scheme.h * (v[2] + drift[2])));
         }
     }

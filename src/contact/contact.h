@@ -198,6 +198,7 @@ typedef struct tdContactState
     double *bond_base;   ///< what of it the free motion has already; the problem finds the rest
     double *bond_row;    ///< a row of one side, for the moment only
     double scale;        ///< size of the momentum of the blocks, for relative residuals
+    double pushed;       ///< work of near-rigid points along their normals in this step [J]: such points store nothing
     bool whole;          ///< Newton went the whole way to what the problem said
 } tdContactState;
 
@@ -272,7 +273,9 @@ tdStatus td_contact_rows(const tdModel *model, tdState *state, bool first);
 /// Limits of joints that are near, and servos with limits, of the bodies that leave them to contact. False: no memory.
 bool td_contact_joints(const tdModel *model, tdState *state);
 tdContactPair td_contact_pair(const tdModel *model, const tdContact *contact);
-/// contact_load.c: whether a near-rigid point gives way too far; then what rests on such points is found by solving
+/// contact_load.c: whether c is a contact whose R_n is that of w, not of a stiffness that was given.
+bool td_contact_is_near_rigid(const tdModel *model, const tdContactState *cs, int32_t c, tdContactPair *pair);
+/// Whether a near-rigid point gives way too far; then what rests on such points is found by solving
 /// with their islands made tight, until they are tight enough, and w is made to go with it.
 bool td_contact_gives_way(const tdModel *model, tdState *state);
 void td_contact_tighten(const tdModel *model, tdState *state);

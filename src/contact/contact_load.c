@@ -29,8 +29,7 @@ static double kappa(const tdSapTuning *tuning)
     return tuning->beta * tuning->beta / (4 * M_PI * M_PI);
 }
 
-// A contact whose R_n is that of w, not of a stiffness that was given.
-static bool is_near_rigid(const tdModel *model, const tdContactState *cs, int32_t c, tdContactPair *pair)
+bool td_contact_is_near_rigid(const tdModel *model, const tdContactState *cs, int32_t c, tdContactPair *pair)
 {
     const tdSapTuning *tuning = &model->contact->tuning;
     if (cs->contact_of[c] < 0)
@@ -44,7 +43,7 @@ static double give_of(const tdModel *model, const tdContactState *cs, int32_t c)
 {
     tdContactPair pair;
     double gamma = cs->gamma[TD_SAP_ROWS * (int64_t)c + 2], R = cs->constraints[c].law.R[2];
-    if (!is_near_rigid(model, cs, c, &pair))
+    if (!td_contact_is_near_rigid(model, cs, c, &pair))
         return 0;
     return (model->contact->tuning.h + pair.dissipation) * R * gamma / pair.give;
 }
@@ -105,7 +104,7 @@ void td_contact_tighten(const tdModel *model, tdState *state)
     {
         tdContactPair pair;
         tdSapLaw *law = &cs->constraints[c].law;
-        if (!is_near_rigid(model, cs, c, &pair) ||
+        if (!td_contact_is_near_rigid(model, cs, c, &pair) ||
             !cs->gives_way[first_of(cs->island, cs->constraints[c].side[0].block)])
             continue;
         for (int r = 0; r < TD_SAP_ROWS; r++)
@@ -132,7 +131,7 @@ void td_contact_weigh_load(const tdModel *model, tdState *state)
     {
         tdContactPair pair;
         double gamma = cs->gamma[TD_SAP_ROWS * (int64_t)c + 2];
-        if (gamma > 0 && is_near_rigid(model, cs, c, &pair) && give_of(model, cs, c) <= 1)
+        if (gamma > 0 && td_contact_is_near_rigid(model, cs, c, &pair) && give_of(model, cs, c) <= 1)
             cs->w[c] = fmin(cs->w_own[c], pair.give / ((tuning->h + pair.dissipation) * kappa(tuning) * gamma));
     }
 }
