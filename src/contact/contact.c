@@ -361,8 +361,10 @@ void td_contact_commit(const tdModel *model, tdState *state)
         {
             tdContactPair pair;
             active++;
-            if (td_contact_is_near_rigid(model, cs, c, &pair))
-                cs->pushed += cs->gamma[TD_SAP_ROWS * c + 2] * (v[2] + drift[2]);
+            // As far as it may give way it stores what presses it in, and gives that back.
+            if (td_contact_is_near_rigid(model, cs, c, &pair) && -point->distance > pair.give)
+                for (int r = 0; r < TD_SAP_ROWS; r++)
+                    cs->pushed += cs->gamma[TD_SAP_ROWS * c + r] * (v[r] + drift[r]);
             report_depth(model, state, i, -(point->distance + model->scheme.h * (v[2] + drift[2])));
         }
     }

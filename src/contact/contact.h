@@ -198,7 +198,7 @@ typedef struct tdContactState
     double *bond_base;   ///< what of it the free motion has already; the problem finds the rest
     double *bond_row;    ///< a row of one side, for the moment only
     double scale;        ///< size of the momentum of the blocks, for relative residuals
-    double pushed;       ///< work of near-rigid points along their normals in this step [J]: such points store nothing
+    double pushed;       ///< work of near-rigid points that were found deep in this step [J], friction included
     bool whole;          ///< Newton went the whole way to what the problem said
 } tdContactState;
 
