@@ -63,7 +63,9 @@ static void stack_rests(const stackCase *c)
                 middle_of(model, state, i, last[i]);
         scene_steps(model, state, 1);
         assert_false(td_state_report(state)->contact_limit);
-        most = td_state_report(state)->contact_iterations > most ? td_state_report(state)->contact_iterations : most;
+        const tdReport *report = td_state_report(state);
+        if (report->retries == 0 && report->contact_iterations > most) // else they are those of all attempts
+            most = report->contact_iterations;
     }
     assert_true(most <= 120);
     for (int i = 0; i < c->n; i++)
