@@ -303,34 +303,42 @@ static void balance(const tdModel *model, const tdBody *body, tdState *state)
                  state->m + body->first);
 }
 
-// s times all forces but those of inertia. With one linearization a step, Coriolis forces and laws are in m with their
-// slopes: what is left when inertia is taken away is simpler.
+// s times all forces but those of inertia and of limits, which are springs of the body's own. With one linearization a
+// step, Coriolis forces and laws are in m with their slopes: what is left when inertia is taken away is simpler.
 static void outside(const tdModel *model, const tdBody *body, tdState *state, double *f)
 {
     const tdArticulatedState *mine = td_articulated_mine(body, state);
     int64_t n = body->count, first = body->first;
     const tdScheme *scheme = &model->scheme;
-    if (td_articulated_iterates(model, state))
-    {
-        for (int64_t i = 0; i < n; i++)
-            f[i] = state->own[first + i] - state->m[first + i];
-        return;
-    }
+    const tdArticulated *given = td_articulated_of(body);
     double *q_e = state->work + first, *v_e = state->scratch + first;
     td_scheme_evaluate(scheme, n, state->q + first, state->v + first, state->a + first, state->v_new + first, q_e, v_e,
                        mine->rhs);
+    bool iterates = td_articulated_iterates(model, state);
     for (int64_t i = 0; i < n; i++)
-        f[i] = scheme->s * mine->turning[i];
-    multiply_add((int)n, scheme->mass, mine->M, mine->rhs, f);
+        f[i] = iterates ? state->own[first + i] - state->m[first + i] : scheme->s * mine->turning[i];
+    if (!iterates)
+        multiply_add((int)n, scheme->mass, mine->M, mine->rhs, f);
+    if (given->limits_apart || given->n_limits == 0)
+        return;
+    memset(mine->rhs, 0, (size_t)n * sizeof(double));
+    td_joint_limits(given, q_e, v_e, mine->rhs);
+    for (int64_t i = 0; i < n; i++)
+        f[i] += scheme->s * mine->rhs[i];
 }
 
 static void arrive(const tdModel *model, const tdBody *body, tdState *state, tdArrival *arrival)
 {
+    const tdArticulated *given = td_articulated_of(body);
     tdArticulatedState *mine = td_articulated_mine(body, state);
     (void)model;
     td_articulated_poses(body, state, state->q + body->first);
-    td_tree_momentum(td_articulated_of(body), state->v + body->first, &mine->points, &arrival->kinetic, mine->arrived,
-                     NULL, NULL);
+    td_tree_momentum(given, state->v + body->first, &mine->points, &arrival->kinetic, mine->arrived, NULL, NULL);
+    if (given->limits_apart)
+        return; // contact has them
+    arrival->elastic = td_joint_limit_energy(given, state->q + body->first);
+    arrival->elastic_start = td_joint_limit_energy(given, state->start + body->first);
+    arrival->force_work = arrival->force_work_start = arrival->elastic - arrival->elastic_start; // nothing to linearize
 }
 
 static tdStatus apply_inverse(const tdModel *model, const tdBody *body, tdState *state, int n, int64_t stride,

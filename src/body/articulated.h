@@ -209,6 +209,9 @@ void td_joint_laws(const tdModel *model, const tdBody *body, const tdState *stat
 bool td_servo_is_limited(const tdServo *servo);
 /// Effort of a servo at a position and rate of its joint.
 double td_servo_effort(const tdServo *servo, double input, double position, double rate);
+/// What limits add to the momentum balance at q_e, v_e: force (added to); and what they store at q [J].
+void td_joint_limits(const tdArticulated *body, const double *q_e, const double *v_e, double *force);
+double td_joint_limit_energy(const tdArticulated *body, const double *q);
 /// Potential energy of limits and servos at the present q.
 double td_joint_energy(const tdModel *model, const tdBody *body, const tdState *state);
 

@@ -78,19 +78,31 @@ void td_joint_laws(const tdModel *model, const tdBody *body, const tdState *stat
             add_servo(&mine->servos[k], state->input[mine->servos[k].input], q_e, v_e, force, slope_q, slope_v);
 }
 
-double td_joint_energy(const tdModel *model, const tdBody *body, const tdState *state)
+void td_joint_limits(const tdArticulated *body, const double *q_e, const double *v_e, double *force)
 {
-    const tdArticulated *mine = td_articulated_of(body);
-    const double *q = state->q + body->first;
+    for (int k = 0; k < body->n_limits; k++)
+        add_limit(&body->limits[k], q_e, v_e, force, NULL, NULL);
+}
+
+double td_joint_limit_energy(const tdArticulated *body, const double *q)
+{
     double sum = 0;
-    (void)model;
-    for (int k = 0; k < mine->n_limits; k++)
+    for (int k = 0; k < body->n_limits; k++)
     {
-        const tdJointLimit *limit = &mine->limits[k];
+        const tdJointLimit *limit = &body->limits[k];
         double x = limit->ratio * q[limit->coord] + limit->offset;
         double beyond = fmax(fmax(x - limit->upper, limit->lower - x), 0);
         sum += 0.5 * limit->stiffness * beyond * beyond;
     }
+    return sum;
+}
+
+double td_joint_energy(const tdModel *model, const tdBody *body, const tdState *state)
+{
+    const tdArticulated *mine = td_articulated_of(body);
+    const double *q = state->q + body->first;
+    double sum = td_joint_limit_energy(mine, q);
+    (void)model;
     for (int k = 0; k < mine->n_servos && state->steps > 0; k++) // before the first step nothing is asked for
     {
         const tdServo *servo = &mine->servos[k];
