@@ -29,7 +29,7 @@ void td_view_visitor_go(tdView *view, const struct lws *wsi)
         {
             view->n_visitors--;
             memmove(view->visitors + i, view->visitors + i + 1,
-                    (size_t)(view->n_visitors - i) * sizeof *view->visitors);
+                    (size_t)(view->n_visitors - i) * sizeof(void *));
             return;
         }
 }

@@ -213,7 +213,7 @@ static tdStatus create(tdView *view, tdError *error)
     if (view->log == NULL)
         return td_fail_memory(error, "the viewer");
     TD_TRY(td_view_mirror_create(&view->settings.sim.model, view->log, &view->mirror, error));
-    view->visitors = calloc((size_t)view->settings.visitors + 1, sizeof *view->visitors);
+    view->visitors = calloc((size_t)view->settings.visitors + 1, sizeof(void *));
     if (view->visitors == NULL)
         return td_fail_memory(error, "the viewer");
     td_view_policy((const char *)td_view_page, (size_t)(td_view_page_end - td_view_page), view->policy,
