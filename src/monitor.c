@@ -129,13 +129,15 @@ static double noise(const tdModel *model, const tdBody *body)
     return body->mass * v * v;
 }
 
-static const char *remedy(const tdModel *model, const tdState *state)
+static const char *remedy(const tdModel *model)
 {
     if (model->scheme.ce == 0)
         return "use a smaller time_step, or an implicit integrator";
+    bool newton = model->scene.settings.newton;
     if (!td_scheme_settles(&model->scheme))
-        return "use 'method: backward_euler', 'newton: true' or a smaller time_step";
-    return state->newton ? "use a smaller time_step, or damping" : "use 'newton: true' or a smaller time_step";
+        return newton ? "use 'method: backward_euler' or a smaller time_step"
+                      : "use 'method: backward_euler', 'newton: true' or a smaller time_step";
+    return newton ? "use a smaller time_step" : "use 'newton: true' or a smaller time_step";
 }
 
 static void doubt(tdState *state, tdDoubt kind, int body)
@@ -188,11 +190,11 @@ static tdStatus refuse(const tdModel *model, tdState *state, const tdBody *body)
     if (!isfinite(next[TD_MONITOR_KINETIC]) || !isfinite(next[TD_MONITOR_ELASTIC]))
         return td_fail(&state->report.error, TD_ERROR_NUMERIC,
                        "the energy of body '%s' is not finite at t = %g s (step %lld); %s", body->name, end, step,
-                       remedy(model, state));
+                       remedy(model));
     return td_fail(&state->report.error, TD_ERROR_NUMERIC,
                    "body '%s' has gained %.3g J from nothing by t = %g s (step %lld), and never came by more than %.3g "
                    "J: this is no physics; %s",
-                   body->name, next[TD_MONITOR_GAIN], end, step, next[TD_MONITOR_MOST], remedy(model, state));
+                   body->name, next[TD_MONITOR_GAIN], end, step, next[TD_MONITOR_MOST], remedy(model));
 }
 
 tdStatus td_monitor_judge(const tdModel *model, tdState *state, bool *doubtful)
@@ -265,7 +267,7 @@ static void tell(const tdModel *model, tdState *state, tdDoubt kind, int b)
 {
     const tdReport *report = &state->report;
     const double *kept = numbers_of(state->monitor->kept, b);
-    const char *name = model->bodies[b].name, *way = remedy(model, state);
+    const char *name = model->bodies[b].name, *way = remedy(model);
     char text[400] = "";
     switch (kind)
     {
@@ -308,15 +310,20 @@ static void tell(const tdModel *model, tdState *state, tdDoubt kind, int b)
     td_log(&state->settings, TD_LOG_WARNING, "t = %g s (step %lld): %s", state->time, (long long)state->steps, text);
 }
 
-// Near-rigid points hold bodies apart and store nothing: what they give is from nothing.
+// Near-rigid points hold bodies apart and store nothing: what they give, and bodies move by, is from nothing.
 static void judge_contact(const tdModel *model, tdState *state)
 {
     tdMonitor *monitor = state->monitor;
-    double honest = 0;
+    double honest = 0, faster = 0, pushed = state->contact->pushed;
     for (int b = 0; b < model->n_bodies; b++)
-        honest += numbers_of(monitor->next, b)[TD_MONITOR_MOST] + noise(model, &model->bodies[b]);
-    monitor->ejected = fmax(0, monitor->ejected + state->contact->pushed);
-    if (monitor->ejected > GAIN_DOUBTFUL * honest)
+    {
+        const double *kept = numbers_of(monitor->kept, b), *next = numbers_of(monitor->next, b);
+        honest += next[TD_MONITOR_MOST] + noise(model, &model->bodies[b]);
+        faster += next[TD_MONITOR_KINETIC] - kept[TD_MONITOR_KINETIC];
+    }
+    double gain = pushed > 0 ? fmin(pushed, fmax(0, faster)) : pushed;
+    monitor->ejected = fmax(0, monitor->ejected + gain);
+    if (gain > 0 && monitor->ejected > GAIN_DOUBTFUL * honest)
         doubt(state, TD_DOUBT_EJECTION, 0);
 }
 

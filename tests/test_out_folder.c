@@ -150,6 +150,34 @@ static void test_failed_start_leaves_no_folder(void **state)
 }
 
 // A run that is at its end already has its last frame.
+// A run does not go on in the folder of another scene, and touches nothing there; with and without HDF5.
+static void test_folder_of_another_scene(void **state)
+{
+    (void)state;
+    for (int k = 0; k < 2; k++)
+    {
+        char text[2048];
+        snprintf(text, sizeof text, "%s", scene);
+        if (k == 1)
+            memcpy(strstr(text, ", hdf5]"), "]      ", 7);
+        write_text("one.yaml", text);
+        memcpy(strstr(text, "100 kPa"), "300 kPa", 7);
+        write_text("other.yaml", text);
+        assert_int_equal(run_command("run", "one.yaml --steps 6 --checkpoint one.h5 --quiet"), 0);
+        assert_int_equal(run_command("run", "other.yaml --out other --force --quiet"), 0);
+        char *probes = read_text("other/probes.csv"), *pvd = read_text("other/run.pvd");
+        assert_int_equal(run_command("run", "one.yaml --out other --resume one.h5"), 3);
+        assert_says("stderr.txt", "holds a run of another scene");
+        char *probes_now = read_text("other/probes.csv"), *pvd_now = read_text("other/run.pvd");
+        assert_string_equal(probes, probes_now);
+        assert_string_equal(pvd, pvd_now);
+        free(probes);
+        free(probes_now);
+        free(pvd);
+        free(pvd_now);
+    }
+}
+
 static void test_finished_run_resumed_adds_nothing(void **state)
 {
     (void)state;
@@ -214,6 +242,7 @@ int main(void)
         cmocka_unit_test(test_earlier_run_is_not_written_over),
         cmocka_unit_test(test_failed_start_leaves_no_folder),
         cmocka_unit_test(test_finished_run_resumed_adds_nothing),
+        cmocka_unit_test(test_folder_of_another_scene),
         cmocka_unit_test(test_stale_files_are_cleared),
     };
     return cmocka_run_group_tests(tests, setup, teardown);

@@ -13,8 +13,10 @@
 #include "output/supports.h"
 #include "output/trajectory.h"
 
+#include <inttypes.h>
 #include <limits.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -244,6 +246,26 @@ static tdStatus open_tables(tdOutput *output, tdError *error)
     return status;
 }
 
+// A folder remembers which scene its run is of. One that goes on must be the same, or tables of two scenes would become
+// one; folders without a word of it are of an earlier version.
+static tdStatus check_scene(const tdOutput *output, const char *folder, tdError *error)
+{
+    char path[PATH_MAX], mine[32], *found = NULL;
+    size_t size = 0;
+    if (!td_path_join(path, sizeof path, folder, ".scene"))
+        return td_fail_at(error, TD_ERROR_IO, folder, 0, NULL, "the path is too long");
+    int n = snprintf(mine, sizeof mine, "%016" PRIx64 "\n", output->model->scene.hash);
+    bool other = output->settings.keep >= 0 && td_file_read(path, &found, &size, NULL) == TD_OK &&
+                 (size != (size_t)n || memcmp(found, mine, size) != 0);
+    free(found);
+    if (other)
+        return td_fail_at(
+            error, TD_ERROR_INPUT, folder, 0, NULL,
+            "holds a run of another scene, so this one cannot go on in it; give the folder of the run that "
+            "the checkpoint is of, or a new one");
+    return td_file_write(path, mine, (size_t)n, error);
+}
+
 static tdStatus open_files(tdOutput *output, const char *folder, tdError *error)
 {
     const tdOutputSettings *settings = &output->settings;
@@ -253,6 +275,7 @@ static tdStatus open_files(tdOutput *output, const char *folder, tdError *error)
         return td_fail_at(error, TD_ERROR_IO, folder, 0, NULL, "the path is too long");
     TD_TRY(td_path_make(folder, error));
     td_file_sweep(folder);
+    TD_TRY(check_scene(output, folder, error));
     TD_TRY(prepare_bodies(output, error));
     if (settings->vtu)
         TD_TRY(td_pvd_open(folder, "run.pvd", settings->keep, &output->pvd, error));
