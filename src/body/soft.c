@@ -295,7 +295,8 @@ static void remember_factor(const tdModel *model, const tdBody *body, tdState *s
     memcpy(mine->factor_coupling, mine->coupling, coupling_size(soft_of(body)) * sizeof(double));
     memcpy(mine->factor_springs, state->springs, TD_SPRINGS * TD_SPRING_NUMBERS * sizeof(double));
     memcpy(mine->factor_history, mine->gamma, (size_t)step_history(soft_of(body)) * sizeof(double));
-    mine->factor_flags = 2 | (mine->projecting ? 1 : 0) | (mine->K_damping != mine->K ? 4 : 0);
+    mine->factor_flags =
+        2 | (mine->projecting ? 1 : 0) | (mine->K_damping != mine->K ? 4 : 0) | (state->follow ? 8 : 0);
 }
 
 static tdStatus fail_indefinite(const tdModel *model, tdState *state)
@@ -558,6 +559,7 @@ static tdStatus restore(const tdModel *model, const tdBody *body, tdState *state
     TD_TRY(td_springs_check(model, mine->factor_springs, error));
     if (!(mine->factor_flags & 2) || !kept.has_factor)
         return TD_OK;
+    state->follow = (mine->factor_flags & 8) != 0;
     memcpy(state->input, mine->factor_input, (size_t)model->n_inputs * sizeof(double));
     if (soft->history > 0)
         memcpy(mine->gamma, mine->factor_history, (size_t)step_history(soft) * sizeof(double));
@@ -582,6 +584,7 @@ static tdStatus restore(const tdModel *model, const tdBody *body, tdState *state
     TD_TRY(td_linear_refresh(mine->linear, state->tasks, mine->A, error));
     td_soft_turns(soft, mine, state, mine->turn_factor);
     *counts = kept;
+    state->follow = false;
     mine->same = mine->K_valid && !follows(soft) && td_springs_same_matrix(mine->factor_springs, springs);
     mine->spring_changes = state->spring_changes;
     mine->projecting = false;

@@ -204,7 +204,7 @@ typedef struct tdSoftState
     double *factor_q, *factor_start, *factor_input;
     double *factor_history;             ///< gamma and H, which are one array
     double *damping_q, *factor_damping; ///< where K_damping was taken, now and in the factor
-    int64_t factor_flags;               ///< bit 0: projected, bit 1: there is one
+    int64_t factor_flags;               ///< 1: projected, 2: there is one, 4: damping apart, 8: rotations follow
     double *factor_springs;             ///< of the state, when the factor was made
     int64_t spring_changes;             ///< of the state, when `same` was last known
 } tdSoftState;
