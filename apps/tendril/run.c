@@ -248,11 +248,13 @@ static void print_table(const runArguments *arguments, const tdModel *model, con
            totals->factorizations);
     printf("residual    %.2e at most\n", totals->residual);
     if (totals->load_steps == 0)
-        printf("energy      %.3g J of work done on the bodies, %.3g J dissipated; gained from nothing: %.2g of the "
-               "most at most\n",
-               totals->work, totals->dissipated, totals->energy_gain);
+        printf(
+            "energy      %.3g J of work done on the bodies, %.3g J dissipated; at most %.2g %% of a body's energy came "
+            "from nothing\n",
+            totals->work, totals->dissipated, 100 * totals->energy_gain);
     if (totals->retries > 0)
-        printf("retries     %" PRId64 " attempts taken back, because one linearization went wrong\n", totals->retries);
+        printf("retries     %" PRId64 " attempts at a step were taken back, because one linearization was not enough\n",
+               totals->retries);
     if (totals->contact_iterations > 0 || totals->constraints > 0)
         printf("contact     %d of %d points bear a force at the end, %" PRId64
                " iterations (%.2f a step), residual %.2e at most, bound reached in %" PRId64 " steps\n",

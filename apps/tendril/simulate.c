@@ -273,6 +273,19 @@ int sim_end(const tdState *state, const simResult *result)
             "warning: %d elements are turned inside out at the end, so the result is not to be trusted; use a smaller "
             "time_step, smaller loads or a finer mesh\n",
             result->totals.inverted_elements);
+    if (result->totals.doubtful_steps > 0)
+    {
+        fprintf(stderr, "warning: %" PRId64 " of %" PRId64 " steps are doubtful:", result->totals.doubtful_steps,
+                result->totals.steps);
+        const char *between = " ";
+        for (unsigned bit = 1; bit <= result->totals.doubts; bit <<= 1)
+            if (result->totals.doubts & bit)
+            {
+                fprintf(stderr, "%s%s", between, td_doubt_name((tdDoubt)bit));
+                between = ", ";
+            }
+        fprintf(stderr, " (at most %.2g %% of a body's energy came from nothing)\n", 100 * result->totals.energy_gain);
+    }
     if (result->totals.rom_warnings > 0)
         fprintf(stderr,
                 "warning: in %" PRId64 " of %" PRId64
