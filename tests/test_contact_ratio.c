@@ -67,7 +67,7 @@ static void stack_rests(const stackCase *c)
         if (report->retries == 0 && report->contact_iterations > most) // else they are those of all attempts
             most = report->contact_iterations;
     }
-    assert_true(most <= 120);
+    assert_true(most <= 300); // five solutions at most, of which the tight ones take tens of iterations
     for (int i = 0; i < c->n; i++)
     {
         double x[3], sunk;
