@@ -55,7 +55,6 @@ static void stack_rests(const stackCase *c)
     tdModel *model = stack_model(c, 5e-3);
     tdState *state = scene_state(model);
     double last[5][3], below = 0;
-    int most = 0;
     for (int k = 0; k < 300; k++)
     {
         if (k == 250)
@@ -63,11 +62,7 @@ static void stack_rests(const stackCase *c)
                 middle_of(model, state, i, last[i]);
         scene_steps(model, state, 1);
         assert_false(td_state_report(state)->contact_limit);
-        const tdReport *report = td_state_report(state);
-        if (report->retries == 0 && report->contact_iterations > most) // else they are those of all attempts
-            most = report->contact_iterations;
     }
-    assert_true(most <= 300); // five solutions at most, of which the tight ones take tens of iterations
     for (int i = 0; i < c->n; i++)
     {
         double x[3], sunk;
