@@ -28,8 +28,7 @@ void td_view_visitor_go(tdView *view, const struct lws *wsi)
         if (view->visitors[i] == wsi)
         {
             view->n_visitors--;
-            memmove(view->visitors + i, view->visitors + i + 1,
-                    (size_t)(view->n_visitors - i) * sizeof(void *));
+            memmove(view->visitors + i, view->visitors + i + 1, (size_t)(view->n_visitors - i) * sizeof(void *));
             return;
         }
 }
