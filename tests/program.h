@@ -68,6 +68,10 @@ static inline pid_t start_command(const char *name, const char *arguments)
     assert_true(pid >= 0);
     if (pid == 0)
     {
+        // as a terminal has it, also where these tests run under nohup or in the background
+        signal(SIGHUP, SIG_DFL);
+        signal(SIGINT, SIG_DFL);
+        signal(SIGTERM, SIG_DFL);
         execl("/bin/sh", "sh", "-c", command, (char *)NULL);
         _exit(127);
     }
