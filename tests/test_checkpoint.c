@@ -3,7 +3,7 @@
 #include "actuators.h"
 
 #include "base/file.h"
-#include "state.h"
+#include "core/state.h"
 
 typedef struct testCase
 {

@@ -5,9 +5,9 @@
 
 #include "body/articulated.h"
 #include "body/soft.h"
+#include "core/model.h"
 #include "mesh/topology.h"
-#include "model.h"
-#include "monitor.h"
+#include "step/monitor.h"
 
 #include <math.h>
 #include <stdio.h>

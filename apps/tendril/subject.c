@@ -5,10 +5,10 @@
 #include "body/soft.h"
 #include "cli.h"
 #include "constraint/constraint.h"
+#include "core/state.h"
 #include "mesh/topology.h"
 #include "output/pvd.h"
 #include "reduce/reduced_body.h"
-#include "state.h"
 
 #include <inttypes.h>
 #include <limits.h>

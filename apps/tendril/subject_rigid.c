@@ -6,8 +6,8 @@
 #include "base/memory.h"
 #include "base/vector.h"
 #include "body/articulated.h"
+#include "core/state.h"
 #include "render/render.h"
-#include "state.h"
 
 #include <limits.h>
 #include <math.h>

@@ -16,11 +16,11 @@
 // Jbar = 1/V sum w J of the element, so that an element has one condition of volume instead of one a point.
 #pragma once
 #include "base/block.h"
+#include "core/model.h"
+#include "core/state.h"
 #include "material/law.h"
 #include "mesh/mesh.h"
-#include "model.h"
 #include "solve/linear.h"
-#include "state.h"
 
 typedef enum tdElementKind
 {

@@ -3,7 +3,7 @@
 
 #include "body/articulated.h"
 #include "body/soft.h"
-#include "state.h"
+#include "core/state.h"
 
 #include <assert.h>
 #include <math.h>

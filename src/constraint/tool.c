@@ -2,9 +2,9 @@
 #include "constraint/tool.h"
 
 #include "base/vector.h"
-#include "constraint/rotation.h"
+#include "core/rotation.h"
+#include "core/state.h"
 #include "solve/driven.h"
-#include "state.h"
 
 #include <assert.h>
 #include <math.h>

@@ -270,21 +270,16 @@ tdStatus td_contact_find(const tdModel *model, tdState *state)
     td_bond_touch(model, cs);
     if (!td_contact_joints(model, state))
         return td_fail_memory(&state->report.error, "the limits of joints");
-    if (td_contact_acts(state))
+    state->joined = cs->n + cs->n_joint_rows + model->contact->n_bonds > 0;
+    if (state->joined)
         touch_actuators(model, state);
     cs->n_constraints = 0;
     return TD_OK;
 }
 
-bool td_contact_acts(const tdState *state)
-{
-    const tdContactState *cs = state->contact;
-    return cs != NULL && cs->n + cs->n_joint_rows + state->model->contact->n_bonds > 0;
-}
-
 tdSchur *td_contact_schur(const tdState *state, int body, int32_t *n, const int32_t **nodes)
 {
-    if (!td_contact_acts(state) || state->contact->bodies[body].n_nodes == 0)
+    if (!state->joined || state->contact->bodies[body].n_nodes == 0)
         return NULL;
     *n = state->contact->bodies[body].n_nodes;
     *nodes = state->contact->bodies[body].nodes;

@@ -11,7 +11,7 @@
 // Nothing here allocates in a step unless there are more contacts, or entries of rows, than ever before.
 #pragma once
 #include "collide/collide.h"
-#include "model.h"
+#include "core/model.h"
 #include "solve/nlcp.h"
 #include "solve/sap.h"
 #include "solve/schur.h"
@@ -227,12 +227,10 @@ static inline bool td_contact_is_possible(const tdModel *model)
 tdStatus td_contact_create(const tdModel *model, tdState *state, tdError *error);
 void td_contact_free(tdState *state);
 
-/// Start of a step: the contacts and the nodes that take part. reads q, v
+/// Start of a step: the contacts and the nodes that take part. reads  q, v      writes  joined
 tdStatus td_contact_find(const tdModel *model, tdState *state);
 /// A node of a full-order body takes part.
 void td_contact_take_part(const tdModel *model, tdContactState *cs, int body, int32_t node);
-/// Whether this step has rows of this problem.
-bool td_contact_acts(const tdState *state);
 /// The condensed body in whose factor nodes take part in this step; NULL: none do.
 tdSchur *td_contact_schur(const tdState *state, int body, int32_t *n, const int32_t **nodes);
 

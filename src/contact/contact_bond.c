@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bonds: bilateral constraints between two bodies, of every kind, through the seam of body/body.h.
+// Bonds: bilateral constraints between two bodies, of every kind, through the seam of core/body.h.
 //
 //     g = x_0 - x_1 - rest        (a weld; a rod: |x_0 - x_1| - length; joints: sum of their positions - offset)
 //     g at the end of the step: g(q_c) + c J (v - v_new), J = dg/dq

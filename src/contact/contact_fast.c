@@ -9,7 +9,7 @@
 #include "contact/contact.h"
 
 #include "body/articulated.h"
-#include "state.h"
+#include "core/state.h"
 
 #include <math.h>
 #include <string.h>

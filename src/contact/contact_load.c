@@ -16,7 +16,7 @@
 // load. Nothing of this is kept from step to step.
 #include "contact/contact.h"
 
-#include "state.h"
+#include "core/state.h"
 
 #include <math.h>
 #include <string.h>

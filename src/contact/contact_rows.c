@@ -3,9 +3,9 @@
 #include "contact/contact.h"
 
 #include "body/articulated.h"
+#include "constraint/condense.h"
 #include "constraint/constraint.h"
 #include "reduce/reduced_body.h"
-#include "solve/condense.h"
 
 #include <assert.h>
 #include <math.h>

@@ -152,7 +152,7 @@ static void take_impulses(const tdModel *model, tdState *state)
 void td_contact_push(const tdModel *model, tdState *state, double *m)
 {
     const tdContactState *cs = state->contact;
-    if (!td_contact_acts(state))
+    if (!state->joined)
         return;
     for (int64_t i = 0; i < cs->n; i++)
     {
@@ -189,7 +189,7 @@ double td_contact_miss(const tdModel *model, const tdState *state)
     const tdContactState *cs = state->contact;
     const tdConstraintState *rows = state->constraint;
     double miss = 0;
-    if (!td_contact_acts(state))
+    if (!state->joined)
         return 0;
     if (!cs->whole)
         return INFINITY;

@@ -12,7 +12,7 @@
 //
 // c = dq/dv and s with lambda = s * effort are what constraints need to know of the integrator.
 #pragma once
-#include "scene/scene.h"
+#include "describe/scene.h"
 
 typedef struct tdScheme
 {

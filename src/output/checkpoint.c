@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Checkpoints: all that a state holds, so that a run goes on bit for bit.
 //
-// A checkpoint is a sealed HDF5 file (output/seal.h):
+// A checkpoint is a sealed HDF5 file (store/seal.h):
 //
 //   /            attributes format, version, scene (hash of its text and of the meshes and motions it names)
 //   /state/NAME  arrays of the state
 //   /bodies/I/NAME arrays of a body
 #include "base/file.h"
-#include "output/h5.h"
-#include "output/seal.h"
-#include "state.h"
+#include "core/state.h"
+#include "store/h5.h"
+#include "store/seal.h"
 
 #include <assert.h>
 #include <inttypes.h>

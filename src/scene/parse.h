@@ -3,7 +3,7 @@
 // parse_material.c (laws and their parameters), parse_actuator.c, parse_effector.c (effectors and control), motion.c
 // (keyframes and CSV), parse_reduction.c, parse_rigid.c. Each turns checked records into scene.h's structs.
 #pragma once
-#include "scene/scene.h"
+#include "describe/scene.h"
 #include "scene/schema.h"
 
 #define TD_MOST_INPUTS 10000

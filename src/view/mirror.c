@@ -7,8 +7,8 @@
 #include "body/soft.h"
 #include "body/spring.h"
 #include "constraint/constraint.h"
+#include "core/state.h"
 #include "reduce/reduced_body.h"
-#include "state.h"
 
 #include <math.h>
 #include <pthread.h>

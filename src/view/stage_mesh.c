@@ -4,9 +4,9 @@
 #include "body/articulated.h"
 #include "body/soft.h"
 #include "constraint/constraint.h"
+#include "core/state.h"
 #include "mesh/topology.h"
 #include "reduce/reduced_body.h"
-#include "state.h"
 #include "view/stage.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scene/path.h"
+#include "describe/path.h"
 
-#include "scene/csv.h"
+#include "describe/csv.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reading HDF5 that may be anybody's: what is there is compared with what is expected before memory is taken.
-#include "output/h5.h"
+#include "store/h5.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scene/csv.h"
+#include "describe/csv.h"
 
 #include <errno.h>
 #include <math.h>

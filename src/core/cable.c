@@ -3,7 +3,7 @@
 //
 //     L = sum_k s_k l_k,   l_k = |p_k+1 - p_k|,   t_k = (p_k+1 - p_k) / l_k
 //     dL/dp_k+1 += s_k t_k,  dL/dp_k -= s_k t_k          d2L/dp_k+1 dp_k+1 += s_k/l_k (I - t_k t_k')
-#include "constraint/cable.h"
+#include "core/cable.h"
 #include "base/vector.h"
 
 #include <math.h>

@@ -2,10 +2,10 @@
 // The compiled scene: what never changes while it runs.
 #pragma once
 #include "base/memory.h"
-#include "body/body.h"
-#include "constraint/measure.h"
+#include "core/body.h"
+#include "core/measure.h"
+#include "describe/scene.h"
 #include "integrate/scheme.h"
-#include "scene/scene.h"
 
 /// A number that drives loads and prescribed motions: by a motion of the scene or set by the caller.
 typedef struct tdInput

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "solve/condense.h"
+#include "constraint/condense.h"
 
-#include "contact/contact.h"
+#include "core/state.h"
 #include "solve/driven.h"
-#include "state.h"
 
 #include <math.h>
 #include <string.h>
@@ -114,8 +113,8 @@ static double *psi_of(const tdModel *model, const struct tdCondensed *cd, int ac
 static bool is_unknown(const tdModel *model, const tdState *state, int a)
 {
     const tdConstraintState *cs = state->constraint;
-    if (td_contact_acts(state))
-        return false; // rows of the contact problem
+    if (state->joined)
+        return false; // a row there
     if (model->actuators[a].held)
         return cs->role[a] == TD_ROLE_EFFORT || cs->role[a] == TD_ROLE_INVERSE;
     if (cs->role[a] == TD_ROLE_EFFORT)

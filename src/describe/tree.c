@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "body/articulated_tree.h"
+#include "describe/tree.h"
 
 #include <math.h>
 #include <stdarg.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tables of values over time as text: the part that motions (gaps allowed) and strict paths share. The form of the
-// text is described in scene/path.h.
+// text is described in describe/path.h.
 #pragma once
-#include "scene/path.h"
+#include "describe/path.h"
 
 #define TD_CSV_MOST_NAMES  1000
 #define TD_CSV_MOST_VALUES ((int64_t)8 << 20) // times x names

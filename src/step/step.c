@@ -16,12 +16,12 @@
 // state as it was.
 #include "base/log.h"
 #include "base/timer.h"
+#include "constraint/condense.h"
+#include "constraint/friction.h"
 #include "constraint/tool.h"
 #include "contact/contact.h"
-#include "monitor.h"
-#include "solve/condense.h"
-#include "solve/friction.h"
-#include "state.h"
+#include "core/state.h"
+#include "step/monitor.h"
 
 #include <assert.h>
 #include <float.h>
@@ -272,7 +272,7 @@ static bool is_rounding(const tdModel *model, const tdState *state)
 // free motion is the motion. Newton's line search goes with the new efforts from the start, so that dv leads downhill.
 static tdStatus solve(const tdModel *model, tdState *state, bool first, int *unknowns)
 {
-    bool slid = false, contact = td_contact_acts(state);
+    bool slid = false, contact = state->joined;
     TD_TRY(td_condense(model, state, first, state->columns > 0, unknowns));
     if (contact)
         TD_TRY(td_contact_solve(model, state, first));
@@ -303,7 +303,7 @@ static void finish_linear(const tdModel *model, tdState *state)
 // What residuals are relative to.
 static double residual_scale(const tdState *state)
 {
-    return td_contact_acts(state) ? fmax(state->scale, state->contact->scale) : state->scale;
+    return state->joined ? fmax(state->scale, state->contact->scale) : state->scale;
 }
 
 // Where a step of one linearization is taken again, a solution that is good enough ends it.

@@ -10,8 +10,8 @@
 // unit: it needs "[deg]" or "[rad]"). A cell may carry its own unit. There is at least one row. Gaps, NaN and infinity
 // are errors that name line and column. Blank lines and lines that begin with # are skipped.
 #pragma once
-#include "scene/scene.h"
-#include "scene/unit.h"
+#include "describe/scene.h"
+#include "describe/unit.h"
 
 /// Dimension of the column `name` (without its unit in brackets). False when there is no such column; `why` then says
 /// so, with a way out ("there is no effector 'tap'; did you mean 'tip'?"). It is called once for each column behind t,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "solve/friction.h"
+#include "constraint/friction.h"
 
-#include "state.h"
+#include "core/state.h"
 
 #include <math.h>
 #include <string.h>

@@ -9,7 +9,7 @@
 // is what the discretization itself adds. It costs no evaluation of its own: elastic energy comes with the forces, and
 // those at the end of a step are the ones that the next step starts from (tdBodyOps.arrive).
 #pragma once
-#include "state.h"
+#include "core/state.h"
 
 struct tdLaw;
 

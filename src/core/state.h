@@ -5,7 +5,7 @@
 #include "base/isa.h"
 #include "base/memory.h"
 #include "base/task.h"
-#include "model.h"
+#include "core/model.h"
 
 struct tdState
 {
@@ -32,6 +32,7 @@ struct tdState
     double *input;     ///< by input: for loads, at the time where forces are taken
     double *input_end; ///< by input: for prescribed motion, at the end of the step
     double gravity;    ///< share of gravity that acts (static load steps)
+    double *asked;     ///< by coordinate: rate that an actuator of given displacement asks of its joint; NAN: none
 
     // kinematics
     double *q_e, *v_e, *inertia; ///< where forces are taken; v - v_hat
@@ -64,6 +65,7 @@ struct tdState
     struct tdMonitor *monitor; ///< of monitor.h
 
     // constrain, solve
+    bool joined; ///< contacts or bonds act in this step: driven actuators are rows of their problem
     int columns; ///< vectors that apply_inverse will be asked for in each pass
     struct tdConstraintState *constraint;
     struct tdToolsState *tools;     ///< of constraint/tool.h; NULL: none

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "output/h5.h"
+#include "store/h5.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // See monitor.h.
-#include "monitor.h"
+#include "step/monitor.h"
 
 #include "base/log.h"
 #include "contact/contact.h"

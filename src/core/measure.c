@@ -6,11 +6,11 @@
 // exact in any case.
 //
 //     dV/da = 1/6 (b - o) x (c - o)          d2V/da db = -1/6 skew(c - o)
-#include "constraint/measure.h"
+#include "core/measure.h"
 
 #include "base/vector.h"
-#include "constraint/cable.h"
-#include "constraint/rotation.h"
+#include "core/cable.h"
+#include "core/rotation.h"
 
 #include <assert.h>
 #include <math.h>

@@ -10,10 +10,10 @@
 //
 // and dA = sum dx (X - mean X)' puts sum Y x dx on the left. The eigenvalues of tr(B) I - B are sums of two stretches;
 // one that vanishes is an axis about which the points tell nothing.
-#include "constraint/rotation.h"
+#include "core/rotation.h"
 
 #include "base/vector.h"
-#include "constraint/measure.h"
+#include "core/measure.h"
 
 #include <math.h>
 #include <stdbool.h>

@@ -2,11 +2,11 @@
 // Quantities that constraints act on: a length, a volume, a position, an orientation, as functions of the
 // positions of material points. Pure geometry: nothing here knows of bodies or of the step.
 //
-// Points are gathered from sets (src/body/body.h), each of one body or fixed in space; x holds the positions of all
+// Points are gathered from sets (src/core/body.h), each of one body or fixed in space; x holds the positions of all
 // of them, set after set. A row of the condensed problem is the gradient of a measure, carried over to the
 // coordinates of the bodies by tdBodyOps.
 #pragma once
-#include "body/body.h"
+#include "core/body.h"
 
 typedef enum tdMeasureKind
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Inverse control in the condensed problem: from columns and rows to the small problem of inverse.h and back.
 #include "base/timer.h"
-#include "solve/condense.h"
-#include "state.h"
+#include "constraint/condense.h"
+#include "core/state.h"
 
 #include <math.h>
 #include <string.h>

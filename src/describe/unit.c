@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scene/unit.h"
+#include "describe/unit.h"
 
 #include "base/number.h"
 #include "base/suggest.h"

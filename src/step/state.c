@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Making, reading and restoring a state.
-#include "state.h"
+#include "core/state.h"
 
 #include "body/articulated.h"
 #include "body/soft.h"
 #include "body/spring.h"
+#include "constraint/condense.h"
 #include "constraint/tool.h"
 #include "contact/contact.h"
-#include "monitor.h"
-#include "solve/condense.h"
+#include "step/monitor.h"
 
 #include <assert.h>
 #include <math.h>
@@ -17,10 +17,11 @@
 
 static tdStatus take_vectors(const tdModel *model, tdState *state, tdError *error)
 {
-    double **over_coords[] = {
-        &state->q,     &state->v,     &state->a,    &state->reaction, &state->q_e,   &state->v_e,     &state->inertia,
-        &state->force, &state->load,  &state->m,    &state->dv,       &state->v_new, &state->q_end,   &state->held,
-        &state->saved, &state->start, &state->work, &state->scratch,  &state->own,   &state->v_start, &state->a_start};
+    double **over_coords[] = {&state->q,       &state->v,       &state->a,       &state->reaction, &state->q_e,
+                              &state->v_e,     &state->inertia, &state->force,   &state->load,     &state->m,
+                              &state->dv,      &state->v_new,   &state->q_end,   &state->held,     &state->saved,
+                              &state->start,   &state->work,    &state->scratch, &state->own,      &state->v_start,
+                              &state->a_start, &state->asked};
     for (size_t i = 0; i < sizeof over_coords / sizeof over_coords[0]; i++)
         if ((*over_coords[i] = TD_TAKE(&state->arena, double, model->coords)) == NULL)
             return td_fail_memory(error, "the state");
@@ -37,6 +38,8 @@ static tdStatus take_vectors(const tdModel *model, tdState *state, tdError *erro
         return td_fail_memory(error, "the state");
     for (int i = 0; i < model->n_inputs; i++)
         state->override[i] = NAN;
+    for (int64_t i = 0; i < model->coords; i++)
+        state->asked[i] = NAN;
     return TD_OK;
 }
 

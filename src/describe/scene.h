@@ -6,7 +6,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/status.h"
-#include "body/articulated_tree.h"
+#include "describe/tree.h"
 
 typedef enum tdSelectKind
 {

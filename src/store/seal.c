@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "output/seal.h"
+#include "store/seal.h"
 
-#include "output/h5.h"
+#include "store/h5.h"
 
 #include <inttypes.h>
 #include <stdio.h>
