@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "constraint/condense.h"
 
+#include "constraint/bonded.h"
 #include "core/state.h"
 #include "solve/driven.h"
 
@@ -224,6 +225,8 @@ static tdStatus make_columns(const tdModel *model, tdState *state, struct tdCond
         for (int32_t j = 0; j < body->n_held; j++)
             cd->X[k * model->coords + body->first + body->held[j]] = per_step(model) * psi[body->held[j]];
     }
+    if (state->bonded != NULL)
+        td_bonded_project(model, state->bonded, 0, cd->n, cd->X);
     return TD_OK;
 }
 
@@ -261,6 +264,9 @@ static void held_row(const tdModel *model, tdState *state, struct tdCondensed *c
     double per_s = 1 / model->scheme.s, *product = state->scratch;
     body->ops->multiply(model, body, state, state->dv + body->first, product + body->first);
     cd->second[k] = per_s * (dot_held(body, psi, state->m) + dot_held(body, psi, product));
+    const tdBonded *bonded = state->bonded; // which push on held coordinates too
+    if (bonded != NULL)
+        cd->second[k] -= per_s * td_bonded_along(bonded, bonded->gamma, psi);
     for (int j = 0; j < cd->n; j++)
     {
         const tdActuator *other = &model->actuators[cd->unknown[j]];
@@ -269,6 +275,8 @@ static void held_row(const tdModel *model, tdState *state, struct tdCondensed *c
         // The row pushes on held coordinates too.
         if (!other->held)
             value -= td_row_dot(model, state->constraint->F, other->row, psi);
+        if (bonded != NULL)
+            value -= per_s * td_bonded_along(bonded, bonded->G + (int64_t)j * bonded->most, psi);
         cd->M[k * cd->n + j] = value;
     }
 }
@@ -410,6 +418,8 @@ static void apply(const tdModel *model, tdState *state, struct tdCondensed *cd)
         const double *X = cd->X + k * model->coords;
         for (int64_t i = 0; i < model->coords && change != 0; i++)
             state->dv[i] += change * X[i];
+        if (state->bonded != NULL)
+            td_bonded_change(state->bonded, k, change);
         if (model->actuators[a].held)
             continue;
         td_constraint_push(model, state, a, change);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "constraint/friction.h"
 
+#include "constraint/bonded.h"
 #include "core/state.h"
 
 #include <math.h>
@@ -31,6 +32,8 @@ static tdStatus answer(const tdModel *model, tdState *state, const double *b, do
         const tdBody *body = &model->bodies[i];
         TD_TRY(body->ops->apply_inverse(model, body, state, 1, model->coords, b + body->first, Y + body->first));
     }
+    if (state->bonded != NULL)
+        td_bonded_project(model, state->bonded, model->n_actuators, 1, Y);
     return TD_OK;
 }
 
@@ -51,6 +54,8 @@ static tdStatus solve_cable(const tdModel *model, tdState *state, int a)
         state->dv[i] += (slide - now) * Y[i];
         state->m[i] -= (slide - now) * b[i];
     }
+    if (state->bonded != NULL)
+        td_bonded_change(state->bonded, model->n_actuators, slide - now);
     cs->slide[a] = slide;
     return TD_OK;
 }

@@ -108,6 +108,7 @@ tdStatus td_contact_create(const tdModel *model, tdState *state, tdError *error)
     TD_TRY(take_fields(model, state, error));
     for (int b = 0; b < model->n_bodies; b++)
         TD_TRY(take_body(model, &model->bodies[b], state, error));
+    TD_TRY(td_bonds_create(model, state, error));
     TD_TRY(td_sap_create(&cs->sap, error));
     if (model->contact->world == NULL)
         return TD_OK;
@@ -267,10 +268,11 @@ tdStatus td_contact_find(const tdModel *model, tdState *state)
         touch_side(model, cs, &cs->contacts[i].a);
         touch_side(model, cs, &cs->contacts[i].b);
     }
-    td_bond_touch(model, cs);
+    if (state->bonded == NULL)
+        td_bond_touch(model, cs);
     if (!td_contact_joints(model, state))
         return td_fail_memory(&state->report.error, "the limits of joints");
-    state->joined = cs->n + cs->n_joint_rows + model->contact->n_bonds > 0;
+    state->joined = cs->n + cs->n_joint_rows + (state->bonded == NULL ? model->contact->n_bonds : 0) > 0;
     if (state->joined)
         touch_actuators(model, state);
     cs->n_constraints = 0;

@@ -88,6 +88,7 @@ typedef struct tdContactModel
     tdBondGroup *groups;                ///< attachments of the scene, then its couplings
     int64_t bond_columns, bond_entries; ///< of the rows of all bonds, at most
     int64_t bond_size;                  ///< entries of a row of one side, at most
+    bool by_response; ///< bonds are part of the response of bodies: what is solved by columns goes together with them
 } tdContactModel;
 
 /// A collider in the step that ended.
@@ -197,6 +198,8 @@ typedef struct tdContactState
     double *bond_told;   ///< the same of the last step that was accepted
     double *bond_base;   ///< what of it the free motion has already; the problem finds the rest
     double *bond_row;    ///< a row of one side, for the moment only
+    double *bond_w;      ///< by bond, where they are part of the response: size of J A^-1 J' in the first pass
+    bool *bond_dead;     ///< 3 a bond: rows that nothing can move
     double scale;        ///< size of the momentum of the blocks, for relative residuals
     double pushed;       ///< work of near-rigid points that were found deep in this step [J], friction included
     bool whole;          ///< Newton went the whole way to what the problem said
@@ -287,7 +290,8 @@ bool td_contact_drives(const tdModel *model, const tdState *state, int actuator)
 /// contact_bond.c: bodies that bonds act on; rows, taken at q_c; the law of constraint c; its solution.
 void td_bond_touch(const tdModel *model, tdContactState *cs);
 void td_bond_rows(const tdModel *model, tdState *state, bool first);
-tdSapLaw td_bond_law(const tdModel *model, const tdState *state, int32_t c, double w);
+tdSapLaw td_bond_law(const tdModel *model, const tdState *state, int bond, const double *error, const bool *dead,
+                     double w);
 void td_bond_take(const tdModel *model, tdState *state, int32_t c);
 /// m -= J' of impulses (3 a bond), at q_c.
 void td_bond_push(const tdModel *model, tdState *state, const double *impulse, double *m);
@@ -295,8 +299,21 @@ void td_bond_push(const tdModel *model, tdState *state, const double *impulse, d
 void td_bond_force(const tdModel *model, const tdState *state, int body, double force[3]);
 /// End of a step: what is told of bonds.
 void td_bond_commit(const tdModel *model, tdState *state);
-/// How far constraint c at the iterate is from what its law says [m].
-double td_bond_miss(const tdModel *model, const tdState *state, int32_t c);
+/// How far a bond at the iterate is from what its law says [m].
+double td_bond_miss(const tdModel *model, const tdState *state, int bond, const double *R, const double *gamma,
+                    const bool *dead);
+/// Its rows' errors at the coordinates q of all bodies; row r of side s, which must be of a body, into bond_row; the
+/// square of how far its points move by a unit of each coordinate.
+void td_bond_error(const tdModel *model, const tdState *state, const tdBond *bond, const double *q, double g[3]);
+void td_bond_row(const tdModel *model, const tdState *state, const tdBond *bond, int s, int r);
+double td_bond_reach(const tdModel *model, tdState *state, const tdBond *bond);
+
+/// contact_dual.c: bonds as part of the response of bodies (constraint/bonded.h), where the model says so. Before
+/// columns are made; after efforts are known; how far they are from what their laws say, relative to the model's size.
+tdStatus td_bonds_create(const tdModel *model, tdState *state, tdError *error);
+tdStatus td_bonds_condense(const tdModel *model, tdState *state, bool first);
+void td_bonds_take(const tdModel *model, tdState *state);
+double td_bonds_miss(const tdModel *model, const tdState *state);
 
 /// contact_nlcp.c: the same problem, its laws made, by Gauss-Seidel on impulses. Writes v of the blocks, gamma, v_c.
 tdStatus td_contact_nlcp(tdContactState *cs, const tdSapProblem *problem, const tdNlcpSettings *settings,

@@ -59,7 +59,7 @@ static void make_laws(const tdModel *model, tdState *state)
         const tdContactRow *row = &cs->rows[c];
         if (row->actuator == TD_ROW_BOND)
         {
-            constraint->law = td_bond_law(model, state, c, w);
+            constraint->law = td_bond_law(model, state, row->bond, drift, row->dead, w);
             continue;
         }
         if (row->actuator == TD_ROW_JOINT)
@@ -152,7 +152,7 @@ static void take_impulses(const tdModel *model, tdState *state)
 void td_contact_push(const tdModel *model, tdState *state, double *m)
 {
     const tdContactState *cs = state->contact;
-    if (!state->joined)
+    if (!state->joined && state->bonded == NULL)
         return;
     for (int64_t i = 0; i < cs->n; i++)
     {
@@ -189,16 +189,20 @@ double td_contact_miss(const tdModel *model, const tdState *state)
     const tdContactState *cs = state->contact;
     const tdConstraintState *rows = state->constraint;
     double miss = 0;
-    if (!state->joined)
+    if (!state->joined && state->bonded == NULL)
         return 0;
     if (!cs->whole)
         return INFINITY;
+    if (!state->joined)
+        return td_bonds_miss(model, state);
     for (int32_t c = 0; c < cs->n_constraints; c++)
     {
         const tdContactRow *row = &cs->rows[c];
         int a = cs->contact_of[c] < 0 ? row->actuator : TD_ROW_JOINT;
         if (a == TD_ROW_BOND)
-            miss = fmax(miss, td_bond_miss(model, state, c) / model->size);
+            miss = fmax(miss, td_bond_miss(model, state, row->bond, cs->constraints[c].law.R,
+                                           cs->gamma + TD_SAP_ROWS * (int64_t)c, row->dead) /
+                                  model->size);
         if (a >= 0 && row->limit[0] < rows->effort[a] && rows->effort[a] < row->limit[1])
             miss = fmax(miss, fabs(rows->travel[a] + row->compliance * rows->effort[a] - row->target) /
                                   model->actuators[a].size);

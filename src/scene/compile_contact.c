@@ -426,13 +426,28 @@ static tdStatus check_actuators(const tdModel *model, tdError *error)
     return TD_OK;
 }
 
+// Whether something acts whose small problem is made of columns: bonds are then part of the response of bodies.
+static bool solved_by_columns(const tdModel *model)
+{
+    bool any = model->n_effectors > 0;
+    for (int a = 0; a < model->n_actuators; a++)
+    {
+        const tdSceneActuator *given = model->actuators[a].given;
+        bool stops =
+            isfinite(given->displacement[0]) || isfinite(given->displacement[1]) || isfinite(given->displacement_rate);
+        any = any || given->friction > 0 || (given->drive == TD_DRIVE_EFFORT && (stops || model->actuators[a].held));
+    }
+    return any;
+}
+
 tdStatus td_compile_contact(tdModel *model, const tdSettings *settings, tdError *error)
 {
     const tdScene *scene = &model->scene;
     bool touch = scene->contact.line > 0;
     if (!touch && scene->n_attachments + scene->n_couplings == 0)
         return TD_OK;
-    if (scene->settings.method != TD_METHOD_THETA || scene->settings.theta != 1 || scene->settings.theta_vq != 1)
+    bool backward = model->scheme.method == TD_METHOD_THETA && model->scheme.theta == 1 && model->scheme.theta_vq == 1;
+    if (!backward && (touch || !solved_by_columns(model)))
         return td_fail_at(error, TD_ERROR_INPUT, scene->file,
                           touch                      ? scene->contact.line
                           : scene->n_attachments > 0 ? scene->attachments[0].line
@@ -448,7 +463,8 @@ tdStatus td_compile_contact(tdModel *model, const tdSettings *settings, tdError 
         return td_fail_memory(error, "the colliders");
     model->contact = work.contact;
     work.contact->tuning = td_sap_tuning(model->scheme.c);
-    for (int b = 0; b < model->n_bodies; b++)
+    work.contact->by_response = !touch && solved_by_columns(model);
+    for (int b = 0; b < model->n_bodies && !work.contact->by_response; b++)
         if (td_body_is_articulated(&model->bodies[b]))
             ((tdArticulated *)model->bodies[b].data)->limits_apart = true;
     TD_TRY(td_compile_bonds(model, error));

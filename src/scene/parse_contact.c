@@ -54,6 +54,8 @@ tdStatus td_parse_check_together(tdSceneParser *parser, int line, const char *wh
 {
     const tdScene *scene = parser->scene;
     const tdReader *reader = &parser->reader;
+    if (strcmp(what, "contact") != 0)
+        return TD_OK; // the rest is a matter of what the scene turns out to be: td_compile_contact
     if (parser->method != TD_CHOICE_BACKWARD_EULER)
         return td_reader_fail(reader, line, what, NULL,
                               "needs the integrator backward_euler, in which the places at the end of a step are what "

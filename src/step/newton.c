@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The momentum balance of a step: one linearization, or Newton's method with a line search, to the tolerance.
 #include "base/log.h"
+#include "constraint/bonded.h"
 #include "constraint/condense.h"
 #include "contact/contact.h"
 #include "step/monitor.h"
@@ -240,8 +241,9 @@ tdStatus td_step_balance(const tdModel *model, tdState *state, double *clock)
     for (int pass = 0;; pass++)
     {
         // Columns of the condensed problem, and the factor they need, are kept as long as Newton makes strides.
-        bool strides = pass > 0 && size < STRIDE * last_size && miss < STRIDE * last_miss;
-        state->columns = strides ? 0 : td_condense_unknowns(model, state);
+        bool strides = pass > 0 && state->bonded == NULL && size < STRIDE * last_size && miss < STRIDE * last_miss;
+        state->columns =
+            strides ? 0 : td_condense_unknowns(model, state) + (state->bonded != NULL ? state->bonded->most : 0);
         last_size = size;
         last_miss = miss;
         TD_TRY(td_check_cancel(&state->settings, &state->report.error));

@@ -116,6 +116,7 @@ tdStatus td_stage_free(const tdModel *model, tdState *state)
 tdStatus td_stage_solve(const tdModel *model, tdState *state, bool first, int *unknowns)
 {
     bool slid = false, contact = state->joined;
+    TD_TRY(td_bonds_condense(model, state, first));
     TD_TRY(td_condense(model, state, first, state->columns > 0, unknowns));
     if (contact)
         TD_TRY(td_contact_solve(model, state, first));
@@ -124,6 +125,8 @@ tdStatus td_stage_solve(const tdModel *model, tdState *state, bool first, int *u
         state->rhs = fmax(state->rhs, td_condense_push(model, state));
     TD_TRY(td_friction_solve(model, state, &slid));
     *unknowns += slid;
+    td_bonds_take(model, state);
+    *unknowns += state->bonded != NULL;
     if (*unknowns == 0)
         return TD_OK;
     state->rhs = fmax(state->rhs, td_step_residual(model, state));
