@@ -449,8 +449,7 @@ tdStatus td_compile_contact(tdModel *model, const tdSettings *settings, tdError 
     model->contact = work.contact;
     work.contact->tuning = td_sap_tuning(model->scheme.c);
     for (int b = 0; b < model->n_bodies; b++)
-        if (td_body_is_articulated(&model->bodies[b]))
-            ((tdArticulated *)model->bodies[b].data)->limits_apart = true;
+        model->bodies[b].rows_apart = true;
     TD_TRY(td_compile_bonds(model, error));
     if (!touch)
         return TD_OK;
