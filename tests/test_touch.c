@@ -62,10 +62,11 @@ static void test_rows(void **unused)
     size_t bytes = 3 * (size_t)body->nodes * sizeof(double);
     double *x = malloc(bytes), *u = malloc(bytes), *before = malloc(bytes), *after = malloc(bytes);
     double *J = malloc(3 * (size_t)n * sizeof *J), *m = calloc((size_t)n, sizeof *m), e = 1e-5;
+    int32_t *columns = malloc((size_t)n * sizeof *columns);
     for (int turned = 0; turned < 2; turned++)
     {
         scatter(model, state, 5 + (uint64_t)turned, 0.3 * turned);
-        td_reduced_surface(body, state, field->n_nodes, field->nodes, x, u);
+        body->ops->surface(body, state, field->n_nodes, field->nodes, x, u);
         const double *at = td_state_positions(model, state, 0);
         for (int32_t k = 0; k < field->n_nodes; k++)
             for (int c = 0; c < 3; c++)
@@ -83,7 +84,13 @@ static void test_rows(void **unused)
         const int32_t *corners = body->soft->surface + 9;
         double axes[3][3], drift[3] = {0, 0, 0};
         td_contact_frame(normal, axes);
-        td_reduced_touch(body, state, 3, corners, weights, -1, axes, J, drift);
+        tdContactSide side = {.n = 3};
+        memcpy(side.node, corners, sizeof side.node);
+        memcpy(side.weight, weights, sizeof side.weight);
+        tdBodyBlock block;
+        assert_int_equal(body->ops->condense(body, state, &block), TD_OK);
+        assert_int_equal(block.n, n);
+        assert_int_equal(body->ops->touch(body, state, &side, -1, &block, -1, axes, J, columns, drift), n);
         for (int i = 0; i < 3; i++)
         {
             double along = 0, rate = 0;
@@ -97,7 +104,7 @@ static void test_rows(void **unused)
         }
         // And a force there is pushed by the same rows.
         memset(m, 0, (size_t)n * sizeof *m);
-        td_reduced_push(body, state, 3, corners, weights, f, m);
+        body->ops->push(body, state, &side, -1, f, m);
         for (int j = 0; j < n; j++)
         {
             double sum = 0;
@@ -111,6 +118,7 @@ static void test_rows(void **unused)
     free(before);
     free(after);
     free(J);
+    free(columns);
     free(m);
     scene_free(model, state);
     td_model_free(full);

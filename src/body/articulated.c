@@ -319,7 +319,7 @@ static void outside(const tdModel *model, const tdBody *body, tdState *state, do
         f[i] = iterates ? state->own[first + i] - state->m[first + i] : scheme->s * mine->turning[i];
     if (!iterates)
         multiply_add((int)n, scheme->mass, mine->M, mine->rhs, f);
-    if (given->limits_apart || given->n_limits == 0)
+    if (body->rows_apart || given->n_limits == 0)
         return;
     memset(mine->rhs, 0, (size_t)n * sizeof(double));
     td_joint_limits(given, q_e, v_e, mine->rhs);
@@ -334,7 +334,7 @@ static void arrive(const tdModel *model, const tdBody *body, tdState *state, tdA
     (void)model;
     td_articulated_poses(body, state, state->q + body->first);
     td_tree_momentum(given, state->v + body->first, &mine->points, &arrival->kinetic, mine->arrived, NULL, NULL);
-    if (given->limits_apart)
+    if (body->rows_apart)
         return; // contact has them
     arrival->elastic = td_joint_limit_energy(given, state->q + body->first);
     arrival->elastic_start = td_joint_limit_energy(given, state->start + body->first);
@@ -457,6 +457,11 @@ const tdBodyOps td_articulated_ops = {
     .start_acceleration = start_acceleration,
     .apply_inverse = apply_inverse,
     .multiply = multiply,
+    .condense = td_articulated_condense,
+    .rows = td_joint_rows,
+    .part = td_articulated_part_pose,
+    .touch = td_articulated_touch,
+    .push = td_articulated_push_side,
     .point_set = td_articulated_point_set,
     .positions = td_articulated_positions,
     .pull = td_articulated_pull,

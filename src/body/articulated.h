@@ -104,7 +104,6 @@ typedef struct tdArticulated
     int32_t *node_link; ///< by node
     double *node_local; ///< 3 a node: in the link's frame
     tdSoft *shape;      ///< nodes at rest and triangles, for output and selectors; no elements in the sense of soft.h
-    bool limits_apart;  ///< a contact solver takes limits, and servos with limited efforts: free motion has neither
 } tdArticulated;
 
 /// Scratch of the algorithms, by link or column.
@@ -144,7 +143,7 @@ typedef struct tdArticulatedState
     double gain[3];     ///< and what they gained of it a second in the last step; NAN: none yet
     bool stiffened;     ///< some constraint has stiffness in this pass
     bool indefinite;    ///< A was, with all of its terms
-    bool foreseeing;    ///< laws are those of all that acts, also of what a contact solver takes (limits_apart)
+    bool foreseeing;    ///< laws are those of all that acts, also of what a contact solver takes (rows_apart)
 } tdArticulatedState;
 
 extern const tdBodyOps td_articulated_ops;
@@ -205,6 +204,8 @@ void td_tree_fold(const tdArticulated *body, double *q, double *reference);
 /// diagonal; NULL: not wanted). `secant`: of friction the slope to the origin instead of the tangent.
 void td_joint_laws(const tdModel *model, const tdBody *body, const tdState *state, const double *q_e, const double *v_e,
                    bool secant, double *force, double *slope_q, double *slope_v);
+/// See tdBodyOps.rows: limits that are near, and servos with limited efforts.
+int td_joint_rows(const tdModel *model, const tdBody *body, const tdState *state, tdBodyRow *out, int most);
 /// Whether a servo has an effort that it cannot exceed.
 bool td_servo_is_limited(const tdServo *servo);
 /// Effort of a servo at a position and rate of its joint.
@@ -240,6 +241,15 @@ const tdPose *td_articulated_poses(const tdBody *body, const tdState *state, con
 /// Velocity of the link's origin, then its angular velocity, both in the world, for q and v of the body.
 void td_articulated_twist(const tdBody *body, const tdState *state, const double *q, const double *v, int link,
                           double twist[6]);
+/// See tdBodyOps: A is dense, all of it takes part; parts are links.
+tdStatus td_articulated_condense(const tdBody *body, tdState *state, tdBodyBlock *out);
+void td_articulated_part_pose(const tdBody *body, const tdState *state, const double *q, const double *v, int link,
+                              tdPose *pose, double twist[6]);
+int32_t td_articulated_touch(const tdBody *body, tdState *state, const struct tdContactSide *side, int link,
+                             const tdBodyBlock *block, double sign, double frame[3][3], double *J, int32_t *columns,
+                             double *drift);
+void td_articulated_push_side(const tdBody *body, const tdState *state, const struct tdContactSide *side, int link,
+                              const double f[3], double *m);
 /// row[n] += J' f for a force f at a point of a link (in the link's frame): by coordinate of the body.
 void td_articulated_push(const tdBody *body, const tdState *state, const double *q, int link, const double local[3],
                          const double f[3], double *row);

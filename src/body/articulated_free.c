@@ -13,7 +13,7 @@
 // slopes of the laws, of friction the secant: then friction only brakes, whatever constraints do to the velocity
 // afterwards. m has all the rest, and A is symmetric and definite.
 //
-// Where a contact solver takes limits and servos (limits_apart), the free motion has neither: arms would fall and
+// Where a contact solver takes limits and servos (rows_apart), the free motion has neither: arms would fall and
 // fingers whirl. Sweeps find the velocity with them, as far as contacts leave it, and b and friction are those of this
 // velocity; then A and m are made without them.
 //
@@ -297,7 +297,7 @@ tdStatus td_articulated_linear_motion(const tdModel *model, const tdBody *body, 
     bool good = find_velocity(model, body, state);
     mine->foreseeing = false;
     hold_rates(body, state, false);
-    if (good && (asked || td_articulated_of(body)->limits_apart))
+    if (good && (asked || body->rows_apart))
     {
         evaluate(model, body, state, true);
         good = solve_about(model, body, state, true);

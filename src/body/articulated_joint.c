@@ -70,13 +70,69 @@ void td_joint_laws(const tdModel *model, const tdBody *body, const tdState *stat
     bool moving = model->scheme.method != TD_METHOD_STATIC;
     for (int k = 0; k < mine->n_frictions && moving; k++)
         add_friction(&mine->frictions[k], v_e, secant, force, slope_q, slope_v);
-    bool apart = mine->limits_apart && !td_articulated_mine(body, state)->foreseeing;
+    bool apart = body->rows_apart && !td_articulated_mine(body, state)->foreseeing;
     for (int k = 0; k < mine->n_limits && !apart; k++)
         add_limit(&mine->limits[k], q_e, v_e, force, slope_q, slope_v);
     for (int k = 0; k < mine->n_servos; k++)
         if (!apart || !td_servo_is_limited(&mine->servos[k]))
             add_servo(&mine->servos[k], state->input[mine->servos[k].input], q_e, v_e, force, slope_q, slope_v);
 }
+
+// ---------------------------------------------------------------- rows
+
+#define FAST 50 // rad/s, m/s: a rate that no joint gains in a step, by which limits are looked for
+
+static void list_row(tdBodyRow *out, int most, int *n, tdBodyRow row)
+{
+    if (*n < most)
+        out[*n] = row;
+    ++*n;
+}
+
+static void list_limit(const tdModel *model, const tdBody *body, const tdState *state, const tdJointLimit *limit,
+                       tdBodyRow *out, int most, int *n)
+{
+    int64_t i = body->first + limit->coord;
+    double x = limit->ratio * state->q[i] + limit->offset, rate = limit->ratio * state->v[i];
+    double reach = model->scheme.h * (2 * fabs(rate) + FAST);
+    tdBodyRow row = {.coord = limit->coord, .stiffness = limit->stiffness, .damping = limit->damping, .high = INFINITY};
+    row.ratio = limit->ratio;
+    row.error = x - limit->lower;
+    if (row.error < reach)
+        list_row(out, most, n, row);
+    row.ratio = -limit->ratio;
+    row.error = limit->upper - x;
+    if (row.error < reach)
+        list_row(out, most, n, row);
+}
+
+static tdBodyRow servo_row(const tdModel *model, const tdBody *body, const tdState *state, const tdServo *servo)
+{
+    double h = model->scheme.h, input = state->input[servo->input];
+    double position = servo->ratio * state->q[body->first + servo->coord] + servo->offset;
+    return (tdBodyRow){.coord = servo->coord,
+                       .ratio = servo->ratio,
+                       .error = servo->rate ? 0 : position - input,
+                       .stiffness = servo->rate ? 0 : servo->stiffness,
+                       .damping = servo->damping,
+                       .rate = servo->rate ? input : 0,
+                       .low = h * servo->effort[0],
+                       .high = h * servo->effort[1]};
+}
+
+int td_joint_rows(const tdModel *model, const tdBody *body, const tdState *state, tdBodyRow *out, int most)
+{
+    const tdArticulated *mine = td_articulated_of(body);
+    int n = 0;
+    for (int k = 0; k < mine->n_limits; k++)
+        list_limit(model, body, state, &mine->limits[k], out, most, &n);
+    for (int k = 0; k < mine->n_servos; k++)
+        if (td_servo_is_limited(&mine->servos[k]))
+            list_row(out, most, &n, servo_row(model, body, state, &mine->servos[k]));
+    return n;
+}
+
+// ---------------------------------------------------------------- energy and what is looked at afterwards
 
 void td_joint_limits(const tdArticulated *body, const double *q_e, const double *v_e, double *force)
 {

@@ -10,6 +10,7 @@
 #include "base/vector.h"
 #include "body/articulated.h"
 #include "body/spring.h"
+#include "collide/collide.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -124,6 +125,50 @@ int td_articulated_path(const tdBody *body, int link, int32_t *coord)
         }
     qsort(coord, (size_t)n, sizeof *coord, compare);
     return n;
+}
+
+// ---------------------------------------------------------------- contact
+
+tdStatus td_articulated_condense(const tdBody *body, tdState *state, tdBodyBlock *out)
+{
+    int32_t n = (int32_t)body->count;
+    *out = (tdBodyBlock){.n = n, .stride = n, .A = td_articulated_mine(body, state)->A, .touched = n};
+    return TD_OK;
+}
+
+void td_articulated_part_pose(const tdBody *body, const tdState *state, const double *q, const double *v, int link,
+                              tdPose *pose, double twist[6])
+{
+    *pose = place_points(body, state, q)->pose[link];
+    if (twist != NULL)
+        td_articulated_twist(body, state, q, v, link, twist);
+}
+
+int32_t td_articulated_touch(const tdBody *body, tdState *state, const tdContactSide *side, int link,
+                             const tdBodyBlock *block, double sign, double frame[3][3], double *J, int32_t *columns,
+                             double *drift)
+{
+    double *D = td_articulated_mine(body, state)->jacobian;
+    (void)drift; // no motion of joints is given
+    if (block == NULL)
+        return 0;
+    td_articulated_jacobian(body, state, state->q + body->first, link, side->local, D);
+    int n = td_articulated_path(body, link, columns);
+    for (int r = 0; r < 3; r++)
+        for (int j = 0; j < n; j++)
+        {
+            double sum = 0;
+            for (int c = 0; c < 3; c++)
+                sum += frame[r][c] * D[c * body->count + columns[j]];
+            J[r * n + j] = sign * sum;
+        }
+    return n;
+}
+
+void td_articulated_push_side(const tdBody *body, const tdState *state, const tdContactSide *side, int link,
+                              const double f[3], double *m)
+{
+    td_articulated_push(body, state, state->q + body->first, link, side->local, f, m);
 }
 
 // ---------------------------------------------------------------- sets of points

@@ -2,7 +2,6 @@
 // A soft body in the step: what each stage of src/step/step.c asks of it.
 #include "body/soft.h"
 #include "body/spring.h"
-#include "contact/contact.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -83,14 +82,17 @@ static tdStatus state_create(const tdModel *model, const tdBody *body, tdState *
         state->q[body->first + i] = soft->rest[i];
         state->v[body->first + i] = soft->held[i] ? 0 : given->velocity[i % 3];
     }
-    return td_linear_create(&soft->linear, arena, state->isa, &mine->linear, error);
+    TD_TRY(td_linear_create(&soft->linear, arena, state->isa, &mine->linear, error));
+    return model->contact != NULL ? td_soft_part_create(body, state, error) : TD_OK;
 }
 
 static void state_free(const tdBody *body, tdState *state)
 {
     tdSoftState *mine = mine_of(body, state);
-    if (mine != NULL)
-        td_linear_free(mine->linear);
+    if (mine == NULL)
+        return;
+    td_linear_free(mine->linear);
+    td_schur_free(mine->part.schur);
 }
 
 // ---------------------------------------------------------------- stages
@@ -374,14 +376,13 @@ static tdStatus free_motion(const tdModel *model, const tdBody *body, tdState *s
             rhs[i] = soft->held[i] ? 0 : -m[i] - scheme->s * rhs[i];
         if (!mine->same)
             build_matrix(model, body, state);
-        int32_t n_nodes = 0;
-        const int32_t *nodes = NULL;
-        tdSchur *schur = td_contact_schur(state, body->index, &n_nodes, &nodes);
-        mine->condensed = schur != NULL;
-        if (schur != NULL)
+        const tdSoftPart *part = &mine->part;
+        mine->condensed = part->n_nodes > 0;
+        if (mine->condensed)
         {
             tdSchurReport report;
-            TD_TRY(td_schur_factor(schur, state->tasks, mine->A, n_nodes, nodes, &report, &state->report.error));
+            TD_TRY(td_schur_factor(part->schur, state->tasks, mine->A, part->n_nodes, part->nodes, &report,
+                                   &state->report.error));
             if (report.indefinite && can_project(soft, mine))
             {
                 TD_TRY(project(model, body, state));
@@ -389,7 +390,7 @@ static tdStatus free_motion(const tdModel *model, const tdBody *body, tdState *s
             }
             if (report.indefinite)
                 break;
-            TD_TRY(td_schur_solve(schur, rhs, dv, &state->report.error));
+            TD_TRY(td_schur_solve(part->schur, rhs, dv, &state->report.error));
             state->report.factorizations++;
             mine->projecting = false;
             mine->exact = mine->same;
@@ -490,8 +491,7 @@ static tdStatus apply_inverse(const tdModel *model, const tdBody *body, tdState 
     if (diagonal)
         return TD_OK;
     for (int j = 0; mine->condensed && j < n; j++)
-        TD_TRY(td_schur_solve(state->contact->bodies[body->index].schur, b + j * stride, x + j * stride,
-                              &state->report.error));
+        TD_TRY(td_schur_solve(mine->part.schur, b + j * stride, x + j * stride, &state->report.error));
     if (mine->condensed)
         return TD_OK;
     bool direct = td_linear_directly(mine->linear, model->scene.settings.solver, mine->exact, n);
@@ -544,11 +544,11 @@ static int arrays(const tdModel *model, const tdBody *body, tdState *state, tdSt
     int n = (int)(sizeof list / sizeof list[0]);
     for (int i = 0; i < n && i < most; i++)
         out[i] = list[i];
-    return n < most ? n : most;
+    return n < most ? n + td_soft_part_arrays(body, state, out + n, most - n) : most;
 }
 
 // Makes the kept factor again at the point where it was made, then puts the state back.
-static tdStatus restore(const tdModel *model, const tdBody *body, tdState *state, tdError *error)
+static tdStatus restore_factor(const tdModel *model, const tdBody *body, tdState *state, tdError *error)
 {
     const tdSoft *soft = soft_of(body);
     tdSoftState *mine = mine_of(body, state);
@@ -591,6 +591,12 @@ static tdStatus restore(const tdModel *model, const tdBody *body, tdState *state
     return TD_OK;
 }
 
+static tdStatus restore(const tdModel *model, const tdBody *body, tdState *state, tdError *error)
+{
+    TD_TRY(restore_factor(model, body, state, error));
+    return td_soft_part_restore(body, state, error);
+}
+
 void td_soft_describe(const tdBody *body, int64_t element, char *out, size_t size)
 {
     const tdSoft *soft = body->soft;
@@ -629,6 +635,14 @@ const tdBodyOps td_soft_ops = {
     .balance = balance,
     .apply_inverse = apply_inverse,
     .multiply = multiply,
+    .part_none = td_soft_part_none,
+    .part_coords = td_soft_part_coords,
+    .part_side = td_soft_part_side,
+    .condense = td_soft_condense,
+    .recover = td_soft_recover,
+    .nodal = true,
+    .touch = td_soft_touch,
+    .push = td_soft_push,
     .point_set = td_soft_point_set,
     .positions = td_soft_positions,
     .pull = td_soft_pull,

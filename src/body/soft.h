@@ -21,6 +21,7 @@
 #include "material/law.h"
 #include "mesh/mesh.h"
 #include "solve/linear.h"
+#include "solve/schur.h"
 
 typedef enum tdElementKind
 {
@@ -173,6 +174,17 @@ typedef struct tdChunkSums
     int32_t projected, inverted, extended;
 } tdChunkSums;
 
+/// The body in a problem that it shares with others; all NULL where there is none.
+typedef struct tdSoftPart
+{
+    tdSchur *schur;
+    int32_t n_nodes; ///< that take part in this step, each once
+    int32_t *nodes;
+    bool *takes_part;        ///< by node
+    int64_t *ordered, *left; ///< what a checkpoint keeps of schur, by node
+    double spent;
+} tdSoftPart;
+
 /// The state of a soft body.
 typedef struct tdSoftState
 {
@@ -180,6 +192,7 @@ typedef struct tdSoftState
     double *K, *K_damping, *A; ///< block values
     tdChunkSums *sums;
     tdLinear *linear;
+    tdSoftPart part;
     // Prony series, symmetric tensors of 6 x 4 a point batch
     double *history;   ///< by block: S0 at the end of the last step, then the stress of each term
     double *gamma, *H; ///< by block: S = gamma S0 + H in the step that is being taken
@@ -189,7 +202,7 @@ typedef struct tdSoftState
     bool K_valid;      ///< K is constant and has been assembled
     bool same;         ///< the next A will be that of the kept factor
     bool exact;        ///< A is that of the kept factor
-    bool condensed;    ///< A is factored for contact in this pass
+    bool condensed;    ///< A is factored by part.schur in this pass
     bool arrived;      ///< F, R, forces and K are those of arrived_q
     double *arrived_q;
     double *K_apart;     ///< room for K_damping where the damping of a step is not that of its last pass
@@ -257,6 +270,21 @@ tdStatus td_soft_build(tdArena *arena, tdSoft *soft, int n_lists, const tdElemen
 
 /// soft.c: names an element of a body of either order for a message.
 void td_soft_describe(const tdBody *body, int64_t element, char *out, size_t size);
+
+/// soft_part.c: see tdBodyOps; what a checkpoint keeps, and after it was read.
+tdStatus td_soft_part_create(const tdBody *body, tdState *state, tdError *error);
+void td_soft_part_none(const tdBody *body, tdState *state);
+bool td_soft_part_coords(const tdBody *body, tdState *state, int64_t n, const int32_t *coord);
+bool td_soft_part_side(const tdBody *body, tdState *state, const struct tdContactSide *side);
+tdStatus td_soft_condense(const tdBody *body, tdState *state, tdBodyBlock *out);
+tdStatus td_soft_recover(const tdBody *body, tdState *state, const double *dv_p, double *dv);
+int32_t td_soft_touch(const tdBody *body, tdState *state, const struct tdContactSide *side, int link,
+                      const tdBodyBlock *block, double sign, double frame[3][3], double *J, int32_t *columns,
+                      double *drift);
+void td_soft_push(const tdBody *body, const tdState *state, const struct tdContactSide *side, int link,
+                  const double f[3], double *m);
+int td_soft_part_arrays(const tdBody *body, tdState *state, tdStateArray *out, int most);
+tdStatus td_soft_part_restore(const tdBody *body, tdState *state, tdError *error);
 
 /// soft_points.c: points of the body that constraints act on.
 tdStatus td_soft_point_set(tdModel *model, const tdBody *body, tdPointSet *set, tdError *error);

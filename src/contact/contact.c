@@ -3,17 +3,11 @@
 #include "contact/contact.h"
 
 #include "base/log.h"
-#include "body/articulated.h"
-#include "reduce/reduced_body.h"
+#include "body/soft.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-static bool is_full_order(const tdBody *body)
-{
-    return body->ops == &td_soft_ops;
-}
 
 static int count_colliders(const tdModel *model)
 {
@@ -21,23 +15,6 @@ static int count_colliders(const tdModel *model)
 }
 
 // ---------------------------------------------------------------- life
-
-static tdStatus take_body(const tdModel *model, const tdBody *body, tdState *state, tdError *error)
-{
-    tdContactBody *mine = &state->contact->bodies[body->index];
-    tdArena *arena = &state->arena;
-    (void)model;
-    if (!is_full_order(body))
-        return TD_OK;
-    mine->nodes = TD_TAKE(arena, int32_t, body->nodes);
-    mine->takes_part = TD_TAKE(arena, bool, body->nodes);
-    mine->ordered = TD_TAKE(arena, int64_t, body->nodes);
-    mine->left = TD_TAKE(arena, int64_t, body->nodes);
-    if (mine->nodes == NULL || mine->takes_part == NULL || mine->ordered == NULL || mine->left == NULL)
-        return td_fail_memory(error, "the contacts of a body");
-    tdSchurSettings settings = td_default_schur();
-    return td_schur_create(&body->soft->linear, &settings, &mine->schur, error);
-}
 
 static tdStatus take_fields(const tdModel *model, tdState *state, tdError *error)
 {
@@ -59,7 +36,7 @@ static tdStatus take_fields(const tdModel *model, tdState *state, tdError *error
     for (int f = 0; f < contact->n_fields; f++)
     {
         const tdBody *body = &model->bodies[contact->fields[f].body];
-        if (is_full_order(body))
+        if (body->ops->nodal)
             continue;
         cs->field_x[f] = TD_TAKE(arena, double, 3 * body->nodes);
         cs->field_v[f] = TD_TAKE(arena, double, 3 * body->nodes);
@@ -80,10 +57,6 @@ tdStatus td_contact_create(const tdModel *model, tdState *state, tdError *error)
         return td_fail_memory(error, "the contacts");
     state->contact = cs;
     int colliders = count_colliders(model);
-    int64_t most = 1;
-    for (int b = 0; b < model->n_bodies; b++)
-        most =
-            td_body_is_articulated(&model->bodies[b]) && model->bodies[b].count > most ? model->bodies[b].count : most;
     cs->bodies = TD_TAKE(arena, tdContactBody, model->n_bodies);
     cs->blocks = TD_TAKE(arena, tdSapBlock, model->n_bodies);
     cs->factors = TD_TAKE(arena, const double *, model->n_bodies);
@@ -93,21 +66,18 @@ tdStatus td_contact_create(const tdModel *model, tdState *state, tdError *error)
     cs->v_block = TD_TAKE(arena, double, model->coords);
     cs->depth = TD_TAKE(arena, double, colliders + 1);
     cs->depth_now = TD_TAKE(arena, double, colliders + 1);
-    cs->jacobian = TD_TAKE(arena, double, 3 * most);
     cs->bond_effort = TD_TAKE(arena, double, 3 * (int64_t)model->contact->n_bonds + 1);
     cs->bond_told = TD_TAKE(arena, double, 3 * (int64_t)model->contact->n_bonds + 1);
     cs->bond_base = TD_TAKE(arena, double, 3 * (int64_t)model->contact->n_bonds + 1);
     cs->bond_row = TD_TAKE(arena, double, model->contact->bond_size + 1);
     if (cs->bodies == NULL || cs->blocks == NULL || cs->factors == NULL || cs->island == NULL ||
         cs->gives_way == NULL || cs->v_star == NULL || cs->v_block == NULL || cs->depth == NULL ||
-        cs->depth_now == NULL || cs->jacobian == NULL || cs->bond_effort == NULL || cs->bond_row == NULL ||
+        cs->depth_now == NULL || cs->bond_effort == NULL || cs->bond_row == NULL ||
         (model->contact->n_bonds > 0 && (cs->bond_told == NULL || cs->bond_base == NULL)))
         return td_fail_memory(error, "the contacts");
     for (int i = 0; i < colliders; i++)
         cs->depth[i] = -1;
     TD_TRY(take_fields(model, state, error));
-    for (int b = 0; b < model->n_bodies; b++)
-        TD_TRY(take_body(model, &model->bodies[b], state, error));
     TD_TRY(td_bonds_create(model, state, error));
     TD_TRY(td_sap_create(&cs->sap, error));
     if (model->contact->world == NULL)
@@ -120,14 +90,13 @@ void td_contact_free(tdState *state)
     tdContactState *cs = state->contact;
     if (cs == NULL)
         return;
-    for (int b = 0; cs->bodies != NULL && b < state->model->n_bodies; b++)
-        td_schur_free(cs->bodies[b].schur);
     td_collide_state_free(cs->collide);
     td_sap_free(cs->sap);
     td_contact_nlcp_free(&cs->nlcp);
     free(cs->constraints);
     free(cs->rows);
-    free(cs->joint_rows);
+    free(cs->body_rows);
+    free(cs->row_body);
     free(cs->drift);
     free(cs->gamma);
     free(cs->v_c);
@@ -151,39 +120,33 @@ static void place_bodies(const tdModel *model, tdState *state)
     for (int f = 0; f < contact->n_frames; f++)
     {
         const tdBody *body = &model->bodies[contact->frames[f].body];
-        const double *q = state->q + body->first;
-        int link = contact->frames[f].link;
-        cs->poses[f] = td_articulated_poses(body, state, q)[link];
-        td_articulated_twist(body, state, q, state->v + body->first, link, cs->twists[f]);
+        body->ops->part(body, state, state->q + body->first, state->v + body->first, contact->frames[f].link,
+                        &cs->poses[f], cs->twists[f]);
     }
 }
 
 // ---------------------------------------------------------------- the set
 
-void td_contact_take_part(const tdModel *model, tdContactState *cs, int body, int32_t node)
+void td_contact_take_part(const tdModel *model, tdState *state, int b, int64_t n, const int32_t *coord)
 {
-    tdContactBody *mine = &cs->bodies[body];
-    const bool *held = model->bodies[body].soft->held + 3 * (int64_t)node;
-    if (mine->takes_part[node] || (held[0] && held[1] && held[2]))
-        return;
-    mine->takes_part[node] = true;
-    mine->nodes[mine->n_nodes++] = node;
-    mine->acted_on = true;
+    const tdBody *body = &model->bodies[b];
+    bool moves =
+        body->ops->part_coords != NULL ? body->ops->part_coords(body, state, n, coord) : n > 0 && body->unknowns > 0;
+    tdContactBody *mine = &state->contact->bodies[b];
+    mine->acted_on = mine->acted_on || moves;
 }
 
-static void touch_side(const tdModel *model, tdContactState *cs, const tdContactSide *side)
+static void touch_side(const tdModel *model, tdState *state, const tdContactSide *side)
 {
     const tdBody *body = &model->bodies[model->contact->colliders[side->collider].body];
-    for (int k = 0; k < side->n && is_full_order(body); k++)
-        td_contact_take_part(model, cs, body->index, side->node[k]);
-    if (!is_full_order(body) && body->unknowns > 0)
-        cs->bodies[body->index].acted_on = true;
+    bool moves = body->ops->part_side != NULL ? body->ops->part_side(body, state, side) : body->unknowns > 0;
+    tdContactBody *mine = &state->contact->bodies[body->index];
+    mine->acted_on = mine->acted_on || moves;
 }
 
 // Nodes and bodies that driven actuators act on.
-static void touch_actuators(const tdModel *model, const tdState *state)
+static void touch_actuators(const tdModel *model, tdState *state)
 {
-    tdContactState *cs = state->contact;
     for (int a = 0; a < model->n_actuators; a++)
     {
         if (!td_contact_drives(model, state, a))
@@ -194,10 +157,8 @@ static void touch_actuators(const tdModel *model, const tdState *state)
             int64_t i = model->row_coord[k];
             while (i < model->bodies[b].first || i >= model->bodies[b].first + model->bodies[b].count)
                 b = i < model->bodies[b].first ? 0 : b + 1;
-            if (is_full_order(&model->bodies[b]))
-                td_contact_take_part(model, cs, b, (int32_t)((i - model->bodies[b].first) / 3));
-            else
-                cs->bodies[b].acted_on = model->bodies[b].unknowns > 0;
+            int32_t coord = (int32_t)(i - model->bodies[b].first);
+            td_contact_take_part(model, state, b, 1, &coord);
         }
     }
 }
@@ -254,38 +215,27 @@ tdStatus td_contact_find(const tdModel *model, tdState *state)
         return TD_OK;
     for (int b = 0; b < model->n_bodies; b++)
     {
-        tdContactBody *mine = &cs->bodies[b];
-        for (int32_t k = 0; k < mine->n_nodes; k++)
-            mine->takes_part[mine->nodes[k]] = false;
-        mine->n_nodes = 0;
-        mine->acted_on = false;
+        if (model->bodies[b].ops->part_none != NULL)
+            model->bodies[b].ops->part_none(&model->bodies[b], state);
+        cs->bodies[b].acted_on = false;
     }
-    cs->n = cs->n_joint_rows = 0;
+    cs->n = cs->n_body_rows = 0;
     if (model->contact->world != NULL)
         TD_TRY(find_contacts(model, state));
     for (int64_t i = 0; i < cs->n; i++)
     {
-        touch_side(model, cs, &cs->contacts[i].a);
-        touch_side(model, cs, &cs->contacts[i].b);
+        touch_side(model, state, &cs->contacts[i].a);
+        touch_side(model, state, &cs->contacts[i].b);
     }
     if (state->bonded == NULL)
-        td_bond_touch(model, cs);
-    if (!td_contact_joints(model, state))
+        td_bond_touch(model, state);
+    if (!td_contact_body_rows(model, state))
         return td_fail_memory(&state->report.error, "the limits of joints");
-    state->joined = cs->n + cs->n_joint_rows + (state->bonded == NULL ? model->contact->n_bonds : 0) > 0;
+    state->joined = cs->n + cs->n_body_rows + (state->bonded == NULL ? model->contact->n_bonds : 0) > 0;
     if (state->joined)
         touch_actuators(model, state);
     cs->n_constraints = 0;
     return TD_OK;
-}
-
-tdSchur *td_contact_schur(const tdState *state, int body, int32_t *n, const int32_t **nodes)
-{
-    if (!state->joined || state->contact->bodies[body].n_nodes == 0)
-        return NULL;
-    *n = state->contact->bodies[body].n_nodes;
-    *nodes = state->contact->bodies[body].nodes;
-    return state->contact->bodies[body].schur;
 }
 
 // ---------------------------------------------------------------- what is told
@@ -416,47 +366,12 @@ int td_contact_arrays(const tdModel *model, tdState *state, tdStateArray *out, i
         out[n++] = (tdStateArray){"contact_depth", -1, false, count_colliders(model), cs->depth};
     if (n < most && model->contact->n_bonds > 0)
         out[n++] = (tdStateArray){"bond_impulse", -1, false, 3 * (int64_t)model->contact->n_bonds, cs->bond_told};
-    for (int b = 0; b < model->n_bodies && n + 3 <= most; b++)
-    {
-        tdContactBody *mine = &cs->bodies[b];
-        if (mine->schur == NULL)
-            continue;
-        tdSchurKept kept = td_schur_kept(mine->schur);
-        for (int32_t i = 0; i < kept.nodes; i++)
-        {
-            mine->ordered[i] = kept.ordered[i];
-            mine->left[i] = kept.left[i];
-        }
-        mine->spent = *kept.spent;
-        out[n++] = (tdStateArray){"contact_ordered", b, true, kept.nodes, mine->ordered};
-        out[n++] = (tdStateArray){"contact_left", b, true, kept.nodes, mine->left};
-        out[n++] = (tdStateArray){"contact_spent", b, false, 1, &mine->spent};
-    }
     return n;
 }
 
-tdStatus td_contact_restore(const tdModel *model, tdState *state, tdError *error)
+void td_contact_restore(tdState *state)
 {
     tdContactState *cs = state->contact;
-    if (cs == NULL)
-        return TD_OK;
-    cs->n = cs->n_points = cs->n_joint_rows = 0;
-    for (int b = 0; b < model->n_bodies; b++)
-    {
-        tdContactBody *mine = &cs->bodies[b];
-        if (mine->schur == NULL)
-            continue;
-        tdSchurKept kept = td_schur_kept(mine->schur);
-        for (int32_t i = 0; i < kept.nodes; i++)
-        {
-            if (mine->ordered[i] < 0 || mine->ordered[i] > 1 || mine->left[i] < 0 || mine->left[i] > INT32_MAX)
-                return td_fail(error, TD_ERROR_INPUT, "the checkpoint has an order of body '%s' that cannot be",
-                               model->bodies[b].name);
-            kept.ordered[i] = (int32_t)mine->ordered[i];
-            kept.left[i] = (int32_t)mine->left[i];
-        }
-        *kept.spent = mine->spent;
-        TD_TRY(td_schur_restore(mine->schur, error));
-    }
-    return TD_OK;
+    if (cs != NULL)
+        cs->n = cs->n_points = cs->n_body_rows = 0;
 }

@@ -14,7 +14,6 @@
 #include "core/model.h"
 #include "solve/nlcp.h"
 #include "solve/sap.h"
-#include "solve/schur.h"
 #include "tendril/tendril.h"
 
 /// How a collider touches.
@@ -101,40 +100,37 @@ typedef struct tdContactWay
 /// A body in the problem.
 typedef struct tdContactBody
 {
-    int32_t n_nodes; ///< full order: nodes that take part, each once
-    int32_t *nodes;
-    bool *takes_part;        ///< by node
-    tdSchur *schur;          ///< full order, else NULL
-    int64_t *ordered, *left; ///< what a checkpoint keeps of it, by node
-    double spent;
-    bool acted_on; ///< something acts on it: it has a block
-    int32_t block;
-    int32_t unknowns;      ///< of the block
-    const int32_t *coord;  ///< full order: coordinate of each row of the block
-    const int32_t *column; ///< full order: row by coordinate, -1
+    bool acted_on;    ///< something acts on it: it has a block
+    int32_t block;    ///< -1: none
+    tdBodyBlock part; ///< where it has one
 } tdContactBody;
+
+/// Column of a coordinate of a body; -1: none.
+static inline int32_t td_contact_column(const tdContactBody *body, int64_t coord)
+{
+    return body->block < 0 ? -1 : td_block_column(&body->part, coord);
+}
 
 enum
 {
-    TD_ROW_JOINT = -1,
+    TD_ROW_BODY = -1,
     TD_ROW_BOND = -2
 };
 
-/// A constraint that is no contact: of a driven actuator, of a joint (a limit, a servo with a limited effort), or a
-/// bond.
+/// A constraint that is no contact: of a driven actuator, one that a body brings itself (a limit of a joint, a servo
+/// with a limited effort), or a bond.
 typedef struct tdContactRow
 {
-    int actuator; ///< or TD_ROW_JOINT, TD_ROW_BOND
+    int actuator; ///< or TD_ROW_BODY, TD_ROW_BOND
     int bond;
     bool dead[3]; ///< rows of a bond that nothing can move
     // actuator
     double now;                ///< effort before
     double compliance, target; ///< displacement + compliance effort = target
     double limit[2];           ///< of the effort
-    // joint: effort = clamp(-stiffness error - damping rate), the rate being ratio v
-    int64_t coord; ///< of the state's vectors
-    double ratio, error, stiffness, damping, rate;
-    double low, high;
+    // of a body
+    int body;
+    tdBodyRow own;
 } tdContactRow;
 
 /// Of the solver on impulses.
@@ -167,9 +163,10 @@ typedef struct tdContactState
     const tdContact *contacts;
     int32_t *island; ///< by block: another of its island, or itself
     bool *gives_way; ///< by block that is the first of its island
-    int64_t n_joint_rows;
-    tdContactRow *joint_rows;
-    int64_t joint_room;
+    int64_t n_body_rows;
+    tdBodyRow *body_rows; ///< bodies one after the other
+    int32_t *row_body;
+    int64_t body_row_room;
     tdContactBody *bodies;
     // the problem
     int32_t n_blocks, n_constraints;
@@ -188,8 +185,7 @@ typedef struct tdContactState
     double *pool; ///< entries of rows
     int32_t *columns;
     int64_t pool_used, pool_room, columns_used, columns_room;
-    double *jacobian; ///< 3 x the most coordinates of a link body
-    double *impulse;  ///< 3 a contact: on side B, in the world
+    double *impulse; ///< 3 a contact: on side B, in the world
     int64_t impulse_room;
     tdContactPoint *points;
     int64_t point_room, n_points;
@@ -232,10 +228,8 @@ void td_contact_free(tdState *state);
 
 /// Start of a step: the contacts and the nodes that take part. reads  q, v      writes  joined
 tdStatus td_contact_find(const tdModel *model, tdState *state);
-/// A node of a full-order body takes part.
-void td_contact_take_part(const tdModel *model, tdContactState *cs, int body, int32_t node);
-/// The condensed body in whose factor nodes take part in this step; NULL: none do.
-tdSchur *td_contact_schur(const tdState *state, int body, int32_t *n, const int32_t **nodes);
+/// Coordinates of a body take part.
+void td_contact_take_part(const tdModel *model, tdState *state, int body, int64_t n, const int32_t *coord);
 
 /// reads A, dv (the free motion), rows of actuators      writes dv, m (with impulses), efforts
 /// first: held coordinates have not arrived yet.
@@ -252,7 +246,7 @@ int td_contact_tunnels(const tdModel *model, tdState *state);
 
 /// Arrays that a checkpoint keeps, and after they were read.
 int td_contact_arrays(const tdModel *model, tdState *state, tdStateArray *out, int most);
-tdStatus td_contact_restore(const tdModel *model, tdState *state, tdError *error);
+void td_contact_restore(tdState *state);
 
 /// How far driven displacements at the iterate are from what is asked for, relative to their sizes; infinite where
 /// Newton did not go the whole way.
@@ -271,8 +265,8 @@ void td_contact_push_side(const tdModel *model, const tdState *state, const tdCo
 /// contact_rows.c: blocks and rows of the problem; laws without R.
 tdStatus td_contact_blocks(const tdModel *model, tdState *state, bool first);
 tdStatus td_contact_rows(const tdModel *model, tdState *state, bool first);
-/// Limits of joints that are near, and servos with limits, of the bodies that leave them to contact. False: no memory.
-bool td_contact_joints(const tdModel *model, tdState *state);
+/// Rows that bodies bring themselves. False: no memory.
+bool td_contact_body_rows(const tdModel *model, tdState *state);
 tdContactPair td_contact_pair(const tdModel *model, const tdContact *contact);
 /// contact_load.c: whether c is a contact whose R_n is that of w, not of a stiffness that was given.
 bool td_contact_is_near_rigid(const tdModel *model, const tdContactState *cs, int32_t c, tdContactPair *pair);
@@ -288,7 +282,7 @@ void td_contact_frame(const double normal[3], double frame[3][3]);
 bool td_contact_drives(const tdModel *model, const tdState *state, int actuator);
 
 /// contact_bond.c: bodies that bonds act on; rows, taken at q_c; the law of constraint c; its solution.
-void td_bond_touch(const tdModel *model, tdContactState *cs);
+void td_bond_touch(const tdModel *model, tdState *state);
 void td_bond_rows(const tdModel *model, tdState *state, bool first);
 tdSapLaw td_bond_law(const tdModel *model, const tdState *state, int bond, const double *error, const bool *dead,
                      double w);

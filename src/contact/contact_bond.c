@@ -9,7 +9,7 @@
 // that in the end g itself is what the law says, however bodies have turned.
 #include "contact/contact.h"
 
-#include "body/soft.h"
+#include "core/state.h"
 
 #include <math.h>
 #include <string.h>
@@ -94,28 +94,18 @@ void td_bond_row(const tdModel *model, const tdState *state, const tdBond *bond,
 
 // ---------------------------------------------------------------- who takes part
 
-void td_bond_touch(const tdModel *model, tdContactState *cs)
+void td_bond_touch(const tdModel *model, tdState *state)
 {
     for (int i = 0; i < model->contact->n_bonds; i++)
         for (int s = 0; s < 2; s++)
         {
             const tdPointSet *set = &model->contact->bonds[i].side[s];
-            if (set->body < 0)
-                continue;
-            const tdBody *body = &model->bodies[set->body];
-            if (body->ops != &td_soft_ops)
-                cs->bodies[set->body].acted_on = cs->bodies[set->body].acted_on || body->unknowns > 0;
-            for (int64_t k = 0; body->ops == &td_soft_ops && k < set->size; k += 3)
-                td_contact_take_part(model, cs, set->body, set->coord[k] / 3);
+            if (set->body >= 0)
+                td_contact_take_part(model, state, set->body, set->size, set->coord);
         }
 }
 
 // ---------------------------------------------------------------- rows
-
-static int32_t column_of(const tdContactBody *mine, int32_t coord)
-{
-    return mine->block < 0 ? -1 : mine->column != NULL ? mine->column[coord] : coord < mine->unknowns ? coord : -1;
-}
 
 // Adds a side's columns; what v_new of unknowns, and the way and the speed of given motion, make of the rows.
 static void add_side(const tdModel *model, tdState *state, const tdBond *bond, int s, bool first,
@@ -130,8 +120,8 @@ static void add_side(const tdModel *model, tdState *state, const tdBond *bond, i
     double *J = cs->pool + cs->pool_used;
     int32_t *columns = cs->columns + cs->columns_used, n = 0;
     for (int64_t k = 0; k < set->size; k++)
-        if (column_of(mine, set->coord[k]) >= 0)
-            columns[n++] = column_of(mine, set->coord[k]);
+        if (td_contact_column(mine, set->coord[k]) >= 0)
+            columns[n++] = td_contact_column(mine, set->coord[k]);
     for (int r = 0; r < bond->rows; r++)
     {
         int32_t j = 0;
@@ -140,7 +130,7 @@ static void add_side(const tdModel *model, tdState *state, const tdBond *bond, i
         {
             int64_t i = body->first + set->coord[k];
             double value = cs->bond_row[k];
-            if (column_of(mine, set->coord[k]) >= 0)
+            if (td_contact_column(mine, set->coord[k]) >= 0)
             {
                 J[r * n + j++] = value;
                 of_free[r] += value * state->v_new[i];

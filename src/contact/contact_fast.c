@@ -8,7 +8,6 @@
 // the other, may have come out on the other side.
 #include "contact/contact.h"
 
-#include "body/articulated.h"
 #include "core/state.h"
 
 #include <math.h>
@@ -22,7 +21,7 @@ static double farthest(const tdModel *model, const tdState *state)
     for (int b = 0; b < model->n_bodies; b++)
     {
         const tdBody *body = &model->bodies[b];
-        double arm = body->ops == &td_soft_ops ? 1 : fmax(1, model->size);
+        double arm = body->ops->nodal ? 1 : fmax(1, model->size);
         for (int64_t i = 0; i < body->count; i++)
             most = fmax(most, arm * fabs(state->v[body->first + i]));
     }
@@ -37,12 +36,12 @@ static void find_ways(const tdModel *model, tdState *state)
     for (int f = 0; f < contact->n_fields; f++)
     {
         const tdBody *body = &model->bodies[contact->fields[f].body];
-        cs->x_last[f] = body->ops == &td_soft_ops ? state->q + body->first : NULL;
+        cs->x_last[f] = body->ops->nodal ? state->q + body->first : NULL;
     }
     for (int f = 0; f < contact->n_frames; f++)
     {
         const tdBody *body = &model->bodies[contact->frames[f].body];
-        cs->poses_last[f] = td_articulated_poses(body, state, state->q + body->first)[contact->frames[f].link];
+        body->ops->part(body, state, state->q + body->first, NULL, contact->frames[f].link, &cs->poses_last[f], NULL);
     }
     for (int i = 0; i < td_collide_colliders(contact->world); i++)
     {

@@ -2,19 +2,13 @@
 // From contacts and driven actuators to the blocks and rows of the convex problem.
 #include "contact/contact.h"
 
-#include "body/articulated.h"
 #include "constraint/condense.h"
 #include "constraint/constraint.h"
-#include "reduce/reduced_body.h"
+#include "core/state.h"
 
 #include <assert.h>
 #include <math.h>
 #include <string.h>
-
-static bool is_full_order(const tdBody *body)
-{
-    return body->ops == &td_soft_ops;
-}
 
 void td_contact_frame(const double normal[3], double frame[3][3])
 {
@@ -36,23 +30,6 @@ void td_contact_frame(const double normal[3], double frame[3][3])
 
 // ---------------------------------------------------------------- blocks
 
-static void dense_block(const tdBody *body, const tdState *state, tdContactBody *mine, tdSapBlock *block)
-{
-    if (td_body_is_articulated(body))
-    {
-        block->A = td_articulated_mine(body, state)->A;
-        block->n = block->stride = (int32_t)body->count;
-    }
-    else
-    {
-        const tdReduced *reduced = td_reduced_of(body);
-        block->A = td_reduced_mine(body, state)->A;
-        block->n = td_reduced_unknowns(reduced);
-        block->stride = reduced->wide;
-    }
-    mine->coord = mine->column = NULL;
-}
-
 tdStatus td_contact_blocks(const tdModel *model, tdState *state, bool first)
 {
     tdContactState *cs = state->contact;
@@ -66,25 +43,16 @@ tdStatus td_contact_blocks(const tdModel *model, tdState *state, bool first)
         if (!mine->acted_on)
             continue;
         tdSapBlock *block = &cs->blocks[cs->n_blocks];
-        cs->factors[cs->n_blocks] = NULL;
-        if (is_full_order(body))
-        {
-            tdSchurBody condensed;
-            TD_TRY(td_schur_condense(mine->schur, true, &condensed, &state->report.error));
-            *block = (tdSapBlock){.n = condensed.n, .stride = condensed.n, .A = condensed.A};
-            cs->factors[cs->n_blocks] = condensed.L;
-            mine->coord = condensed.coord;
-            mine->column = condensed.column;
-        }
-        else
-            dense_block(body, state, mine, block);
-        mine->unknowns = block->n;
-        if (block->n == 0)
+        TD_TRY(body->ops->condense(body, state, &mine->part));
+        const tdBodyBlock *part = &mine->part;
+        if (part->n == 0)
             continue;
+        *block = (tdSapBlock){.n = part->n, .stride = part->stride, .A = part->A};
+        cs->factors[cs->n_blocks] = part->L;
         double *v_star = cs->v_star + used, *v = cs->v_block + used;
         for (int32_t i = 0; i < block->n; i++)
         {
-            int64_t k = body->first + (mine->coord != NULL ? mine->coord[i] : i);
+            int64_t k = body->first + (part->coord != NULL ? part->coord[i] : i);
             v_star[i] = state->v_new[k] + state->dv[k];
             v[i] = first ? state->v[k] : state->v_new[k];
         }
@@ -128,9 +96,9 @@ static tdStatus make_room(const tdModel *model, tdState *state)
     for (int64_t i = 0; i < cs->n; i++)
         columns += td_contact_side_columns(model, cs, &cs->contacts[i].a) +
                    td_contact_side_columns(model, cs, &cs->contacts[i].b);
-    int64_t entries = 3 * columns + cs->n_joint_rows + model->contact->bond_entries;
-    rows += cs->n_joint_rows + model->contact->n_bonds;
-    columns += cs->n_joint_rows + model->contact->bond_columns;
+    int64_t entries = 3 * columns + cs->n_body_rows + model->contact->bond_entries;
+    rows += cs->n_body_rows + model->contact->n_bonds;
+    columns += cs->n_body_rows + model->contact->bond_columns;
     for (int a = 0; a < model->n_actuators; a++)
         if (td_contact_drives(model, state, a))
         {
@@ -198,11 +166,7 @@ static void add_actuator_sides(const tdModel *model, tdState *state, int a, tdSa
             int64_t i = model->row_coord[k];
             if (i < body->first || i >= body->first + body->count || sum[i] == 0)
                 continue;
-            int32_t at = (int32_t)(i - body->first);
-            int32_t column = mine->block < 0        ? -1
-                             : mine->column != NULL ? mine->column[at]
-                             : at < mine->unknowns  ? at
-                                                    : -1;
+            int32_t column = td_contact_column(mine, i - body->first);
             if (column >= 0)
             {
                 columns[n] = column;
@@ -247,83 +211,59 @@ static void add_actuator(const tdModel *model, tdState *state, int a, bool first
     cs->contact_of[cs->n_constraints++] = -1;
 }
 
-// ---------------------------------------------------------------- joints
+// ---------------------------------------------------------------- rows that bodies bring
 
-#define FAST 50 // rad/s, m/s: a rate that no joint gains in a step, by which limits are looked for
-
-static bool add_joint_row(tdContactState *cs, tdContactRow row)
+static bool grow_body_rows(tdContactState *cs, int64_t need)
 {
-    if (!td_grow((void **)&cs->joint_rows, &cs->joint_room, cs->n_joint_rows + 1, sizeof row))
+    int64_t rows = cs->body_row_room, bodies = cs->body_row_room;
+    if (need <= cs->body_row_room)
+        return true;
+    if (!td_grow((void **)&cs->body_rows, &rows, need, sizeof *cs->body_rows) ||
+        !td_grow((void **)&cs->row_body, &bodies, need, sizeof *cs->row_body))
         return false;
-    row.actuator = TD_ROW_JOINT;
-    cs->joint_rows[cs->n_joint_rows++] = row;
+    cs->body_row_room = rows < bodies ? rows : bodies;
     return true;
 }
 
-static bool add_limits(const tdModel *model, const tdBody *body, tdState *state, const tdJointLimit *limit)
+bool td_contact_body_rows(const tdModel *model, tdState *state)
 {
-    int64_t i = body->first + limit->coord;
-    double x = limit->ratio * state->q[i] + limit->offset, rate = limit->ratio * state->v[i];
-    double reach = model->scheme.h * (2 * fabs(rate) + FAST);
-    tdContactRow row = {.coord = i, .stiffness = limit->stiffness, .damping = limit->damping, .high = INFINITY};
-    row.ratio = limit->ratio;
-    row.error = x - limit->lower;
-    if (row.error < reach && !add_joint_row(state->contact, row))
-        return false;
-    row.ratio = -limit->ratio;
-    row.error = limit->upper - x;
-    return !(row.error < reach) || add_joint_row(state->contact, row);
-}
-
-static bool add_servo(const tdModel *model, const tdBody *body, tdState *state, const tdServo *servo)
-{
-    int64_t i = body->first + servo->coord;
-    double h = model->scheme.h, input = state->input[servo->input];
-    tdContactRow row = {.coord = i,
-                        .ratio = servo->ratio,
-                        .error = servo->rate ? 0 : servo->ratio * state->q[i] + servo->offset - input,
-                        .stiffness = servo->rate ? 0 : servo->stiffness,
-                        .damping = servo->damping,
-                        .rate = servo->rate ? input : 0,
-                        .low = h * servo->effort[0],
-                        .high = h * servo->effort[1]};
-    return add_joint_row(state->contact, row);
-}
-
-bool td_contact_joints(const tdModel *model, tdState *state)
-{
+    tdContactState *cs = state->contact;
     for (int b = 0; b < model->n_bodies; b++)
     {
         const tdBody *body = &model->bodies[b];
-        const tdArticulated *mine = td_body_is_articulated(body) ? td_articulated_of(body) : NULL;
-        if (mine == NULL || !mine->limits_apart)
+        if (!body->rows_apart || body->ops->rows == NULL)
             continue;
-        int64_t before = state->contact->n_joint_rows;
-        for (int k = 0; k < mine->n_limits; k++)
-            if (!add_limits(model, body, state, &mine->limits[k]))
-                return false;
-        for (int k = 0; k < mine->n_servos; k++)
-            if (td_servo_is_limited(&mine->servos[k]) && !add_servo(model, body, state, &mine->servos[k]))
-                return false;
-        if (state->contact->n_joint_rows > before)
-            state->contact->bodies[b].acted_on = true;
+        int64_t room = cs->body_row_room - cs->n_body_rows;
+        int n = body->ops->rows(model, body, state, cs->body_rows + cs->n_body_rows, (int)room);
+        if (!grow_body_rows(cs, cs->n_body_rows + n))
+            return false;
+        if (n > room)
+            body->ops->rows(model, body, state, cs->body_rows + cs->n_body_rows, n);
+        for (int k = 0; k < n; k++)
+        {
+            td_contact_take_part(model, state, b, 1, &cs->body_rows[cs->n_body_rows].coord);
+            cs->row_body[cs->n_body_rows++] = b;
+        }
     }
     return true;
 }
 
-static void add_joint(const tdModel *model, tdContactState *cs, const tdContactRow *row)
+static void add_body_row(tdContactState *cs, int64_t k)
 {
-    int b = 0;
-    while (row->coord >= model->bodies[b].first + model->bodies[b].count)
-        b++;
-    double *J = cs->pool + cs->pool_used++;
-    int32_t *column = cs->columns + cs->columns_used++;
-    *J = row->ratio;
-    *column = (int32_t)(row->coord - model->bodies[b].first);
+    const tdBodyRow *own = &cs->body_rows[k];
+    const tdContactBody *mine = &cs->bodies[cs->row_body[k]];
+    double *J = cs->pool + cs->pool_used;
+    int32_t *column = cs->columns + cs->columns_used;
+    *J = own->ratio;
+    *column = td_contact_column(mine, own->coord);
+    if (*column < 0)
+        return; // its motion is given
+    cs->pool_used++;
+    cs->columns_used++;
     tdSapConstraint *constraint = &cs->constraints[cs->n_constraints];
     *constraint = (tdSapConstraint){.law = {.kind = TD_SAP_BOX, .rows = 1}, .sides = 1};
-    constraint->side[0] = (tdSapSide){.block = cs->bodies[b].block, .count = 1, .columns = column, .J = J};
-    cs->rows[cs->n_constraints] = *row;
+    constraint->side[0] = (tdSapSide){.block = mine->block, .count = 1, .columns = column, .J = J};
+    cs->rows[cs->n_constraints] = (tdContactRow){.actuator = TD_ROW_BODY, .body = cs->row_body[k], .own = *own};
     cs->contact_of[cs->n_constraints++] = -1;
 }
 
@@ -337,8 +277,8 @@ tdStatus td_contact_rows(const tdModel *model, tdState *state, bool first)
     for (int a = 0; a < model->n_actuators; a++)
         if (td_contact_drives(model, state, a))
             add_actuator(model, state, a, first);
-    for (int64_t k = 0; k < cs->n_joint_rows; k++)
-        add_joint(model, cs, &cs->joint_rows[k]);
+    for (int64_t k = 0; k < cs->n_body_rows; k++)
+        add_body_row(cs, k);
     td_bond_rows(model, state, first);
     return TD_OK;
 }

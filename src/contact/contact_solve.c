@@ -2,9 +2,8 @@
 // The convex problem of a step: laws, solution, and what it does to velocities, efforts and the momentum balance.
 #include "contact/contact.h"
 
-#include "body/articulated.h"
 #include "constraint/constraint.h"
-#include "reduce/reduced_body.h"
+#include "core/state.h"
 
 #include <math.h>
 #include <string.h>
@@ -31,7 +30,7 @@ static tdSapLaw contact_law(const tdModel *model, const tdContact *contact, doub
 
 // effort = clamp(-k error - d (rate - asked)) at the end of the step is a box row as it stands; only what is stiffer
 // than the solver takes is softened.
-static tdSapLaw joint_law(const tdSapTuning *tuning, const tdContactRow *row, double w)
+static tdSapLaw body_law(const tdSapTuning *tuning, const tdBodyRow *row, double w)
 {
     if (row->stiffness > 0)
         return td_sap_box(tuning, row->error, row->stiffness, row->damping / row->stiffness, w, row->low, row->high);
@@ -62,9 +61,9 @@ static void make_laws(const tdModel *model, tdState *state)
             constraint->law = td_bond_law(model, state, row->bond, drift, row->dead, w);
             continue;
         }
-        if (row->actuator == TD_ROW_JOINT)
+        if (row->actuator == TD_ROW_BODY)
         {
-            constraint->law = joint_law(&model->contact->tuning, row, w);
+            constraint->law = body_law(&model->contact->tuning, &row->own, w);
             continue;
         }
         double k = row->compliance > 0 ? 1 / row->compliance : INFINITY;
@@ -107,14 +106,14 @@ static tdStatus correct_velocities(const tdModel *model, tdState *state)
         double *dv = state->dv + body->first;
         for (int32_t i = 0; i < block->n; i++)
             block->v[i] -= block->v_star[i];
-        if (mine->coord == NULL)
+        if (mine->part.coord == NULL)
         {
             for (int32_t i = 0; i < block->n; i++)
                 dv[i] += block->v[i];
             continue;
         }
         double *change = state->scratch + body->first;
-        TD_TRY(td_schur_recover(mine->schur, block->v, change, &state->report.error));
+        TD_TRY(body->ops->recover(body, state, block->v, change));
         for (int64_t i = 0; i < body->count; i++)
             dv[i] += change[i];
     }
@@ -163,8 +162,11 @@ void td_contact_push(const tdModel *model, tdState *state, double *m)
         td_contact_push_side(model, state, &cs->contacts[i].b, back, m);
     }
     for (int32_t c = 0; c < cs->n_constraints; c++)
-        if (cs->contact_of[c] < 0 && cs->rows[c].actuator == TD_ROW_JOINT)
-            m[cs->rows[c].coord] -= cs->rows[c].ratio * cs->gamma[TD_SAP_ROWS * c];
+        if (cs->contact_of[c] < 0 && cs->rows[c].actuator == TD_ROW_BODY)
+        {
+            const tdContactRow *row = &cs->rows[c];
+            m[model->bodies[row->body].first + row->own.coord] -= row->own.ratio * cs->gamma[TD_SAP_ROWS * c];
+        }
     td_bond_push(model, state, cs->bond_effort, m);
 }
 
@@ -198,7 +200,7 @@ double td_contact_miss(const tdModel *model, const tdState *state)
     for (int32_t c = 0; c < cs->n_constraints; c++)
     {
         const tdContactRow *row = &cs->rows[c];
-        int a = cs->contact_of[c] < 0 ? row->actuator : TD_ROW_JOINT;
+        int a = cs->contact_of[c] < 0 ? row->actuator : TD_ROW_BODY;
         if (a == TD_ROW_BOND)
             miss = fmax(miss, td_bond_miss(model, state, row->bond, cs->constraints[c].law.R,
                                            cs->gamma + TD_SAP_ROWS * (int64_t)c, row->dead) /

@@ -14,6 +14,8 @@ typedef struct tdBodyOps tdBodyOps;
 typedef struct tdBodyState tdBodyState;
 typedef struct tdStateArray tdStateArray;
 struct tdMeasure;
+struct tdContactSide; // collide/collide.h
+struct tdPose;        // collide/shape.h
 
 /// What a body is like where a step has brought it.
 typedef struct tdArrival
@@ -24,6 +26,34 @@ typedef struct tdArrival
     double force_work_start; ///< the same with those at its start
 } tdArrival;
 
+/// A body in the constraint problem: the velocities that take part in it, and their inertia with all others condensed
+/// away.
+typedef struct tdBodyBlock
+{
+    int32_t n;             ///< velocities that take part
+    int32_t stride;        ///< of A, >= n
+    const double *A;       ///< symmetric positive definite; only i >= j of A[i + j stride] is read
+    const double *L;       ///< its Cholesky factor, lower triangle by columns, stride n; NULL: it is not known
+    const int32_t *coord;  ///< n: the coordinate of each; NULL: the first n coordinates in order
+    const int32_t *column; ///< by coordinate: its row of A, -1: none; with coord
+    int32_t touched;       ///< columns that a row of one point has, at most
+} tdBodyBlock;
+
+/// Row of A that a coordinate of the body has; -1: none.
+static inline int32_t td_block_column(const tdBodyBlock *block, int64_t coord)
+{
+    return block->column != NULL ? block->column[coord] : coord < block->n ? (int32_t)coord : -1;
+}
+
+/// A row that a body brings into the problem itself, e.g. a limit of a joint, over one of its coordinates: effort =
+/// clamp(-stiffness error - damping (ratio v - rate)), the error growing by ratio v.
+typedef struct tdBodyRow
+{
+    int32_t coord;
+    double ratio, error, stiffness, damping, rate;
+    double low, high; ///< of the impulse
+} tdBodyRow;
+
 /// A body in the model. Its coordinates are [first, first + count) of the state's vectors.
 typedef struct tdBody
 {
@@ -33,7 +63,8 @@ typedef struct tdBody
     int64_t first, count; ///< coordinates
     int64_t unknowns;     ///< coordinates that are neither fixed nor prescribed
     int64_t nodes, elements;
-    double mass; ///< [kg]; zero: nothing of it moves by itself
+    double mass;     ///< [kg]; zero: nothing of it moves by itself
+    bool rows_apart; ///< a constraint problem takes its `rows`: the free motion leaves them out
     int32_t n_held;
     const int32_t *held;       ///< held coordinates, counted from `first`
     void *data;                ///< of its kind, e.g. tdSoft
@@ -81,6 +112,40 @@ struct tdBodyOps
                               const double *b, double *x);
     /// y = A x over all of the body's coordinates, held ones included.
     void (*multiply)(const tdModel *model, const tdBody *body, tdState *state, const double *x, double *y);
+
+    // The body in a problem that several bodies share: contacts, bonds, driven actuators.
+
+    /// Optional, of bodies too large for all their unknowns to take part; without it they always do. Start of a step:
+    /// none do. Then, for coordinates (counted from `first`) and for points of its surface: they do; returns whether
+    /// one is unknown.
+    void (*part_none)(const tdBody *body, tdState *state);
+    bool (*part_coords)(const tdBody *body, tdState *state, int64_t n, const int32_t *coord);
+    bool (*part_side)(const tdBody *body, tdState *state, const struct tdContactSide *side);
+    /// After free_motion: the block; valid until A changes.
+    tdStatus (*condense)(const tdBody *body, tdState *state, tdBodyBlock *out);
+    /// Of blocks that have `coord`: dv of all coordinates from those that take part.
+    tdStatus (*recover)(const tdBody *body, tdState *state, const double *dv_p, double *dv);
+    /// Optional, where rows_apart: rows that the body brings itself, at the start of the step. Writes `most` at most
+    /// and returns how many there are.
+    int (*rows)(const tdModel *model, const tdBody *body, const tdState *state, tdBodyRow *out, int most);
+
+    // The body as others touch it. Points lie on its surface (side->n nodes) or on one of its parts (side->local).
+
+    bool nodal; ///< its coordinates are the positions of its nodes, 3 each: it needs no `surface`
+    /// Positions and velocities at the present q and v of these nodes, into x and v by node.
+    void (*surface)(const tdBody *body, const tdState *state, int32_t n, const int32_t *nodes, double *x, double *v);
+    /// Pose of a part at the coordinates q of the body; with v also the velocity of its origin and its angular
+    /// velocity, in the world (NULL: not wanted).
+    void (*part)(const tdBody *body, const tdState *state, const double *q, const double *v, int part,
+                 struct tdPose *pose, double twist[6]);
+    /// Rows sign frame dx/dt of a point, taken at the start of the step: J[3 n] by rows, columns[n] of the block (NULL:
+    /// the body has none), and what given motion adds to drift[3]. Returns n.
+    int32_t (*touch)(const tdBody *body, tdState *state, const struct tdContactSide *side, int part,
+                     const tdBodyBlock *block, double sign, double frame[3][3], double *J, int32_t *columns,
+                     double *drift);
+    /// m += (dx/dq)' f over the body's coordinates, for a force or impulse at a point.
+    void (*push)(const tdBody *body, const tdState *state, const struct tdContactSide *side, int part,
+                 const double f[3], double *m);
 
     /// Compiles a point set whose points are given: size, coord, data.
     tdStatus (*point_set)(tdModel *model, const tdBody *body, tdPointSet *set, tdError *error);

@@ -239,12 +239,12 @@ void td_reduced_frame_velocities(const tdReduced *reduced, const tdReducedState 
 /// reduced_touch.c: what contact sees. Positions x and velocities u (3 a node, by the numbers of nodes) of some nodes.
 void td_reduced_surface(const tdBody *body, const tdState *state, int32_t n, const int32_t *nodes, double *x,
                         double *u);
-/// Rows of the point with these weights of nodes, where it is at the start of the step: J = sign * axes * dx/dt over
-/// the unknowns (three rows), and what given motion adds to it.
-void td_reduced_touch(const tdBody *body, const tdState *state, int n, const int32_t *nodes, const double *weights,
-                      double sign, double axes[3][3], double *J, double drift[3]);
-/// m += (dx/dq)' f of such a point.
-void td_reduced_push(const tdBody *body, const tdState *state, int n, const int32_t *nodes, const double *weights,
+/// See tdBodyOps: all unknowns take part.
+tdStatus td_reduced_condense(const tdBody *body, tdState *state, tdBodyBlock *out);
+int32_t td_reduced_touch(const tdBody *body, tdState *state, const struct tdContactSide *side, int part,
+                         const tdBodyBlock *block, double sign, double axes[3][3], double *J, int32_t *columns,
+                         double *drift);
+void td_reduced_push(const tdBody *body, const tdState *state, const struct tdContactSide *side, int part,
                      const double f[3], double *m);
 
 /// reduced_points.c

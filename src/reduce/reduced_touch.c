@@ -15,6 +15,7 @@
 #include "reduce/reduced_body.h"
 
 #include "base/vector.h"
+#include "collide/collide.h"
 
 #include <string.h>
 
@@ -129,12 +130,28 @@ static double given_motion(const tdReduced *reduced, int n_nodes, const int32_t 
     return sum;
 }
 
-void td_reduced_touch(const tdBody *body, const tdState *state, int n, const int32_t *nodes, const double *weights,
-                      double sign, double axes[3][3], double *J, double drift[3])
+tdStatus td_reduced_condense(const tdBody *body, tdState *state, tdBodyBlock *out)
 {
     const tdReduced *reduced = td_reduced_of(body);
-    int r = reduced->r, unknowns = td_reduced_unknowns(reduced);
+    int n = td_reduced_unknowns(reduced);
+    *out = (tdBodyBlock){.n = n, .stride = reduced->wide, .A = td_reduced_mine(body, state)->A, .touched = n};
+    return TD_OK;
+}
+
+int32_t td_reduced_touch(const tdBody *body, tdState *state, const tdContactSide *side, int part,
+                         const tdBodyBlock *block, double sign, double axes[3][3], double *J, int32_t *columns,
+                         double *drift)
+{
+    const tdReduced *reduced = td_reduced_of(body);
+    int r = reduced->r, unknowns = td_reduced_unknowns(reduced), n = side->n;
+    const int32_t *nodes = side->node;
+    const double *weights = side->weight;
     touch at;
+    (void)part;
+    if (block == NULL)
+        return 0;
+    for (int j = 0; j < unknowns; j++)
+        columns[j] = j;
     memset(J, 0, 3 * (size_t)unknowns * sizeof *J);
     if (reduced->floating != NULL)
         find_touch(body, state, n, nodes, weights, &at);
@@ -151,18 +168,20 @@ void td_reduced_touch(const tdBody *body, const tdState *state, int n, const int
         add_modes(reduced, n, nodes, weights, g, r, row);
         drift[i] += given_motion(reduced, n, nodes, weights, g, state->v_new + body->first);
     }
+    return unknowns;
 }
 
-void td_reduced_push(const tdBody *body, const tdState *state, int n, const int32_t *nodes, const double *weights,
-                     const double f[3], double *m)
+void td_reduced_push(const tdBody *body, const tdState *state, const tdContactSide *side, int part, const double f[3],
+                     double *m)
 {
     const tdReduced *reduced = td_reduced_of(body);
     double g[3] = {f[0], f[1], f[2]};
+    (void)part;
     if (reduced->floating != NULL)
     {
         double turn[3];
         touch at;
-        find_touch(body, state, n, nodes, weights, &at);
+        find_touch(body, state, side->n, side->node, side->weight, &at);
         frame_row(&at, f, g, turn);
         for (int c = 0; c < 3; c++)
         {
@@ -170,5 +189,5 @@ void td_reduced_push(const tdBody *body, const tdState *state, int n, const int3
             m[reduced->r + 3 + c] += turn[c];
         }
     }
-    add_modes(reduced, n, nodes, weights, g, reduced->n, m);
+    add_modes(reduced, side->n, side->node, side->weight, g, reduced->n, m);
 }

@@ -464,9 +464,8 @@ tdStatus td_compile_contact(tdModel *model, const tdSettings *settings, tdError 
     model->contact = work.contact;
     work.contact->tuning = td_sap_tuning(model->scheme.c);
     work.contact->by_response = !touch && solved_by_columns(model);
-    for (int b = 0; b < model->n_bodies && !work.contact->by_response; b++)
-        if (td_body_is_articulated(&model->bodies[b]))
-            ((tdArticulated *)model->bodies[b].data)->limits_apart = true;
+    for (int b = 0; b < model->n_bodies; b++)
+        model->bodies[b].rows_apart = !work.contact->by_response;
     TD_TRY(td_compile_bonds(model, error));
     if (!touch)
         return TD_OK;

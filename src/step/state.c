@@ -129,7 +129,8 @@ tdStatus td_state_restore(const tdModel *model, tdState *state, tdError *error)
     TD_TRY(td_tools_check(model, state, error));
     for (int b = 0; b < model->n_bodies; b++)
         TD_TRY(model->bodies[b].ops->restore(model, &model->bodies[b], state, error));
-    return td_contact_restore(model, state, error);
+    td_contact_restore(state);
+    return TD_OK;
 }
 
 // ---------------------------------------------------------------- accessors

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+// A body of full order in a problem that several bodies share: nodes take part that something touches, and the others
+// are condensed away (solve/schur.h). One factor gives both the free motion and the block.
+#include "body/soft.h"
+
+#include "collide/collide.h"
+
+#include <string.h>
+
+static tdSoftPart *part_of(const tdBody *body, const tdState *state)
+{
+    return &((tdSoftState *)state->bodies[body->index])->part;
+}
+
+// ---------------------------------------------------------------- life
+
+tdStatus td_soft_part_create(const tdBody *body, tdState *state, tdError *error)
+{
+    tdSoftPart *part = part_of(body, state);
+    tdArena *arena = &state->arena;
+    part->nodes = TD_TAKE(arena, int32_t, body->nodes);
+    part->takes_part = TD_TAKE(arena, bool, body->nodes);
+    part->ordered = TD_TAKE(arena, int64_t, body->nodes);
+    part->left = TD_TAKE(arena, int64_t, body->nodes);
+    if (part->nodes == NULL || part->takes_part == NULL || part->ordered == NULL || part->left == NULL)
+        return td_fail_memory(error, "the contacts of a body");
+    tdSchurSettings settings = td_default_schur();
+    return td_schur_create(&body->soft->linear, &settings, &part->schur, error);
+}
+
+// ---------------------------------------------------------------- who takes part
+
+void td_soft_part_none(const tdBody *body, tdState *state)
+{
+    tdSoftPart *part = part_of(body, state);
+    for (int32_t k = 0; k < part->n_nodes; k++)
+        part->takes_part[part->nodes[k]] = false;
+    part->n_nodes = 0;
+}
+
+static bool take_part(const tdBody *body, tdSoftPart *part, int32_t node)
+{
+    const bool *held = body->soft->held + 3 * (int64_t)node;
+    if (held[0] && held[1] && held[2])
+        return false;
+    if (!part->takes_part[node])
+        part->nodes[part->n_nodes++] = node;
+    part->takes_part[node] = true;
+    return true;
+}
+
+bool td_soft_part_coords(const tdBody *body, tdState *state, int64_t n, const int32_t *coord)
+{
+    bool any = false;
+    for (int64_t k = 0; k < n; k++)
+        if (take_part(body, part_of(body, state), coord[k] / 3))
+            any = true;
+    return any;
+}
+
+bool td_soft_part_side(const tdBody *body, tdState *state, const tdContactSide *side)
+{
+    bool any = false;
+    for (int k = 0; k < side->n; k++)
+        if (take_part(body, part_of(body, state), side->node[k]))
+            any = true;
+    return any;
+}
+
+// ---------------------------------------------------------------- the block
+
+tdStatus td_soft_condense(const tdBody *body, tdState *state, tdBodyBlock *out)
+{
+    tdSchurBody condensed;
+    TD_TRY(td_schur_condense(part_of(body, state)->schur, true, &condensed, &state->report.error));
+    *out = (tdBodyBlock){.n = condensed.n,
+                         .stride = condensed.n,
+                         .A = condensed.A,
+                         .L = condensed.L,
+                         .coord = condensed.coord,
+                         .column = condensed.column,
+                         .touched = 9};
+    return TD_OK;
+}
+
+tdStatus td_soft_recover(const tdBody *body, tdState *state, const double *dv_p, double *dv)
+{
+    return td_schur_recover(part_of(body, state)->schur, dv_p, dv, &state->report.error);
+}
+
+// ---------------------------------------------------------------- points
+
+int32_t td_soft_touch(const tdBody *body, tdState *state, const tdContactSide *side, int link, const tdBodyBlock *block,
+                      double sign, double frame[3][3], double *J, int32_t *columns, double *drift)
+{
+    int32_t n = 0, coord[9];
+    double weight[9];
+    (void)link;
+    for (int k = 0; k < side->n; k++)
+        for (int c = 0; c < 3; c++)
+        {
+            int32_t i = 3 * side->node[k] + c;
+            if (block != NULL && block->column[i] >= 0)
+            {
+                columns[n] = block->column[i];
+                coord[n] = c;
+                weight[n++] = sign * side->weight[k];
+                continue;
+            }
+            for (int r = 0; r < 3; r++)
+                drift[r] += sign * side->weight[k] * frame[r][c] * state->v_new[body->first + i];
+        }
+    for (int r = 0; r < 3; r++)
+        for (int32_t j = 0; j < n; j++)
+            J[r * n + j] = weight[j] * frame[r][coord[j]];
+    return n;
+}
+
+void td_soft_push(const tdBody *body, const tdState *state, const tdContactSide *side, int link, const double f[3],
+                  double *m)
+{
+    (void)body;
+    (void)state;
+    (void)link;
+    for (int k = 0; k < side->n; k++)
+        for (int c = 0; c < 3; c++)
+            m[3 * (int64_t)side->node[k] + c] += side->weight[k] * f[c];
+}
+
+// ---------------------------------------------------------------- checkpoints
+
+int td_soft_part_arrays(const tdBody *body, tdState *state, tdStateArray *out, int most)
+{
+    tdSoftPart *part = part_of(body, state);
+    if (part->schur == NULL || most < 3)
+        return 0;
+    tdSchurKept kept = td_schur_kept(part->schur);
+    for (int32_t i = 0; i < kept.nodes; i++)
+    {
+        part->ordered[i] = kept.ordered[i];
+        part->left[i] = kept.left[i];
+    }
+    part->spent = *kept.spent;
+    out[0] = (tdStateArray){"contact_ordered", body->index, true, kept.nodes, part->ordered};
+    out[1] = (tdStateArray){"contact_left", body->index, true, kept.nodes, part->left};
+    out[2] = (tdStateArray){"contact_spent", body->index, false, 1, &part->spent};
+    return 3;
+}
+
+tdStatus td_soft_part_restore(const tdBody *body, tdState *state, tdError *error)
+{
+    tdSoftPart *part = part_of(body, state);
+    if (part->schur == NULL)
+        return TD_OK;
+    td_soft_part_none(body, state);
+    tdSchurKept kept = td_schur_kept(part->schur);
+    for (int32_t i = 0; i < kept.nodes; i++)
+    {
+        if (part->ordered[i] < 0 || part->ordered[i] > 1 || part->left[i] < 0 || part->left[i] > INT32_MAX)
+            return td_fail(error, TD_ERROR_INPUT, "the checkpoint has an order of body '%s' that cannot be",
+                           body->name);
+        kept.ordered[i] = (int32_t)part->ordered[i];
+        kept.left[i] = (int32_t)part->left[i];
+    }
+    *kept.spent = part->spent;
+    return td_schur_restore(part->schur, error);
+}
