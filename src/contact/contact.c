@@ -63,6 +63,7 @@ tdStatus td_contact_create(const tdModel *model, tdState *state, tdError *error)
     cs->island = TD_TAKE(arena, int32_t, model->n_bodies);
     cs->gives_way = TD_TAKE(arena, bool, model->n_bodies);
     cs->v_star = TD_TAKE(arena, double, model->coords);
+    cs->ahead = TD_TAKE(arena, double, model->coords);
     cs->v_block = TD_TAKE(arena, double, model->coords);
     cs->depth = TD_TAKE(arena, double, colliders + 1);
     cs->depth_now = TD_TAKE(arena, double, colliders + 1);
@@ -71,7 +72,7 @@ tdStatus td_contact_create(const tdModel *model, tdState *state, tdError *error)
     cs->bond_base = TD_TAKE(arena, double, 3 * (int64_t)model->contact->n_bonds + 1);
     cs->bond_row = TD_TAKE(arena, double, model->contact->bond_size + 1);
     if (cs->bodies == NULL || cs->blocks == NULL || cs->factors == NULL || cs->island == NULL ||
-        cs->gives_way == NULL || cs->v_star == NULL || cs->v_block == NULL || cs->depth == NULL ||
+        cs->gives_way == NULL || cs->v_star == NULL || cs->ahead == NULL || cs->v_block == NULL || cs->depth == NULL ||
         cs->depth_now == NULL || cs->bond_effort == NULL || cs->bond_row == NULL ||
         (model->contact->n_bonds > 0 && (cs->bond_told == NULL || cs->bond_base == NULL)))
         return td_fail_memory(error, "the contacts");
@@ -98,6 +99,7 @@ void td_contact_free(tdState *state)
     free(cs->body_rows);
     free(cs->row_body);
     free(cs->drift);
+    free(cs->gap);
     free(cs->gamma);
     free(cs->v_c);
     free(cs->w);
@@ -312,7 +314,7 @@ void td_contact_commit(const tdModel *model, tdState *state)
             if (td_contact_is_near_rigid(model, cs, c, &pair) && -point->distance > pair.give)
                 for (int r = 0; r < TD_SAP_ROWS; r++)
                     cs->pushed += cs->gamma[TD_SAP_ROWS * c + r] * (v[r] + drift[r]);
-            report_depth(model, state, i, -(point->distance + model->scheme.h * (v[2] + drift[2])));
+            report_depth(model, state, i, -(cs->gap[c] + model->scheme.c * (v[2] + drift[2])));
         }
     }
     state->report.contacts = (int)cs->n;

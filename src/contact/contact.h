@@ -174,6 +174,8 @@ typedef struct tdContactState
     tdSapBlock *blocks;
     const double **factors;
     double *v_star, *v_block; ///< over coordinates, blocks one after the other
+    double *ahead;            ///< the same: how far they move in the step if its last velocity is zero
+    double *gap;              ///< by constraint, of contacts: signed distance at the end of the step, then [m]
     tdSapConstraint *constraints;
     tdContactRow *rows; ///< by constraint that is no contact
     double *drift;      ///< TD_SAP_ROWS a constraint: what given motion adds to J v

@@ -22,10 +22,10 @@ tdContactPair td_contact_pair(const tdModel *model, const tdContact *contact)
                            .give = fmin(a->give, b->give)};
 }
 
-static tdSapLaw contact_law(const tdModel *model, const tdContact *contact, double w)
+static tdSapLaw contact_law(const tdModel *model, const tdContact *contact, double gap, double w)
 {
     tdContactPair pair = td_contact_pair(model, contact);
-    return td_sap_contact(&model->contact->tuning, pair.mu, contact->phi, pair.stiffness, pair.dissipation, w);
+    return td_sap_contact(&model->contact->tuning, pair.mu, gap, pair.stiffness, pair.dissipation, w);
 }
 
 // effort = clamp(-k error - d (rate - asked)) at the end of the step is a box row as it stands; only what is stiffer
@@ -35,7 +35,7 @@ static tdSapLaw body_law(const tdSapTuning *tuning, const tdBodyRow *row, double
     if (row->stiffness > 0)
         return td_sap_box(tuning, row->error, row->stiffness, row->damping / row->stiffness, w, row->low, row->high);
     tdSapLaw law = td_sap_box(tuning, 0, INFINITY, 0, w, row->low, row->high);
-    law.R[0] = fmax(law.R[0], 1 / (tuning->h * row->damping));
+    law.R[0] = fmax(law.R[0], 1 / (tuning->s * row->damping));
     law.v_hat[0] = row->rate;
     return law;
 }
@@ -50,7 +50,7 @@ static void make_laws(const tdModel *model, tdState *state)
         double w = cs->w[c], *drift = cs->drift + TD_SAP_ROWS * c;
         if (cs->contact_of[c] >= 0)
         {
-            constraint->law = contact_law(model, &cs->contacts[cs->contact_of[c]], w);
+            constraint->law = contact_law(model, &cs->contacts[cs->contact_of[c]], cs->gap[c], w);
             for (int r = 0; r < 3; r++)
                 constraint->law.v_hat[r] -= drift[r];
             continue;
