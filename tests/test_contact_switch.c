@@ -173,7 +173,7 @@ static void test_leans_and_comes_off(void **unused)
 static void test_at_the_limit_of_its_effort(void **unused)
 {
     (void)unused;
-    check(&(variant){"range: [0, 20]}", "range: [0, 20], effort_range: [0, 0.52 N]}", 240, 2}, &some, &all);
+    check(&(variant){"range: [0, 20]}", "range: [0, 20], effort_range: [0, 0.47 N]}", 240, 2}, &some, &all);
     assert_true(count(&some, 1, true) > 10 && count(&some, 1, false) > 10);
 }
 

@@ -87,8 +87,9 @@ static bool compare_case(const goldenCase *given, const tdModel *model)
         worst = d.share > worst.share ? d : worst;
     }
     if (good)
-        printf("%-22s %4d steps, %d set%s of kernels, off by %.2g\n", given->name, is[0].steps, sets,
-               sets > 1 ? "s" : "", worst.share);
+        printf("%-22s %4d steps, %d set%s of kernels, off by %.2g%s%.*s\n", given->name, is[0].steps, sets,
+               sets > 1 ? "s" : "", worst.share, *worst.where != '\0' ? " in " : "", (int)strcspn(worst.where, "["),
+               worst.where);
     golden_free(&was);
     golden_free(&is[0]);
     golden_free(&is[1]);
@@ -147,8 +148,8 @@ static bool bits_case(const goldenCase *given, const tdModel *model, const char 
     bool good = true;
     for (size_t r = 0; r < sizeof runs / sizeof runs[0] && status == TD_OK; r++)
     {
-        status = hash_steps(given, model, runs[r].threads, runs[r].resumed ? (n + 1) / 2 : 0, checkpoint, hash, &m,
-                            &error);
+        status =
+            hash_steps(given, model, runs[r].threads, runs[r].resumed ? (n + 1) / 2 : 0, checkpoint, hash, &m, &error);
         int same = 0;
         while (status == TD_OK && same < n && hash[same] == first[same])
             same++;

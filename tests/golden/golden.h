@@ -32,7 +32,8 @@ typedef struct goldenCase
     goldenMethod method; ///< in the place of the scene's
     double time_step;    ///< [s]; 0: the scene's
     bool newton;         ///< steps to convergence
-    bool own_tolerance;  ///< Newton ends where the scene says; rounding keeps it from going further
+    double tolerance;    ///< of Newton's method, and of contact in it; 0: 1e-11
+    double hurry;        ///< how many times as fast the scene's motion is, so that few steps see it; 0: once
     bool nlcp;           ///< contact by Gauss-Seidel
     const char *goals;   ///< closed loop along this file: all actuators are found by inverse control
     double offset;       ///< closed loop: the robot is this far from its model along x [m]

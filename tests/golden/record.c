@@ -320,7 +320,8 @@ tdStatus golden_write(const goldenCase *given, const goldenRecord *record, const
             td_text_format(&text, "%c%.15g", k % 6 == 0 ? '\n' : ' ', v->x[k]);
         td_text_format(&text, "\n");
     }
-    tdStatus status = text.failed ? td_fail_memory(error, "a record") : td_file_write(path, text.data, (size_t)text.size, error);
+    tdStatus status =
+        text.failed ? td_fail_memory(error, "a record") : td_file_write(path, text.data, (size_t)text.size, error);
     free(text.data);
     return status;
 }

@@ -4,7 +4,6 @@
 #include "control/control.h"
 #include "state.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -40,9 +39,10 @@ static tdStatus edit(void *context, tdScene *scene, tdError *error)
         settings->time_step = given->time_step;
     settings->newton = settings->newton || given->newton;
     // What counts is what a step converges to, not where its iterations happen to end.
-    if (!given->own_tolerance)
-        settings->tolerance = fmin(settings->tolerance, 1e-11);
-    settings->solver_tolerance = fmin(settings->solver_tolerance, 1e-12);
+    settings->tolerance = given->tolerance > 0 ? given->tolerance : 1e-11;
+    settings->solver_tolerance = 1e-12;
+    for (int i = 0; i < scene->motion.n_times && given->hurry > 0; i++)
+        scene->motion.times[i] /= given->hurry;
     if (given->nlcp)
         scene->contact.solver = TD_CONTACT_NLCP;
     return given->goals != NULL ? td_control_free_actuators((void *)"all", scene, error) : TD_OK;
