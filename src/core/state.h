@@ -74,6 +74,8 @@ struct tdState
 
     // publish
     tdReport report;
+
+    struct tdStateArray *listed; ///< room for td_state_listed()
 };
 
 /// An array that a checkpoint keeps.
@@ -88,6 +90,11 @@ struct tdStateArray
 
 /// Lists them; returns how many (at most `most`).
 int td_state_arrays(const tdModel *model, tdState *state, tdStateArray *out, int most);
+/// More than there are.
+int td_state_most_arrays(const tdModel *model);
+/// The list in the state's own room, until the next call; returns how many. Only the room and what the arrays mirror
+/// is written.
+int td_state_listed(const tdModel *model, const tdState *state, const tdStateArray **list);
 /// To be called after they were filled from a checkpoint.
 tdStatus td_state_restore(const tdModel *model, tdState *state, tdError *error);
 

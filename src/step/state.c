@@ -2,6 +2,7 @@
 // Making, reading and restoring a state.
 #include "core/state.h"
 
+#include "base/hash.h"
 #include "body/articulated.h"
 #include "body/soft.h"
 #include "body/spring.h"
@@ -34,7 +35,8 @@ static tdStatus take_vectors(const tdModel *model, tdState *state, tdError *erro
         return td_fail_memory(error, "the state");
     state->bodies = TD_TAKE(&state->arena, tdBodyState *, model->n_bodies);
     state->springs = TD_TAKE(&state->arena, double, TD_SPRINGS *TD_SPRING_NUMBERS);
-    if (state->bodies == NULL || state->springs == NULL)
+    state->listed = TD_TAKE(&state->arena, tdStateArray, td_state_most_arrays(model));
+    if (state->bodies == NULL || state->springs == NULL || state->listed == NULL)
         return td_fail_memory(error, "the state");
     for (int i = 0; i < model->n_inputs; i++)
         state->override[i] = NAN;
@@ -89,6 +91,11 @@ void td_state_free(tdState *state)
     free(state);
 }
 
+int td_state_most_arrays(const tdModel *model)
+{
+    return 64 * (model->n_bodies + 1); // a state, and each body, has some twenty
+}
+
 int td_state_arrays(const tdModel *model, tdState *state, tdStateArray *out, int most)
 {
     const tdConstraintState *cs = state->constraint;
@@ -119,6 +126,44 @@ int td_state_arrays(const tdModel *model, tdState *state, tdStateArray *out, int
     for (int b = 0; b < model->n_bodies; b++)
         n += model->bodies[b].ops->arrays(model, &model->bodies[b], state, out + n, most - n);
     return n + td_contact_arrays(model, state, out + n, most - n);
+}
+
+int td_state_listed(const tdModel *model, const tdState *state, const tdStateArray **list)
+{
+    assert(state->model == model);
+    int most = td_state_most_arrays(model);
+    // The list points into the state, which one thread at a time has.
+    int n = td_state_arrays(model, (tdState *)state, state->listed, most);
+    assert(n < most); // or some may have been left out
+    *list = state->listed;
+    return n;
+}
+
+// Of a word after others: for each value of one of them all values of the other give different hashes.
+static uint64_t hash_on(uint64_t hash, uint64_t word)
+{
+    return td_hash_mix(hash + word);
+}
+
+uint64_t td_state_hash(const tdModel *model, const tdState *state)
+{
+    const tdStateArray *list = NULL;
+    int n = td_state_listed(model, state, &list);
+    uint64_t hash = 1;
+    for (int i = 0; i < n; i++)
+    {
+        hash = hash_on(hash, td_hash_bytes(list[i].name, strlen(list[i].name)));
+        hash = hash_on(hash, (uint64_t)list[i].body);
+        hash = hash_on(hash, (uint64_t)list[i].count);
+        const char *from = list[i].data;
+        for (int64_t k = 0; k < list[i].count; k++)
+        {
+            uint64_t word; // all are of 64 bits: there is no padding
+            memcpy(&word, from + 8 * k, sizeof word);
+            hash = hash_on(hash, word);
+        }
+    }
+    return hash;
 }
 
 tdStatus td_state_restore(const tdModel *model, tdState *state, tdError *error)
