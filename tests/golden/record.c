@@ -14,7 +14,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "contact/contact.h"
-#include "state.h"
+#include "core/state.h"
 
 #include <inttypes.h>
 #include <math.h>

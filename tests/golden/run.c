@@ -2,7 +2,7 @@
 #include "golden.h"
 
 #include "control/control.h"
-#include "state.h"
+#include "core/state.h"
 
 #include <stdio.h>
 #include <string.h>
