@@ -63,6 +63,8 @@ typedef struct tdMaterial
     int n_prony;
     double g[TD_PRONY_TERMS], tau[TD_PRONY_TERMS];
     double *fibre; ///< 9 x 4: the frame in each lane; NULL: none
+    double *rest; ///< D at rest, the same in each lane, for damping; NULL: that is by D itself, which is never negative
+    double lame[2]; ///< lambda and mu, where D at rest is isotropic; else NAN
 } tdMaterial;
 
 /// What the kernels read. Lane l of component c is at [4 c + l]. The nodes of an element ascend, so that
@@ -192,7 +194,7 @@ typedef struct tdSoftState
     bool condensed;    ///< A is factored for contact in this pass
     bool arrived;      ///< F, R, forces and K are those of arrived_q
     double *arrived_q;
-    double *K_apart;     ///< room for K_damping where the damping of a step is not that of its last pass
+    double *K_apart;     ///< room for K_damping where it is not K of the last pass
     double energy_start; ///< elastic, at the start of the step
     bool first;          ///< no forces of this step have been taken yet
     /// Stiffness of constraints, by coupled block: definite ones, then those that are dropped where tangents are
@@ -232,10 +234,10 @@ typedef struct tdElementWork
 /// Work on the batches of a chunk.
 typedef void (*tdElementKernel)(const tdElementWork *work, int32_t chunk);
 
-/// F (and R); counts inverted and extended elements. Forces and tangent.
+/// F (and R); counts inverted and extended elements. Forces and tangent. What stiffness damping multiplies, at F.
 typedef struct tdElementKernels
 {
-    tdElementKernel gradients, forces;
+    tdElementKernel gradients, forces, damping;
 } tdElementKernels;
 const tdElementKernels *td_element_kernels(tdElementKind kind, tdIsa isa);
 
@@ -295,6 +297,8 @@ void td_soft_fields_at(const tdSoft *soft, tdSoftState *mine, tdState *state, co
 /// rotations that are kept during a step.
 void td_soft_gradients(const tdSoft *soft, tdSoftState *mine, tdState *state, const double *x, bool lagged);
 void td_soft_forces(const tdSoft *soft, tdSoftState *mine, tdState *state, double *force, double *K);
+/// K of the damping beta K at F, positive semi-definite (docs/theory/damping.md).
+void td_soft_damping(const tdSoft *soft, tdSoftState *mine, tdState *state, double *K);
 double td_soft_energy(const tdSoft *soft, const tdSoftState *mine); ///< of the last td_soft_forces()
 /// Rotation of the mean deformation gradient of each node's elements, by volume, from F.
 void td_soft_turns(const tdSoft *soft, const tdSoftState *mine, tdState *state, double *turn);

@@ -11,6 +11,7 @@
 #define DECLARE(isa)                                                                                                   \
     void td_reduced_gradients_##isa(const tdReducedWork *work);                                                        \
     void td_reduced_forces_##isa(const tdReducedWork *work);                                                           \
+    void td_reduced_damping_##isa(const tdReducedWork *work);                                                          \
     void td_reduced_stress_##isa(const tdReducedWork *work, int32_t batch, double *P);                                 \
     void td_dense_gram_##isa(int64_t rows, int n, const double *X, const double *Y, double *K);                        \
     bool td_dense_cholesky_##isa(int n, int stride, const double *A, double *L);                                       \
@@ -19,8 +20,8 @@
                                const double *a, const double *b, double *x, double *y);
 #define KERNELS(isa)                                                                                                   \
     {                                                                                                                  \
-        td_reduced_gradients_##isa, td_reduced_forces_##isa, td_reduced_stress_##isa, td_dense_gram_##isa,             \
-            td_dense_cholesky_##isa, td_dense_solve_##isa, td_dense_expand_##isa                                       \
+        td_reduced_gradients_##isa, td_reduced_forces_##isa, td_reduced_damping_##isa, td_reduced_stress_##isa,        \
+            td_dense_gram_##isa, td_dense_cholesky_##isa, td_dense_solve_##isa, td_dense_expand_##isa                  \
     }
 
 DECLARE(portable)
@@ -224,6 +225,21 @@ void td_reduced_domain_forces(const tdModel *model, const tdReduced *reduced, td
         mirror(stride, stride, K);
 }
 
+// K of the damping beta K where F is: as td_soft_damping().
+static void domain_damping(const tdReduced *reduced, tdReducedState *mine, const tdState *state, double *K)
+{
+    int stride = reduced->stride;
+    memset(K, 0, (size_t)stride * (size_t)stride * sizeof *K);
+    for (int b = 0; b < reduced->domain.n_blocks; b++)
+    {
+        tdReducedWork work = td_reduced_work(reduced, b, mine, state);
+        work.K = K;
+        work.points.gamma = 1;
+        td_reduced_kernels(state->isa)->damping(&work);
+    }
+    mirror(stride, stride, K);
+}
+
 // y += factor K x, K rows x columns
 void td_reduced_multiply_add(int rows, int columns, int stride, double factor, const double *K, const double *x,
                              double *y)
@@ -297,7 +313,8 @@ static void begin(const tdModel *model, const tdBody *body, tdState *state)
     mine->projecting = false;
     mine->damping_kept = false;
     mine->first = true;
-    mine->K_damping = state->newton || td_reduced_polynomial(reduced) ? mine->K_apart : mine->K;
+    bool apart = state->newton || td_reduced_polynomial(reduced) || !reduced->domain.semidefinite;
+    mine->K_damping = apart ? mine->K_apart : mine->K;
     begin_domain(model, reduced, mine, state, state->q + body->first);
     if (reduced->check != NULL)
         begin_domain(model, reduced->check, mine->check, state, state->q + body->first);
@@ -402,7 +419,10 @@ static tdStatus forces(const tdModel *model, const tdBody *body, tdState *state,
     // The damping of a step is that of its first pass.
     if (tangent && !mine->damping_kept && mine->K_damping != mine->K)
     {
-        memcpy(mine->K_damping, mine->K, (size_t)stride * (size_t)stride * sizeof(double));
+        if (td_reduced_polynomial(reduced) || reduced->domain.semidefinite)
+            memcpy(mine->K_damping, mine->K, (size_t)stride * (size_t)stride * sizeof(double));
+        else
+            domain_damping(reduced, mine, state, mine->K_damping);
         if (td_reduced_polynomial(reduced))
             td_reduced_stvk_project(reduced, mine, state->isa, mine->K_damping);
     }

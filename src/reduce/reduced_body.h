@@ -141,6 +141,8 @@ typedef struct tdReducedKernels
     void (*gradients)(const tdReducedWork *work);
     /// F and R where work->q is given, then forces and tangent.
     void (*forces)(const tdReducedWork *work);
+    /// What stiffness damping multiplies, at F.
+    void (*damping)(const tdReducedWork *work);
     /// F, R and w P of one batch of elements: 36 a point batch.
     void (*stress)(const tdReducedWork *work, int32_t batch, double *P);
     /// K += X'Y, lower triangle, n columns (a multiple of 4).
