@@ -132,8 +132,8 @@ static inline const double *td_rotation_at(const tdElementWork *work, int64_t ba
     return work->R != NULL ? work->R + 36 * batch : NULL;
 }
 
-// D of what damps a point batch: the law's own tangent where that is never negative, else its stiffness at rest,
-// `rest`, carried along.
+// D of what damps a point batch: the stiffness at rest, `rest`, carried along, or the tangent of a law that is never
+// negative.
 static inline void td_damping_tangent(const tdElementWork *work, const double *rest, int64_t batch, double *D)
 {
     _Alignas(64) double psi[4], P[36];
@@ -141,5 +141,5 @@ static inline void td_damping_tangent(const tdElementWork *work, const double *r
     if (rest != NULL)
         td_carry_stiffness(rest, F, D);
     else
-        work->law(work->parameters, F, td_rotation_at(work, batch), psi, P, D);
+        work->damping(work->parameters, F, td_rotation_at(work, batch), psi, P, D);
 }

@@ -92,6 +92,12 @@ typedef struct tdElements
     int64_t H;         ///< and in tdSoftState.H
 } tdElements;
 
+/// The law whose tangent is never negative and damps the material; of no use where it has a `rest`.
+static inline const tdLaw *td_damping_law(const tdMaterial *material)
+{
+    return material->law->rotation == TD_ROTATION_CURRENT ? td_law(TD_LAW_COROTATIONAL_LAGGED) : material->law;
+}
+
 /// A coordinate that follows an input: rest position + displacement * input.
 typedef struct tdDriven
 {
@@ -220,7 +226,8 @@ typedef struct tdElementWork
     const double *x;
     double *F, *R; ///< of the block
     tdLawKernel law;
-    tdMjedKernel mjed; ///< NULL: by F
+    tdLawKernel damping; ///< whose tangent damps where the material has no `rest`
+    tdMjedKernel mjed;   ///< NULL: by F
     const double *parameters;
     tdPolarKernel polar; ///< NULL: leave R
     double gamma;        ///< Prony: P = gamma P0 + F H

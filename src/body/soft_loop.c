@@ -59,6 +59,7 @@ static loopWork work_of(const tdSoft *soft, int b, tdSoftState *mine, const tdSt
     work->F = mine->F + 36 * block->first;
     work->R = mine->R == NULL ? NULL : mine->R + 36 * block->first;
     work->law = material->law->kernel[state->isa];
+    work->damping = td_damping_law(material)->kernel[state->isa];
     work->parameters = material->mean_dilatation ? material->isochoric : material->parameters;
     work->sums = mine->sums + block->first_chunk;
     if (material->n_prony > 0)

@@ -311,12 +311,12 @@ static void find_lame(tdMaterial *material)
     material->lame[1] = isotropic ? mu : NAN;
 }
 
-// Damping takes the tangent itself where that is never negative.
+// Damping takes a tangent where there is one that is never negative (td_damping_law).
 static tdStatus keep_rest_stiffness(build *w, tdMaterial *material, tdError *error)
 {
     const tdLaw *law = material->law;
     _Alignas(64) double I[36], psi[4], P[36];
-    if (law->semidefinite && material->n_prony == 0)
+    if ((law->semidefinite && material->n_prony == 0) || law->rotation == TD_ROTATION_CURRENT)
         return TD_OK;
     material->rest = TD_TAKE(w->arena, double, 4 * TD_TANGENT);
     if (material->rest == NULL)

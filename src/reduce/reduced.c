@@ -50,6 +50,7 @@ tdReducedWork td_reduced_work(const tdReduced *reduced, int b, tdReducedState *m
     points->F = mine->points.F + 36 * block->first;
     points->R = mine->points.R == NULL ? NULL : mine->points.R + 36 * block->first;
     points->law = material->law->kernel[state->isa];
+    points->damping = td_damping_law(material)->kernel[state->isa];
     points->parameters = material->mean_dilatation ? material->isochoric : material->parameters;
     points->sums = mine->points.sums + b;
     if (material->n_prony > 0)
@@ -210,12 +211,13 @@ void td_reduced_domain_forces(const tdModel *model, const tdReduced *reduced, td
         }
         work.force = mine->sum;
         work.K = K;
+        work.damped = mine->damped;
         work.points.project = mine->projecting && !(block->material.law->semidefinite && block->material.n_prony == 0);
         if (K != NULL && reduced->constant[b] != NULL && !work.points.project)
         {
             work.spin = block->material.law->rotation;
             for (int64_t k = 0; k < (int64_t)stride * stride; k++)
-                K[k] += reduced->constant[b][k];
+                K[k] += (1 + mine->damped) * reduced->constant[b][k];
         }
         td_reduced_kernels(state->isa)->forces(&work);
     }
@@ -306,6 +308,21 @@ static void begin_domain(const tdModel *model, const tdReduced *reduced, tdReduc
         td_reduced_gradients(reduced, mine, state, true);
 }
 
+// One linearization of backward Euler begins with v_e = 0, so that damping is in A alone: there its D is added to that
+// of the law before the products that a step spends its time on, K + (s de beta / s ce) K_damping at the cost of K.
+// Where nodes are moved K is needed by itself; where volume changes are averaged the rows of the two differ.
+static double damping_in_tangent(const tdModel *model, const tdReduced *reduced, const tdState *state)
+{
+    const tdScheme *scheme = &model->scheme;
+    bool euler = scheme->method == TD_METHOD_THETA && scheme->theta == 1 && scheme->theta_vq == 1;
+    if (!euler || state->newton || reduced->n_u > 0 || reduced->domain.semidefinite || td_reduced_polynomial(reduced))
+        return 0;
+    for (int b = 0; b < reduced->domain.n_blocks; b++)
+        if (reduced->domain.blocks[b].material.mean_dilatation)
+            return 0;
+    return scheme->de * reduced->soft->beta / scheme->ce;
+}
+
 static void begin(const tdModel *model, const tdBody *body, tdState *state)
 {
     const tdReduced *reduced = td_reduced_of(body);
@@ -314,7 +331,10 @@ static void begin(const tdModel *model, const tdBody *body, tdState *state)
     mine->damping_kept = false;
     mine->first = true;
     bool apart = state->newton || td_reduced_polynomial(reduced) || !reduced->domain.semidefinite;
+    double damped = damping_in_tangent(model, reduced, state);
     mine->K_damping = apart ? mine->K_apart : mine->K;
+    mine->arrived = mine->arrived && damped == mine->damped;
+    mine->damped = damped;
     begin_domain(model, reduced, mine, state, state->q + body->first);
     if (reduced->check != NULL)
         begin_domain(model, reduced->check, mine->check, state, state->q + body->first);
@@ -417,7 +437,7 @@ static tdStatus forces(const tdModel *model, const tdBody *body, tdState *state,
             state->report.projected_elements += td_reduced_stvk_project(reduced, mine, state->isa, mine->K);
     }
     // The damping of a step is that of its first pass.
-    if (tangent && !mine->damping_kept && mine->K_damping != mine->K)
+    if (tangent && !mine->damping_kept && mine->K_damping != mine->K && mine->damped == 0)
     {
         if (td_reduced_polynomial(reduced) || reduced->domain.semidefinite)
             memcpy(mine->K_damping, mine->K, (size_t)stride * (size_t)stride * sizeof(double));
@@ -431,7 +451,7 @@ static tdStatus forces(const tdModel *model, const tdBody *body, tdState *state,
     td_reduced_spring_loads(body, state);
     memset(m, 0, (size_t)n * sizeof *m);
     double inertia = add_inertia(model, body, state, tangent, m);
-    if (scheme->mass > 0 && soft->beta > 0)
+    if (scheme->mass > 0 && soft->beta > 0 && mine->damped == 0)
         td_reduced_multiply_add(reduced->n, reduced->n, stride, scheme->s * soft->beta, mine->K_damping,
                                 state->v_e + body->first, m);
     for (int i = 0; i < n; i++)
@@ -453,7 +473,8 @@ static void build_matrix(const tdModel *model, const tdBody *body, const tdState
     const tdSoft *soft = reduced->soft;
     bool moving = scheme->mass > 0;
     double of_mass = scheme->mass + (moving ? scheme->s * scheme->de * soft->alpha : 0);
-    double of_K = scheme->s * scheme->ce, of_damping = moving ? scheme->s * scheme->de * soft->beta : 0;
+    double of_K = scheme->s * scheme->ce,
+           of_damping = moving && mine->damped == 0 ? scheme->s * scheme->de * soft->beta : 0;
     int64_t stride = reduced->stride, wide = reduced->wide;
     if (reduced->floating != NULL)
     {

@@ -313,6 +313,22 @@ static batch begin_batch(const tdReducedWork *work, int32_t b)
     return e;
 }
 
+// D of what stiffness damping multiplies.
+static void damping_tangent(const tdElementWork *points, const batch *e, int64_t point, double *D)
+{
+    _Alignas(64) double thin[4 * TD_TANGENT];
+    const double *rest = points->block->material.rest;
+    if (rest != NULL && e->through)
+    {
+        memcpy(thin, rest, sizeof thin);
+        td_condense_through(e->normal, thin);
+        rest = thin;
+    }
+    td_damping_tangent(points, rest, point, D);
+    if (rest == NULL && e->through)
+        td_condense_through(e->normal, D);
+}
+
 // P (times the weight, into p) and D of a point batch; cof F where volume changes are averaged.
 static td4 respond(const tdReducedWork *work, batch *e, int64_t point, double *p, double *D, td4 cof[9])
 {
@@ -332,6 +348,13 @@ static td4 respond(const tdReducedWork *work, batch *e, int64_t point, double *p
         td_condense_through(e->normal, D);
     if (D != NULL && points->project)
         e->changed |= td_project4(D);
+    if (D != NULL && work->damped > 0)
+    {
+        _Alignas(64) double damping[4 * TD_TANGENT];
+        damping_tangent(points, e, point, damping);
+        for (int c = 0; c < TD_TANGENT; c++)
+            td4_store(D + 4 * c, td4_load(D + 4 * c) + work->damped * td4_load(damping + 4 * c));
+    }
     return weight;
 }
 
@@ -354,17 +377,7 @@ static batch begin_damping(const tdReducedWork *work, int32_t b)
 static td4 damp(const tdReducedWork *work, const batch *e, int64_t point, double *D, td4 F[9])
 {
     const tdElementWork *points = &work->points;
-    _Alignas(64) double thin[4 * TD_TANGENT];
-    const double *rest = points->block->material.rest;
-    if (rest != NULL && e->through)
-    {
-        memcpy(thin, rest, sizeof thin);
-        td_condense_through(e->normal, thin);
-        rest = thin;
-    }
-    td_damping_tangent(points, rest, point, D);
-    if (rest == NULL && e->through)
-        td_condense_through(e->normal, D);
+    damping_tangent(points, e, point, D);
     td_load9(points->F + 36 * point, F);
     return td4_load(points->block->weight + 4 * point);
 }
@@ -467,6 +480,7 @@ static void spin_rows(const tdReducedWork *work, int64_t point, double *S, doubl
 {
     const tdElementWork *points = &work->points;
     double mu = points->parameters[0], lambda = points->parameters[1];
+    double along = (1 + work->damped) * lambda;
     int64_t stride = work->stride;
     td4 F[9], R[9], U[9], H[9], weight = td4_load(points->block->weight + 4 * point);
     td_load9(points->F + 36 * point, F);
@@ -479,6 +493,8 @@ static void spin_rows(const tdReducedWork *work, int64_t point, double *S, doubl
     else
         for (int c = 0; c < 9; c++)
             H[c] = td4_set(c % 4 == 0 ? -mu : 0);
+    for (int c = 0; c < 9; c += 4)
+        H[c] -= work->damped * mu;
     for (int l = 0; l < 4; l++)
     {
         double r[9], h[9];
@@ -492,7 +508,7 @@ static void spin_rows(const tdReducedWork *work, int64_t point, double *S, doubl
             const double *B = work->B + 36 * stride * point + l * stride;
             int64_t to = (at + 4 * l) * stride;
             for (int64_t j = 0; j < stride; j += 4)
-                spin_tile(r, weight[l] * lambda, h, B + j, 4 * stride, stride, S + to + j, T + to + j);
+                spin_tile(r, weight[l] * along, h, B + j, 4 * stride, stride, S + to + j, T + to + j);
             continue;
         }
         float rf[9], hf[9];
@@ -504,7 +520,7 @@ static void spin_rows(const tdReducedWork *work, int64_t point, double *S, doubl
         int64_t n = work->stride_single, to = (at + 4 * l) * n;
         const float *B = work->B_single + 36 * n * point + l * n;
         for (int64_t j = 0; j < n; j += 8)
-            spin_tile_single(rf, (float)(weight[l] * lambda), hf, B + j, 4 * n, n, (float *)S + to + j,
+            spin_tile_single(rf, (float)(weight[l] * along), hf, B + j, 4 * n, n, (float *)S + to + j,
                              (float *)T + to + j);
     }
 }
