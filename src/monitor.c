@@ -22,6 +22,7 @@
 #define CURVED 0.5
 #define LONG   10  // steps in a row with elements inside out
 #define DEEP   0.1 // penetration, as a share of the smaller body
+#define STRAY  0.6 // |F - I| of the linear law: turned by 25 degrees, where lengths are off by a tenth
 
 static double *numbers_of(double *all, int body)
 {
@@ -197,6 +198,14 @@ static tdStatus refuse(const tdModel *model, tdState *state, const tdBody *body)
                    body->name, next[TD_MONITOR_GAIN], end, step, next[TD_MONITOR_MOST], remedy(model));
 }
 
+// Whether a law of small displacements still holds.
+static void judge_law(tdState *state, const tdBody *body)
+{
+    double turn, far = body->ops->stray != NULL ? body->ops->stray(body, state, &turn) : 0;
+    if (far > STRAY)
+        doubt(state, TD_DOUBT_LAW, body->index);
+}
+
 tdStatus td_monitor_judge(const tdModel *model, tdState *state, bool *doubtful)
 {
     tdMonitor *monitor = state->monitor;
@@ -234,6 +243,7 @@ tdStatus td_monitor_judge(const tdModel *model, tdState *state, bool *doubtful)
         next[TD_MONITOR_INVERTED] = inside_out ? kept[TD_MONITOR_INVERTED] + 1 : 0;
         if (next[TD_MONITOR_INVERTED] > LONG)
             doubt(state, TD_DOUBT_INVERSION, b);
+        judge_law(state, body);
     }
     return TD_OK;
 }
@@ -286,6 +296,15 @@ static void tell(const tdModel *model, tdState *state, tdDoubt kind, int b)
                  "finer mesh",
                  name, LONG);
         break;
+    case TD_DOUBT_LAW:
+    {
+        double turn = 0, far = model->bodies[b].ops->stray(&model->bodies[b], state, &turn);
+        snprintf(text, sizeof text,
+                 "body '%s' has left the range of 'law: linear': an element has turned by %.0f degrees (|F - I| = "
+                 "%.2g), and positions and lengths are wrong; use 'law: corotational'",
+                 name, turn * 57.29577951308232, far);
+        break;
+    }
     case TD_DOUBT_PENETRATION:
         snprintf(text, sizeof text,
                  "bodies '%s' and '%s' are inside each other by %.0f %% of the smaller one; use a smaller time_step, a "
@@ -308,6 +327,20 @@ static void tell(const tdModel *model, tdState *state, tdDoubt kind, int b)
         break;
     }
     td_log(&state->settings, TD_LOG_WARNING, "t = %g s (step %lld): %s", state->time, (long long)state->steps, text);
+}
+
+// The report tells of each step, the log of the first.
+static void tell_all(const tdModel *model, tdState *state)
+{
+    tdMonitor *monitor = state->monitor;
+    for (int b = 0; b < model->n_bodies && state->report.doubts != 0; b++)
+    {
+        unsigned fresh = monitor->doubts[b] & ~monitor->told[b];
+        for (unsigned bit = 1; bit <= fresh; bit <<= 1)
+            if (fresh & bit)
+                tell(model, state, (tdDoubt)bit, b);
+        monitor->told[b] |= fresh;
+    }
 }
 
 // Near-rigid points hold bodies apart and store nothing: what they give, and bodies move by, is from nothing.
@@ -340,14 +373,17 @@ void td_monitor_commit(const tdModel *model, tdState *state)
     memcpy(monitor->kept, monitor->next, bytes);
     for (int64_t i = 0; i < model->coords && monitor->last != monitor->outside; i++)
         monitor->last[i] = monitor->outside[i] / model->scheme.s;
-    for (int b = 0; b < model->n_bodies && state->report.doubts != 0; b++)
+    tell_all(model, state);
+}
+
+void td_monitor_static(const tdModel *model, tdState *state)
+{
+    for (int b = 0; b < model->n_bodies; b++)
     {
-        unsigned fresh = monitor->doubts[b] & ~monitor->told[b];
-        for (unsigned bit = 1; bit <= fresh; bit <<= 1)
-            if (fresh & bit)
-                tell(model, state, (tdDoubt)bit, b);
-        monitor->told[b] |= fresh; // the report tells of each step, the log of the first
+        state->monitor->doubts[b] = 0;
+        judge_law(state, &model->bodies[b]);
     }
+    tell_all(model, state);
 }
 
 int td_monitor_arrays(const tdModel *model, tdState *state, tdStateArray *out, int most)
@@ -377,6 +413,7 @@ const char *td_doubt_name(tdDoubt doubt)
     case TD_DOUBT_PENETRATION: return "deep penetration";
     case TD_DOUBT_TUNNELLING: return "passed through";
     case TD_DOUBT_EJECTION: return "pushed apart";
+    case TD_DOUBT_LAW: return "beyond the linear law";
     }
     return "unknown";
 }

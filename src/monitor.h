@@ -55,6 +55,8 @@ void td_monitor_tried(tdState *state, bool good);
 void td_monitor_reject(tdState *state);
 /// The step is accepted; the log hears of new doubts.
 void td_monitor_commit(const tdModel *model, tdState *state);
+/// An equilibrium was found: there is no balance of energy to judge, but laws have their ranges.
+void td_monitor_static(const tdModel *model, tdState *state);
 int td_monitor_arrays(const tdModel *model, tdState *state, tdStateArray *out, int most);
 
 /// Why a pair of law and integrator can add energy, in a sentence with the way out; NULL: it cannot.

@@ -458,6 +458,8 @@ static void publish(const tdModel *model, tdState *state)
     state->time = (double)state->steps * model->scheme.h;
     if (model->scheme.method != TD_METHOD_STATIC)
         td_monitor_commit(model, state);
+    else
+        td_monitor_static(model, state);
 }
 
 // ---------------------------------------------------------------- the step
@@ -537,8 +539,8 @@ static tdStatus dynamic_step(const tdModel *model, tdState *state, double *clock
     if (status != TD_OK && status != TD_ERROR_NUMERIC)
         return status;
     if (failed)
-        return td_fail(&state->report.error, TD_ERROR_NUMERIC, "%.400s (Newton's method did not help: %.200s)",
-                       why.message, state->report.error.message);
+        return td_fail(&state->report.error, TD_ERROR_NUMERIC, "%s (Newton's method, tried next, failed too)",
+                       why.message);
     return attempt_again(model, state, false, &doubtful, clock);
 }
 

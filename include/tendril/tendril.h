@@ -285,7 +285,8 @@ extern "C"
         TD_DOUBT_INVERSION = 4,     ///< elements have been inside out for more than ten steps
         TD_DOUBT_PENETRATION = 8,   ///< bodies are deeper inside each other than a tenth of the smaller one
         TD_DOUBT_TUNNELLING = 16,   ///< bodies may have passed through each other within a step
-        TD_DOUBT_EJECTION = 32      ///< contact that was found deep pushed bodies apart with energy from nothing
+        TD_DOUBT_EJECTION = 32,     ///< contact that was found deep pushed bodies apart with energy from nothing
+        TD_DOUBT_LAW = 64           ///< a body of the linear law has turned or stretched farther than it describes
     } tdDoubt;
 
     /// Short name of one, e.g. "energy from nothing".

@@ -617,6 +617,11 @@ static const double *node_velocities(const tdModel *model, const tdBody *body, c
     return state->v + body->first;
 }
 
+static double stray(const tdBody *body, const tdState *state, double *turn)
+{
+    return td_soft_stray(soft_of(body), (const tdSoftState *)state->bodies[body->index], state->isa, turn);
+}
+
 const tdBodyOps td_soft_ops = {
     .kind = "soft",
     .free_model = free_model,
@@ -643,6 +648,7 @@ const tdBodyOps td_soft_ops = {
     .fields = td_soft_fields,
     .energy = td_soft_body_energy,
     .arrive = td_soft_arrive,
+    .stray = stray,
     .commit = commit,
     .describe = td_soft_describe,
 };

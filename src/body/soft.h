@@ -291,6 +291,8 @@ tdStatus td_soft_start_acceleration(const tdModel *model, const tdBody *body, td
 /// report and the state's bad element.
 void td_soft_add_mass(const tdSoft *soft, tdTasks *tasks, double factor, const double *x, double *y, double *work);
 void td_soft_sum_chunks(const tdSoft *soft, const tdBody *body, const tdSoftState *mine, tdState *state);
+/// See tdBodyOps.stray, of the points of `mine`.
+double td_soft_stray(const tdSoft *soft, const tdSoftState *mine, tdIsa isa, double *turn);
 /// See tdBodyOps.arrive and tdBodyOps.energy.
 void td_soft_arrive(const tdModel *model, const tdBody *body, tdState *state, tdArrival *arrival);
 void td_soft_body_energy(const tdModel *model, const tdBody *body, tdState *state, double *kinetic, double *elastic);

@@ -663,6 +663,11 @@ static void fields(const tdModel *model, const tdBody *body, tdState *state, dou
     td_soft_fields_at(body->soft, &mine->whole, state, nodes(model, body, state), von_mises, density);
 }
 
+static double stray(const tdBody *body, const tdState *state, double *turn)
+{
+    return td_soft_stray(&td_reduced_of(body)->domain, &td_reduced_mine(body, state)->points, state->isa, turn);
+}
+
 const tdBodyOps td_reduced_ops = {
     .kind = "reduced",
     .free_model = free_model,
@@ -693,6 +698,7 @@ const tdBodyOps td_reduced_ops = {
     .fields = fields,
     .energy = td_reduced_energy,
     .arrive = td_reduced_arrive,
+    .stray = stray,
     .judge = td_reduced_judge,
     .commit = commit,
     .describe = td_soft_describe,
