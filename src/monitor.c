@@ -34,15 +34,16 @@ tdStatus td_monitor_create(const tdModel *model, tdState *state, tdError *error)
     tdMonitor *monitor = state->monitor = TD_TAKE(&state->arena, tdMonitor, 1);
     if (monitor == NULL)
         return td_fail_memory(error, "the state");
-    bool newmark = model->scheme.method == TD_METHOD_NEWMARK;
+    bool ends = model->scheme.method != TD_METHOD_THETA; // both ends of a step are needed
     monitor->kept = TD_TAKE(&state->arena, double, TD_MONITOR_NUMBERS * model->n_bodies);
     monitor->next = TD_TAKE(&state->arena, double, TD_MONITOR_NUMBERS * model->n_bodies);
     monitor->outside = TD_TAKE(&state->arena, double, model->coords);
-    monitor->last = newmark ? TD_TAKE(&state->arena, double, model->coords) : monitor->outside;
+    monitor->last = ends ? TD_TAKE(&state->arena, double, model->coords) : monitor->outside;
+    monitor->change = TD_TAKE(&state->arena, double, model->n_bodies);
     monitor->doubts = TD_TAKE(&state->arena, unsigned, model->n_bodies);
     monitor->told = TD_TAKE(&state->arena, unsigned, model->n_bodies);
     if (monitor->kept == NULL || monitor->next == NULL || monitor->outside == NULL || monitor->last == NULL ||
-        monitor->doubts == NULL || monitor->told == NULL)
+        monitor->change == NULL || monitor->doubts == NULL || monitor->told == NULL)
         return td_fail_memory(error, "the state");
     return TD_OK;
 }
@@ -115,6 +116,16 @@ static double work_on(const tdModel *model, const tdState *state, const tdBody *
     return sum;
 }
 
+double td_monitor_increment(const tdModel *model, tdState *state)
+{
+    tdMonitor *monitor = state->monitor;
+    double sum = 0;
+    for (int64_t i = 0; i < model->coords; i++)
+        sum += 0.5 * (monitor->outside[i] + monitor->last[i]) * state->v_new[i];
+    memcpy(monitor->last, monitor->outside, (size_t)model->coords * sizeof(double));
+    return sum;
+}
+
 // ---------------------------------------------------------------- judging
 
 // How far bounds are stretched.
@@ -162,6 +173,7 @@ static double account(const tdModel *model, tdState *state, const tdBody *body, 
         gain = 0;
     next[TD_MONITOR_KINETIC] = arrival->kinetic;
     next[TD_MONITOR_ELASTIC] = arrival->elastic;
+    state->monitor->change[body->index] = arrival->remembers ? arrival->elastic - arrival->elastic_start : NAN;
     next[TD_MONITOR_GAIN] = fmax(0, kept[TD_MONITOR_GAIN] + gain);
     next[TD_MONITOR_MOST] = fmax(kept[TD_MONITOR_MOST], fmax(before + fmax(work, 0), after) - next[TD_MONITOR_GAIN]);
     report->energy += after;
@@ -360,6 +372,24 @@ static void judge_contact(const tdModel *model, tdState *state)
         doubt(state, TD_DOUBT_EJECTION, 0);
 }
 
+// A material that relaxes has another potential in each step, by which the step was judged. What it stores is what
+// would be left after relaxation; the rest of the work, in its terms for a while and then lost, is dissipated.
+static void book_relaxation(const tdModel *model, tdState *state)
+{
+    tdReport *report = &state->report;
+    for (int b = 0; b < model->n_bodies; b++)
+    {
+        const double *kept = numbers_of(state->monitor->kept, b);
+        double *next = numbers_of(state->monitor->next, b), kinetic = 0, stored = 0;
+        if (isnan(state->monitor->change[b]))
+            continue;
+        model->bodies[b].ops->energy(model, &model->bodies[b], state, &kinetic, &stored);
+        report->dissipated -= stored - kept[TD_MONITOR_ELASTIC] - state->monitor->change[b];
+        report->energy += stored - next[TD_MONITOR_ELASTIC];
+        next[TD_MONITOR_ELASTIC] = stored;
+    }
+}
+
 void td_monitor_commit(const tdModel *model, tdState *state)
 {
     tdMonitor *monitor = state->monitor;
@@ -370,6 +400,7 @@ void td_monitor_commit(const tdModel *model, tdState *state)
         doubt(state, TD_DOUBT_TUNNELLING, 0);
     if (state->contact != NULL)
         judge_contact(model, state);
+    book_relaxation(model, state);
     memcpy(monitor->kept, monitor->next, bytes);
     for (int64_t i = 0; i < model->coords && monitor->last != monitor->outside; i++)
         monitor->last[i] = monitor->outside[i] / model->scheme.s;

@@ -341,9 +341,10 @@ extern "C"
         int tunnelled; ///< pairs of bodies or links that may have passed through each other in the step, unseen
         double attachment_error; ///< largest error of rigid attachments and couplings, relative to the scene's size
         // What was looked at before the step was accepted; zero in static scenes.
-        double energy;      ///< kinetic and elastic, of all bodies, at its end [J]
-        double work;        ///< done on them in the step: by weight, loads, actuators, supports, contact [J]
-        double dissipated;  ///< what of it they neither move by nor store [J]: damping, and the integrator's own
+        double energy;     ///< kinetic and elastic, of all bodies, at its end [J]
+        double work;       ///< done on them in the step: by weight, loads, actuators, supports, contact [J]
+        double dissipated; ///< what of it they neither move by nor store [J]: damping, relaxation, and the integrator's
+                           ///< own; static: not known, 0
         double energy_gain; ///< most that a body has gained from nothing, as a share of what it came by honestly
         double linearization_error; ///< share of the work of internal forces that one linearization missed; 0: Newton
         int retries;                ///< attempts that were taken back: one linearization went wrong

@@ -22,6 +22,7 @@ typedef struct tdArrival
     double elastic_start;    ///< at the start of the step, with the same memory of the material
     double force_work;       ///< internal forces at the present q times the motion of the step [J]
     double force_work_start; ///< the same with those at its start
+    bool remembers;          ///< its material relaxes: `elastic` and `elastic_start` are a potential of this step alone
 } tdArrival;
 
 /// A body in the model. Its coordinates are [first, first + count) of the state's vectors.

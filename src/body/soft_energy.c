@@ -142,6 +142,7 @@ void td_soft_arrive(const tdModel *model, const tdBody *body, tdState *state, td
     arrival->kinetic = kinetic_energy(body, state);
     arrival->elastic = td_soft_energy(soft, mine);
     arrival->elastic_start = mine->energy_start;
+    arrival->remembers = remembers;
     arrival->force_work = force_work(body, state);
     if (assemble)
         mine->same = false;
