@@ -23,8 +23,7 @@ static double travel_ahead(const tdModel *model, const tdState *state, int a)
     return cs->travel[a] + td_row_dot(model, cs->J, model->actuators[a].row, way);
 }
 
-// Y = A^-1 b. Cables between bodies act on both.
-static tdStatus answer(const tdModel *model, tdState *state, const double *b, double *Y)
+tdStatus td_friction_answer(const tdModel *model, tdState *state, const double *b, double *Y)
 {
     memset(Y, 0, (size_t)model->coords * sizeof *Y);
     for (int i = 0; i < model->n_bodies; i++)
@@ -37,18 +36,24 @@ static tdStatus answer(const tdModel *model, tdState *state, const double *b, do
     return TD_OK;
 }
 
-static tdStatus solve_cable(const tdModel *model, tdState *state, int a)
+double td_friction_slide(const tdModel *model, const tdState *state, int a, const double *Y)
 {
     const tdActuator *actuator = &model->actuators[a];
+    const tdConstraintState *cs = state->constraint;
+    double slope = fmin(model->scheme.c * td_row_dot(model, cs->J, actuator->row, Y), 0) / actuator->slip;
+    double start = cs->displacement_start[a] - actuator->compliance * cs->effort_start[a];
+    double ahead = cs->slide_start[a] + (travel_ahead(model, state, a) - start) / actuator->slip;
+    return fmin(fmax((ahead - slope * cs->slide[a]) / (1 - slope), -1), 1);
+}
+
+static tdStatus solve_cable(const tdModel *model, tdState *state, int a)
+{
     tdConstraintState *cs = state->constraint;
     double *b = state->work, *Y = state->saved, now = cs->slide[a];
     memset(b, 0, (size_t)model->coords * sizeof *b);
     td_constraint_slide_force(model, state, a, b);
-    TD_TRY(answer(model, state, b, Y));
-    double slope = fmin(model->scheme.c * td_row_dot(model, cs->J, actuator->row, Y), 0) / actuator->slip;
-    double start = cs->displacement_start[a] - actuator->compliance * cs->effort_start[a];
-    double ahead = cs->slide_start[a] + (travel_ahead(model, state, a) - start) / actuator->slip;
-    double slide = fmin(fmax((ahead - slope * now) / (1 - slope), -1), 1);
+    TD_TRY(td_friction_answer(model, state, b, Y));
+    double slide = td_friction_slide(model, state, a, Y);
     for (int64_t i = 0; i < model->coords; i++)
     {
         state->dv[i] += (slide - now) * Y[i];
@@ -64,7 +69,7 @@ tdStatus td_friction_solve(const tdModel *model, tdState *state, bool *slid)
 {
     const tdConstraintState *cs = state->constraint;
     *slid = false;
-    for (int a = 0; a < model->n_actuators; a++)
+    for (int a = 0; !state->joined && a < model->n_actuators; a++)
         if (model->actuators[a].given->friction > 0 && cs->role[a] == TD_ROLE_EFFORT && cs->effort[a] > 0)
         {
             TD_TRY(solve_cable(model, state, a));

@@ -10,5 +10,10 @@
 #pragma once
 #include "constraint/constraint.h"
 
-/// reads rows, A, dv      writes dv, m, slide. *slid: whether there is such a cable.
+/// reads rows, A, dv      writes dv, m, slide. *slid: whether there is such a cable. Beside contact (state->joined) it
+/// is found with that (contact/contact_cable.c).
 tdStatus td_friction_solve(const tdModel *model, tdState *state, bool *slid);
+/// Y = A^-1 b. Cables between bodies act on both.
+tdStatus td_friction_answer(const tdModel *model, tdState *state, const double *b, double *Y);
+/// The sense of sliding that goes with dv, where a change of it by one moves bodies by Y.
+double td_friction_slide(const tdModel *model, const tdState *state, int actuator, const double *Y);

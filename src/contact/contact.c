@@ -80,9 +80,12 @@ tdStatus td_contact_create(const tdModel *model, tdState *state, tdError *error)
         cs->depth[i] = -1;
     TD_TRY(take_fields(model, state, error));
     TD_TRY(td_bonds_create(model, state, error));
+    TD_TRY(td_contact_cables_create(model, state, error));
     TD_TRY(td_sap_create(&cs->sap, error));
     if (model->contact->world == NULL)
         return TD_OK;
+    if (model->scheme.method == TD_METHOD_STATIC)
+        TD_TRY(td_collide_state(model->contact->world, state->tasks, &cs->again, error));
     return td_collide_state(model->contact->world, state->tasks, &cs->collide, error);
 }
 
@@ -92,6 +95,7 @@ void td_contact_free(tdState *state)
     if (cs == NULL)
         return;
     td_collide_state_free(cs->collide);
+    td_collide_state_free(cs->again);
     td_sap_free(cs->sap);
     td_contact_nlcp_free(&cs->nlcp);
     free(cs->constraints);
@@ -184,7 +188,7 @@ static void warn_of_overlap(const tdModel *model, tdState *state)
            model->bodies[colliders[deepest->b.collider].body].name, -deepest->phi);
 }
 
-static tdStatus find_contacts(const tdModel *model, tdState *state)
+static tdStatus collide(const tdModel *model, tdState *state, tdCollideState *where)
 {
     tdContactState *cs = state->contact;
     place_bodies(model, state);
@@ -194,19 +198,46 @@ static tdStatus find_contacts(const tdModel *model, tdState *state)
                             .v = cs->v,
                             .twists = (const double(*)[6])cs->twists,
                             .slide = model->contact->slide};
-    td_collide_set_depths(cs->collide, cs->depth);
-    tdStatus status = td_collide(model->contact->world, cs->collide, &input, &state->report.error);
-    if (status != TD_OK)
-    {
-        char why[sizeof state->report.error.message];
-        memcpy(why, state->report.error.message, sizeof why);
-        return td_fail(&state->report.error, status, "contact, t = %g s (step %lld): %.480s",
-                       state->time + model->scheme.h, (long long)state->steps + 1, why);
-    }
+    td_collide_set_depths(where, cs->depth);
+    tdStatus status = td_collide(model->contact->world, where, &input, &state->report.error);
+    if (status == TD_OK)
+        return TD_OK;
+    char why[sizeof state->report.error.message];
+    memcpy(why, state->report.error.message, sizeof why);
+    return td_fail(&state->report.error, status, "contact, t = %g s (step %lld): %.480s", state->time + model->scheme.h,
+                   (long long)state->steps + 1, why);
+}
+
+static tdStatus find_contacts(const tdModel *model, tdState *state)
+{
+    tdContactState *cs = state->contact;
+    TD_TRY(collide(model, state, cs->collide));
     td_collide_depths(cs->collide, cs->depth_now);
     cs->contacts = td_collide_contacts(cs->collide, &cs->n);
     if (state->steps == 0)
         warn_of_overlap(model, state);
+    return TD_OK;
+}
+
+#define UNSEEN 0.1 // margins: how deep a point may be that the problem did not have
+
+tdStatus td_contact_overlooks(const tdModel *model, tdState *state, bool *overlooks)
+{
+    tdContactState *cs = state->contact;
+    *overlooks = false;
+    if (cs == NULL || cs->again == NULL)
+        return TD_OK;
+    TD_TRY(collide(model, state, cs->again));
+    int64_t n = 0;
+    const tdContact *now = td_collide_contacts(cs->again, &n);
+    for (int64_t i = 0; i < n && !*overlooks; i++)
+    {
+        bool known = now[i].phi >= -UNSEEN * model->contact->margin;
+        for (int64_t k = 0; k < cs->n && !known; k++)
+            known = cs->contacts[k].key == now[i].key && cs->contacts[k].a.collider == now[i].a.collider &&
+                    cs->contacts[k].b.collider == now[i].b.collider;
+        *overlooks = !known;
+    }
     return TD_OK;
 }
 

@@ -147,6 +147,7 @@ typedef struct tdContactNlcp
 typedef struct tdContactState
 {
     tdCollideState *collide;
+    tdCollideState *again; ///< static scenes: where an increment has come to
     tdSap *sap;
     double *depth; ///< by collider: how deep it was met in the last step that was accepted; -1: not known yet
     double *depth_now;
@@ -192,15 +193,18 @@ typedef struct tdContactState
     tdContactPoint *points;
     int64_t point_room, n_points;
     tdContactNlcp nlcp;
-    double *bond_effort; ///< 3 a bond: impulse on side 0
-    double *bond_told;   ///< the same of the last step that was accepted
-    double *bond_base;   ///< what of it the free motion has already; the problem finds the rest
-    double *bond_row;    ///< a row of one side, for the moment only
-    double *bond_w;      ///< by bond, where they are part of the response: size of J A^-1 J' in the first pass
-    bool *bond_dead;     ///< 3 a bond: rows that nothing can move
-    double scale;        ///< size of the momentum of the blocks, for relative residuals
-    double pushed;       ///< work of near-rigid points that were found deep in this step [J], friction included
-    bool whole;          ///< Newton went the whole way to what the problem said
+    double *bond_effort;       ///< 3 a bond: impulse on side 0
+    double *bond_told;         ///< the same of the last step that was accepted
+    double *bond_base;         ///< what of it the free motion has already; the problem finds the rest
+    double *bond_row;          ///< a row of one side, for the moment only
+    double *bond_w;            ///< by bond, where they are part of the response: size of J A^-1 J' in the first pass
+    bool *bond_dead;           ///< 3 a bond: rows that nothing can move
+    double *cable_b, *cable_Y; ///< by cable with friction, over all coordinates; NULL: there is none
+    double *free_dv, *free_m;  ///< dv and m before contact
+    double *effort_before;     ///< by actuator, twice: before the problem, and as the free motion has it
+    double scale;              ///< size of the momentum of the blocks, for relative residuals
+    double pushed;             ///< work of near-rigid points that were found deep in this step [J], friction included
+    bool whole;                ///< Newton went the whole way to what the problem said
 } tdContactState;
 
 /// compile_contact.c: model->contact, when the scene asks for it.
@@ -230,12 +234,17 @@ void td_contact_free(tdState *state);
 
 /// Start of a step: the contacts and the nodes that take part. reads  q, v      writes  joined
 tdStatus td_contact_find(const tdModel *model, tdState *state);
+/// Static scenes: whether the bodies, where they are now, overlap at points that were not in the set.
+tdStatus td_contact_overlooks(const tdModel *model, tdState *state, bool *overlooks);
 /// Coordinates of a body take part.
 void td_contact_take_part(const tdModel *model, tdState *state, int body, int64_t n, const int32_t *coord);
 
 /// reads A, dv (the free motion), rows of actuators      writes dv, m (with impulses), efforts
 /// first: held coordinates have not arrived yet.
 tdStatus td_contact_solve(const tdModel *model, tdState *state, bool first);
+/// contact_cable.c: the same, with cables that have friction.
+tdStatus td_contact_cables_create(const tdModel *model, tdState *state, tdError *error);
+tdStatus td_contact_solve_cables(const tdModel *model, tdState *state, bool first);
 /// Before the free motion: m -= J' of the impulses that bonds had in the last step, so that it is near to what comes.
 void td_contact_expect(const tdModel *model, tdState *state, double *m);
 /// m -= J' gamma, of the last solution.

@@ -157,10 +157,29 @@ static void add_contact(const tdModel *model, tdState *state, int64_t i)
 
 // ---------------------------------------------------------------- driven actuators
 
+static bool has_stops(const tdConstraintState *rows, int a)
+{
+    return isfinite(rows->travel_limit[2 * a]) || isfinite(rows->travel_limit[2 * a + 1]);
+}
+
 bool td_contact_drives(const tdModel *model, const tdState *state, int actuator)
 {
     tdRole role = state->constraint->role[actuator];
-    return !model->actuators[actuator].held && (role == TD_ROLE_DISPLACEMENT || role == TD_ROLE_GAS);
+    return !model->actuators[actuator].held && (role == TD_ROLE_DISPLACEMENT || role == TD_ROLE_GAS ||
+                                                (role == TD_ROLE_EFFORT && has_stops(state->constraint, actuator)));
+}
+
+// An effort that is given is as given between the stops, and less than that at the one that it pushes against: the
+// nearer one.
+static void stop_row(const tdModel *model, const tdConstraintState *rows, tdContactRow *row)
+{
+    int a = row->actuator;
+    const double *stop = rows->travel_limit + 2 * a;
+    double at = rows->travel[a] + model->actuators[a].compliance * rows->effort[a];
+    bool upper = isfinite(stop[1]) && (!isfinite(stop[0]) || stop[1] - at < at - stop[0]);
+    row->target = stop[upper];
+    row->limit[0] = upper ? fmin(rows->effort_limit[2 * a], rows->given[a]) : rows->given[a];
+    row->limit[1] = upper ? rows->given[a] : fmax(rows->effort_limit[2 * a + 1], rows->given[a]);
 }
 
 // One side for each body. A row may name a coordinate more than once: entries are summed in state->scratch.
@@ -221,6 +240,8 @@ static void add_actuator(const tdModel *model, tdState *state, int a, bool first
                           .compliance = model->actuators[a].compliance,
                           .target = rows->given[a],
                           .limit = {rows->effort_limit[2 * a], rows->effort_limit[2 * a + 1]}};
+    if (rows->role[a] == TD_ROLE_EFFORT)
+        stop_row(model, rows, row);
     if (rows->role[a] == TD_ROLE_GAS)
         td_condense_gas(model, rows, a, &row->compliance, &row->target);
     double of_free = 0, of_held = 0;

@@ -65,18 +65,12 @@ static tdStatus check_together(const tdSceneParser *parser)
     {
         const tdSceneActuator *actuator = &scene->actuators[a];
         bool moves = actuator->kind == TD_ACTUATOR_TRANSLATION || actuator->kind == TD_ACTUATOR_ROTATION;
-        bool stops = isfinite(actuator->displacement[0]) || isfinite(actuator->displacement[1]) ||
-                     isfinite(actuator->displacement_rate);
         bool effort = actuator->drive == TD_DRIVE_EFFORT;
-        const char *why = actuator->friction > 0      ? "friction of cables does"
-                          : moves && effort           ? "nodes that are moved by a given effort do"
-                          : effort && stops && !moves ? "limits of the displacement of a given effort do"
-                                                      : NULL;
-        if (why != NULL)
+        if (moves && effort)
             return td_reader_fail(reader, actuator->line, "contact", NULL,
-                                  "actuator '%s': %s not go together with contact; drive it by displacement, "
-                                  "or remove the limits, the friction or 'contact'",
-                                  actuator->name, why);
+                                  "actuator '%s': nodes that are moved by a given effort do not go together with "
+                                  "contact; drive it by displacement, or remove 'contact'",
+                                  actuator->name);
     }
     return TD_OK;
 }

@@ -1,15 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 // A static equilibrium, load step by load step.
 #include "constraint/constraint.h"
+#include "contact/contact.h"
 #include "step/monitor.h"
 #include "step/stage.h"
 
 #include <string.h>
 
+#define LOOKS 8 // for contacts on the way of one increment
+
+// Contacts are looked for where an increment begins. Where it came to another one that was not seen from there, it
+// begins again, and the search follows the way that it took.
+static tdStatus look_again(const tdModel *model, tdState *state, int *looks, bool *again)
+{
+    const double *start = state->v_start;
+    TD_TRY(td_contact_overlooks(model, state, again));
+    *again = *again && (*looks)++ < LOOKS;
+    if (!*again)
+        *looks = 0;
+    for (int64_t i = 0; i < model->coords; i++)
+        state->v[i] = *again ? (state->q[i] - start[i]) / model->scheme.h : 0;
+    if (*again)
+        memcpy(state->q, start, (size_t)model->coords * sizeof(double));
+    return TD_OK;
+}
+
 // From the last equilibrium to the next in load steps: whole at first, halved when Newton fails, doubled
 // when it succeeds.
 tdStatus td_step_static(const tdModel *model, tdState *state, double *clock)
 {
+    int looks = 0;
     double done = 0, next = 1, least = 1.0 / model->scene.settings.min_load_step_inverse;
     size_t bytes = (size_t)model->coords * sizeof(double);
     memcpy(state->start, state->q, bytes);
@@ -17,11 +37,20 @@ tdStatus td_step_static(const tdModel *model, tdState *state, double *clock)
     while (done < 1)
     {
         double share = done + next < 1 - 1e-9 ? done + next : 1;
+        bool again = false;
+        memcpy(state->v_start, state->q, bytes); // where the increment begins
         td_stage_latch_share(model, state, share);
         tdStatus status = td_step_balance(model, state, clock);
         if (status == TD_OK)
             status = td_stage_integrate(model, state);
+        if (status == TD_OK)
+            status = look_again(model, state, &looks, &again);
         td_stage_charge(state, TD_STAGE_INTEGRATE, clock);
+        if (status == TD_OK && again)
+        {
+            td_constraint_reject(model, state);
+            continue;
+        }
         if (status == TD_OK)
         {
             td_constraint_accept(model, state);
@@ -32,6 +61,7 @@ tdStatus td_step_static(const tdModel *model, tdState *state, double *clock)
             continue;
         }
         td_constraint_reject(model, state);
+        memset(state->v, 0, bytes);
         state->report.load_cuts++;
         next *= 0.5;
         if (status != TD_ERROR_NUMERIC || next < least)

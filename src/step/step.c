@@ -119,7 +119,7 @@ tdStatus td_stage_solve(const tdModel *model, tdState *state, bool first, int *u
     TD_TRY(td_bonds_condense(model, state, first));
     TD_TRY(td_condense(model, state, first, state->columns > 0, unknowns));
     if (contact)
-        TD_TRY(td_contact_solve(model, state, first));
+        TD_TRY(td_contact_solve_cables(model, state, first));
     *unknowns += contact;
     if (*unknowns > contact)
         state->rhs = fmax(state->rhs, td_condense_push(model, state));
