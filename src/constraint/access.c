@@ -107,17 +107,12 @@ bool td_state_target(const tdModel *model, const tdState *state, int effector, d
 
 tdStatus td_inverse_suits(const tdModel *model, int line, tdError *error)
 {
-    if (model->contact != NULL)
-        return td_fail_at(
-            error, TD_ERROR_INPUT, model->scene.file, line, "contact",
-            "inverse control does not know of contacts and attachments; remove them, or drive the actuators");
-    if (td_scheme_settles(&model->scheme))
-        return TD_OK;
-    return td_fail_at(error, TD_ERROR_INPUT, model->scene.file, line, "integrator",
-                      "inverse control would push and pull from step to step without end, because this integrator "
-                      "damps nothing that is that fast; take backward_euler or static, theta with 'theta' and "
-                      "'theta_vq' above 0.5, or newmark with more than half of 'gamma' as 'beta', e.g. gamma: 0.6, "
-                      "beta: 0.3025");
+    const char *beside = model->touches ? td_part_clash(TD_PART_INVERSE, TD_PART_CONTACT) : NULL;
+    const char *within = td_part_clash(TD_PART_INVERSE, td_scheme_part(&model->scheme));
+    if (beside != NULL)
+        return td_fail_at(error, TD_ERROR_INPUT, model->scene.file, line, "contact", "%s", beside);
+    return within == NULL ? TD_OK
+                          : td_fail_at(error, TD_ERROR_INPUT, model->scene.file, line, "integrator", "%s", within);
 }
 
 tdStatus td_state_set_target(const tdModel *model, tdState *state, int effector, const double *target)

@@ -76,6 +76,7 @@ struct tdModel
     int64_t *row_coord;
     int n_tools;
     struct tdTool *tools;           ///< of constraint/tool.h
+    bool touches;                   ///< bodies collide
     struct tdContactModel *contact; ///< of contact/contact.h; NULL: bodies do not touch
     int32_t most_points;            ///< of a measure
     double size;                    ///< largest extent of a body at rest [m]

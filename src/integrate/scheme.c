@@ -48,6 +48,15 @@ bool td_scheme_settles(const tdScheme *s)
     return s->method == TD_METHOD_STATIC || (s->theta > 0.5 && s->theta_vq > 0.5);
 }
 
+tdPart td_scheme_part(const tdScheme *s)
+{
+    if (s->method == TD_METHOD_STATIC)
+        return TD_PART_STATIC;
+    if (s->method == TD_METHOD_THETA && s->theta == 1 && s->theta_vq == 1)
+        return TD_PART_BACKWARD_EULER;
+    return td_scheme_settles(s) ? TD_PART_DAMPED : TD_PART_UNDAMPED;
+}
+
 void td_scheme_end(const tdScheme *s, int64_t n, const double *q0, const double *v0, const double *v, double *q)
 {
     for (int64_t i = 0; i < n; i++)

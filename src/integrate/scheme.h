@@ -13,6 +13,7 @@
 // c = dq/dv and s with lambda = s * effort are what constraints need to know of the integrator.
 #pragma once
 #include "describe/scene.h"
+#include "describe/together.h"
 
 typedef struct tdScheme
 {
@@ -32,6 +33,8 @@ bool td_scheme_ends_apart(const tdScheme *scheme);
 /// Whether what happens within a step dies away in the next ones. Where it does not, an effort that is to bring
 /// something to its place by the end of a step has to undo what the last one did, and alternates for ever.
 bool td_scheme_settles(const tdScheme *scheme);
+/// Its place in the table of what goes together.
+tdPart td_scheme_part(const tdScheme *scheme);
 /// Positions at the end of the step for the velocity v.
 void td_scheme_end(const tdScheme *scheme, int64_t n, const double *q0, const double *v0, const double *v, double *q);
 

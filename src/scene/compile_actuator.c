@@ -532,16 +532,11 @@ static tdStatus finish_effector(tdModel *model, int e, tdError *error)
 static tdStatus check_held(const tdModel *model, int a, tdError *error)
 {
     const tdActuator *actuator = &model->actuators[a];
-    const tdScheme *scheme = &model->scheme;
     bool unknown = actuator->given->drive == TD_DRIVE_EFFORT || (model->n_effectors > 0 && !actuator->driven);
-    bool suits = scheme->method == TD_METHOD_STATIC ||
-                 (scheme->method == TD_METHOD_THETA && scheme->theta == 1 && scheme->theta_vq == 1);
-    if (!actuator->held || !unknown || suits)
+    const char *clash = td_part_clash(TD_PART_MOVED, td_scheme_part(&model->scheme));
+    if (!actuator->held || !unknown || clash == NULL)
         return TD_OK;
-    return td_fail_at(error, TD_ERROR_INPUT, model->scene.file, actuator->given->line, actuator->name,
-                      "a %s that is driven by effort or by inverse control needs the integrator backward_euler or "
-                      "static; change the method, or drive it by a motion",
-                      actuator->given->kind == TD_ACTUATOR_TRANSLATION ? "translation" : "rotation");
+    return td_fail_at(error, TD_ERROR_INPUT, model->scene.file, actuator->given->line, actuator->name, "%s", clash);
 }
 
 static bool limited(const double range[2], double rate)

@@ -448,18 +448,17 @@ tdStatus td_compile_contact(tdModel *model, const tdSettings *settings, tdError 
     bool touch = scene->contact.line > 0;
     if (!touch && scene->n_attachments + scene->n_couplings == 0)
         return TD_OK;
-    if (!td_scheme_settles(&model->scheme))
-        return td_fail_at(
-            error, TD_ERROR_INPUT, scene->file,
-            touch                      ? scene->contact.line
-            : scene->n_attachments > 0 ? scene->attachments[0].line
-                                       : scene->couplings[0].line,
-            touch                      ? "contact"
-            : scene->n_attachments > 0 ? "attachments"
-                                       : "couplings",
-            "needs an integrator in which a blow dies away: backward_euler, theta with theta and theta_vq "
-            "above 0.5, newmark with gamma >= 0.5 and 2 beta > gamma, or static; with this one forces "
-            "would alternate from step to step");
+    const char *clash = td_part_clash(touch ? TD_PART_CONTACT : TD_PART_BONDS, td_scheme_part(&model->scheme));
+    if (clash != NULL)
+        return td_fail_at(error, TD_ERROR_INPUT, scene->file,
+                          touch                      ? scene->contact.line
+                          : scene->n_attachments > 0 ? scene->attachments[0].line
+                                                     : scene->couplings[0].line,
+                          touch                      ? "contact"
+                          : scene->n_attachments > 0 ? "attachments"
+                                                     : "couplings",
+                          "%s", clash);
+    model->touches = touch;
     TD_TRY(check_actuators(model, error));
     colliderWork work = {.model = model, .contact = TD_TAKE(&model->arena, tdContactModel, 1)};
     if (work.contact == NULL)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `contact` of the scene and of bodies, and what cannot go with it.
+#include "describe/together.h"
 #include "scene/parse.h"
 
 #include <math.h>
@@ -57,20 +58,16 @@ static tdStatus check_together(const tdSceneParser *parser)
     const tdReader *reader = &parser->reader;
     for (int e = 0; e < scene->n_effectors; e++)
         if (scene->effectors[e].has_target)
-            return td_reader_fail(reader, scene->effectors[e].line, "contact", NULL,
-                                  "effector '%s' has a target, and inverse control does not go together with contact; "
-                                  "remove the target or 'contact'",
-                                  scene->effectors[e].name);
+            return td_reader_fail(reader, scene->effectors[e].line, "contact", NULL, "effector '%s' has a target: %s",
+                                  scene->effectors[e].name, td_part_clash(TD_PART_CONTACT, TD_PART_INVERSE));
     for (int a = 0; a < scene->n_actuators; a++)
     {
         const tdSceneActuator *actuator = &scene->actuators[a];
         bool moves = actuator->kind == TD_ACTUATOR_TRANSLATION || actuator->kind == TD_ACTUATOR_ROTATION;
         bool effort = actuator->drive == TD_DRIVE_EFFORT;
         if (moves && effort)
-            return td_reader_fail(reader, actuator->line, "contact", NULL,
-                                  "actuator '%s': nodes that are moved by a given effort do not go together with "
-                                  "contact; drive it by displacement, or remove 'contact'",
-                                  actuator->name);
+            return td_reader_fail(reader, actuator->line, "contact", NULL, "actuator '%s': %s", actuator->name,
+                                  td_part_clash(TD_PART_CONTACT, TD_PART_MOVED));
     }
     return TD_OK;
 }

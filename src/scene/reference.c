@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The reference manual of the scene file, printed from the tables that the parser checks by.
 #include "describe/scene.h"
+#include "describe/together.h"
 #include "scene/schema.h"
 
 #include <inttypes.h>
@@ -284,6 +285,11 @@ void td_scene_reference(tdText *out)
     td_text_append(out, intro, sizeof intro - 1);
     write_units(out);
     write_limits(out);
+    td_text_format(
+        out, "## What goes together\n\nA scene that asks for two things that do not go together is refused, with the "
+             "reason and what to do.\n\n");
+    td_part_table(out);
+    td_text_format(out, "\n");
     write_schema(out, &td_schema_scene, done, &n);
     // One newline at the end of the file.
     if (!out->failed && out->size >= 2 && out->data[out->size - 2] == '\n')
