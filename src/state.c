@@ -2,7 +2,6 @@
 // Making, reading and restoring a state.
 #include "state.h"
 
-#include "body/articulated.h"
 #include "body/soft.h"
 #include "body/spring.h"
 #include "constraint/tool.h"

@@ -330,6 +330,10 @@ void td_soft_turns(const tdSoft *soft, const tdSoftState *mine, tdState *state, 
 /// soft_history.c: Prony series. Stress of a step of length h from the kept state: S = gamma S0 + H.
 /// Infinite h: all has relaxed.
 void td_soft_history_begin(const tdSoft *soft, tdSoftState *mine, double h);
+/// Numbers of gamma and H together.
+int64_t td_soft_step_history(const tdSoft *soft);
+/// Room for what is known of points: F, R, history, sums. False: no memory.
+bool td_soft_take_points(tdArena *arena, const tdSoft *domain, tdSoftState *points);
 /// End of a step of length h at positions x.
 void td_soft_history_commit(const tdSoft *soft, tdSoftState *mine, tdState *state, const double *x, double h);
 /// The same where F is there already, and gamma and H are those of a step of length h.

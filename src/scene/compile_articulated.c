@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One rigid or articulated body: tables, the triangles it is drawn with, its servos, and points of its links.
+// One rigid or articulated body: tables, the triangles it is drawn with, its servos.
 #include "base/log.h"
 #include "base/vector.h"
 #include "body/articulated.h"
@@ -9,8 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MANY 1000   // coordinates of one body: from here on a step takes long
-#define AXIS 0.0625 // length of a frame's axes, as a share of the link's size
+#define MANY 1000 // coordinates of one body: from here on a step takes long
 
 // ---------------------------------------------------------------- nodes and triangles
 
@@ -87,7 +86,7 @@ static void add_frames(tdBodyWork *w, int64_t nodes)
     for (int l = 0; l < rigid->n_links; l++)
     {
         double *reach = &rigid->reach[l];
-        *reach = *reach > 0 ? AXIS * *reach : 1e-2;
+        *reach = *reach > 0 ? TD_LINK_AXIS * *reach : 1e-2;
         for (int k = 0; k < 4; k++)
         {
             const double local[3] = {k == 1 ? *reach : 0, k == 2 ? *reach : 0, k == 3 ? *reach : 0};
@@ -237,109 +236,6 @@ static tdStatus check_static(const tdBodyWork *w, tdError *error)
     return TD_OK;
 }
 
-// ---------------------------------------------------------------- points
-
-static double distance_to_triangle(const double p[3], const double *a, const double *b, const double *c)
-{
-    double ab[3], ac[3], ap[3], best = INFINITY;
-    td_subtract3(b, a, ab);
-    td_subtract3(c, a, ac);
-    td_subtract3(p, a, ap);
-    double bb = td_dot3(ab, ab), bc = td_dot3(ab, ac), cc = td_dot3(ac, ac), pb = td_dot3(ap, ab), pc = td_dot3(ap, ac);
-    double det = bb * cc - bc * bc, s = det > 0 ? (cc * pb - bc * pc) / det : -1,
-           t = det > 0 ? (bb * pc - bc * pb) / det : -1;
-    if (s >= 0 && t >= 0 && s + t <= 1)
-    {
-        double d[3];
-        for (int k = 0; k < 3; k++)
-            d[k] = ap[k] - s * ab[k] - t * ac[k];
-        return sqrt(td_dot3(d, d));
-    }
-    const double *corner[3] = {a, b, c};
-    for (int k = 0; k < 3; k++)
-    {
-        double edge[3], from[3], d[3];
-        td_subtract3(corner[(k + 1) % 3], corner[k], edge);
-        td_subtract3(p, corner[k], from);
-        double length = td_dot3(edge, edge), share = length > 0 ? td_dot3(from, edge) / length : 0;
-        share = fmin(fmax(share, 0), 1);
-        for (int i = 0; i < 3; i++)
-            d[i] = from[i] - share * edge[i];
-        best = fmin(best, sqrt(td_dot3(d, d)));
-    }
-    return best;
-}
-
-// The link that a point at rest is in, or the one whose surface is nearest; *distance zero inside.
-static int nearest_link(const tdBodyWork *w, const double p[3], double *distance)
-{
-    const tdMesh *mesh = &w->soft->mesh;
-    const double turn = 16 * atan(1);
-    int best = -1;
-    *distance = INFINITY;
-    for (int g = 0; g < mesh->n_groups; g++)
-    {
-        const tdGroup *group = &mesh->groups[g];
-        double near = INFINITY, solid = 0;
-        int link = 0;
-        for (int64_t k = 0; k < group->count[TD_CELL_TRI]; k++)
-        {
-            const int32_t *n = mesh->cells[TD_CELL_TRI].nodes + 3 * (int64_t)group->cells[TD_CELL_TRI][k];
-            const double *x[3] = {mesh->x + 3 * (int64_t)n[0], mesh->x + 3 * (int64_t)n[1],
-                                  mesh->x + 3 * (int64_t)n[2]};
-            double a[3], b[3], c[3];
-            td_subtract3(x[0], p, a);
-            td_subtract3(x[1], p, b);
-            td_subtract3(x[2], p, c);
-            solid += td_solid_angle(a, b, c);
-            near = fmin(near, distance_to_triangle(p, x[0], x[1], x[2]));
-            link = w->rigid->node_link[n[0]];
-        }
-        near = fabs(solid) > 0.5 * turn ? 0 : near;
-        if (near < *distance)
-        {
-            *distance = near;
-            best = link;
-        }
-    }
-    return best;
-}
-
-tdStatus td_compile_link_point(const tdBodyWork *w, const char *name, const double p[3], double slack, int line,
-                               const char *field, tdMaterialPoint *out, tdError *error)
-{
-    const tdArticulated *rigid = w->rigid;
-    int link = name != NULL ? td_tree_link(rigid->tree, name) : rigid->n_links == 1 ? 0 : -1;
-    double distance = 0, size = 0;
-    if (link < 0)
-    {
-        link = nearest_link(w, p, &distance);
-        for (int l = 0; l < rigid->n_links; l++)
-            size = fmax(size, rigid->reach[l] / AXIS);
-        if (link < 0 || !(distance <= slack * size))
-            return td_fail_at(error, TD_ERROR_INPUT, w->model->scene.file, line, field,
-                              "the point (%g, %g, %g) m is on no link of body '%s'; say which one carries it "
-                              "('link', where the key exists), or take a point on a link",
-                              p[0], p[1], p[2], w->given->name);
-    }
-    // Barycentric in the frame of the link at rest.
-    const double *x = w->soft->mesh.x + 12 * (int64_t)link;
-    double from[3], reach = rigid->reach[link];
-    td_subtract3(p, x, from);
-    out->n = 4;
-    out->weights[0] = 1;
-    for (int k = 0; k < 4; k++)
-        out->nodes[k] = 4 * link + k;
-    for (int k = 1; k < 4; k++)
-    {
-        double axis[3];
-        td_subtract3(x + 3 * (size_t)k, x, axis);
-        out->weights[k] = td_dot3(from, axis) / (reach * reach);
-        out->weights[0] -= out->weights[k];
-    }
-    return TD_OK;
-}
-
 // ---------------------------------------------------------------- body
 
 static tdStatus compile(tdBodyWork *w, tdError *error)
@@ -360,6 +256,7 @@ static tdStatus compile(tdBodyWork *w, tdError *error)
     TD_TRY(add_servos(w, error));
     warn_about_step(w);
     warn_about_size(w);
+    TD_TRY(td_articulated_parts(&w->model->arena, w->rigid, &w->model->bodies[w->index], error));
     w->chosen = td_take((size_t)shape->n_nodes, sizeof *w->chosen);
     return w->chosen == NULL ? td_fail_memory(error, "the body") : td_compile_body_points(w, error);
 }

@@ -7,7 +7,7 @@
 #include "scene/parse.h"
 #include "scene/urdf.h"
 
-#include "body/articulated.h"
+#include "body/parts.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "view/stage.h"
 
-#include "body/articulated.h"
 #include "body/soft.h"
 #include "constraint/constraint.h"
 #include "mesh/topology.h"
-#include "reduce/reduced_body.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -185,7 +183,7 @@ tdStatus td_view_stage_load(const char *path, const char *name, const tdSettings
         return status;
     }
     for (int b = 0; b < stage->model->n_bodies; b++)
-        stage->reduced = stage->reduced || stage->model->bodies[b].ops == &td_reduced_ops;
+        stage->reduced = stage->reduced || stage->model->bodies[b].modes != NULL;
     *out = stage;
     return TD_OK;
 }
