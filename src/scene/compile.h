@@ -14,7 +14,6 @@ typedef struct tdBodyWork
     const tdSceneBody *given;
     const tdSettings *settings;
     tdSoft *soft;
-    struct tdArticulated *rigid; ///< compile_articulated.c: what it makes
     tdArena scratch;
     bool *chosen;         ///< by node, for the moment only
     tdSurface surface;    ///< boundary of the volume

@@ -11,6 +11,11 @@
 
 #define MANY 1000 // coordinates of one body: from here on a step takes long
 
+static tdArticulated *rigid_of(const tdBodyWork *w)
+{
+    return w->model->bodies[w->index].data;
+}
+
 // ---------------------------------------------------------------- nodes and triangles
 
 // What a link is drawn with: its visual shapes or, if it has none, those for contact.
@@ -58,7 +63,7 @@ static bool add_shape(tdBodyWork *w, const tdTreeShape *shape, int group, int64_
     {
         double local[3];
         td_place(&shape->pose, x + 3 * i, local);
-        add_node(w->rigid, *at + i, shape->link, local);
+        add_node(rigid_of(w), *at + i, shape->link, local);
     }
     for (int64_t t = 0; t < tris && good; t++)
     {
@@ -77,7 +82,7 @@ static bool add_shape(tdBodyWork *w, const tdTreeShape *shape, int group, int64_
 // Axes of a frame are short beside their link, so that they do not enlarge the body.
 static void add_frames(tdBodyWork *w, int64_t nodes)
 {
-    tdArticulated *rigid = w->rigid;
+    tdArticulated *rigid = rigid_of(w);
     for (int64_t i = 4 * (int64_t)rigid->n_links; i < nodes; i++)
     {
         double *reach = &rigid->reach[rigid->node_link[i]];
@@ -98,7 +103,7 @@ static void add_frames(tdBodyWork *w, int64_t nodes)
 // Nodes where they are at the start.
 static tdStatus place_nodes(tdBodyWork *w, int64_t nodes, tdError *error)
 {
-    const tdArticulated *rigid = w->rigid;
+    const tdArticulated *rigid = rigid_of(w);
     tdMesh *mesh = &w->soft->mesh;
     tdTreeWork work;
     if (!td_tree_work_take(&w->scratch, rigid, &work))
@@ -117,7 +122,7 @@ static tdStatus place_nodes(tdBodyWork *w, int64_t nodes, tdError *error)
 static tdStatus build_shape(tdBodyWork *w, tdError *error)
 {
     tdArena *arena = &w->model->arena;
-    tdArticulated *rigid = w->rigid;
+    tdArticulated *rigid = rigid_of(w);
     const tdTree *tree = rigid->tree;
     tdSoft *soft = w->soft;
     int64_t nodes = 0, at = 4 * (int64_t)tree->n_links;
@@ -166,8 +171,8 @@ static tdStatus describe_shape(tdBodyWork *w, tdError *error)
         soft->element_cell[t] = (int32_t)t;
     if (tris->count > 0)
         memcpy(soft->surface, tris->nodes, 3 * (size_t)tris->count * sizeof *soft->surface);
-    for (int l = 0; l < w->rigid->n_links; l++)
-        soft->total_mass += w->rigid->links[l].mass;
+    for (int l = 0; l < rigid_of(w)->n_links; l++)
+        soft->total_mass += rigid_of(w)->links[l].mass;
     return TD_OK;
 }
 
@@ -176,7 +181,7 @@ static tdStatus describe_shape(tdBodyWork *w, tdError *error)
 static tdStatus add_servos(tdBodyWork *w, tdError *error)
 {
     const tdScene *scene = &w->model->scene;
-    tdArticulated *rigid = w->rigid;
+    tdArticulated *rigid = rigid_of(w);
     rigid->servos = TD_TAKE(&w->model->arena, tdServo, scene->n_actuators);
     if (rigid->servos == NULL)
         return td_fail_memory(error, "the actuators");
@@ -205,7 +210,7 @@ static tdStatus add_servos(tdBodyWork *w, tdError *error)
 static void warn_about_step(const tdBodyWork *w)
 {
     const tdSceneSettings *settings = &w->model->scene.settings;
-    const tdArticulated *rigid = w->rigid;
+    const tdArticulated *rigid = rigid_of(w);
     if (settings->method == TD_METHOD_THETA && settings->theta < 0.5 &&
         rigid->n_limits + rigid->n_frictions + rigid->n_servos > 0)
         td_log(
@@ -218,17 +223,17 @@ static void warn_about_step(const tdBodyWork *w)
 // The matrix of a tree is dense: what a step does grows with the cube of the number of coordinates.
 static void warn_about_size(const tdBodyWork *w)
 {
-    if (w->rigid->n > MANY)
+    if (rigid_of(w)->n > MANY)
         td_log(
             w->settings, TD_LOG_WARNING,
             "body '%s' has %d coordinates; time and memory of a step grow with their cube and square, so that it takes "
             "about %.0f times as long as with %d. Fix joints that need not move, or cut it into several bodies",
-            w->given->name, w->rigid->n, pow((double)w->rigid->n / MANY, 3), MANY);
+            w->given->name, rigid_of(w)->n, pow((double)rigid_of(w)->n / MANY, 3), MANY);
 }
 
 static tdStatus check_static(const tdBodyWork *w, tdError *error)
 {
-    if (w->model->scene.settings.method == TD_METHOD_STATIC && w->rigid->links[0].kind == TD_JOINT_FREE)
+    if (w->model->scene.settings.method == TD_METHOD_STATIC && rigid_of(w)->links[0].kind == TD_JOINT_FREE)
         return td_fail_at(error, TD_ERROR_INPUT, w->model->scene.file, w->given->line,
                           w->given->type == TD_BODY_RIGID ? "fixed" : "base",
                           "body '%s': nothing holds it, so it has no equilibrium; fix it, or use a dynamic integrator",
@@ -248,15 +253,15 @@ static tdStatus compile(tdBodyWork *w, tdError *error)
         td_log(w->settings, TD_LOG_WARNING, "%s", given->tree->warnings[k]);
     tdSoft *shape = w->soft;
     TD_TRY(td_articulated_build(&w->model->arena, given->tree, &base, given->velocity, given->angular_velocity,
-                                w->model->scene.settings.gravity, w->rigid, error));
-    w->rigid->shape = shape; // build starts from nothing
+                                w->model->scene.settings.gravity, rigid_of(w), error));
+    rigid_of(w)->shape = shape; // build starts from nothing
     TD_TRY(check_static(w, error));
     TD_TRY(build_shape(w, error));
     TD_TRY(describe_shape(w, error));
     TD_TRY(add_servos(w, error));
     warn_about_step(w);
     warn_about_size(w);
-    TD_TRY(td_articulated_parts(&w->model->arena, w->rigid, &w->model->bodies[w->index], error));
+    TD_TRY(td_articulated_parts(&w->model->arena, rigid_of(w), &w->model->bodies[w->index], error));
     w->chosen = td_take((size_t)shape->n_nodes, sizeof *w->chosen);
     return w->chosen == NULL ? td_fail_memory(error, "the body") : td_compile_body_points(w, error);
 }
@@ -272,12 +277,8 @@ tdStatus td_compile_articulated(tdModel *model, int index, const tdSettings *set
     body->ops = &td_articulated_ops;
     body->data = rigid;
     body->soft = shape;
-    tdBodyWork w = {.model = model,
-                    .given = &model->scene.bodies[index],
-                    .settings = settings,
-                    .soft = shape,
-                    .rigid = rigid,
-                    .index = index};
+    tdBodyWork w = {
+        .model = model, .given = &model->scene.bodies[index], .settings = settings, .soft = shape, .index = index};
     tdStatus status = compile(&w, error);
     rigid->shape = shape;
     free(w.chosen);

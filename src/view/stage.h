@@ -71,6 +71,9 @@ typedef struct tdViewStage
 /// Loads a scene; the caller holds it once. Actuators of the model are not driven any more (tdViewActuator).
 tdStatus td_view_stage_load(const char *path, const char *name, const tdSettings *settings, uint32_t generation,
                             tdViewStage **out, tdError *error);
+/// The same of a model, which it takes over, also where it fails.
+tdStatus td_view_stage_make(tdModel *model, const char *path, const char *name, uint32_t generation, tdViewStage **out,
+                            tdError *error);
 void td_view_stage_hold(tdViewStage *stage);
 void td_view_stage_release(tdViewStage *stage); ///< a NULL is fine
 
