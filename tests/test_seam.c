@@ -227,6 +227,26 @@ static void test_is_controlled(void **unused)
     scene_free(model, state);
 }
 
+// A hand in the viewer pulls at a corner of the ball by a spring: it comes to rest between the two springs.
+static void test_is_pulled(void **unused)
+{
+    (void)unused;
+    tdModel *model = mass_parse(HEAD("10 ms", "0") "bodies:\n" MASS("0", ""));
+    tdState *state = scene_state(model);
+    const int32_t *corner = model->bodies[0].soft->surface;
+    const double *x = model->bodies[0].soft->rest + 3 * corner[0];
+    tdSpring spring = {.nodes = {corner[0], corner[1], corner[2]}, .weights = {1, 0, 0}, .stiffness = 30};
+    for (int c = 0; c < 3; c++)
+        spring.anchor[c] = x[c] + 0.01 * (c + 1);
+    assert_int_equal(td_state_set_spring(model, state, 0, &spring), TD_OK);
+    scene_steps(model, state, 1000);
+    for (int c = 0; c < 3; c++)
+        assert_near(state->q[c], 0.01 * (c + 1) * 30 / (K + 30), 1e-9);
+    spring.nodes[1] = 0; // its centre is of the same part
+    assert_int_equal(td_state_set_spring(model, state, 0, &spring), TD_OK);
+    scene_free(model, state);
+}
+
 // ---------------------------------------------------------------- is drawn
 
 // The stage of the viewer has its ball as a mesh that a pose moves, and what clients are told names the part.
@@ -330,9 +350,10 @@ static void test_is_kept(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_swings),      cmocka_unit_test(test_lands),       cmocka_unit_test(test_rubs),
-        cmocka_unit_test(test_hangs),       cmocka_unit_test(test_is_driven),   cmocka_unit_test(test_is_controlled),
-        cmocka_unit_test(test_is_on_stage), cmocka_unit_test(test_is_rendered), cmocka_unit_test(test_is_kept),
+        cmocka_unit_test(test_swings),    cmocka_unit_test(test_lands),       cmocka_unit_test(test_rubs),
+        cmocka_unit_test(test_hangs),     cmocka_unit_test(test_is_driven),   cmocka_unit_test(test_is_controlled),
+        cmocka_unit_test(test_is_pulled), cmocka_unit_test(test_is_on_stage), cmocka_unit_test(test_is_rendered),
+        cmocka_unit_test(test_is_kept),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,6 +9,7 @@
 #include "scenes.h"
 
 #include "body/parts.h"
+#include "body/spring.h"
 #include "collide/collide.h"
 #include "scene/compile.h"
 
@@ -81,17 +82,40 @@ static void mass_kinematics(const tdModel *model, const tdBody *body, tdState *s
     memset(mine->stiff, 0, sizeof mine->stiff);
 }
 
+// Springs of the state, where forces are taken: their stiffness, and with `load` their forces.
+static double mass_springs(const tdBody *body, const tdState *state, double *load)
+{
+    double stiffness = 0;
+    tdSpring spring;
+    for (int k = 0; k < TD_SPRINGS; k++)
+    {
+        if (!td_spring_get(state->springs, k, &spring) || spring.body != body->index)
+            continue;
+        stiffness += spring.stiffness;
+        for (int c = 0; c < 3 && load != NULL; c++)
+        {
+            double x = state->q_e[body->first + c];
+            for (int i = 0; i < 3; i++)
+                x += spring.weights[i] * mass_of(body)->local[3 * spring.nodes[i] + c];
+            load[c] += spring.stiffness * (spring.anchor[c] - x);
+        }
+    }
+    return stiffness;
+}
+
 static tdStatus mass_forces(const tdModel *model, const tdBody *body, tdState *state, bool tangent)
 {
     const mass *given = mass_of(body);
     double s = model->scheme.s, inertia = 0, inside = 0, outside = 0;
     (void)tangent;
     for (int c = 0; c < 3; c++)
+        state->load[body->first + c] = given->m * state->gravity * given->gravity[c];
+    mass_springs(body, state, state->load + body->first);
+    for (int c = 0; c < 3; c++)
     {
         int64_t i = body->first + c;
         double moving = model->scheme.mass * given->m * state->inertia[i];
         state->force[i] = given->k * (state->q_e[i] - given->anchor[c]);
-        state->load[i] = given->m * state->gravity * given->gravity[c];
         state->own[i] = moving + s * state->force[i];
         state->m[i] = state->own[i] - s * state->load[i];
         inertia += moving * moving;
@@ -107,9 +131,10 @@ static tdStatus mass_free_motion(const tdModel *model, const tdBody *body, tdSta
     const mass *given = mass_of(body);
     massState *mine = mass_mine(body, state);
     double of_K = model->scheme.s * model->scheme.ce, size = 0, *dv = state->dv + body->first;
+    double stiffness = given->k + mass_springs(body, state, NULL);
     const double *m = state->m + body->first;
     for (int k = 0; k < 9; k++)
-        mine->A[k] = of_K * mine->stiff[k] + (k % 4 == 0 ? model->scheme.mass * given->m + of_K * given->k : 0);
+        mine->A[k] = of_K * mine->stiff[k] + (k % 4 == 0 ? model->scheme.mass * given->m + of_K * stiffness : 0);
     memcpy(mine->L, mine->A, sizeof mine->L);
     if (!dense_factor(3, mine->L))
         return td_fail(&state->report.error, TD_ERROR_NUMERIC, "a mass that nothing holds");
