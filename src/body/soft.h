@@ -211,8 +211,8 @@ typedef struct tdSoftState
     /// Stiffness of constraints, by coupled block: definite ones, then those that are dropped where tangents are
     /// projected; and what of it the kept factor was made with.
     double *coupling, *factor_coupling;
-    double *turn,
-        *turn_factor; ///< by node: rotation of its elements now (then: since the factor), and when the factor was made
+    double *turn;        ///< by node: rotation of its elements now, then since the factor was made
+    double *turn_factor; ///< and when it was made
     // Where the kept factor was made, for checkpoints.
     double *factor_q, *factor_start, *factor_input;
     double *factor_history;             ///< gamma and H, which are one array
