@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Any bytes as the CSV file of a motion.
-#include "scene/csv.h"
+#include "describe/csv.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Any bytes as a strict table, over time or of rows that stand for themselves: what is accepted has no gaps and
 // ascends.
-#include "scene/csv.h"
+#include "describe/csv.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -4,8 +4,8 @@
 // shape, or filled with any numbers. HDF5 itself is not safe on bytes that it did not write, which is what the checksum
 // is for; so they are not changed behind its back. What is accepted is sound and survives a round trip.
 #include "base/file.h"
-#include "output/seal.h"
 #include "reduce/rom.h"
+#include "store/seal.h"
 
 #include <ctype.h>
 #include <math.h>

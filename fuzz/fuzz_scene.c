@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Any bytes as a scene: refused with a message or understood, never worse.
-#include "scene/scene.h"
+#include "describe/scene.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -5,8 +5,8 @@
 #pragma once
 #include "test.h"
 
-#include "model.h"
-#include "state.h"
+#include "core/model.h"
+#include "core/state.h"
 
 #include <stdbool.h>
 

@@ -5,7 +5,7 @@
 #include "reduced.h"
 
 #include "base/vector.h"
-#include "constraint/rotation.h"
+#include "core/rotation.h"
 
 static inline double frame_dot(int64_t n, const double *a, const double *b)
 {

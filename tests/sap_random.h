@@ -110,7 +110,7 @@ static inline void random_law(randomProblem *p, int c, double h)
 {
     uint64_t *seed = &p->seed;
     tdSapConstraint *constraint = &p->constraints[c];
-    tdSapTuning tuning = td_sap_tuning(h);
+    tdSapTuning tuning = td_sap_tuning(h, h);
     double w = p->w[c] > 0 ? p->w[c] : 1, tau = random_chance(seed, 0.5) ? 0 : random_power(seed, -4, -1);
     double k = random_chance(seed, 0.5) ? INFINITY : random_power(seed, -2, 6) / (h * h * w);
     double phi = random_in(seed, -1e-2, 2e-3), g[3] = {random_in(seed, -1e-2, 1e-2), random_in(seed, -1e-2, 1e-2), phi};

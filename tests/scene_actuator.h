@@ -4,7 +4,7 @@
 #include "test.h"
 
 #include "base/file.h"
-#include "scene/scene.h"
+#include "describe/scene.h"
 
 // Lines 1 to 10 of the scenes below; what a case adds begins on line 11.
 #define HEAD                                                                                                           \

@@ -3,7 +3,7 @@
 #include "test.h"
 
 #include "base/file.h"
-#include "scene/scene.h"
+#include "describe/scene.h"
 
 #include <dirent.h>
 #include <fcntl.h>

@@ -3,8 +3,8 @@
 #include "scenes.h"
 
 #include "arm.h"
-#include "constraint/rotation.h"
 #include "control/control.h"
+#include "core/rotation.h"
 
 #define LAG 5
 

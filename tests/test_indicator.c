@@ -8,8 +8,8 @@
 #include "reduced.h"
 #include "verify_plot.h"
 
+#include "core/state.h"
 #include "reduce/offline/indicator.h"
-#include "state.h"
 
 #include <unistd.h>
 

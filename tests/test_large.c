@@ -7,8 +7,8 @@
 #include "body/articulated.h"
 #include "collide/collide.h"
 #include "contact/contact.h"
+#include "core/state.h"
 #include "output/frames.h"
-#include "state.h"
 
 #include <sys/stat.h>
 #include <unistd.h>

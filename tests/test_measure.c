@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Measures against closed forms and finite differences. A central difference with h = 1e-5 of numbers around one has
 // errors of h^2 and of rounding / h, both around 1e-10; 1e-7 leaves room for third derivatives up to 1000.
-#include "constraint/measure.h"
-#include "constraint/rotation.h"
+#include "core/measure.h"
+#include "core/rotation.h"
 #include "test.h"
 
 #define STEP      1e-5

@@ -4,7 +4,7 @@
 #include "rigid.h"
 #include "scenes.h"
 
-#include "monitor.h"
+#include "step/monitor.h"
 
 #define BEAM                                                                                                           \
     "    mesh: {box: [[0, 0, 0], [0.4, 0.05, 0.05]], cells: [8, 2, 2]}\n"                                              \

@@ -6,7 +6,7 @@
 #include "body/soft.h"
 #include "output/csv.h"
 #include "output/frames.h"
-#include "output/h5.h"
+#include "store/h5.h"
 
 #include <dirent.h>
 #include <libxml/parser.h>

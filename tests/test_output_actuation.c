@@ -3,8 +3,8 @@
 #include "actuators.h"
 
 #include "output/actuation.h"
-#include "output/h5.h"
 #include "output_run.h"
+#include "store/h5.h"
 
 // A beam with a pulled cable, one with friction that is asked for more than it may give, and a named target.
 static const char scene_text[] =

@@ -2,8 +2,8 @@
 // Contacts, attachments and couplings in the files of a run: tables, the HDF5 file, and runs that go on.
 #include "scenes.h"
 
-#include "output/h5.h"
 #include "output_run.h"
+#include "store/h5.h"
 
 #define G 9.81
 

@@ -4,7 +4,7 @@
 #include "test.h"
 
 #include "base/file.h"
-#include "model.h"
+#include "core/model.h"
 
 #include <unistd.h>
 

@@ -5,8 +5,8 @@
 #include "scenes.h"
 #include "test.h"
 
+#include "core/state.h"
 #include "reduce/reduced_body.h"
-#include "state.h"
 
 #include <math.h>
 #include <stdio.h>

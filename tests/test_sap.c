@@ -466,7 +466,7 @@ static void bodies_without_constraints_move_freely(void **unused)
     (void)unused;
     double A[1] = {2}, star[2] = {3, -1}, v[2] = {0}, J[1] = {1}, gamma[3];
     tdSapBlock blocks[2] = {{1, 1, A, &star[0], &v[0]}, {1, 1, A, &star[1], &v[1]}};
-    tdSapTuning tuning = td_sap_tuning(0.01);
+    tdSapTuning tuning = td_sap_tuning(0.01, 0.01);
     tdSapConstraint stop = {.law = td_sap_box(&tuning, 0, INFINITY, 0, 0.5, 0, INFINITY),
                             .sides = 1,
                             .side[0] = {.block = 1, .count = 1, .J = J}};
@@ -505,7 +505,7 @@ static void bad_problems_are_refused(void **unused)
     double A[4] = {2, 0, 0, 2}, star[2] = {3, -1}, v[2] = {7, 7}, J[6] = {1, 1, 1, 1, 1, 1}, gamma[3];
     int32_t columns[2] = {0, 1};
     tdSapBlock block = {2, 2, A, star, v};
-    tdSapTuning tuning = td_sap_tuning(0.01);
+    tdSapTuning tuning = td_sap_tuning(0.01, 0.01);
     tdSapConstraint contact = {.law = td_sap_contact(&tuning, 0.5, 0, INFINITY, 0, 0.5),
                                .sides = 1,
                                .side[0] = {.block = 0, .count = 2, .columns = columns, .J = J}};

@@ -151,7 +151,7 @@ static void a_single_contact_in_closed_form(void **unused)
     make_mass(&m, 2);
     double w = weight_of(&m), h = 0.01, mu = 0.5;
     assert_near(w, sqrt(3) / 3 / 2, 1e-15); // the norm of I / m over 3
-    tdSapTuning tuning = td_sap_tuning(h);
+    tdSapTuning tuning = td_sap_tuning(h, h);
     m.contact.law = td_sap_contact(&tuning, mu, -1e-4, 1e5, 0.02, w);
     double R_t = m.contact.law.R[0], R_n = m.contact.law.R[2], hat = m.contact.law.v_hat[2];
     assert_near(R_n, fmax(w / (4 * M_PI * M_PI), 1 / (h * 1e5 * (h + 0.02))), 1e-15);
@@ -189,7 +189,7 @@ static void a_single_contact_in_closed_form(void **unused)
 static void slide(mass *m, const tdSapTuning *tuning, double angle, double mu, double tau, int steps, double *phi,
                   double *way)
 {
-    double w = weight_of(m), g = 9.81, h = tuning->h;
+    double w = weight_of(m), g = 9.81, h = tuning->c;
     for (int k = 0; k < steps; k++)
     {
         m->contact.law = td_sap_contact(tuning, mu, *phi, INFINITY, tau, w);
@@ -211,7 +211,7 @@ static void an_incline_sticks_and_slips_at_the_angle_of_friction(void **unused)
         double angle = atan(mu) + (k == 0 ? -0.02 : 0.02), phi = 0, way = 0;
         mass m;
         make_mass(&m, 3);
-        tdSapTuning tuning = td_sap_tuning(h);
+        tdSapTuning tuning = td_sap_tuning(h, h);
         slide(&m, &tuning, angle, mu, 0, 1000, &phi, &way);
         if (k == 0)
         {
@@ -236,7 +236,7 @@ static void a_sliding_block_stops_where_coulomb_says(void **unused)
     mass m;
     make_mass(&m, 0.7);
     m.v[0] = 2;
-    tdSapTuning tuning = td_sap_tuning(h);
+    tdSapTuning tuning = td_sap_tuning(h, h);
     slide(&m, &tuning, 0, mu, 0, 1000, &phi, &way);
     assert_near(m.v[0], 0, 1e-5);
     // First order in h, v h, and the work of the small hop at the start.
@@ -252,7 +252,7 @@ static void a_sliding_block_rides_on_the_known_gap(void **unused)
     mass m;
     make_mass(&m, 1.3);
     double w = weight_of(&m), J[3] = {1, 0, 0}, zero = 0, gamma[6];
-    tdSapTuning tuning = td_sap_tuning(h);
+    tdSapTuning tuning = td_sap_tuning(h, h);
     // Held in place on a belt that runs at V: what the row moves by itself goes into v_hat.
     tdSapConstraint both[2] = {m.contact, {.sides = 1, .side[0] = {.count = 3, .J = J}}};
     m.problem.constraints = both;
@@ -287,7 +287,7 @@ static void bilateral_rows_hold_whatever_the_step(void **unused)
         mass m;
         make_mass(&m, 0.5);
         double w = weight_of(&m), place = 0, asked = 0.04, J[3] = {1, 0, 0};
-        tdSapTuning tuning = td_sap_tuning(h);
+        tdSapTuning tuning = td_sap_tuning(h, h);
         m.contact.side[0] = (tdSapSide){.count = 3, .J = J};
         // A spring of 3 Hz, implicit: A = m + h² k.
         double k = 0.5 * pow(2 * M_PI * 3, 2);
@@ -311,7 +311,7 @@ static void box_rows_pull_only_and_saturate(void **unused)
     mass m;
     make_mass(&m, 1);
     double w = weight_of(&m), J[3] = {1, 0, 0}, h = 0.01;
-    tdSapTuning tuning = td_sap_tuning(h);
+    tdSapTuning tuning = td_sap_tuning(h, h);
     m.contact.side[0] = (tdSapSide){.count = 3, .J = J};
     const struct
     {
@@ -337,7 +337,7 @@ static void box_rows_pull_only_and_saturate(void **unused)
 static void bad_laws_are_named(void **unused)
 {
     (void)unused;
-    tdSapTuning tuning = td_sap_tuning(0.01);
+    tdSapTuning tuning = td_sap_tuning(0.01, 0.01);
     const char *reason = NULL;
     tdSapLaw law = td_sap_contact(&tuning, 0.5, 0, INFINITY, 0, 1);
     assert_true(td_sap_law_valid(&law, &reason));

@@ -2,9 +2,9 @@
 #include "test.h"
 
 #include "base/file.h"
-#include "scene/csv.h"
+#include "describe/csv.h"
+#include "describe/scene.h"
 #include "scene/parse.h"
-#include "scene/scene.h"
 
 // Lines 1 to 7 of most scenes below; what a case adds begins on line 8.
 #define HEAD "tendril: 1\ntime_step: 10 ms\nsteps: 10\n"

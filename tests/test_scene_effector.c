@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scene_actuator.h"
 
-#include "scene/path.h"
+#include "describe/path.h"
 
 // ---------------------------------------------------------------- effectors and control
 

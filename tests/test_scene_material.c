@@ -2,7 +2,7 @@
 // Materials, parts, plane bodies and generated meshes of a scene, as the parser understands and refuses them.
 #include "test.h"
 
-#include "scene/scene.h"
+#include "describe/scene.h"
 
 #define HEAD             "tendril: 1\ntime_step: 10 ms\nsteps: 10\n"
 #define BODY(material)   "bodies:\n  - name: beam\n    mesh: beam.msh\n    material: {" material "}\n" // line 7

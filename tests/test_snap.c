@@ -4,7 +4,7 @@
 #include "test.h"
 
 #include "base/file.h"
-#include "model.h"
+#include "core/model.h"
 
 // Cells of 10 mm; the mean edge of its tetrahedra is 10 (6 sides, 5 of them longer) mm, about 12.
 #define HEAD                                                                                                           \

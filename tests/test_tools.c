@@ -3,8 +3,8 @@
 #include "rigid.h"
 
 #include "base/vector.h"
-#include "constraint/rotation.h"
 #include "constraint/tool.h"
+#include "core/rotation.h"
 
 #include <stdlib.h>
 

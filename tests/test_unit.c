@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "test.h"
 
-#include "scene/unit.h"
+#include "describe/unit.h"
 
 static const tdUnits si = {1, 1, 1};
 static const tdUnits mm_kg_s = {1e-3, 1, 1};

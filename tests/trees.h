@@ -4,7 +4,7 @@
 #include "scenes.h"
 
 #include "body/articulated.h"
-#include "constraint/rotation.h"
+#include "core/rotation.h"
 
 typedef struct treeFixture
 {

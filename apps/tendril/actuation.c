@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "actuation.h"
 
-#include "model.h"
+#include "core/model.h"
 #include "output/actuation.h"
 
 #include <inttypes.h>

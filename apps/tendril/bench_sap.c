@@ -355,7 +355,7 @@ static tdSapProblem problem_of(const scene *s)
 static tdStatus scene_laws(scene *s, tdSap *sap, double h, double mu, tdError *error)
 {
     tdSapProblem problem = problem_of(s);
-    tdSapTuning tuning = td_sap_tuning(h);
+    tdSapTuning tuning = td_sap_tuning(h, h);
     uint32_t seed = 5;
     TD_TRY(td_sap_weights(sap, NULL, &problem, TD_SAP_EXACT, NULL, s->w, error));
     for (int32_t c = 0; c < s->n_constraints; c++)

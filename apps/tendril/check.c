@@ -3,11 +3,11 @@
 #include "actuation.h"
 #include "cli.h"
 
-#include "body/articulated_tree.h"
 #include "body/soft.h"
+#include "core/model.h"
+#include "describe/tree.h"
 #include "mesh/topology.h"
-#include "model.h"
-#include "monitor.h"
+#include "step/monitor.h"
 
 #include <math.h>
 #include <stdio.h>

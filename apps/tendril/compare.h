@@ -2,7 +2,7 @@
 // What 'tendril compare' measures: models of one robot on one motion, side by side, against full order.
 #pragma once
 #include "cli.h"
-#include "model.h"
+#include "core/model.h"
 #include "report/page.h"
 
 #define CMP_MODELS 24

@@ -3,8 +3,8 @@
 #include "compare.h"
 
 #include "base/timer.h"
-#include "body/parts.h"
 #include "body/soft.h"
+#include "core/parts.h"
 #include "reduce/offline/sample.h"
 #include "simulate.h"
 

@@ -4,7 +4,7 @@
 
 #include "base/memory.h"
 #include "base/suggest.h"
-#include "scene/scene.h"
+#include "describe/scene.h"
 
 #include <math.h>
 #include <stdio.h>

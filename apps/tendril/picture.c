@@ -4,9 +4,9 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/suggest.h"
-#include "body/parts.h"
 #include "body/soft.h"
 #include "cli.h"
+#include "core/parts.h"
 #include "mesh/topology.h"
 
 #include <math.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What 'tendril render' draws of a file: a surface with the field that colours it.
 #pragma once
+#include "core/model.h"
 #include "mesh/mesh.h"
-#include "model.h"
 
 // What is drawn: the surface of a mesh, with the field that colours it.
 typedef struct Picture

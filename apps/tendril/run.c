@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "actuation.h"
 #include "base/file.h"
+#include "core/model.h"
 #include "folder.h"
-#include "model.h"
 #include "output/bonds.h"
 #include "output/supports.h"
 #include "simulate.h"

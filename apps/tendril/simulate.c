@@ -3,9 +3,9 @@
 
 #include "base/file.h"
 #include "base/timer.h"
+#include "core/state.h"
 #include "output/actuation.h"
 #include "output/frames.h"
-#include "state.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -2,13 +2,13 @@
 #include "subject.h"
 
 #include "base/file.h"
-#include "body/parts.h"
 #include "body/soft.h"
 #include "cli.h"
 #include "constraint/constraint.h"
+#include "core/parts.h"
+#include "core/state.h"
 #include "mesh/topology.h"
 #include "output/pvd.h"
-#include "state.h"
 
 #include <inttypes.h>
 #include <limits.h>

@@ -5,10 +5,10 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/vector.h"
-#include "body/parts.h"
 #include "body/soft.h"
+#include "core/parts.h"
+#include "core/state.h"
 #include "render/render.h"
-#include "state.h"
 
 #include <limits.h>
 #include <math.h>

@@ -395,6 +395,12 @@ extern "C"
     tdStatus td_state_save(const tdModel *model, const tdState *state, const char *path, tdError *error);
     /// Reads it back. A file made from another scene is refused with the reason.
     tdStatus td_state_load(const tdModel *model, tdState *state, const char *path, tdError *error);
+    /// A number that stands for every bit of what td_state_save() keeps: positions, velocities, efforts, memories of
+    /// materials, time, and what decides how the next steps are solved. Runs of one scene that have the same number
+    /// after a step go on alike to the bit, whatever their numbers of threads, and whether they were resumed or not.
+    /// Kernels of another instruction set round differently, and with them the number is another; so may it be from one
+    /// version of the library to the next. It takes no memory.
+    uint64_t td_state_hash(const tdModel *model, const tdState *state);
 
     // ---------------------------------------------------------------- closed loop
 

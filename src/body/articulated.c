@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An articulated body in the step: what each stage of src/step.c asks of it.
+// An articulated body in the step: what each stage of src/step/step.c asks of it.
 //
 //     m = mass M(q_e) (v - v_hat) + s [ b(q_e, v) - gravity + D v_e + laws of joints - efforts ]
 //     A = mass M + s de D + slopes of the laws + stiffness of constraints

@@ -26,9 +26,10 @@
 // With Newton they are in m and A like everything else. With one linearization a step they are solved with the free
 // motion (articulated_free.c), at the velocity that comes out.
 #pragma once
-#include "body/articulated_tree.h"
-#include "body/parts.h"
+#include "body/drawing.h"
 #include "body/soft.h"
+#include "core/parts.h"
+#include "describe/tree.h"
 
 /// A link as the algorithms see it. Column c of its joint moves coordinate `coord` + c at `ratio` times its rate.
 typedef struct tdLink

@@ -10,7 +10,7 @@
 // parent and move with that.
 #include "base/vector.h"
 #include "body/articulated.h"
-#include "constraint/rotation.h"
+#include "core/rotation.h"
 
 #include <math.h>
 #include <string.h>

@@ -21,7 +21,6 @@
 // joint would run far away, and laws and b would be taken there. Sweeps hold it, and A and m are made without that, at
 // the velocity that was found.
 #include "body/articulated.h"
-#include "constraint/constraint.h"
 
 #include <math.h>
 #include <string.h>
@@ -111,25 +110,14 @@ static bool eliminate(int n, double *B, double *x)
 // ---------------------------------------------------------------- joints whose position is given
 
 // Their rates into `asked`, of the others NAN. False: there is none.
-static bool ask_rates(const tdModel *model, const tdBody *body, tdState *state)
+static bool ask_rates(const tdBody *body, const tdState *state)
 {
     tdArticulatedState *mine = td_articulated_mine(body, state);
-    const tdConstraintState *cs = state->constraint;
     bool any = false;
     for (int64_t i = 0; i < body->count; i++)
-        mine->asked[i] = NAN;
-    for (int a = 0; a < model->n_actuators; a++)
     {
-        const tdMeasure *measure = &model->actuators[a].measure;
-        if (measure->kind != TD_MEASURE_COORDINATE || measure->sets[0].body != body->index ||
-            cs->role[a] != TD_ROLE_DISPLACEMENT)
-            continue;
-        int64_t i = measure->sets[0].coord[0], at = body->first + i;
-        double none = 0, end = 0;
-        td_scheme_end(&model->scheme, 1, state->q + at, state->v + at, &none, &end);
-        double wanted = state->q[at] + (cs->given[a] - cs->displacement_start[a]) / measure->ratio;
-        mine->asked[i] = (wanted - end) / model->scheme.c;
-        any = true;
+        mine->asked[i] = state->asked[body->first + i];
+        any = any || !isnan(mine->asked[i]);
     }
     return any;
 }
@@ -304,7 +292,7 @@ tdStatus td_articulated_linear_motion(const tdModel *model, const tdBody *body, 
         mine->law[i] = mine->slope[i] = 0;
     }
     mine->foreseeing = true;
-    bool asked = ask_rates(model, body, state);
+    bool asked = ask_rates(body, state);
     hold_rates(body, state, true);
     bool good = find_velocity(model, body, state);
     mine->foreseeing = false;

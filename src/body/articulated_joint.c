@@ -93,7 +93,8 @@ static void list_limit(const tdModel *model, const tdBody *body, const tdState *
                        tdBodyRow *out, int most, int *n)
 {
     int64_t i = body->first + limit->coord;
-    double x = limit->ratio * state->q[i] + limit->offset, rate = limit->ratio * state->v[i];
+    double start = state->q[i] + td_scheme_drift(&model->scheme, state->v[i], state->a[i]);
+    double x = limit->ratio * start + limit->offset, rate = limit->ratio * state->v[i];
     double reach = model->scheme.h * (2 * fabs(rate) + FAST);
     tdBodyRow row = {.coord = limit->coord, .stiffness = limit->stiffness, .damping = limit->damping, .high = INFINITY};
     row.ratio = limit->ratio;
@@ -108,16 +109,18 @@ static void list_limit(const tdModel *model, const tdBody *body, const tdState *
 
 static tdBodyRow servo_row(const tdModel *model, const tdBody *body, const tdState *state, const tdServo *servo)
 {
-    double h = model->scheme.h, input = state->input[servo->input];
-    double position = servo->ratio * state->q[body->first + servo->coord] + servo->offset;
+    int64_t i = body->first + servo->coord;
+    double s = model->scheme.s, input = state->input[servo->input];
+    double start = state->q[i] + td_scheme_drift(&model->scheme, state->v[i], state->a[i]);
+    double position = servo->ratio * start + servo->offset;
     return (tdBodyRow){.coord = servo->coord,
                        .ratio = servo->ratio,
                        .error = servo->rate ? 0 : position - input,
                        .stiffness = servo->rate ? 0 : servo->stiffness,
                        .damping = servo->damping,
                        .rate = servo->rate ? input : 0,
-                       .low = h * servo->effort[0],
-                       .high = h * servo->effort[1]};
+                       .low = s * servo->effort[0],
+                       .high = s * servo->effort[1]};
 }
 
 int td_joint_rows(const tdModel *model, const tdBody *body, const tdState *state, tdBodyRow *out, int most)

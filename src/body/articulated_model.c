@@ -2,7 +2,7 @@
 // From a tree of links to the tables of an articulated body.
 #include "base/vector.h"
 #include "body/articulated.h"
-#include "constraint/rotation.h"
+#include "core/rotation.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Links as parts of a body (body/parts.h), and points of them.
+// Links as parts of a body (core/parts.h), and points of them.
 #include "base/hash.h"
 #include "base/vector.h"
 #include "body/articulated.h"
-#include "body/parts.h"
+#include "core/parts.h"
 #include "mesh/topology.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A soft body in the step: what each stage of src/step.c asks of it.
+// A soft body in the step: what each stage of src/step/step.c asks of it.
 #include "body/soft.h"
 #include "body/spring.h"
 

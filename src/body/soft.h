@@ -16,12 +16,12 @@
 // Jbar = 1/V sum w J of the element, so that an element has one condition of volume instead of one a point.
 #pragma once
 #include "base/block.h"
+#include "core/model.h"
+#include "core/state.h"
 #include "material/law.h"
 #include "mesh/mesh.h"
-#include "model.h"
 #include "solve/linear.h"
 #include "solve/schur.h"
-#include "state.h"
 
 typedef enum tdElementKind
 {

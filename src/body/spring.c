@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "body/spring.h"
 
-#include "body/parts.h"
 #include "body/soft.h"
-#include "state.h"
+#include "core/parts.h"
+#include "core/state.h"
 
 #include <assert.h>
 #include <math.h>

@@ -8,7 +8,7 @@
 // or tables of its own: nodes of one element have their blocks in the matrix of a soft body, and rows of the basis in a
 // reduced one.
 #pragma once
-#include "model.h"
+#include "core/model.h"
 
 #define TD_SPRING_NUMBERS 11 // stiffness (0: not tied), body, nodes, weights, anchor: as numbers, for checkpoints
 

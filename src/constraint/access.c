@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the public header tells of actuators and effectors.
 #include "constraint/constraint.h"
-#include "state.h"
+#include "core/state.h"
 
 #include <assert.h>
 #include <math.h>

@@ -2,8 +2,8 @@
 #include "constraint/constraint.h"
 
 #include "base/vector.h"
-#include "solve/condense.h"
-#include "state.h"
+#include "constraint/condense.h"
+#include "core/state.h"
 
 #include <math.h>
 #include <string.h>
@@ -191,11 +191,27 @@ static void latch_targets(const tdModel *model, tdState *state, double share)
     }
 }
 
+// The rate of a joint with which its displacement ends as given.
+static void ask_rate(const tdModel *model, tdState *state, int a)
+{
+    const tdMeasure *measure = &model->actuators[a].measure;
+    const tdConstraintState *cs = state->constraint;
+    if (measure->kind != TD_MEASURE_COORDINATE)
+        return;
+    int64_t at = model->bodies[measure->sets[0].body].first + measure->sets[0].coord[0];
+    double none = 0, end = 0, wanted = state->q[at] + (cs->given[a] - cs->displacement_start[a]) / measure->ratio;
+    td_scheme_end(&model->scheme, 1, state->q + at, state->v + at, &none, &end);
+    state->asked[at] = cs->role[a] == TD_ROLE_DISPLACEMENT ? (wanted - end) / model->scheme.c : NAN;
+}
+
 void td_constraint_latch(const tdModel *model, tdState *state, double share)
 {
     latch_targets(model, state, share);
     for (int a = 0; a < model->n_actuators; a++)
+    {
         latch_actuator(model, state, a);
+        ask_rate(model, state, a);
+    }
     tdConstraintState *cs = state->constraint;
     for (int a = 0; a < model->n_actuators; a++)
     {
@@ -354,8 +370,9 @@ static double sliding(const tdModel *model, const tdConstraintState *cs, int a)
 }
 
 // The slide of a linearization. Friction stays as it is while a line search goes on, because over so short a distance
-// as the slip it would never get past the change. Where a force is given, the solution finds it (solve/friction.h);
-// where a displacement is, the secant through the last two does, because an elastic cable stretches with the force.
+// as the slip it would never get past the change. Where a force is given, the solution finds it
+// (constraint/friction.h); where a displacement is, the secant through the last two does, because an elastic cable
+// stretches with the force.
 static void slide_on(const tdModel *model, tdConstraintState *cs, int a)
 {
     if (cs->role[a] == TD_ROLE_EFFORT && cs->effort[a] > 0)

@@ -9,7 +9,7 @@
 // A translation or rotation holds coordinates, q_held = q_held(u): its displacement is u, its effort what the
 // reactions do along dq_held/du.
 #pragma once
-#include "model.h"
+#include "core/model.h"
 
 typedef struct tdState tdState;
 
@@ -48,7 +48,7 @@ typedef struct tdConstraintState
     double *error;                ///< 3 by effector: how far from its target
     double *slide_tried;          ///< 2 by actuator: slide of the linearization before and what came of it; NAN: none
 
-    struct tdCondensed *condensed; ///< of solve/condense.h; NULL: no effort can be unknown
+    struct tdCondensed *condensed; ///< of constraint/condense.h; NULL: no effort can be unknown
 } tdConstraintState;
 
 tdStatus td_constraint_create(const tdModel *model, tdState *state, tdError *error);

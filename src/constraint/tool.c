@@ -2,10 +2,10 @@
 #include "constraint/tool.h"
 
 #include "base/vector.h"
-#include "body/parts.h"
-#include "constraint/rotation.h"
+#include "core/parts.h"
+#include "core/rotation.h"
+#include "core/state.h"
 #include "solve/driven.h"
-#include "state.h"
 
 #include <assert.h>
 #include <math.h>

@@ -13,7 +13,7 @@
 // slides over the length.
 #pragma once
 #include "collide/shape.h"
-#include "model.h"
+#include "core/model.h"
 
 /// A joint that a tool commands, by the input of its servo.
 typedef struct tdToolJoint

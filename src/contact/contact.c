@@ -63,6 +63,7 @@ tdStatus td_contact_create(const tdModel *model, tdState *state, tdError *error)
     cs->island = TD_TAKE(arena, int32_t, model->n_bodies);
     cs->gives_way = TD_TAKE(arena, bool, model->n_bodies);
     cs->v_star = TD_TAKE(arena, double, model->coords);
+    cs->ahead = TD_TAKE(arena, double, model->coords);
     cs->v_block = TD_TAKE(arena, double, model->coords);
     cs->depth = TD_TAKE(arena, double, colliders + 1);
     cs->depth_now = TD_TAKE(arena, double, colliders + 1);
@@ -71,13 +72,14 @@ tdStatus td_contact_create(const tdModel *model, tdState *state, tdError *error)
     cs->bond_base = TD_TAKE(arena, double, 3 * (int64_t)model->contact->n_bonds + 1);
     cs->bond_row = TD_TAKE(arena, double, model->contact->bond_size + 1);
     if (cs->bodies == NULL || cs->blocks == NULL || cs->factors == NULL || cs->island == NULL ||
-        cs->gives_way == NULL || cs->v_star == NULL || cs->v_block == NULL || cs->depth == NULL ||
+        cs->gives_way == NULL || cs->v_star == NULL || cs->ahead == NULL || cs->v_block == NULL || cs->depth == NULL ||
         cs->depth_now == NULL || cs->bond_effort == NULL || cs->bond_row == NULL ||
         (model->contact->n_bonds > 0 && (cs->bond_told == NULL || cs->bond_base == NULL)))
         return td_fail_memory(error, "the contacts");
     for (int i = 0; i < colliders; i++)
         cs->depth[i] = -1;
     TD_TRY(take_fields(model, state, error));
+    TD_TRY(td_bonds_create(model, state, error));
     TD_TRY(td_sap_create(&cs->sap, error));
     if (model->contact->world == NULL)
         return TD_OK;
@@ -97,6 +99,7 @@ void td_contact_free(tdState *state)
     free(cs->body_rows);
     free(cs->row_body);
     free(cs->drift);
+    free(cs->gap);
     free(cs->gamma);
     free(cs->v_c);
     free(cs->w);
@@ -226,19 +229,15 @@ tdStatus td_contact_find(const tdModel *model, tdState *state)
         touch_side(model, state, &cs->contacts[i].a);
         touch_side(model, state, &cs->contacts[i].b);
     }
-    td_bond_touch(model, state);
+    if (state->bonded == NULL)
+        td_bond_touch(model, state);
     if (!td_contact_body_rows(model, state))
         return td_fail_memory(&state->report.error, "the limits of joints");
-    if (td_contact_acts(state))
+    state->joined = cs->n + cs->n_body_rows + (state->bonded == NULL ? model->contact->n_bonds : 0) > 0;
+    if (state->joined)
         touch_actuators(model, state);
     cs->n_constraints = 0;
     return TD_OK;
-}
-
-bool td_contact_acts(const tdState *state)
-{
-    const tdContactState *cs = state->contact;
-    return cs != NULL && cs->n + cs->n_body_rows + state->model->contact->n_bonds > 0;
 }
 
 // ---------------------------------------------------------------- what is told
@@ -315,7 +314,7 @@ void td_contact_commit(const tdModel *model, tdState *state)
             if (td_contact_is_near_rigid(model, cs, c, &pair) && -point->distance > pair.give)
                 for (int r = 0; r < TD_SAP_ROWS; r++)
                     cs->pushed += cs->gamma[TD_SAP_ROWS * c + r] * (v[r] + drift[r]);
-            report_depth(model, state, i, -(point->distance + model->scheme.h * (v[2] + drift[2])));
+            report_depth(model, state, i, -(cs->gap[c] + model->scheme.c * (v[2] + drift[2])));
         }
     }
     state->report.contacts = (int)cs->n;

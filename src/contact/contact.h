@@ -11,7 +11,7 @@
 // Nothing here allocates in a step unless there are more contacts, or entries of rows, than ever before.
 #pragma once
 #include "collide/collide.h"
-#include "model.h"
+#include "core/model.h"
 #include "solve/nlcp.h"
 #include "solve/sap.h"
 #include "tendril/tendril.h"
@@ -87,6 +87,7 @@ typedef struct tdContactModel
     tdBondGroup *groups;                ///< attachments of the scene, then its couplings
     int64_t bond_columns, bond_entries; ///< of the rows of all bonds, at most
     int64_t bond_size;                  ///< entries of a row of one side, at most
+    bool by_response; ///< bonds are part of the response of bodies: what is solved by columns goes together with them
 } tdContactModel;
 
 /// A collider in the step that ended.
@@ -173,6 +174,8 @@ typedef struct tdContactState
     tdSapBlock *blocks;
     const double **factors;
     double *v_star, *v_block; ///< over coordinates, blocks one after the other
+    double *ahead;            ///< the same: how far they move in the step if its last velocity is zero
+    double *gap;              ///< by constraint, of contacts: signed distance at the end of the step, then [m]
     tdSapConstraint *constraints;
     tdContactRow *rows; ///< by constraint that is no contact
     double *drift;      ///< TD_SAP_ROWS a constraint: what given motion adds to J v
@@ -193,6 +196,8 @@ typedef struct tdContactState
     double *bond_told;   ///< the same of the last step that was accepted
     double *bond_base;   ///< what of it the free motion has already; the problem finds the rest
     double *bond_row;    ///< a row of one side, for the moment only
+    double *bond_w;      ///< by bond, where they are part of the response: size of J A^-1 J' in the first pass
+    bool *bond_dead;     ///< 3 a bond: rows that nothing can move
     double scale;        ///< size of the momentum of the blocks, for relative residuals
     double pushed;       ///< work of near-rigid points that were found deep in this step [J], friction included
     bool whole;          ///< Newton went the whole way to what the problem said
@@ -223,12 +228,10 @@ static inline bool td_contact_is_possible(const tdModel *model)
 tdStatus td_contact_create(const tdModel *model, tdState *state, tdError *error);
 void td_contact_free(tdState *state);
 
-/// Start of a step: the contacts and the nodes that take part. reads q, v
+/// Start of a step: the contacts and the nodes that take part. reads  q, v      writes  joined
 tdStatus td_contact_find(const tdModel *model, tdState *state);
 /// Coordinates of a body take part.
 void td_contact_take_part(const tdModel *model, tdState *state, int body, int64_t n, const int32_t *coord);
-/// Whether this step has rows of this problem.
-bool td_contact_acts(const tdState *state);
 
 /// reads A, dv (the free motion), rows of actuators      writes dv, m (with impulses), efforts
 /// first: held coordinates have not arrived yet.
@@ -283,7 +286,8 @@ bool td_contact_drives(const tdModel *model, const tdState *state, int actuator)
 /// contact_bond.c: bodies that bonds act on; rows, taken at q_c; the law of constraint c; its solution.
 void td_bond_touch(const tdModel *model, tdState *state);
 void td_bond_rows(const tdModel *model, tdState *state, bool first);
-tdSapLaw td_bond_law(const tdModel *model, const tdState *state, int32_t c, double w);
+tdSapLaw td_bond_law(const tdModel *model, const tdState *state, int bond, const double *error, const bool *dead,
+                     double w);
 void td_bond_take(const tdModel *model, tdState *state, int32_t c);
 /// m -= J' of impulses (3 a bond), at q_c.
 void td_bond_push(const tdModel *model, tdState *state, const double *impulse, double *m);
@@ -291,8 +295,21 @@ void td_bond_push(const tdModel *model, tdState *state, const double *impulse, d
 void td_bond_force(const tdModel *model, const tdState *state, int body, double force[3]);
 /// End of a step: what is told of bonds.
 void td_bond_commit(const tdModel *model, tdState *state);
-/// How far constraint c at the iterate is from what its law says [m].
-double td_bond_miss(const tdModel *model, const tdState *state, int32_t c);
+/// How far a bond at the iterate is from what its law says [m].
+double td_bond_miss(const tdModel *model, const tdState *state, int bond, const double *R, const double *gamma,
+                    const bool *dead);
+/// Its rows' errors at the coordinates q of all bodies; row r of side s, which must be of a body, into bond_row; the
+/// square of how far its points move by a unit of each coordinate.
+void td_bond_error(const tdModel *model, const tdState *state, const tdBond *bond, const double *q, double g[3]);
+void td_bond_row(const tdModel *model, const tdState *state, const tdBond *bond, int s, int r);
+double td_bond_reach(const tdModel *model, tdState *state, const tdBond *bond);
+
+/// contact_dual.c: bonds as part of the response of bodies (constraint/bonded.h), where the model says so. Before
+/// columns are made; after efforts are known; how far they are from what their laws say, relative to the model's size.
+tdStatus td_bonds_create(const tdModel *model, tdState *state, tdError *error);
+tdStatus td_bonds_condense(const tdModel *model, tdState *state, bool first);
+void td_bonds_take(const tdModel *model, tdState *state);
+double td_bonds_miss(const tdModel *model, const tdState *state);
 
 /// contact_nlcp.c: the same problem, its laws made, by Gauss-Seidel on impulses. Writes v of the blocks, gamma, v_c.
 tdStatus td_contact_nlcp(tdContactState *cs, const tdSapProblem *problem, const tdNlcpSettings *settings,

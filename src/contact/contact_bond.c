@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bonds: bilateral constraints between two bodies, of every kind, through the seam of body/body.h.
+// Bonds: bilateral constraints between two bodies, of every kind, through the seam of core/body.h.
 //
 //     g = x_0 - x_1 - rest        (a weld; a rod: |x_0 - x_1| - length; joints: sum of their positions - offset)
 //     g at the end of the step: g(q_c) + c J (v - v_new), J = dg/dq
@@ -9,7 +9,7 @@
 // that in the end g itself is what the law says, however bodies have turned.
 #include "contact/contact.h"
 
-#include "state.h"
+#include "core/state.h"
 
 #include <math.h>
 #include <string.h>
@@ -44,7 +44,7 @@ static double direction(const tdModel *model, const tdState *state, const tdBond
     return length;
 }
 
-static void error_of(const tdModel *model, const tdState *state, const tdBond *bond, const double *q, double g[3])
+void td_bond_error(const tdModel *model, const tdState *state, const tdBond *bond, const double *q, double g[3])
 {
     double x[3];
     if (bond->kind == TD_BOND_ROD)
@@ -85,7 +85,7 @@ static void pull(const tdModel *model, const tdState *state, const tdBond *bond,
 }
 
 // Row r of one side: its share in dg_r/dt = J v.
-static void row_of(const tdModel *model, const tdState *state, const tdBond *bond, int s, int r)
+void td_bond_row(const tdModel *model, const tdState *state, const tdBond *bond, int s, int r)
 {
     double p[3] = {0};
     p[r] = 1;
@@ -125,7 +125,7 @@ static void add_side(const tdModel *model, tdState *state, const tdBond *bond, i
     for (int r = 0; r < bond->rows; r++)
     {
         int32_t j = 0;
-        row_of(model, state, bond, s, r);
+        td_bond_row(model, state, bond, s, r);
         for (int64_t k = 0; k < set->size; k++)
         {
             int64_t i = body->first + set->coord[k];
@@ -148,7 +148,7 @@ static void add_side(const tdModel *model, tdState *state, const tdBond *bond, i
 }
 
 // How far the points of a bond move, whichever way, by a unit of each coordinate: squared.
-static double reach_of(const tdModel *model, tdState *state, const tdBond *bond)
+double td_bond_reach(const tdModel *model, tdState *state, const tdBond *bond)
 {
     double size = 0;
     tdBond weld = *bond;
@@ -156,7 +156,7 @@ static double reach_of(const tdModel *model, tdState *state, const tdBond *bond)
     for (int s = 0; s < 2; s++)
         for (int c = 0; c < 3 && bond->side[s].body >= 0; c++)
         {
-            row_of(model, state, &weld, s, c);
+            td_bond_row(model, state, &weld, s, c);
             for (int64_t k = 0; k < bond->side[s].size; k++)
                 size += state->contact->bond_row[k] * state->contact->bond_row[k];
         }
@@ -193,13 +193,13 @@ static void add_bond(const tdModel *model, tdState *state, int i, bool first)
         add_side(model, state, bond, s, first, constraint, of_free, of_held, held_rate);
     if (constraint->sides == 0)
         return;
-    error_of(model, state, bond, state->q_c, g);
+    td_bond_error(model, state, bond, state->q_c, g);
     for (int r = 0; r < bond->rows; r++)
         cs->drift[TD_SAP_ROWS * cs->n_constraints + r] =
             g[r] + of_held[r] + tau * held_rate[r] - model->scheme.c * of_free[r];
     tdContactRow *row = &cs->rows[cs->n_constraints];
     *row = (tdContactRow){.actuator = TD_ROW_BOND, .bond = i};
-    double reach = reach_of(model, state, bond);
+    double reach = td_bond_reach(model, state, bond);
     for (int r = 0; r < bond->rows; r++)
     {
         row->dead[r] = moves_nothing(constraint, r, reach);
@@ -216,18 +216,17 @@ void td_bond_rows(const tdModel *model, tdState *state, bool first)
         add_bond(model, state, i, first);
 }
 
-tdSapLaw td_bond_law(const tdModel *model, const tdState *state, int32_t c, double w)
+tdSapLaw td_bond_law(const tdModel *model, const tdState *state, int i, const double *error, const bool *dead, double w)
 {
-    const tdContactState *cs = state->contact;
-    const tdBond *bond = &model->contact->bonds[cs->rows[c].bond];
+    const tdBond *bond = &model->contact->bonds[i];
     const tdBondGroup *group = &model->contact->groups[bond->group];
-    tdSapLaw law = td_sap_bilateral(&model->contact->tuning, bond->rows, cs->drift + TD_SAP_ROWS * (int64_t)c,
-                                    group->stiffness, group->dissipation, w);
+    tdSapLaw law =
+        td_sap_bilateral(&model->contact->tuning, bond->rows, error, group->stiffness, group->dissipation, w);
     // gamma + base = -(J v - v_hat) / R
     for (int r = 0; r < bond->rows; r++)
     {
-        law.v_hat[r] = cs->rows[c].dead[r] ? 0 : law.v_hat[r];
-        law.v_hat[r] -= law.R[r] * cs->bond_base[3 * (int64_t)cs->rows[c].bond + r];
+        law.v_hat[r] = dead[r] ? 0 : law.v_hat[r];
+        law.v_hat[r] -= law.R[r] * state->contact->bond_base[3 * (int64_t)i + r];
     }
     return law;
 }
@@ -266,26 +265,25 @@ static double rate_of(const tdModel *model, const tdState *state, const tdBond *
         const tdPointSet *set = &bond->side[s];
         if (set->body < 0)
             continue;
-        row_of(model, state, bond, s, r);
+        td_bond_row(model, state, bond, s, r);
         for (int64_t k = 0; k < set->size; k++)
             sum += state->contact->bond_row[k] * state->v_new[model->bodies[set->body].first + set->coord[k]];
     }
     return sum;
 }
 
-double td_bond_miss(const tdModel *model, const tdState *state, int32_t c)
+double td_bond_miss(const tdModel *model, const tdState *state, int i, const double *R, const double *gamma,
+                    const bool *dead)
 {
-    const tdContactState *cs = state->contact;
-    const tdBond *bond = &model->contact->bonds[cs->rows[c].bond];
+    const tdBond *bond = &model->contact->bonds[i];
     double g[3], tau = model->contact->groups[bond->group].dissipation, miss = 0;
-    error_of(model, state, bond, state->q_c, g);
+    td_bond_error(model, state, bond, state->q_c, g);
     for (int r = 0; r < bond->rows; r++)
     {
-        if (cs->rows[c].dead[r])
+        if (dead[r])
             continue;
         double rate = tau > 0 ? rate_of(model, state, bond, r) : 0;
-        double asked = (model->scheme.c + tau) * cs->constraints[c].law.R[r] * cs->gamma[TD_SAP_ROWS * (int64_t)c + r];
-        miss = fmax(miss, fabs(g[r] + tau * rate + asked));
+        miss = fmax(miss, fabs(g[r] + tau * rate + (model->scheme.c + tau) * R[r] * gamma[r]));
     }
     return miss;
 }
@@ -303,7 +301,7 @@ void td_bond_commit(const tdModel *model, tdState *state)
         double g[3];
         if (isfinite(contact->groups[contact->bonds[i].group].stiffness))
             continue;
-        error_of(model, state, &contact->bonds[i], state->q, g);
+        td_bond_error(model, state, &contact->bonds[i], state->q, g);
         for (int r = 0; r < contact->bonds[i].rows; r++)
             worst = fmax(worst, fabs(g[r]));
     }

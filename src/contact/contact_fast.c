@@ -8,7 +8,7 @@
 // the other, may have come out on the other side.
 #include "contact/contact.h"
 
-#include "state.h"
+#include "core/state.h"
 
 #include <math.h>
 #include <string.h>

@@ -16,7 +16,7 @@
 // load. Nothing of this is kept from step to step.
 #include "contact/contact.h"
 
-#include "state.h"
+#include "core/state.h"
 
 #include <math.h>
 #include <string.h>
@@ -35,7 +35,7 @@ bool td_contact_is_near_rigid(const tdModel *model, const tdContactState *cs, in
     if (cs->contact_of[c] < 0)
         return false;
     *pair = td_contact_pair(model, &cs->contacts[cs->contact_of[c]]);
-    return kappa(tuning) * cs->w_own[c] > 1 / (tuning->h * pair->stiffness * (tuning->h + pair->dissipation));
+    return kappa(tuning) * cs->w_own[c] > 1 / (tuning->s * pair->stiffness * (tuning->c + pair->dissipation));
 }
 
 // By how much it gives way, relative to what it may; other constraints: 0.
@@ -45,7 +45,7 @@ static double give_of(const tdModel *model, const tdContactState *cs, int32_t c)
     double gamma = cs->gamma[TD_SAP_ROWS * (int64_t)c + 2], R = cs->constraints[c].law.R[2];
     if (!td_contact_is_near_rigid(model, cs, c, &pair))
         return 0;
-    return (model->contact->tuning.h + pair.dissipation) * R * gamma / pair.give;
+    return (model->contact->tuning.c + pair.dissipation) * R * gamma / pair.give;
 }
 
 // ---------------------------------------------------------------- islands
@@ -132,6 +132,6 @@ void td_contact_weigh_load(const tdModel *model, tdState *state)
         tdContactPair pair;
         double gamma = cs->gamma[TD_SAP_ROWS * (int64_t)c + 2];
         if (gamma > 0 && td_contact_is_near_rigid(model, cs, c, &pair) && give_of(model, cs, c) <= 1)
-            cs->w[c] = fmin(cs->w_own[c], pair.give / ((tuning->h + pair.dissipation) * kappa(tuning) * gamma));
+            cs->w[c] = fmin(cs->w_own[c], pair.give / ((tuning->c + pair.dissipation) * kappa(tuning) * gamma));
     }
 }

@@ -2,9 +2,9 @@
 // From contacts and driven actuators to the blocks and rows of the convex problem.
 #include "contact/contact.h"
 
+#include "constraint/condense.h"
 #include "constraint/constraint.h"
-#include "solve/condense.h"
-#include "state.h"
+#include "core/state.h"
 
 #include <assert.h>
 #include <math.h>
@@ -55,6 +55,7 @@ tdStatus td_contact_blocks(const tdModel *model, tdState *state, bool first)
             int64_t k = body->first + (part->coord != NULL ? part->coord[i] : i);
             v_star[i] = state->v_new[k] + state->dv[k];
             v[i] = first ? state->v[k] : state->v_new[k];
+            cs->ahead[used + i] = td_scheme_drift(&model->scheme, state->v[k], state->a[k]);
         }
         block->v_star = v_star;
         block->v = v;
@@ -68,8 +69,8 @@ tdStatus td_contact_blocks(const tdModel *model, tdState *state, bool first)
 
 static bool grow_constraints(tdContactState *cs, int64_t need)
 {
-    int64_t room[8];
-    for (int k = 0; k < 8; k++)
+    int64_t room[9];
+    for (int k = 0; k < 9; k++)
         room[k] = cs->constraint_room;
     if (need <= cs->constraint_room)
         return true;
@@ -80,11 +81,12 @@ static bool grow_constraints(tdContactState *cs, int64_t need)
                 td_grow((void **)&cs->v_c, &room[4], need, TD_SAP_ROWS * sizeof *cs->v_c) &&
                 td_grow((void **)&cs->w, &room[5], need, sizeof *cs->w) &&
                 td_grow((void **)&cs->contact_of, &room[6], need, sizeof *cs->contact_of) &&
-                td_grow((void **)&cs->w_own, &room[7], need, sizeof *cs->w_own);
+                td_grow((void **)&cs->w_own, &room[7], need, sizeof *cs->w_own) &&
+                td_grow((void **)&cs->gap, &room[8], need, sizeof *cs->gap);
     if (!good)
         return false;
     cs->constraint_room = room[0];
-    for (int k = 1; k < 8; k++)
+    for (int k = 1; k < 9; k++)
         cs->constraint_room = room[k] < cs->constraint_room ? room[k] : cs->constraint_room;
     return true;
 }
@@ -117,6 +119,25 @@ static tdStatus make_room(const tdModel *model, tdState *state)
     return TD_OK;
 }
 
+// Where a contact is at the end of the step if velocities are zero there. Given motion is in `drift` as a rate: what it
+// covers in the step is more than c times that where the velocity before counts too.
+static double gap_ahead(const tdModel *model, const tdContactState *cs, const tdSapConstraint *constraint, double phi,
+                        double drift)
+{
+    const tdScheme *scheme = &model->scheme;
+    double gap = phi, whole = scheme->method == TD_METHOD_STATIC ? 1 : scheme->h;
+    if (scheme->c == whole)
+        return gap; // as in backward Euler's method nothing is ahead
+    for (int s = 0; s < constraint->sides; s++)
+    {
+        const tdSapSide *side = &constraint->side[s];
+        const double *ahead = cs->ahead + (cs->blocks[side->block].v_star - cs->v_star);
+        for (int32_t k = 0; k < side->count; k++)
+            gap += side->J[2 * side->count + k] * ahead[side->columns != NULL ? side->columns[k] : k];
+    }
+    return gap + (whole - scheme->c) * drift;
+}
+
 static void add_contact(const tdModel *model, tdState *state, int64_t i)
 {
     tdContactState *cs = state->contact;
@@ -130,6 +151,7 @@ static void add_contact(const tdModel *model, tdState *state, int64_t i)
     td_contact_side(model, state, &contact->b, 1, frame, constraint, drift);
     if (constraint->sides == 0)
         return;
+    cs->gap[cs->n_constraints] = gap_ahead(model, cs, constraint, contact->phi, drift[2]);
     cs->contact_of[cs->n_constraints++] = (int32_t)i;
 }
 

@@ -3,7 +3,7 @@
 // does to the momentum balance.
 #include "contact/contact.h"
 
-#include "state.h"
+#include "core/state.h"
 
 static const tdBody *side_body(const tdModel *model, const tdContactSide *side)
 {

@@ -3,7 +3,7 @@
 #include "contact/contact.h"
 
 #include "constraint/constraint.h"
-#include "state.h"
+#include "core/state.h"
 
 #include <math.h>
 #include <string.h>
@@ -22,10 +22,10 @@ tdContactPair td_contact_pair(const tdModel *model, const tdContact *contact)
                            .give = fmin(a->give, b->give)};
 }
 
-static tdSapLaw contact_law(const tdModel *model, const tdContact *contact, double w)
+static tdSapLaw contact_law(const tdModel *model, const tdContact *contact, double gap, double w)
 {
     tdContactPair pair = td_contact_pair(model, contact);
-    return td_sap_contact(&model->contact->tuning, pair.mu, contact->phi, pair.stiffness, pair.dissipation, w);
+    return td_sap_contact(&model->contact->tuning, pair.mu, gap, pair.stiffness, pair.dissipation, w);
 }
 
 // effort = clamp(-k error - d (rate - asked)) at the end of the step is a box row as it stands; only what is stiffer
@@ -35,7 +35,7 @@ static tdSapLaw body_law(const tdSapTuning *tuning, const tdBodyRow *row, double
     if (row->stiffness > 0)
         return td_sap_box(tuning, row->error, row->stiffness, row->damping / row->stiffness, w, row->low, row->high);
     tdSapLaw law = td_sap_box(tuning, 0, INFINITY, 0, w, row->low, row->high);
-    law.R[0] = fmax(law.R[0], 1 / (tuning->h * row->damping));
+    law.R[0] = fmax(law.R[0], 1 / (tuning->s * row->damping));
     law.v_hat[0] = row->rate;
     return law;
 }
@@ -50,7 +50,7 @@ static void make_laws(const tdModel *model, tdState *state)
         double w = cs->w[c], *drift = cs->drift + TD_SAP_ROWS * c;
         if (cs->contact_of[c] >= 0)
         {
-            constraint->law = contact_law(model, &cs->contacts[cs->contact_of[c]], w);
+            constraint->law = contact_law(model, &cs->contacts[cs->contact_of[c]], cs->gap[c], w);
             for (int r = 0; r < 3; r++)
                 constraint->law.v_hat[r] -= drift[r];
             continue;
@@ -58,7 +58,7 @@ static void make_laws(const tdModel *model, tdState *state)
         const tdContactRow *row = &cs->rows[c];
         if (row->actuator == TD_ROW_BOND)
         {
-            constraint->law = td_bond_law(model, state, c, w);
+            constraint->law = td_bond_law(model, state, row->bond, drift, row->dead, w);
             continue;
         }
         if (row->actuator == TD_ROW_BODY)
@@ -151,7 +151,7 @@ static void take_impulses(const tdModel *model, tdState *state)
 void td_contact_push(const tdModel *model, tdState *state, double *m)
 {
     const tdContactState *cs = state->contact;
-    if (!td_contact_acts(state))
+    if (!state->joined && state->bonded == NULL)
         return;
     for (int64_t i = 0; i < cs->n; i++)
     {
@@ -191,16 +191,20 @@ double td_contact_miss(const tdModel *model, const tdState *state)
     const tdContactState *cs = state->contact;
     const tdConstraintState *rows = state->constraint;
     double miss = 0;
-    if (!td_contact_acts(state))
+    if (!state->joined && state->bonded == NULL)
         return 0;
     if (!cs->whole)
         return INFINITY;
+    if (!state->joined)
+        return td_bonds_miss(model, state);
     for (int32_t c = 0; c < cs->n_constraints; c++)
     {
         const tdContactRow *row = &cs->rows[c];
         int a = cs->contact_of[c] < 0 ? row->actuator : TD_ROW_BODY;
         if (a == TD_ROW_BOND)
-            miss = fmax(miss, td_bond_miss(model, state, c) / model->size);
+            miss = fmax(miss, td_bond_miss(model, state, row->bond, cs->constraints[c].law.R,
+                                           cs->gamma + TD_SAP_ROWS * (int64_t)c, row->dead) /
+                                  model->size);
         if (a >= 0 && row->limit[0] < rows->effort[a] && rows->effort[a] < row->limit[1])
             miss = fmax(miss, fabs(rows->travel[a] + row->compliance * rows->effort[a] - row->target) /
                                   model->actuators[a].size);

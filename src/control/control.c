@@ -16,9 +16,9 @@
 #include "base/suggest.h"
 #include "base/vector.h"
 #include "constraint/constraint.h"
-#include "constraint/measure.h"
-#include "constraint/rotation.h"
-#include "scene/path.h"
+#include "core/measure.h"
+#include "core/rotation.h"
+#include "describe/path.h"
 
 #include <assert.h>
 #include <math.h>

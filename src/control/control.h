@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Inside of the closed loop, for the program's report.
 #pragma once
-#include "state.h"
+#include "core/state.h"
 
 /// Whether a scene has something to steer and something to steer it with.
 tdStatus td_control_check(const tdModel *model, tdError *error);

@@ -2,8 +2,8 @@
 #include "control/estimate.h"
 
 #include "control/workspace.h"
+#include "describe/path.h"
 #include "material/least_squares.h"
-#include "scene/path.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -7,7 +7,7 @@
 // which is the inverse problem of control with every measured point as an effector. The deviations are those of a
 // linear fit at the solution, sigma^2 (E'E)^-1 with E = dy/dx by central differences.
 #pragma once
-#include "state.h"
+#include "core/state.h"
 
 #define TD_ESTIMATE_POINTS   20000
 #define TD_ESTIMATE_UNKNOWNS 100

@@ -2,7 +2,7 @@
 // What a robot can reach: its actuators are set to places in their ranges, one after the other, and every place has an
 // equilibrium. Places are visited so that each is near the one before, because an equilibrium is found from the last.
 #pragma once
-#include "state.h"
+#include "core/state.h"
 
 /// What can be set on its own: an actuator, or a group of them that shares a motor or a valve.
 typedef struct tdWorkspaceAxis

@@ -60,6 +60,15 @@ static double newmark_a1(const tdScheme *s, double v0, double a0, double v)
     return ((v - v0) / s->h - (1 - s->gamma) * a0) / s->gamma;
 }
 
+double td_scheme_drift(const tdScheme *s, double v0, double a0)
+{
+    if (s->method == TD_METHOD_STATIC)
+        return 0;
+    if (s->method == TD_METHOD_NEWMARK)
+        return s->h * v0 + s->h * s->h * ((0.5 - s->beta) * a0 + s->beta * newmark_a1(s, v0, a0, 0));
+    return s->h * (1 - s->theta_vq) * v0;
+}
+
 void td_scheme_start(const tdScheme *s, int64_t n, const double *v0, const double *a0, double *v)
 {
     for (int64_t i = 0; i < n; i++)

@@ -12,7 +12,7 @@
 //
 // c = dq/dv and s with lambda = s * effort are what constraints need to know of the integrator.
 #pragma once
-#include "scene/scene.h"
+#include "describe/scene.h"
 
 typedef struct tdScheme
 {
@@ -34,6 +34,9 @@ bool td_scheme_ends_apart(const tdScheme *scheme);
 bool td_scheme_settles(const tdScheme *scheme);
 /// Positions at the end of the step for the velocity v.
 void td_scheme_end(const tdScheme *scheme, int64_t n, const double *q0, const double *v0, const double *v, double *q);
+
+/// How far a coordinate moves in the step when the velocity at its end is zero: q_end = q + drift + c v.
+double td_scheme_drift(const tdScheme *scheme, double v0, double a0);
 
 /// The velocity for which forces are evaluated at q0 itself: one Newton pass from it is the
 /// linearization at the start of the step.

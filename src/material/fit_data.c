@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Measurements from CSV text.
 #include "base/suggest.h"
+#include "describe/unit.h"
 #include "material/fit.h"
-#include "scene/unit.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -15,7 +15,7 @@
 // Taylor polynomial there, so that flat and inverted elements stay finite with continuous tangents.
 #pragma once
 #include "base/isa.h"
-#include "scene/scene.h"
+#include "describe/scene.h"
 
 #define TD_LAW_PARAMETERS 40
 #define TD_COMPRESSION    0.1 // J below which a hyperelastic law is extended

@@ -9,9 +9,9 @@
 //   cavities_000123.vtu  the walls of the cavities as triangles; by cell pressure [Pa], displacement [m^3], actuator
 //   cables.pvd, cavities.pvd  their series
 #pragma once
+#include "core/state.h"
 #include "output/csv.h"
 #include "output/totals.h"
-#include "state.h"
 
 typedef struct tdActuationOutput tdActuationOutput;
 

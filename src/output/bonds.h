@@ -5,8 +5,8 @@
 //                     the mean of the points of a
 //   couplings.csv     NAME, the effort of each coupling [N], or [N m] where its first joint turns
 #pragma once
+#include "core/state.h"
 #include "output/csv.h"
-#include "state.h"
 
 /// Arrays at a frame.
 typedef struct tdBondFrame

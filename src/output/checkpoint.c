@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Checkpoints: all that a state holds, so that a run goes on bit for bit.
 //
-// A checkpoint is a sealed HDF5 file (output/seal.h):
+// A checkpoint is a sealed HDF5 file (store/seal.h):
 //
 //   /            attributes format, version, scene (hash of its text and of the meshes and motions it names)
 //   /state/NAME  arrays of the state
 //   /bodies/I/NAME arrays of a body
 #include "base/file.h"
-#include "output/h5.h"
-#include "output/seal.h"
-#include "state.h"
+#include "core/state.h"
+#include "store/h5.h"
+#include "store/seal.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -18,8 +18,6 @@
 #include <string.h>
 
 #define CHECKPOINT_FORMAT 2
-#define STATE_ARRAYS      64 // more than a state has
-#define BODY_ARRAYS       64 // more than a body has
 
 static const tdSeal checkpoint_seal = {
     .magic = {'T', 'D', 'S', 'T', 'A', 'T', 'E', '\n'},
@@ -41,18 +39,6 @@ static void array_path(char *out, size_t size, const tdStateArray *array)
 static hid_t memory_type(const tdStateArray *array)
 {
     return array->integer ? H5T_NATIVE_INT64 : H5T_NATIVE_DOUBLE;
-}
-
-// The list of arrays; free().
-static tdStatus list_arrays(const tdModel *model, tdState *state, tdStateArray **arrays, int *n, tdError *error)
-{
-    int most = STATE_ARRAYS + BODY_ARRAYS * model->n_bodies;
-    *arrays = calloc((size_t)most, sizeof **arrays);
-    if (*arrays == NULL)
-        return td_fail_memory(error, "the list of a checkpoint");
-    *n = td_state_arrays(model, state, *arrays, most);
-    assert(*n < most); // or some may have been left out
-    return TD_OK;
 }
 
 // ---------------------------------------------------------------- save
@@ -112,26 +98,19 @@ static herr_t write_content(void *context, hid_t file)
 
 tdStatus td_state_save(const tdModel *model, const tdState *state, const char *path, tdError *error)
 {
-    tdStateArray *arrays = NULL;
-    int n = 0;
-    // The list points into the state, which saving only reads.
-    tdStatus status = list_arrays(model, (tdState *)state, &arrays, &n, error);
+    Content content = {.model = model};
+    content.n = td_state_listed(model, state, &content.arrays);
     unsigned char *image = NULL;
     size_t size = 0;
-    if (status == TD_OK)
-    {
-        tdH5Quiet quiet = td_h5_begin();
-        Content content = {model, arrays, n};
-        status = td_seal_make(&checkpoint_seal, path, write_content, &content, &image, &size, error);
-        td_h5_end(quiet);
-    }
+    tdH5Quiet quiet = td_h5_begin();
+    tdStatus status = td_seal_make(&checkpoint_seal, path, write_content, &content, &image, &size, error);
+    td_h5_end(quiet);
     if (status == TD_OK)
     {
         td_seal_close(&checkpoint_seal, model->scene.hash, image, size);
         status = td_file_write(path, image, size, error);
     }
     free(image);
-    free(arrays);
     return status;
 }
 
@@ -226,10 +205,8 @@ tdStatus td_state_load(const tdModel *model, tdState *state, const char *path, t
     size_t size = 0;
     TD_TRY(td_file_read(path, &image, &size, error));
     tdStatus status = check_block(model, (const unsigned char *)image, size, path, error);
-    tdStateArray *arrays = NULL;
-    int n = 0;
-    if (status == TD_OK)
-        status = list_arrays(model, state, &arrays, &n, error);
+    const tdStateArray *arrays = NULL;
+    int n = td_state_listed(model, state, &arrays);
     tdArena arena = {0};
     void **values = NULL;
     if (status == TD_OK)
@@ -250,7 +227,6 @@ tdStatus td_state_load(const tdModel *model, tdState *state, const char *path, t
     if (status == TD_OK)
         status = take_over(model, state, arrays, n, values, error);
     td_arena_free(&arena);
-    free(arrays);
     free(image);
     return status;
 }
@@ -260,7 +236,7 @@ tdStatus td_state_load(const tdModel *model, tdState *state, const char *path, t
 struct tdKeptState
 {
     tdStateArray *arrays; ///< where they were
-    int n, most;
+    int n;
     void *values; ///< one array behind the other
     int64_t capacity;
 };
@@ -271,15 +247,14 @@ tdStatus td_state_keep(const tdModel *model, tdState *state, tdKeptState **kept,
     if (to == NULL)
     {
         to = calloc(1, sizeof *to);
-        if (to == NULL || list_arrays(model, state, &to->arrays, &to->n, error) != TD_OK)
+        if (to == NULL || (to->arrays = calloc((size_t)td_state_most_arrays(model), sizeof *to->arrays)) == NULL)
         {
             free(to);
             return td_fail_memory(error, "the state before a step");
         }
-        to->most = STATE_ARRAYS + BODY_ARRAYS * model->n_bodies;
         *kept = to;
     }
-    to->n = td_state_arrays(model, state, to->arrays, to->most);
+    to->n = td_state_arrays(model, state, to->arrays, td_state_most_arrays(model));
     int64_t count = 0;
     for (int i = 0; i < to->n; i++)
         count += to->arrays[i].count;

@@ -6,8 +6,8 @@
 //   position, normal, force, slip      row x 3
 //   distance           row
 #pragma once
-#include "output/h5.h"
-#include "state.h"
+#include "core/state.h"
+#include "store/h5.h"
 
 #define TD_CONTACT_SERIES 8
 

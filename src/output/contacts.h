@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Contact points for tables: a row for each point that bears a force, numbers of bodies as in the scene, from 0.
 #pragma once
+#include "core/state.h"
 #include "output/csv.h"
-#include "state.h"
 
 void td_contact_titles(tdText *header);
 /// The points of the last step.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "output/frames.h"
 
-#include "body/parts.h"
 #include "body/soft.h"
 #include "contact/contact.h"
+#include "core/parts.h"
 #include "output/actuation.h"
 #include "output/bonds.h"
 #include "output/contacts.h"

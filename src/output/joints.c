@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "output/joints.h"
 
-#include "body/parts.h"
+#include "core/parts.h"
+#include "core/state.h"
 #include "output/csv.h"
-#include "state.h"
 
 #include <stdio.h>
 

@@ -3,7 +3,7 @@
 // others too.
 #pragma once
 #include "base/file.h"
-#include "state.h"
+#include "core/state.h"
 
 /// How many there are; two values each.
 int td_joints(const tdModel *model);

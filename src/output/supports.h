@@ -2,7 +2,7 @@
 // Forces behind prescribed motions: what the nodes that follow one input exert on a body. The force of a
 // press is this, not the body's total reaction, in which press and base cancel.
 #pragma once
-#include "state.h"
+#include "core/state.h"
 
 typedef struct tdSupport
 {

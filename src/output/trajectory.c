@@ -5,7 +5,7 @@
 #include "body/soft.h"
 #include "contact/contact.h"
 #include "output/contact_series.h"
-#include "output/h5.h"
+#include "store/h5.h"
 
 #include <inttypes.h>
 #include <limits.h>

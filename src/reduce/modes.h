@@ -17,7 +17,7 @@
 #pragma once
 #include "base/memory.h"
 #include "base/task.h"
-#include "model.h"
+#include "core/model.h"
 
 struct tdSoft;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A reduced body in the step: what each stage of src/step.c asks of it. Everything is dense and small; nothing here
-// looks at the mesh but what expands positions for those who ask.
+// A reduced body in the step: what each stage of src/step/step.c asks of it. Everything is dense and small; nothing
+// here looks at the mesh but what expands positions for those who ask.
 #include "reduce/reduced_body.h"
 
 #include <math.h>

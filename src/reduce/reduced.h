@@ -9,7 +9,7 @@
 // Mass, gravity and dead loads are projected exactly when the model is made.
 // A body that nothing holds is carried by a rigid frame (floating.h), with six more unknowns.
 #pragma once
-#include "model.h"
+#include "core/model.h"
 #include "reduce/rom.h"
 
 struct tdSoft;

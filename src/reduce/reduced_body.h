@@ -5,8 +5,8 @@
 // the coordinates (alpha, x, theta); only A and what constraints add to it know of the last two, in rows of `wide`. The
 // rows of B of a point batch (four points, one a lane) stand as F does: row 4 c + l is component c of lane l.
 #pragma once
-#include "body/parts.h"
 #include "body/soft.h"
+#include "core/parts.h"
 #include "reduce/floating.h"
 #include "reduce/reduced.h"
 #include "reduce/stvk.h"

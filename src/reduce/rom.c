@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The file of a reduced model: sealed HDF5 (output/seal.h), which other programs open as usual.
+// The file of a reduced model: sealed HDF5 (store/seal.h), which other programs open as usual.
 //
 //   /              attributes version, body, physics, frame, kind, content (td_rom_hash)
 //   /basis         phi (3 nodes x r), psi (3 nodes x u; attribute inputs), low, high, spread (r)
@@ -12,9 +12,9 @@
 
 #include "base/file.h"
 #include "base/hash.h"
-#include "output/h5.h"
-#include "output/seal.h"
 #include "reduce/stvk.h"
+#include "store/h5.h"
+#include "store/seal.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // From a checked scene to a model: meshes are read and placed, names resolved, tables built.
 #pragma once
-#include "body/parts.h"
 #include "body/soft.h"
+#include "core/parts.h"
 #include "mesh/locate.h"
 #include "mesh/shape.h"
 #include "mesh/topology.h"

@@ -4,7 +4,7 @@
 #include "constraint/constraint.h"
 #include "scene/compile.h"
 
-#include "solve/condense.h"
+#include "constraint/condense.h"
 
 #include <math.h>
 #include <stdio.h>

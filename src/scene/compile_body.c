@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // One soft body: mesh, supports, tables. Its materials are in compile_material.c, its loads in compile_load.c.
 #include "base/log.h"
+#include "describe/unit.h"
 #include "mesh/doctor.h"
 #include "mesh/generate.h"
 #include "mesh/topology.h"
 #include "scene/compile.h"
-#include "scene/unit.h"
 
 #include <math.h>
 #include <stdio.h>

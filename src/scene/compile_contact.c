@@ -383,30 +383,47 @@ static tdStatus check_actuators(const tdModel *model, tdError *error)
     return TD_OK;
 }
 
+// Whether something acts whose small problem is made of columns: bonds are then part of the response of bodies.
+static bool solved_by_columns(const tdModel *model)
+{
+    bool any = model->n_effectors > 0;
+    for (int a = 0; a < model->n_actuators; a++)
+    {
+        const tdSceneActuator *given = model->actuators[a].given;
+        bool stops =
+            isfinite(given->displacement[0]) || isfinite(given->displacement[1]) || isfinite(given->displacement_rate);
+        any = any || given->friction > 0 || (given->drive == TD_DRIVE_EFFORT && (stops || model->actuators[a].held));
+    }
+    return any;
+}
+
 tdStatus td_compile_contact(tdModel *model, const tdSettings *settings, tdError *error)
 {
     const tdScene *scene = &model->scene;
     bool touch = scene->contact.line > 0;
     if (!touch && scene->n_attachments + scene->n_couplings == 0)
         return TD_OK;
-    if (scene->settings.method != TD_METHOD_THETA || scene->settings.theta != 1 || scene->settings.theta_vq != 1)
-        return td_fail_at(error, TD_ERROR_INPUT, scene->file,
-                          touch                      ? scene->contact.line
-                          : scene->n_attachments > 0 ? scene->attachments[0].line
-                                                     : scene->couplings[0].line,
-                          touch                      ? "contact"
-                          : scene->n_attachments > 0 ? "attachments"
-                                                     : "couplings",
-                          "needs the integrator backward_euler; static scenes have neither contact nor attachments nor "
-                          "couplings, let bodies come to rest instead");
+    if (!td_scheme_settles(&model->scheme))
+        return td_fail_at(
+            error, TD_ERROR_INPUT, scene->file,
+            touch                      ? scene->contact.line
+            : scene->n_attachments > 0 ? scene->attachments[0].line
+                                       : scene->couplings[0].line,
+            touch                      ? "contact"
+            : scene->n_attachments > 0 ? "attachments"
+                                       : "couplings",
+            "needs an integrator in which a blow dies away: backward_euler, theta with theta and theta_vq "
+            "above 0.5, newmark with gamma >= 0.5 and 2 beta > gamma, or static; with this one forces "
+            "would alternate from step to step");
     TD_TRY(check_actuators(model, error));
     colliderWork work = {.model = model, .contact = TD_TAKE(&model->arena, tdContactModel, 1)};
     if (work.contact == NULL)
         return td_fail_memory(error, "the colliders");
     model->contact = work.contact;
-    work.contact->tuning = td_sap_tuning(model->scheme.c);
+    work.contact->tuning = td_sap_tuning(model->scheme.c, model->scheme.s);
+    work.contact->by_response = !touch && solved_by_columns(model);
     for (int b = 0; b < model->n_bodies; b++)
-        model->bodies[b].rows_apart = true;
+        model->bodies[b].rows_apart = !work.contact->by_response;
     TD_TRY(td_compile_bonds(model, error));
     if (!touch)
         return TD_OK;

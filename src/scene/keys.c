@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every key of a scene file: how it is written, its default, its limits and what it means. The
 // reader checks by these tables and the reference manual is printed from them.
-#include "scene/scene.h"
+#include "describe/scene.h"
 #include "scene/schema.h"
 
 #define LIMIT_STEPS 1000000000

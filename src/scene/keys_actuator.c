@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Keys of actuators, effectors and inverse control. Which of them belong to which type, and what hangs on `drive`, is
 // checked in scene/parse_actuator.c and scene/parse_effector.c.
-#include "scene/scene.h"
+#include "describe/scene.h"
 #include "scene/schema.h"
 
 // ---------------------------------------------------------------- actuators

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Keys of contact: of the scene, of its pairs and of single bodies.
-#include "scene/scene.h"
+#include "describe/scene.h"
 #include "scene/schema.h"
 
 #define PER_LENGTH ((tdDim){0, 1, -2, 0}) // N/m

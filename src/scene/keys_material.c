@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The keys of materials: laws and their parameters. Which keys belong to which law is in
 // scene/parse_material.c; the equations are in docs/materials.md.
-#include "scene/scene.h"
+#include "describe/scene.h"
 #include "scene/schema.h"
 
 #define PRESSURE(key, text)                                                                                            \

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Keys of meshes that are made from numbers, and of bodies that are repeated.
-#include "scene/scene.h"
+#include "describe/scene.h"
 #include "scene/schema.h"
 
 static const tdKey torus_keys[] = {

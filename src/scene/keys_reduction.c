@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Keys of reduction and validation. What belongs to which kind of samples is checked in scene/parse_reduction.c.
-#include "scene/scene.h"
+#include "describe/scene.h"
 #include "scene/schema.h"
 
 #define MOST_SAMPLES 100000

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Keys of rigid and articulated bodies.
-#include "scene/scene.h"
+#include "describe/scene.h"
 #include "scene/schema.h"
 
 static const tdKey round_keys[] = {

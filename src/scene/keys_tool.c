@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Keys of tools: links that follow poses by the servos of their joints.
-#include "scene/scene.h"
+#include "describe/scene.h"
 #include "scene/schema.h"
 
 static const tdKey tool_keys[] = {

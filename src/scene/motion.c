@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Values of named inputs over time, from keyframes or from a CSV file.
 #include "base/suggest.h"
-#include "scene/csv.h"
+#include "describe/csv.h"
 #include "scene/parse.h"
 
 #include <math.h>

@@ -3,7 +3,7 @@
 // parse_material.c (laws and their parameters), parse_actuator.c, parse_effector.c (effectors and control), motion.c
 // (keyframes and CSV), parse_reduction.c, parse_rigid.c. Each turns checked records into scene.h's structs.
 #pragma once
-#include "scene/scene.h"
+#include "describe/scene.h"
 #include "scene/schema.h"
 
 #define TD_MOST_INPUTS 10000
@@ -84,8 +84,6 @@ tdStatus td_parse_validation(tdSceneParser *parser, const tdYaml *node);
 /// parse_contact.c: of a body; and of the scene (NULL: none) when bodies, actuators and effectors are known.
 tdStatus td_parse_body_contact(tdSceneParser *parser, const tdRecord *body_record, tdSceneBody *body);
 tdStatus td_parse_contact(tdSceneParser *parser, const tdYaml *node);
-/// What a step cannot do when `what` (contact, attachments) makes all bodies one problem.
-tdStatus td_parse_check_together(tdSceneParser *parser, int line, const char *what);
 /// parse_attach.c: when bodies, actuators and effectors are known.
 tdStatus td_parse_attachments(tdSceneParser *parser, const tdYaml *list);
 tdStatus td_parse_couplings(tdSceneParser *parser, const tdYaml *list);

@@ -222,7 +222,7 @@ tdStatus td_parse_couplings(tdSceneParser *parser, const tdYaml *list)
                                       out->name);
         TD_TRY(given(&record, "rod") ? parse_rod(parser, &record, out) : parse_terms(parser, &record, out));
     }
-    return list->n > 0 ? td_parse_check_together(parser, list->key_line, "couplings") : TD_OK;
+    return TD_OK;
 }
 
 // ---------------------------------------------------------------- attachments
@@ -235,5 +235,5 @@ tdStatus td_parse_attachments(tdSceneParser *parser, const tdYaml *list)
         return td_fail_memory(parser->reader.error, "the attachments");
     for (const tdYaml *item = list->first; item != NULL; item = item->next, scene->n_attachments++)
         TD_TRY(parse_attachment(parser, item, scene->n_attachments, &scene->attachments[scene->n_attachments]));
-    return list->n > 0 ? td_parse_check_together(parser, list->key_line, "attachments") : TD_OK;
+    return TD_OK;
 }

@@ -50,22 +50,17 @@ static tdStatus parse_exclude(tdSceneParser *parser, const tdYaml *list, tdScene
     return TD_OK;
 }
 
-tdStatus td_parse_check_together(tdSceneParser *parser, int line, const char *what)
+// What contact does not go together with.
+static tdStatus check_together(const tdSceneParser *parser)
 {
     const tdScene *scene = parser->scene;
     const tdReader *reader = &parser->reader;
-    if (parser->method != TD_CHOICE_BACKWARD_EULER)
-        return td_reader_fail(reader, line, what, NULL,
-                              "needs the integrator backward_euler, in which the places at the end of a step are what "
-                              "its velocities make of them; choose it, or remove '%s'",
-                              what);
     for (int e = 0; e < scene->n_effectors; e++)
         if (scene->effectors[e].has_target)
-            return td_reader_fail(
-                reader, scene->effectors[e].line, what, NULL,
-                "effector '%s' has a target, and inverse control does not go together with %s; remove "
-                "the target or '%s'",
-                scene->effectors[e].name, what, what);
+            return td_reader_fail(reader, scene->effectors[e].line, "contact", NULL,
+                                  "effector '%s' has a target, and inverse control does not go together with contact; "
+                                  "remove the target or 'contact'",
+                                  scene->effectors[e].name);
     for (int a = 0; a < scene->n_actuators; a++)
     {
         const tdSceneActuator *actuator = &scene->actuators[a];
@@ -78,10 +73,10 @@ tdStatus td_parse_check_together(tdSceneParser *parser, int line, const char *wh
                           : effort && stops && !moves ? "limits of the displacement of a given effort do"
                                                       : NULL;
         if (why != NULL)
-            return td_reader_fail(reader, actuator->line, what, NULL,
-                                  "actuator '%s': %s not go together with %s; drive it by displacement, or remove "
-                                  "the limits, the friction or '%s'",
-                                  actuator->name, why, what, what);
+            return td_reader_fail(reader, actuator->line, "contact", NULL,
+                                  "actuator '%s': %s not go together with contact; drive it by displacement, "
+                                  "or remove the limits, the friction or 'contact'",
+                                  actuator->name, why);
     }
     return TD_OK;
 }
@@ -126,5 +121,5 @@ tdStatus td_parse_contact(tdSceneParser *parser, const tdYaml *node)
     if (exclude != NULL)
         TD_TRY(parse_exclude(parser, exclude, contact));
     TD_TRY(check_planes(parser));
-    return td_parse_check_together(parser, node->key_line, "contact");
+    return check_together(parser);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Effectors, their targets and the settings of inverse control: from checked records to scene.h's structs.
-#include "scene/csv.h"
+#include "describe/csv.h"
 #include "scene/parse.h"
 
 #include "base/suggest.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `reduction` and `validation`.
 #include "base/number.h"
-#include "scene/csv.h"
+#include "describe/csv.h"
 #include "scene/parse.h"
 
 #include <math.h>

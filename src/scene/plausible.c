@@ -3,9 +3,10 @@
 // length is the millimetre. Nothing is refused here; a warning names the line, the value, what is usual and the slip of
 // a unit that would explain it.
 #include "base/log.h"
+#include "body/drawing.h"
+#include "describe/unit.h"
 #include "material/law.h"
 #include "scene/compile.h"
-#include "scene/unit.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The reference manual of the scene file, printed from the tables that the parser checks by.
-#include "scene/scene.h"
+#include "describe/scene.h"
 #include "scene/schema.h"
 
 #include <inttypes.h>

@@ -5,7 +5,7 @@
 #pragma once
 #include "base/file.h"
 #include "base/memory.h"
-#include "scene/unit.h"
+#include "describe/unit.h"
 #include "scene/yaml.h"
 
 typedef enum tdKeyKind

@@ -6,7 +6,7 @@
 // spheres, cylinders, capsules (an extension) and meshes (STL, OBJ). What is not used is told by a warning, once for
 // each kind of element or attribute; what would change the robot's motion and cannot be represented is an error.
 #pragma once
-#include "body/articulated_tree.h"
+#include "describe/tree.h"
 
 /// A document in memory; text[size] must be a zero byte. `name` stands for the file in messages; `folder` is where mesh
 /// files are looked for, NULL: none are read. The root link's joint is fixed and without a name: who places the robot

@@ -2,7 +2,7 @@
 // Inside the URDF reader: urdf.c (document, order of links), urdf_link.c (inertia, geometry), urdf_joint.c, and what
 // they share (urdf_xml.c).
 #pragma once
-#include "scene/unit.h"
+#include "describe/unit.h"
 #include "scene/urdf.h"
 
 #include <libxml/parser.h>

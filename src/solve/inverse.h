@@ -10,7 +10,7 @@
 // Gauss-Seidel (S4 eq. 6-10): one actuator after the other moves along what it can do for all effectors, within
 // its bounds. Rows C with several unknowns are kept by clipping each move, which may stop short of the optimum.
 #pragma once
-#include "scene/scene.h"
+#include "describe/scene.h"
 #include "solve/qp.h"
 
 typedef struct tdInverse

@@ -10,7 +10,7 @@
 // The ordering and the symbolic factor belong to the model; numbers belong to the state.
 #pragma once
 #include "base/block.h"
-#include "scene/scene.h"
+#include "describe/scene.h"
 #include "solve/factor.h"
 #include "solve/triangular.h"
 

@@ -5,9 +5,9 @@
 #include <assert.h>
 #include <string.h>
 
-tdSapTuning td_sap_tuning(double h)
+tdSapTuning td_sap_tuning(double c, double s)
 {
-    return (tdSapTuning){.h = h, .beta = 1, .beta_b = 1e-3, .sigma = 1e-3};
+    return (tdSapTuning){.c = c, .s = s, .beta = 1, .beta_b = 1e-3, .sigma = 1e-3};
 }
 
 // Compliance of a spring k with dissipation in a step, but no less than what beta times the time scale of the step
@@ -15,7 +15,7 @@ tdSapTuning td_sap_tuning(double h)
 static double regularization(const tdSapTuning *t, double beta, double k, double tau, double w)
 {
     double least = beta * beta / (4 * M_PI * M_PI) * w;
-    return fmax(least, 1 / (t->h * k * (t->h + tau)));
+    return fmax(least, 1 / (t->s * k * (t->c + tau)));
 }
 
 tdSapLaw td_sap_contact(const tdSapTuning *t, double mu, double phi, double k, double tau, double w)
@@ -25,7 +25,7 @@ tdSapLaw td_sap_contact(const tdSapTuning *t, double mu, double phi, double k, d
                       .rows = 3,
                       .mu = mu,
                       .R = {R_t, R_t, regularization(t, t->beta, k, tau, w)},
-                      .v_hat = {0, 0, -phi / (t->h + tau)}};
+                      .v_hat = {0, 0, -phi / (t->c + tau)}};
 }
 
 tdSapLaw td_sap_bilateral(const tdSapTuning *t, int rows, const double *g, double k, double tau, double w)
@@ -35,7 +35,7 @@ tdSapLaw td_sap_bilateral(const tdSapTuning *t, int rows, const double *g, doubl
     for (int r = 0; r < rows; r++)
     {
         law.R[r] = regularization(t, t->beta_b, k, tau, w);
-        law.v_hat[r] = -g[r] / (t->h + tau);
+        law.v_hat[r] = -g[r] / (t->c + tau);
     }
     return law;
 }

@@ -37,13 +37,14 @@ typedef struct tdSapLaw
 /// What decides R and v_hat.
 typedef struct tdSapTuning
 {
-    double h;      ///< c = dq/dv of the scheme: the time step for the theta-method with theta_vq = 1 [s]
+    double c;      ///< dq/dv of the scheme at the end of the step: the time step of backward Euler [s]
+    double s;      ///< impulse of a unit of force in a step: the same there [s]
     double beta;   ///< near-rigid regularization of contact normals, about 1
     double beta_b; ///< the same of bilateral and box rows, about 1e-3
     double sigma;  ///< tangents of contacts, about 1e-3: creep in stiction about sigma g h
 } tdSapTuning;
 
-tdSapTuning td_sap_tuning(double h);
+tdSapTuning td_sap_tuning(double c, double s);
 
 /// Contact. phi: signed distance at the start [m]; k: stiffness [N/m], INFINITY for near-rigid; tau: dissipation time
 /// [s]; w: diagonal estimate of J A^-1 J' [1/kg].

@@ -2,9 +2,9 @@
 // The binary messages: topology, frames, fields.
 #include "view/describe.h"
 
-#include "body/parts.h"
 #include "body/soft.h"
 #include "constraint/constraint.h"
+#include "core/parts.h"
 
 #include <math.h>
 #include <string.h>

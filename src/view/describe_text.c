@@ -2,8 +2,8 @@
 // The text messages: hello, status, replies.
 #include "view/describe.h"
 
-#include "body/parts.h"
 #include "body/soft.h"
+#include "core/parts.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -3,11 +3,11 @@
 
 #include "base/timer.h"
 #include "base/vector.h"
-#include "body/parts.h"
 #include "body/soft.h"
 #include "body/spring.h"
 #include "constraint/constraint.h"
-#include "state.h"
+#include "core/parts.h"
+#include "core/state.h"
 
 #include <math.h>
 #include <pthread.h>

@@ -2,8 +2,8 @@
 #include "view/paint.h"
 
 #include "base/timer.h"
-#include "body/parts.h"
 #include "body/soft.h"
+#include "core/parts.h"
 
 #include <math.h>
 #include <pthread.h>

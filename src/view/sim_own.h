@@ -2,8 +2,8 @@
 // Inside the viewer's simulation.
 #pragma once
 #include "body/spring.h"
+#include "core/state.h"
 #include "output/frames.h"
-#include "state.h"
 #include "view/exchange.h"
 #include "view/sim.h"
 

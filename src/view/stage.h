@@ -9,7 +9,7 @@
 // one pose for each link or frame. Bodies that cannot move have none.
 #pragma once
 #include "collide/shape.h"
-#include "model.h"
+#include "core/model.h"
 
 #include <stdatomic.h>
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is drawn of a scene, and where it is: surfaces of soft bodies, links, elements that stand for a reduced body,
 // walls of chambers.
-#include "body/parts.h"
 #include "body/soft.h"
 #include "constraint/constraint.h"
+#include "core/parts.h"
+#include "core/state.h"
 #include "mesh/topology.h"
-#include "state.h"
 #include "view/stage.h"
 
 #include <math.h>

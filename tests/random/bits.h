@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The bits of a state, to compare runs and to see what a step has changed.
 #pragma once
-#include "state.h"
+#include "core/state.h"
 
 #define MOST_ARRAYS 512
 

@@ -6,9 +6,9 @@
 #include "body/soft.h"
 #include "constraint/constraint.h"
 #include "contact/contact.h"
-#include "model.h"
+#include "core/model.h"
+#include "core/state.h"
 #include "reduce/offline/job.h"
-#include "state.h"
 #include "tendril/tendril.h"
 
 #include <math.h>

@@ -6,11 +6,12 @@
 //
 // A scene writes it as a rigid ball; td_model_parse_edited() puts mass_compile in the place of what would make that.
 #pragma once
+#include "body/drawing.h"
 #include "scenes.h"
 
-#include "body/parts.h"
 #include "body/spring.h"
 #include "collide/collide.h"
+#include "core/parts.h"
 #include "scene/compile.h"
 
 #define MASS_STIFFNESS 20 // [N/m]

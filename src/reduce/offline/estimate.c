@@ -3,8 +3,8 @@
 
 #include "body/soft.h"
 #include "constraint/constraint.h"
+#include "core/state.h"
 #include "reduce/offline/walker.h"
-#include "state.h"
 
 #include <math.h>
 #include <stdlib.h>

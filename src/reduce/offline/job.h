@@ -23,7 +23,7 @@
 //     domains    <- training, ecsw_tolerance
 //     check      <- scene as above, places of the validation
 #pragma once
-#include "model.h"
+#include "core/model.h"
 
 typedef enum tdReducePhase
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whether a tangent in single precision is good enough: the reduced model moves along the validation motion with both,
 // step by step as it will be used, and the largest distance between the two is kept in the file.
+#include "core/state.h"
 #include "reduce/offline/job_parts.h"
-#include "state.h"
 
 #include "control/workspace.h"
 

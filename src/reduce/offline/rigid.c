@@ -3,7 +3,7 @@
 
 #include "base/vector.h"
 #include "body/soft.h"
-#include "constraint/rotation.h"
+#include "core/rotation.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 // that is a snapshot. The path is cut into trajectories that start from rest, so that they can be computed one by one,
 // in any order and anywhere; where it is cut depends on the scene alone.
 #pragma once
-#include "model.h"
+#include "core/model.h"
 
 typedef struct tdSamplePath
 {

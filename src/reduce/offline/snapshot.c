@@ -4,7 +4,7 @@
 #include "reduce/offline/walker.h"
 
 #include "body/soft.h"
-#include "state.h"
+#include "core/state.h"
 
 #include <math.h>
 #include <stdio.h>

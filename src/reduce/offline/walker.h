@@ -4,7 +4,7 @@
 // and once it nearly rests the static model goes on. With contact there is no static model, and the moving one goes
 // from place to place in a few long, damped steps (S1).
 #pragma once
-#include "state.h"
+#include "core/state.h"
 
 /// The two models, of full order or reduced.
 typedef struct tdWalk

@@ -1,0 +1,394 @@
+// SPDX-License-Identifier: Apache-2.0
+// Inverse control in the condensed problem: from columns and rows to the small problem of inverse.h and back.
+#include "base/timer.h"
+#include "constraint/condense.h"
+#include "core/state.h"
+
+#include <math.h>
+#include <string.h>
+
+// Errors are weighed as lengths: a volume by its share of the volume at rest and an angle by its share of a radian, of
+// the body's size. In plain units a volume would weigh nothing beside a position.
+static double weight_of(const tdModel *model, const tdEffector *effector)
+{
+    return effector->given->weight * model->size / td_effector_size(model, effector);
+}
+
+// Errors of the effectors as functions of y, weighted; returns their number.
+static int make_effectors(const tdModel *model, tdState *state, struct tdCondensed *cd, const double *way)
+{
+    const tdConstraintState *cs = state->constraint;
+    int n = 0;
+    for (int e = 0; e < model->n_effectors; e++)
+    {
+        const tdEffector *effector = &model->effectors[e];
+        if (isnan(cs->target[3 * e]))
+            continue;
+        for (int r = 0; r < effector->measure.rows; r++)
+        {
+            if (effector->measure.rows == 3 && !(effector->given->axes & 1 << r))
+                continue;
+            double weight = weight_of(model, effector), *E = cd->E + n * cd->n;
+            cd->e0[n] = weight * (cs->error[3 * e + r] + td_row_dot(model, cs->J, effector->row + r, way));
+            for (int k = 0; k < cd->n; k++)
+            {
+                E[k] =
+                    weight * model->scheme.c * td_row_dot(model, cs->J, effector->row + r, cd->X + k * model->coords);
+                cd->e0[n] -= E[k] * cd->now[k];
+            }
+            n++;
+        }
+    }
+    return n;
+}
+
+// A row cl <= C y <= cu over the second quantity of unknown k.
+static int second_row(const tdModel *model, struct tdCondensed *cd, int row, int k, double least, double most)
+{
+    const tdActuator *actuator = &model->actuators[cd->unknown[k]];
+    double constant = cd->second[k];
+    for (int j = 0; j < cd->n; j++)
+    {
+        cd->C[row * cd->n + j] = cd->M[k * cd->n + j];
+        constant -= cd->M[k * cd->n + j] * cd->now[j];
+    }
+    cd->cl[row] = least - constant;
+    cd->cu[row] = most - constant;
+    cd->row_size[row] = actuator->held ? 0 : actuator->size;
+    return row + 1;
+}
+
+// Gas that was pumped in, at ambient pressure: (p + ambient) V / ambient - V at rest, linear in y about y = now.
+static int gas_row(const tdModel *model, struct tdCondensed *cd, int row, int k)
+{
+    const tdActuator *actuator = &model->actuators[cd->unknown[k]];
+    double ambient = actuator->given->ambient, volume = actuator->rest_value + cd->second[k];
+    double share = (cd->now[k] + ambient) / ambient, constant = share * volume - actuator->rest_value;
+    for (int j = 0; j < cd->n; j++)
+    {
+        double slope = share * cd->M[k * cd->n + j] + (j == k ? volume / ambient : 0);
+        cd->C[row * cd->n + j] = slope;
+        constant -= slope * cd->now[j];
+    }
+    cd->cl[row] = actuator->given->gas[0] - constant;
+    cd->cu[row] = actuator->given->gas[1] - constant;
+    cd->row_size[row] = actuator->size;
+    return row + 1;
+}
+
+// Limits of each unknown, limits of its second quantity, and what driven actuators ask for.
+static int make_limits(const tdModel *model, const tdState *state, struct tdCondensed *cd)
+{
+    const tdConstraintState *cs = state->constraint;
+    int rows = 0;
+    for (int k = 0; k < cd->n; k++)
+    {
+        int a = cd->unknown[k];
+        bool held = model->actuators[a].held;
+        const double *gas = model->actuators[a].given->gas;
+        const double *first = (held ? cs->travel_limit : cs->effort_limit) + 2 * a;
+        const double *second = (held ? cs->effort_limit : cs->travel_limit) + 2 * a;
+        cd->xl[k] = first[0];
+        cd->xu[k] = first[1];
+        if (cs->role[a] != TD_ROLE_INVERSE)
+        {
+            // M and `second` of this unknown get the law; what it asks for is a row without slack.
+            td_condense_law(model, state, cd, k);
+            double asked = cd->second[k] - cd->b[k];
+            cd->xl[k] = cd->lo[k];
+            cd->xu[k] = cd->hi[k];
+            if (cd->lo[k] < cd->hi[k])
+                rows = second_row(model, cd, rows, k, asked, asked);
+        }
+        else if (isfinite(second[0]) || isfinite(second[1]))
+            rows = second_row(model, cd, rows, k, second[0], second[1]);
+        if (cs->role[a] == TD_ROLE_INVERSE && (isfinite(gas[0]) || isfinite(gas[1])))
+            rows = gas_row(model, cd, rows, k);
+    }
+    return rows;
+}
+
+// Cables that one motor winds in and lets out: those that it lets out hang slack, whatever their length.
+static bool is_antagonistic(const tdModel *model, const tdSceneGroup *group)
+{
+    bool in = false, out = false;
+    for (int i = 0; i < group->n; i++)
+    {
+        if (group->effort || model->actuators[group->actuators[i]].given->kind != TD_ACTUATOR_CABLE)
+            return false;
+        in = in || group->ratio[i] > 0;
+        out = out || group->ratio[i] < 0;
+    }
+    return in && out;
+}
+
+int td_condense_antagonists(const tdModel *model)
+{
+    int n = 0;
+    for (int g = 0; g < model->scene.control.n_groups; g++)
+        n += is_antagonistic(model, &model->scene.control.groups[g]);
+    return n;
+}
+
+// Whether the motor of a group turns so that a member hangs slack; bit b of `turns` is that of antagonistic group b.
+static bool is_slack(const tdModel *model, int g, int member, unsigned turns)
+{
+    const tdSceneGroup *groups = model->scene.control.groups;
+    if (!is_antagonistic(model, &groups[g]))
+        return false;
+    int bit = 0;
+    for (int k = 0; k < g; k++)
+        bit += is_antagonistic(model, &groups[k]);
+    return (groups[g].ratio[member] > 0) == (turns >> bit & 1);
+}
+
+// Slack cables do not pull.
+static void slacken(const tdModel *model, struct tdCondensed *cd, unsigned turns)
+{
+    for (int g = 0; g < model->scene.control.n_groups; g++)
+        for (int i = 0; i < model->scene.control.groups[g].n; i++)
+            for (int k = 0; k < cd->n; k++)
+                if (cd->unknown[k] == model->scene.control.groups[g].actuators[i] && is_slack(model, g, i, turns))
+                    cd->xl[k] = cd->xu[k] = 0;
+}
+
+// y_i / ratio_i = y_0 / ratio_0, or the same of displacements, for the members that do not hang slack.
+static int make_groups(const tdModel *model, const tdState *state, struct tdCondensed *cd, int rows, unsigned turns)
+{
+    int place[2];
+    for (int g = 0; g < model->scene.control.n_groups; g++)
+    {
+        const tdSceneGroup *group = &model->scene.control.groups[g];
+        int leader = 0;
+        while (leader < group->n - 1 && is_slack(model, g, leader, turns))
+            leader++;
+        for (int i = leader + 1; i < group->n; i++)
+        {
+            if (is_slack(model, g, i, turns))
+                continue;
+            int member[2] = {group->actuators[leader], group->actuators[i]};
+            double ratio[2] = {group->ratio[leader], group->ratio[i]}, *C = cd->C + rows * cd->n, constant = 0;
+            place[0] = place[1] = -1;
+            for (int k = 0; k < cd->n; k++)
+                for (int side = 0; side < 2; side++)
+                    if (cd->unknown[k] == member[side] && state->constraint->role[member[side]] == TD_ROLE_INVERSE)
+                        place[side] = k;
+            if (place[0] < 0 || place[1] < 0)
+                continue; // one of them is driven
+            memset(C, 0, (size_t)cd->n * sizeof *C);
+            for (int side = 0; side < 2; side++)
+            {
+                int k = place[side];
+                double factor = (side == 0 ? 1 : -1) / ratio[side];
+                bool first = model->actuators[member[side]].held ? !group->effort : group->effort;
+                if (first)
+                    C[k] += factor;
+                else
+                {
+                    constant += factor * cd->second[k];
+                    for (int j = 0; j < cd->n; j++)
+                    {
+                        C[j] += factor * cd->M[k * cd->n + j];
+                        constant -= factor * cd->M[k * cd->n + j] * cd->now[j];
+                    }
+                }
+            }
+            cd->cl[rows] = cd->cu[rows] = -constant;
+            cd->row_size[rows] = group->effort ? 0 : model->actuators[member[0]].size / fabs(ratio[0]);
+            rows++;
+        }
+    }
+    return rows;
+}
+
+// Largest excess over the bounds of a row, relative to the size of a displacement, or to the efforts that it adds up.
+static double relative_violation(const struct tdCondensed *cd, int rows)
+{
+    double most = 0;
+    for (int i = 0; i < rows; i++)
+    {
+        double y = 0, size = cd->row_size[i];
+        for (int k = 0; k < cd->n; k++)
+        {
+            y += cd->C[i * cd->n + k] * cd->next[k];
+            size = cd->row_size[i] > 0 ? size : fmax(size, fabs(cd->C[i * cd->n + k] * cd->next[k]));
+        }
+        double beyond = fmax(cd->cl[i] - y, y - cd->cu[i]);
+        if (beyond > 0 && size > 0)
+            most = fmax(most, beyond / size);
+    }
+    return most;
+}
+
+// Energy of deformation: efforts and held coordinates do not mix in it.
+static void make_energy(const tdModel *model, struct tdCondensed *cd)
+{
+    for (int k = 0; k < cd->n; k++)
+        for (int j = 0; j < cd->n; j++)
+        {
+            bool mixed = model->actuators[cd->unknown[k]].held != model->actuators[cd->unknown[j]].held;
+            cd->W[k * cd->n + j] = mixed ? 0 : 0.5 * (cd->M[k * cd->n + j] + cd->M[j * cd->n + k]);
+        }
+}
+
+static double energy_of(const struct tdCondensed *cd, const double *y, const double *from)
+{
+    double sum = 0;
+    for (int k = 0; k < cd->n; k++)
+        for (int j = 0; j < cd->n; j++)
+            sum += (y[k] - from[k]) * cd->W[k * cd->n + j] * (y[j] - from[j]);
+    return sum;
+}
+
+// Where a target cannot be reached, the least distance may be had only by going to the limits for next to nothing (four
+// cables turn an arm about its axis by a hair), and the curvature of the effectors' paths counts as much as their
+// slope, which is all that a linearization has: passes may then go to and fro. Rows sqrt(damping W_kk) (y - now)
+// shorten them; they vanish as the passes converge. A base that carries the whole body along stores no energy, and its
+// W_kk is rounding of either sign. Returns the number of rows.
+static int damp(struct tdCondensed *cd, int rows)
+{
+    double slope = 0, energy = 0;
+    for (int i = 0; i < rows * cd->n; i++)
+        slope += cd->E[i] * cd->E[i];
+    for (int k = 0; k < cd->n; k++)
+        energy += fmax(cd->W[k * cd->n + k], 0);
+    for (int k = 0; k < cd->n; k++, rows++)
+    {
+        double weight = energy > 0 ? sqrt(cd->damping * slope / energy * fmax(cd->W[k * cd->n + k], 0)) : 0;
+        memset(cd->E + rows * cd->n, 0, (size_t)cd->n * sizeof *cd->E);
+        cd->E[rows * cd->n + k] = weight;
+        cd->e0[rows] = -weight * cd->now[k];
+    }
+    return rows;
+}
+
+// More damping when the last passes did not get shorter.
+static void adapt_damping(struct tdCondensed *cd, bool out_of_reach)
+{
+    double move = sqrt(fmax(energy_of(cd, cd->next, cd->now), 0));
+    if (cd->passes++ >= 3 && out_of_reach && move > 0.6 * cd->move)
+        cd->damping *= 4;
+    cd->move = move;
+}
+
+static void predict_errors(const tdModel *model, const tdState *state, struct tdCondensed *cd)
+{
+    int n = 0;
+    for (int e = 0; e < model->n_effectors; e++)
+        for (int r = 0; r < model->effectors[e].measure.rows && !isnan(state->constraint->target[3 * e]); r++)
+        {
+            if (model->effectors[e].measure.rows == 3 && !(model->effectors[e].given->axes & 1 << r))
+                continue;
+            double sum = cd->e0[n];
+            for (int k = 0; k < cd->n; k++)
+                sum += cd->E[n * cd->n + k] * cd->next[k];
+            cd->predicted_error[3 * e + r] = sum / weight_of(model, &model->effectors[e]);
+            n++;
+        }
+}
+
+// Whether some effector stays farther from its target than the tolerance: a length, and of other kinds the same share
+// of their size. Weights and units of the others have no say in that.
+static bool misses(const tdModel *model, const tdState *state, const struct tdCondensed *cd, double tolerance)
+{
+    for (int e = 0; e < model->n_effectors; e++)
+    {
+        const tdEffector *effector = &model->effectors[e];
+        double sum = 0;
+        for (int r = 0; r < effector->measure.rows && !isnan(state->constraint->target[3 * e]); r++)
+            if (effector->measure.rows == 1 || effector->given->axes & 1 << r)
+                sum += cd->predicted_error[3 * e + r] * cd->predicted_error[3 * e + r];
+        if (!(sqrt(sum) <= tolerance * td_effector_size(model, effector) / model->size))
+            return true;
+    }
+    return false;
+}
+
+// Which way each antagonistic motor turns: all are tried, the nearest wins, and of equals the least energy.
+static unsigned best_turns(const tdModel *model, const tdState *state, struct tdCondensed *cd, tdInverse *problem,
+                           int rows, tdReport *report)
+{
+    int motors = td_condense_antagonists(model), n = cd->n;
+    double *xl = cd->scratch, *xu = xl + n, best_residual = INFINITY, best_energy = INFINITY;
+    unsigned best = 0;
+    memcpy(xl, cd->xl, (size_t)n * sizeof *xl);
+    memcpy(xu, cd->xu, (size_t)n * sizeof *xu);
+    for (unsigned turns = 0; motors > 0 && turns < 1u << motors; turns++)
+    {
+        tdInverseResult result = {.x = cd->next, .active = cd->inverse_active};
+        memcpy(cd->xl, xl, (size_t)n * sizeof *xl);
+        memcpy(cd->xu, xu, (size_t)n * sizeof *xu);
+        slacken(model, cd, turns);
+        problem->n_c = make_groups(model, state, cd, rows, turns);
+        td_inverse_solve(problem, cd->work, false, &result);
+        report->inverse_iterations += result.iterations;
+        double energy = 0;
+        for (int k = 0; k < n; k++)
+            for (int j = 0; j < n; j++)
+                energy += cd->next[k] * cd->W[k * n + j] * cd->next[j];
+        bool nearer = result.residual < best_residual - problem->tolerance;
+        if (nearer || (result.residual < best_residual + problem->tolerance && energy < best_energy))
+        {
+            best = turns;
+            best_residual = result.residual;
+            best_energy = energy;
+        }
+    }
+    memcpy(cd->xl, xl, (size_t)n * sizeof *xl);
+    memcpy(cd->xu, xu, (size_t)n * sizeof *xu);
+    if (motors > 0)
+        slacken(model, cd, best);
+    return best;
+}
+
+void td_condense_inverse(const tdModel *model, tdState *state, struct tdCondensed *cd, const double *way)
+{
+    const tdSceneControl *control = &model->scene.control;
+    int n_e = make_effectors(model, state, cd, way), rows = make_limits(model, state, cd);
+    make_energy(model, cd);
+    tdInverse problem = {.n_a = cd->n,
+                         .n_e = n_e,
+                         .E = cd->E,
+                         .e0 = cd->e0,
+                         .W = cd->W,
+                         .xl = cd->xl,
+                         .xu = cd->xu,
+                         .C = cd->C,
+                         .cl = cd->cl,
+                         .cu = cd->cu,
+                         .energy = control->energy,
+                         .solver = control->solver,
+                         .epsilon = control->epsilon,
+                         .max_iterations = control->max_iterations,
+                         .tolerance = control->tolerance > 0 ? control->tolerance : 1e-6 * model->size};
+    tdReport *report = &state->report;
+    double clock = td_seconds();
+    unsigned turns = best_turns(model, state, cd, &problem, rows, report);
+    int n_c = problem.n_c = make_groups(model, state, cd, rows, turns);
+    memcpy(cd->next, cd->now, (size_t)cd->n * sizeof *cd->next);
+    tdInverseResult result = {.x = cd->next, .active = cd->inverse_active};
+    td_inverse_solve(&problem, cd->work, cd->warm, &result);
+    predict_errors(model, state, cd);
+    report->out_of_reach = misses(model, state, cd, problem.tolerance);
+    report->inverse_residual = result.residual;
+    report->inverse_optimality = result.stationarity;
+    report->inverse_iterations += result.iterations;
+    if (report->out_of_reach)
+    {
+        problem.n_e = damp(cd, n_e);
+        memcpy(cd->next, cd->now, (size_t)cd->n * sizeof *cd->next);
+        td_inverse_solve(&problem, cd->work, true, &result);
+        report->inverse_iterations += result.iterations;
+        report->inverse_optimality = fmax(report->inverse_optimality, result.stationarity);
+    }
+    report->inverse_seconds += td_seconds() - clock;
+    report->inverse = true;
+    report->inverse_limit = result.status == TD_QP_ITERATIONS;
+    report->bound_violation = result.violation > 0 ? relative_violation(cd, n_c) : result.violation;
+    report->active_bounds = 0;
+    for (int k = 0; k < cd->n + n_c; k++)
+        report->active_bounds += result.active[k] != 0;
+    cd->warm = true;
+    adapt_damping(cd, report->out_of_reach);
+    predict_errors(model, state, cd);
+}

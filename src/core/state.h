@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// What changes while a scene runs, grouped by the stage of the step that writes it. Vectors are over the
+// coordinates of all bodies, [3 * node + axis] for a soft body.
+#pragma once
+#include "base/isa.h"
+#include "base/memory.h"
+#include "base/task.h"
+#include "core/model.h"
+
+struct tdState
+{
+    tdArena arena;
+    const tdModel *model; ///< it was made for
+    tdSettings settings;
+    tdTasks *tasks;
+    tdIsa isa;
+    tdBodyState **bodies; ///< by body, of its kind
+
+    // kept from step to step
+    double time;
+    int64_t steps;
+    double *q, *v, *a;      ///< positions [m], velocities [m/s], accelerations (Newmark)
+    double *reaction;       ///< [N] on held coordinates, zero elsewhere
+    double *override;       ///< by input: value set by the caller, NAN = scene's motion
+    double *springs;        ///< TD_SPRING_NUMBERS each (body/spring.h)
+    int64_t spring_changes; ///< of what the matrix depends on: point, stiffness
+    double weight;          ///< share of gravity that acts in the end: 1; less while training brings it on
+    double *load_last;      ///< static: inputs at the last equilibrium, and the share of gravity behind them
+    double *load_next;      ///< static: the same at the equilibrium looked for
+
+    // latch
+    double *input;     ///< by input: for loads, at the time where forces are taken
+    double *input_end; ///< by input: for prescribed motion, at the end of the step
+    double gravity;    ///< share of gravity that acts (static load steps)
+    double *asked;     ///< by coordinate: rate that an actuator of given displacement asks of its joint; NAN: none
+
+    // kinematics
+    double *q_e, *v_e, *inertia; ///< where forces are taken; v - v_hat
+    double *q_c;                 ///< where constraints are taken: at the end of the step; may be q_e
+
+    // forces
+    double *force; ///< internal [N], dE/dq
+    double *load;  ///< external [N]
+    double *m;     ///< residual of the momentum balance
+    double *own;   ///< the part of m that is inertia and forces inside bodies
+    double scale;  ///< size of the largest of its terms, for relative residuals
+    int32_t bad_body;
+    int64_t bad_element; ///< that the law could not evaluate, -1 = none
+
+    // free, solve, integrate
+    double *dv;                ///< correction of v
+    double *v_new;             ///< iterate
+    double *q_end;             ///< held coordinates: position at the end of the step
+    double *held;              ///< first pass: how far q_e of held coordinates has still to move, zero elsewhere
+    double rhs;                ///< |right-hand side| of the last linear solves
+    double *saved;             ///< v_new before a line search
+    double *start;             ///< q at the start of the step (static: before the first increment)
+    double *v_start, *a_start; ///< v and a there
+    double *work, *scratch;    ///< over coordinates, for the moment only
+    double slope;              ///< dv . m at the start of the line search
+
+    // the step as a whole
+    bool newton;               ///< iterate to the tolerance: the scene says so, or one linearization went wrong
+    bool follow;               ///< lagged rotations follow each iterate
+    struct tdMonitor *monitor; ///< of monitor.h
+
+    // constrain, solve
+    bool joined;             ///< contacts or bonds act in this step: driven actuators are rows of their problem
+    int columns;             ///< vectors that apply_inverse will be asked for in each pass
+    struct tdBonded *bonded; ///< of constraint/bonded.h; NULL: bonds, if any, are rows of the contact problem
+    struct tdConstraintState *constraint;
+    struct tdToolsState *tools;     ///< of constraint/tool.h; NULL: none
+    struct tdContactState *contact; ///< of contact/contact.h; NULL: bodies do not touch
+
+    // publish
+    tdReport report;
+
+    struct tdStateArray *listed; ///< room for td_state_listed()
+};
+
+/// An array that a checkpoint keeps.
+struct tdStateArray
+{
+    const char *name;
+    int body; ///< -1: of the state
+    bool integer;
+    int64_t count;
+    void *data; ///< double or int64_t
+};
+
+/// Lists them; returns how many (at most `most`).
+int td_state_arrays(const tdModel *model, tdState *state, tdStateArray *out, int most);
+/// More than there are.
+int td_state_most_arrays(const tdModel *model);
+/// The list in the state's own room, until the next call; returns how many. Only the room and what the arrays mirror
+/// is written.
+int td_state_listed(const tdModel *model, const tdState *state, const tdStateArray **list);
+/// To be called after they were filled from a checkpoint.
+tdStatus td_state_restore(const tdModel *model, tdState *state, tdError *error);
+
+/// All that a checkpoint holds, in memory.
+typedef struct tdKeptState tdKeptState;
+/// Copies the state into *kept, which is made when it is NULL.
+tdStatus td_state_keep(const tdModel *model, tdState *state, tdKeptState **kept, tdError *error);
+/// Puts the state back, so that it goes on bit for bit as if the steps since had not been tried.
+tdStatus td_state_go_back(const tdModel *model, tdState *state, const tdKeptState *kept, tdError *error);
+void td_kept_state_free(tdKeptState *kept);

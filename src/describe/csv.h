@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tables of values over time as text: the part that motions (gaps allowed) and strict paths share. The form of the
+// text is described in describe/path.h.
+#pragma once
+#include "describe/path.h"
+
+#define TD_CSV_MOST_NAMES  1000
+#define TD_CSV_MOST_VALUES ((int64_t)8 << 20) // times x names
+#define TD_CSV_MOST_BYTES  ((size_t)64 << 20)
+
+typedef struct tdCsvFormat
+{
+    const tdUnits *units; ///< of bare numbers behind the time
+    tdPathColumn *column; ///< NULL: any name, plain numbers
+    void *context;        ///< of `column`
+    const char *what;     ///< what a column stands for, in messages: "effector"
+    bool gaps;            ///< an empty cell is NAN, but no column may be empty as a whole
+    bool timeless;        ///< no column t: rows stand for themselves, and the line of each is in `times`
+} tdCsvFormat;
+
+/// Text -> times [s] and values in SI units. text[length] must be a zero byte.
+tdStatus td_csv_parse(const char *text, size_t length, const char *name, const tdCsvFormat *format, tdArena *arena,
+                      tdSceneMotion *out, tdError *error);
+
+/// Room for `rows` times and their values.
+tdStatus td_csv_take(tdArena *arena, tdSceneMotion *motion, int64_t rows, tdError *error);
+
+/// Reads a file that may be named by anyone: only a plain one of bounded size is opened, no device, no pipe. Where it
+/// is not one, returns TD_ERROR_INPUT with the reason in `why`. *text is released by free().
+tdStatus td_csv_read_file(const char *path, char **text, size_t *size, char *why, size_t why_size, tdError *error);

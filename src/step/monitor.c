@@ -1,0 +1,409 @@
+// SPDX-License-Identifier: Apache-2.0
+// See monitor.h.
+#include "step/monitor.h"
+
+#include "base/log.h"
+#include "contact/contact.h"
+#include "material/law.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+// Shares of the most energy that a body came by honestly.
+#define GAIN_DOUBTFUL 0.05 // energy from nothing: worth a word
+#define MOVING        2.0  // kinetic energy: no physics. What is only elastic may be gone in the next step
+#define GAIN_ABSURD   1e6  // energy from nothing: no physics, wherever it sits
+#define EXPLICIT      20   // explicit steps keep another energy near this one: times the above
+#define LONGEST_WAIT  256  // steps until the next attempt, after attempts in vain
+#define ROUNDING      1e-9 // of the terms of a balance: none of it is gained
+#define STILL         1e-6 // of the body's size in a step: energies of such motion are noise
+// Of the work that internal forces do in a step, the share that is not quadratic in the motion.
+#define CURVED 0.5
+#define LONG   10  // steps in a row with elements inside out
+#define DEEP   0.1 // penetration, as a share of the smaller body
+
+static double *numbers_of(double *all, int body)
+{
+    return all + TD_MONITOR_NUMBERS * (int64_t)body;
+}
+
+tdStatus td_monitor_create(const tdModel *model, tdState *state, tdError *error)
+{
+    tdMonitor *monitor = state->monitor = TD_TAKE(&state->arena, tdMonitor, 1);
+    if (monitor == NULL)
+        return td_fail_memory(error, "the state");
+    bool newmark = model->scheme.method == TD_METHOD_NEWMARK;
+    monitor->kept = TD_TAKE(&state->arena, double, TD_MONITOR_NUMBERS * model->n_bodies);
+    monitor->next = TD_TAKE(&state->arena, double, TD_MONITOR_NUMBERS * model->n_bodies);
+    monitor->outside = TD_TAKE(&state->arena, double, model->coords);
+    monitor->last = newmark ? TD_TAKE(&state->arena, double, model->coords) : monitor->outside;
+    monitor->doubts = TD_TAKE(&state->arena, unsigned, model->n_bodies);
+    monitor->told = TD_TAKE(&state->arena, unsigned, model->n_bodies);
+    if (monitor->kept == NULL || monitor->next == NULL || monitor->outside == NULL || monitor->last == NULL ||
+        monitor->doubts == NULL || monitor->told == NULL)
+        return td_fail_memory(error, "the state");
+    return TD_OK;
+}
+
+void td_monitor_begin(const tdModel *model, tdState *state)
+{
+    tdMonitor *monitor = state->monitor;
+    for (int b = 0; b < model->n_bodies && !monitor->known; b++)
+    {
+        double *kept = numbers_of(monitor->kept, b);
+        model->bodies[b].ops->energy(model, &model->bodies[b], state, &kept[TD_MONITOR_KINETIC],
+                                     &kept[TD_MONITOR_ELASTIC]);
+        kept[TD_MONITOR_MOST] = kept[TD_MONITOR_KINETIC] + kept[TD_MONITOR_ELASTIC];
+    }
+    monitor->known = true;
+    monitor->before[0] = monitor->waiting;
+    monitor->before[1] = monitor->wait;
+}
+
+void td_monitor_reject(tdState *state)
+{
+    state->monitor->waiting = state->monitor->before[0];
+    state->monitor->wait = state->monitor->before[1];
+}
+
+// ---------------------------------------------------------------- work
+
+void td_monitor_start(const tdModel *model, tdState *state)
+{
+    for (int64_t i = 0; i < model->coords; i++)
+        state->monitor->last[i] = (state->own[i] - state->m[i]) / model->scheme.s;
+}
+
+void td_monitor_outside(const tdModel *model, tdState *state)
+{
+    double *f = state->monitor->outside;
+    for (int b = 0; b < model->n_bodies; b++)
+    {
+        const tdBody *body = &model->bodies[b];
+        if (body->ops->outside != NULL)
+            body->ops->outside(model, body, state, f + body->first);
+        else
+            for (int64_t i = body->first; i < body->first + body->count; i++)
+                f[i] = state->own[i] - state->m[i];
+    }
+}
+
+void td_monitor_supports(const tdModel *model, tdState *state)
+{
+    for (int b = 0; b < model->n_bodies; b++)
+    {
+        const tdBody *body = &model->bodies[b];
+        for (int32_t k = 0; k < body->n_held; k++)
+            state->monitor->outside[body->first + body->held[k]] += state->m[body->first + body->held[k]];
+    }
+}
+
+// Done on a body in the step [J]. Newmark's method has its balance at the end of a step; the work of one is that of the
+// mean of both ends.
+static double work_on(const tdModel *model, const tdState *state, const tdBody *body)
+{
+    const tdMonitor *monitor = state->monitor;
+    bool newmark = model->scheme.method == TD_METHOD_NEWMARK;
+    double sum = 0, s = model->scheme.s;
+    for (int64_t i = body->first; i < body->first + body->count; i++)
+    {
+        double f = monitor->outside[i] / s;
+        sum += (newmark ? 0.5 * (f + monitor->last[i]) : f) * (state->q[i] - state->start[i]);
+    }
+    return sum;
+}
+
+// ---------------------------------------------------------------- judging
+
+// How far bounds are stretched.
+static double patience(const tdScheme *scheme)
+{
+    return scheme->ce == 0 ? EXPLICIT : 1;
+}
+
+// Energy of motions so small that nobody would see them.
+static double noise(const tdModel *model, const tdBody *body)
+{
+    double v = STILL * model->size / model->scheme.h;
+    return body->mass * v * v;
+}
+
+static const char *remedy(const tdModel *model)
+{
+    if (model->scheme.ce == 0)
+        return "use a smaller time_step, or an implicit integrator";
+    bool newton = model->scene.settings.newton;
+    if (!td_scheme_settles(&model->scheme))
+        return newton ? "use 'method: backward_euler' or a smaller time_step"
+                      : "use 'method: backward_euler', 'newton: true' or a smaller time_step";
+    return newton ? "use a smaller time_step" : "use 'newton: true' or a smaller time_step";
+}
+
+static void doubt(tdState *state, tdDoubt kind, int body)
+{
+    if (state->report.doubts == 0)
+        state->report.doubt_body = body;
+    state->report.doubts |= (unsigned)kind;
+    state->monitor->doubts[body] |= (unsigned)kind;
+}
+
+// The balance of one body. Returns what was gained so far, as a share of the most energy that it came by honestly.
+static double account(const tdModel *model, tdState *state, const tdBody *body, const tdArrival *arrival)
+{
+    const double *kept = numbers_of(state->monitor->kept, body->index);
+    double *next = numbers_of(state->monitor->next, body->index);
+    tdReport *report = &state->report;
+    double before = kept[TD_MONITOR_KINETIC] + arrival->elastic_start, after = arrival->kinetic + arrival->elastic;
+    double work = work_on(model, state, body), gain = after - before - work;
+    double size = fabs(before) + fabs(after) + fabs(work);
+    if (fabs(gain) <= ROUNDING * size)
+        gain = 0;
+    next[TD_MONITOR_KINETIC] = arrival->kinetic;
+    next[TD_MONITOR_ELASTIC] = arrival->elastic;
+    next[TD_MONITOR_GAIN] = fmax(0, kept[TD_MONITOR_GAIN] + gain);
+    next[TD_MONITOR_MOST] = fmax(kept[TD_MONITOR_MOST], fmax(before + fmax(work, 0), after) - next[TD_MONITOR_GAIN]);
+    report->energy += after;
+    report->work += work;
+    report->dissipated += work - (after - before);
+    double share = next[TD_MONITOR_GAIN]; // NaN: not finite
+    if (share > 0)
+        share /= next[TD_MONITOR_MOST] + noise(model, body);
+    report->energy_gain = share <= report->energy_gain ? report->energy_gain : share;
+    return share;
+}
+
+// What of the work of internal forces the two ends of the step do not explain.
+static double curvature(const tdArrival *arrival, double most)
+{
+    double mean = 0.5 * (arrival->force_work_start + arrival->force_work);
+    double change = arrival->elastic - arrival->elastic_start;
+    double size = fabs(change) + 0.5 * fabs(arrival->force_work_start) + 0.5 * fabs(arrival->force_work) + 0.01 * most;
+    return size > 0 ? fabs(change - mean) / size : 0;
+}
+
+static tdStatus refuse(const tdModel *model, tdState *state, const tdBody *body)
+{
+    const double *next = numbers_of(state->monitor->next, body->index);
+    double end = state->time + model->scheme.h;
+    long long step = (long long)state->steps + 1;
+    if (!isfinite(next[TD_MONITOR_KINETIC]) || !isfinite(next[TD_MONITOR_ELASTIC]))
+        return td_fail(&state->report.error, TD_ERROR_NUMERIC,
+                       "the energy of body '%s' is not finite at t = %g s (step %lld); %s", body->name, end, step,
+                       remedy(model));
+    return td_fail(&state->report.error, TD_ERROR_NUMERIC,
+                   "body '%s' has gained %.3g J from nothing by t = %g s (step %lld), and never came by more than %.3g "
+                   "J: this is no physics; %s",
+                   body->name, next[TD_MONITOR_GAIN], end, step, next[TD_MONITOR_MOST], remedy(model));
+}
+
+tdStatus td_monitor_judge(const tdModel *model, tdState *state, bool *doubtful)
+{
+    tdMonitor *monitor = state->monitor;
+    tdReport *report = &state->report;
+    double limit = patience(&model->scheme);
+    report->doubts = 0;
+    report->energy = report->work = report->dissipated = report->energy_gain = report->linearization_error = 0;
+    *doubtful = false;
+    for (int b = 0; b < model->n_bodies; b++)
+    {
+        const tdBody *body = &model->bodies[b];
+        const double *kept = numbers_of(monitor->kept, b);
+        double *next = numbers_of(monitor->next, b);
+        int inverted = report->inverted_elements;
+        tdArrival arrival = {0};
+        monitor->doubts[b] = 0;
+        body->ops->arrive(model, body, state, &arrival);
+        double share = account(model, state, body, &arrival);
+        double honest = next[TD_MONITOR_MOST] + noise(model, body);
+        if (!isfinite(arrival.elastic) || !(arrival.kinetic <= MOVING * limit * honest) || !(share <= GAIN_ABSURD))
+            return refuse(model, state, body);
+        if (share > GAIN_DOUBTFUL * limit)
+        {
+            doubt(state, TD_DOUBT_ENERGY, b);
+            *doubtful = *doubtful || next[TD_MONITOR_GAIN] > kept[TD_MONITOR_GAIN];
+        }
+        double curved = state->newton ? 0 : curvature(&arrival, next[TD_MONITOR_MOST]);
+        report->linearization_error = fmax(report->linearization_error, curved);
+        if (curved > CURVED)
+        {
+            doubt(state, TD_DOUBT_LINEARIZATION, b);
+            *doubtful = true;
+        }
+        bool inside_out = report->inverted_elements > inverted;
+        next[TD_MONITOR_INVERTED] = inside_out ? kept[TD_MONITOR_INVERTED] + 1 : 0;
+        if (next[TD_MONITOR_INVERTED] > LONG)
+            doubt(state, TD_DOUBT_INVERSION, b);
+    }
+    return TD_OK;
+}
+
+bool td_monitor_tries(tdState *state)
+{
+    tdMonitor *monitor = state->monitor;
+    if (monitor->waiting == 0)
+        return true;
+    monitor->waiting--;
+    return false;
+}
+
+void td_monitor_tried(tdState *state, bool good)
+{
+    tdMonitor *monitor = state->monitor;
+    int64_t longer = monitor->wait == 0 ? 1 : 2 * monitor->wait;
+    monitor->wait = monitor->waiting = good ? 0 : longer < LONGEST_WAIT ? longer : LONGEST_WAIT;
+}
+
+// ---------------------------------------------------------------- what is said
+
+// The two bodies that are deepest inside each other, at the start or at the end of the step.
+static const int *deepest(const tdReport *report)
+{
+    return report->penetration_found > report->penetration_ratio ? report->penetration_found_body
+                                                                 : report->penetration_body;
+}
+
+static void tell(const tdModel *model, tdState *state, tdDoubt kind, int b)
+{
+    const tdReport *report = &state->report;
+    const double *kept = numbers_of(state->monitor->kept, b);
+    const char *name = model->bodies[b].name, *way = remedy(model);
+    char text[400] = "";
+    switch (kind)
+    {
+    case TD_DOUBT_ENERGY:
+        snprintf(text, sizeof text, "body '%s' has gained %.3g J from nothing, %.0f %% of all it came by honestly; %s",
+                 name, kept[TD_MONITOR_GAIN], 100 * kept[TD_MONITOR_GAIN] / kept[TD_MONITOR_MOST], way);
+        break;
+    case TD_DOUBT_LINEARIZATION:
+        snprintf(text, sizeof text,
+                 "body '%s' moves so far in a step that one linearization does not describe it (error %.2g); %s", name,
+                 report->linearization_error, way);
+        break;
+    case TD_DOUBT_INVERSION:
+        snprintf(text, sizeof text,
+                 "body '%s' has had elements inside out for %d steps; use a smaller time_step, smaller loads or a "
+                 "finer mesh",
+                 name, LONG);
+        break;
+    case TD_DOUBT_PENETRATION:
+        snprintf(text, sizeof text,
+                 "bodies '%s' and '%s' are inside each other by %.0f %% of the smaller one; use a smaller time_step, a "
+                 "larger contact stiffness, or start them apart",
+                 name, model->bodies[deepest(report)[1]].name,
+                 100 * fmax(report->penetration_found, report->penetration_ratio));
+        break;
+    case TD_DOUBT_EJECTION:
+        snprintf(
+            text, sizeof text,
+            "contact that was found deep has pushed bodies apart with %.3g J from nothing; start them apart, or use "
+            "a smaller time_step",
+            state->monitor->ejected);
+        break;
+    case TD_DOUBT_TUNNELLING:
+        snprintf(text, sizeof text,
+                 "%d pairs of bodies are so fast that they may have passed through each other; use a smaller time_step "
+                 "or a larger contact margin",
+                 report->tunnelled);
+        break;
+    }
+    td_log(&state->settings, TD_LOG_WARNING, "t = %g s (step %lld): %s", state->time, (long long)state->steps, text);
+}
+
+// Near-rigid points hold bodies apart and store nothing: what they give, and bodies move by, is from nothing.
+static void judge_contact(const tdModel *model, tdState *state)
+{
+    tdMonitor *monitor = state->monitor;
+    double honest = 0, faster = 0, pushed = state->contact->pushed;
+    for (int b = 0; b < model->n_bodies; b++)
+    {
+        const double *kept = numbers_of(monitor->kept, b), *next = numbers_of(monitor->next, b);
+        honest += next[TD_MONITOR_MOST] + noise(model, &model->bodies[b]);
+        faster += next[TD_MONITOR_KINETIC] - kept[TD_MONITOR_KINETIC];
+    }
+    double gain = pushed > 0 ? fmin(pushed, fmax(0, faster)) : pushed;
+    monitor->ejected = fmax(0, monitor->ejected + gain);
+    if (gain > 0 && monitor->ejected > GAIN_DOUBTFUL * honest)
+        doubt(state, TD_DOUBT_EJECTION, 0);
+}
+
+void td_monitor_commit(const tdModel *model, tdState *state)
+{
+    tdMonitor *monitor = state->monitor;
+    size_t bytes = TD_MONITOR_NUMBERS * (size_t)model->n_bodies * sizeof(double);
+    if (fmax(state->report.penetration_found, state->report.penetration_ratio) > DEEP)
+        doubt(state, TD_DOUBT_PENETRATION, deepest(&state->report)[0]);
+    if (state->report.tunnelled > 0)
+        doubt(state, TD_DOUBT_TUNNELLING, 0);
+    if (state->contact != NULL)
+        judge_contact(model, state);
+    memcpy(monitor->kept, monitor->next, bytes);
+    for (int64_t i = 0; i < model->coords && monitor->last != monitor->outside; i++)
+        monitor->last[i] = monitor->outside[i] / model->scheme.s;
+    for (int b = 0; b < model->n_bodies && state->report.doubts != 0; b++)
+    {
+        unsigned fresh = monitor->doubts[b] & ~monitor->told[b];
+        for (unsigned bit = 1; bit <= fresh; bit <<= 1)
+            if (fresh & bit)
+                tell(model, state, (tdDoubt)bit, b);
+        monitor->told[b] |= fresh; // the report tells of each step, the log of the first
+    }
+}
+
+int td_monitor_arrays(const tdModel *model, tdState *state, tdStateArray *out, int most)
+{
+    tdMonitor *monitor = state->monitor;
+    tdStateArray list[] = {
+        {"energy", -1, false, TD_MONITOR_NUMBERS * (int64_t)model->n_bodies, monitor->kept},
+        {"energy_known", -1, true, 1, &monitor->known},
+        {"ejected", -1, false, 1, &monitor->ejected},
+        {"retry_waiting", -1, true, 1, &monitor->waiting},
+        {"retry_wait", -1, true, 1, &monitor->wait},
+        {"outside", -1, false, monitor->last == monitor->outside ? 0 : model->coords, monitor->last},
+    };
+    int n = 0;
+    for (; n < (int)(sizeof list / sizeof list[0]) && n < most; n++)
+        out[n] = list[n];
+    return n;
+}
+
+const char *td_doubt_name(tdDoubt doubt)
+{
+    switch (doubt)
+    {
+    case TD_DOUBT_ENERGY: return "energy from nothing";
+    case TD_DOUBT_LINEARIZATION: return "far from its linearization";
+    case TD_DOUBT_INVERSION: return "elements inside out";
+    case TD_DOUBT_PENETRATION: return "deep penetration";
+    case TD_DOUBT_TUNNELLING: return "passed through";
+    case TD_DOUBT_EJECTION: return "pushed apart";
+    }
+    return "unknown";
+}
+
+// ---------------------------------------------------------------- known beforehand
+
+const char *td_monitor_caveat(const tdScheme *scheme, bool newton, const tdLaw *law)
+{
+    bool damps = td_scheme_settles(scheme), lagged = law->rotation == TD_ROTATION_LAGGED;
+    if (scheme->method == TD_METHOD_STATIC)
+        return NULL;
+    if (scheme->ce == 0)
+        return "explicit steps keep energy bounded only below the time step that the smallest element allows";
+    if (law->constant)
+        return NULL;
+    if (lagged && damps)
+        return "elastic energy is too large in steps in which the body turns far, and is gone in the next one; use law "
+               "'corotational' or a smaller time_step where that is reported";
+    if (lagged)
+        return "rotations of the step's start gain energy with an integrator that does not damp; use law "
+               "'corotational', or 'method: backward_euler'";
+    if (damps && newton)
+        return NULL;
+    if (damps)
+        return "one linearization can gain energy where a step is large; such steps are taken again by Newton's method";
+    return newton ? "an integrator that does not damp keeps the energy of this law to second order of the time step "
+                    "only; watch energy_gain in the report"
+                  : "one linearization with an integrator that does not damp can gain energy; use 'newton: true', or "
+                    "'method: backward_euler'";
+}

@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: Apache-2.0
+// The momentum balance of a step: one linearization, or Newton's method with a line search, to the tolerance.
+#include "base/log.h"
+#include "constraint/bonded.h"
+#include "constraint/condense.h"
+#include "contact/contact.h"
+#include "step/monitor.h"
+#include "step/stage.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+// ---------------------------------------------------------------- held coordinates
+
+// The share of the way from the start to the end of the step at which forces are taken.
+static double force_share(const tdScheme *scheme)
+{
+    return scheme->method == TD_METHOD_THETA ? scheme->theta : 1;
+}
+
+// Fixed and prescribed coordinates are not unknowns: they are put where they belong. In the first pass
+// forces are taken at the start of the step and the way still to go (`held`) enters through the tangent,
+// so that the pass is the linearization at the start; after it they have arrived.
+static void place_held(const tdModel *model, tdState *state)
+{
+    const tdScheme *scheme = &model->scheme;
+    for (int b = 0; b < model->n_bodies; b++)
+    {
+        const tdBody *body = &model->bodies[b];
+        body->ops->place(model, body, state);
+        for (int32_t k = 0; k < body->n_held; k++)
+        {
+            int64_t i = body->first + body->held[k];
+            double way = state->q_end[i] - state->q[i];
+            state->held[i] = force_share(scheme) * way;
+            state->v_new[i] = scheme->method == TD_METHOD_STATIC ? way : way / scheme->h;
+        }
+    }
+}
+
+// Held coordinates that an effort or inverse control moves: how far they have come.
+static void place_unknown(const tdModel *model, tdState *state, double length)
+{
+    if (td_condense_place(model, state, length))
+        for (int b = 0; b < model->n_bodies; b++)
+            model->bodies[b].ops->place(model, &model->bodies[b], state);
+}
+
+// reads  q, v, a, v_new      writes  q_e, v_e, inertia
+static void evaluation_point(const tdModel *model, tdState *state, bool arrived)
+{
+    const tdScheme *scheme = &model->scheme;
+    td_scheme_evaluate(scheme, model->coords, state->q, state->v, state->a, state->v_new, state->q_e, state->v_e,
+                       state->inertia);
+    if (td_scheme_ends_apart(scheme))
+        td_scheme_end(scheme, model->coords, state->q, state->v, state->v_new, state->q_c);
+    for (int b = 0; b < model->n_bodies; b++)
+    {
+        const tdBody *body = &model->bodies[b];
+        for (int32_t k = 0; k < body->n_held; k++)
+        {
+            int64_t i = body->first + body->held[k];
+            state->q_e[i] = state->q[i] + (arrived ? force_share(scheme) * (state->q_end[i] - state->q[i]) : 0);
+            if (td_scheme_ends_apart(scheme))
+                state->q_c[i] = arrived ? state->q_end[i] : state->q[i];
+            // Newmark's own acceleration would answer every change of speed by ringing for ever, because
+            // nothing damps a coordinate whose motion is given: its acceleration is the mean of the step.
+            if (scheme->method == TD_METHOD_NEWMARK)
+                state->inertia[i] = scheme->gamma * (state->v_new[i] - state->v[i]);
+        }
+    }
+}
+
+// ---------------------------------------------------------------- what went wrong
+
+// What to do about a step that failed.
+const char *td_step_advice(const tdModel *model)
+{
+    return model->scheme.method == TD_METHOD_STATIC
+               ? "bring the load on in more steps (motion, steps), or allow a smaller min_load_step"
+               : "use a smaller time_step or smaller loads";
+}
+
+tdStatus td_step_fail_element(const tdModel *model, tdState *state)
+{
+    const tdBody *body = &model->bodies[state->bad_body];
+    char element[256] = "an element";
+    body->ops->describe(body, state->bad_element, element, sizeof element);
+    return td_fail(&state->report.error, TD_ERROR_NUMERIC,
+                   "%s turned inside out or flew apart at t = %g s (step %lld); %s", element,
+                   state->time + model->scheme.h, (long long)state->steps + 1, td_step_advice(model));
+}
+
+// ---------------------------------------------------------------- line search
+
+// Size of m on the coordinates that are unknowns.
+double td_step_residual(const tdModel *model, tdState *state)
+{
+    memcpy(state->work, state->m, (size_t)model->coords * sizeof(double));
+    for (int b = 0; b < model->n_bodies; b++)
+    {
+        const tdBody *body = &model->bodies[b];
+        for (int32_t k = 0; k < body->n_held; k++)
+            state->work[body->first + body->held[k]] = 0;
+    }
+    return sqrt(td_dot(state->tasks, model->coords, state->work, state->work));
+}
+
+// Forces at v_new = saved + length dv. *size is infinite where an element cannot be evaluated, *slope is
+// the derivative of the potential along dv.
+static tdStatus try_length(const tdModel *model, tdState *state, double length, double *size, double *slope,
+                           double *clock)
+{
+    for (int64_t i = 0; i < model->coords; i++)
+        state->v_new[i] = state->saved[i] + length * state->dv[i];
+    if (state->contact != NULL)
+        state->contact->whole = length == 1;
+    place_unknown(model, state, length);
+    evaluation_point(model, state, true);
+    td_stage_kinematics(model, state);
+    td_stage_charge(state, TD_STAGE_KINEMATICS, clock);
+    TD_TRY(td_stage_forces(model, state, false, clock));
+    *size = td_step_residual(model, state);
+    *slope = td_dot(state->tasks, model->coords, state->dv, state->work);
+    if (state->bad_element >= 0 || !isfinite(*size))
+        *size = INFINITY;
+    return TD_OK;
+}
+
+// Shortens the Newton step until the residual falls or, as when a slender body turns and the full step
+// would stretch it, the slope of the potential along the step does: then its minimum is near.
+static tdStatus line_search(const tdModel *model, tdState *state, double before, double *size, double *clock)
+{
+    memcpy(state->saved, state->v_new, (size_t)model->coords * sizeof(double));
+    double length = 1, slope = 0;
+    for (int k = 0; k < 10; k++)
+    {
+        TD_TRY(try_length(model, state, length, size, &slope, clock));
+        bool falls = *size <= (1 - 1e-4 * length) * before || *size <= 1e-12 * state->scale;
+        if (falls || (isfinite(*size) && fabs(slope) <= 0.9 * fabs(state->slope)))
+            return TD_OK;
+        state->report.line_search_steps++;
+        // Where the slope, taken as linear, vanishes; not too near either end.
+        double guess = isfinite(*size) && slope > 0 ? state->slope / (state->slope - slope) : 0.5;
+        length *= fmin(fmax(guess, 0.1), 0.5);
+    }
+    if (isfinite(*size))
+        return TD_OK;
+    return state->bad_element >= 0
+               ? td_step_fail_element(model, state)
+               : td_fail(&state->report.error, TD_ERROR_NUMERIC,
+                         "the forces are not finite at t = %g s (step %lld); %s", state->time + model->scheme.h,
+                         (long long)state->steps + 1, td_step_advice(model));
+}
+
+// ---------------------------------------------------------------- whether it is solved
+
+#define RETRY_TOLERANCE 1e-5 // of residuals and misses
+
+// Whether a Newton step is lost in the rounding of the positions it would change: then there is no nearer
+// solution in these numbers, whatever the tolerance.
+static bool is_rounding(const tdModel *model, const tdState *state)
+{
+    double step = 0, size = model->size; // amplitudes of modes are small next to the positions they change
+    for (int64_t i = 0; i < model->coords; i++)
+    {
+        step = fmax(step, fabs(state->dv[i]));
+        size = fmax(size, fabs(state->q_e[i]));
+    }
+    return model->scheme.ce * step <= 4 * DBL_EPSILON * size;
+}
+
+// What residuals are relative to.
+static double residual_scale(const tdState *state)
+{
+    return state->joined ? fmax(state->scale, state->contact->scale) : state->scale;
+}
+
+// Where a step of one linearization is taken again, a solution that is good enough ends it.
+static double newton_tolerance(const tdModel *model, const tdState *state)
+{
+    double tolerance = model->scene.settings.tolerance;
+    return state->follow ? fmax(tolerance, RETRY_TOLERANCE) : tolerance;
+}
+
+// Whether a Newton iterate is the solution: forces in balance and, where efforts are unknown, displacements and
+// effectors as the linearization said. In inverse control the next linearization must not lead elsewhere either.
+static bool is_solved(const tdModel *model, const tdState *state, double size, double miss, int unknowns)
+{
+    double tolerance = newton_tolerance(model, state);
+    if (size > tolerance * residual_scale(state) && !is_rounding(model, state))
+        return false;
+    if (td_constraint_lag(model, state) > 1e-6) // a millionth of the friction
+        return false;
+    if (unknowns == 0)
+        return true;
+    if (miss > tolerance)
+        return false;
+    if (!state->constraint->inverse)
+        return true;
+    double step = 0;
+    for (int64_t i = 0; i < model->coords; i++)
+        step = fmax(step, fabs(state->dv[i]));
+    return model->scheme.c * step <= 1e-5 * model->size;
+}
+
+// ---------------------------------------------------------------- passes
+
+// The end of a step of one linearization: the momentum balance, which leaves the reactions, and v.
+static void finish_linear(const tdModel *model, tdState *state)
+{
+    for (int64_t i = 0; i < model->coords; i++)
+        state->v_new[i] += state->dv[i];
+    td_monitor_outside(model, state);
+    for (int b = 0; b < model->n_bodies; b++)
+        model->bodies[b].ops->balance(model, &model->bodies[b], state);
+    td_monitor_supports(model, state);
+    place_unknown(model, state, 1);
+}
+
+#define STRIDE 0.001 // by which residual and misses fall in a pass that is not worth new columns
+
+// Momentum balance at the latched inputs: one linearization, or Newton to the tolerance.
+// reads  q, v, a, inputs      writes  v_new, m
+tdStatus td_step_balance(const tdModel *model, tdState *state, double *clock)
+{
+    const tdSceneSettings *settings = &model->scene.settings;
+    bool newton = state->newton || model->scheme.method == TD_METHOD_STATIC;
+    td_scheme_start(&model->scheme, model->coords, state->v, state->a, state->v_new);
+    place_held(model, state);
+    evaluation_point(model, state, false);
+    td_stage_charge(state, TD_STAGE_KINEMATICS, clock);
+    TD_TRY(td_contact_find(model, state));
+    td_stage_charge(state, TD_STAGE_COLLIDE, clock);
+    for (int b = 0; b < model->n_bodies; b++)
+        model->bodies[b].ops->begin(model, &model->bodies[b], state);
+    td_stage_kinematics(model, state);
+    td_stage_charge(state, TD_STAGE_KINEMATICS, clock);
+    double size = INFINITY, miss = INFINITY, last_size = INFINITY, last_miss = INFINITY;
+    for (int pass = 0;; pass++)
+    {
+        // Columns of the condensed problem, and the factor they need, are kept as long as Newton makes strides.
+        bool strides = pass > 0 && state->bonded == NULL && size < STRIDE * last_size && miss < STRIDE * last_miss;
+        state->columns =
+            strides ? 0 : td_condense_unknowns(model, state) + (state->bonded != NULL ? state->bonded->most : 0);
+        last_size = size;
+        last_miss = miss;
+        TD_TRY(td_check_cancel(&state->settings, &state->report.error));
+        TD_TRY(td_stage_forces(model, state, true, clock));
+        if (state->bad_element >= 0)
+            return td_step_fail_element(model, state);
+        TD_TRY(td_stage_free(model, state));
+        td_stage_charge(state, TD_STAGE_FREE, clock);
+        int unknowns = 0;
+        TD_TRY(td_stage_solve(model, state, pass == 0, &unknowns));
+        td_stage_charge(state, TD_STAGE_SOLVE, clock);
+        state->report.newton_iterations++;
+        if (!newton)
+        {
+            finish_linear(model, state);
+            return TD_OK;
+        }
+        memset(state->held, 0, (size_t)model->coords * sizeof(double));
+        TD_TRY(line_search(model, state, pass == 0 || unknowns > 0 ? state->rhs : size, &size, clock));
+        state->report.residual = residual_scale(state) > 0 ? size / residual_scale(state) : 0;
+        miss = fmax(td_condense_miss(model, state), td_contact_miss(model, state));
+        if (is_solved(model, state, size, miss, unknowns))
+        {
+            td_monitor_outside(model, state);
+            td_monitor_supports(model, state);
+            return TD_OK;
+        }
+        if (pass + 1 >= settings->max_iterations)
+            return td_fail(
+                &state->report.error, TD_ERROR_NUMERIC,
+                "Newton did not converge at t = %g s (step %lld): relative residual %.2e after %d iterations, "
+                "%.2e asked for; %s",
+                state->time + model->scheme.h, (long long)state->steps + 1, state->report.residual, pass + 1,
+                newton_tolerance(model, state), td_step_advice(model));
+    }
+}
