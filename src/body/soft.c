@@ -224,6 +224,17 @@ static void matrix_piece(void *context, int piece)
 }
 
 // A = (mass + s de alpha) M + s ce K + s de beta K_damping (+ stiffness of pressures, constraints and springs)
+// A body that nothing but others holds has six motions without stiffness. A little more on the diagonal of A, not of
+// the forces, resists what a pass of Newton's method changes and is gone in the solution.
+#define LEAN 1e-4
+
+static void stiffen_diagonal(const tdSoft *soft, double *A)
+{
+    for (int64_t i = 0; i < soft->n_nodes; i++)
+        for (int c = 0; c < 3; c++)
+            A[9 * (soft->pattern.row[i + 1] - 1) + 4 * c] *= 1 + LEAN;
+}
+
 static void build_matrix(const tdModel *model, const tdBody *body, tdState *state)
 {
     const tdSoft *soft = soft_of(body);
@@ -240,6 +251,8 @@ static void build_matrix(const tdModel *model, const tdBody *body, tdState *stat
         td_soft_pressure_stiffness(model, body, state, work.of_K, mine->A);
     td_soft_add_coupling(soft, mine, work.of_K, mine->A);
     td_soft_spring_stiffness(body, state->springs, work.of_K, mine->A);
+    if (soft->leans)
+        stiffen_diagonal(soft, mine->A);
     mine->exact = false;
 }
 

@@ -152,6 +152,7 @@ typedef struct tdSoft
     double alpha, beta;   ///< Rayleigh
     bool *held;           ///< by coordinate: fixed or driven
     int32_t n_held;
+    bool leans;     ///< in a static scene only contacts or attachments hold it: its stiffness alone is singular
     bool supported; ///< something holds it: fixed, prescribed or moved nodes, a plane; not only nodes of no element
     int32_t *held_list;
     int32_t n_driven;

@@ -260,9 +260,13 @@ static tdStatus add_supports(tdBodyWork *w, tdError *error)
             soft->held_list[soft->n_held++] = (int32_t)i;
     int supports = w->given->n_fixed + w->given->n_prescribed + n_moved;
     soft->supported = supports > 0 || w->given->plane != TD_PLANE_NONE;
-    if (at_rest && supports == 0 && !w->given->adrift)
+    const tdScene *scene = &w->model->scene;
+    bool held_by_others = scene->contact.line > 0 || scene->n_attachments > 0;
+    soft->leans = at_rest && supports == 0 && !w->given->adrift && held_by_others;
+    if (at_rest && supports == 0 && !w->given->adrift && !held_by_others)
         return fail(w, w->given->line, error, "fixed",
-                    "nothing holds it, so it has no equilibrium; add 'fixed', or use a dynamic integrator");
+                    "nothing holds it, so it has no equilibrium; add 'fixed' or what it leans on ('contact', "
+                    "'attachments'), or use a dynamic integrator");
     return TD_OK;
 }
 

@@ -397,6 +397,8 @@ static bool solved_by_columns(const tdModel *model)
     return any;
 }
 
+#define FIRM 0.01 // times as soft are near-rigid points in equilibria
+
 tdStatus td_compile_contact(tdModel *model, const tdSettings *settings, tdError *error)
 {
     const tdScene *scene = &model->scene;
@@ -427,8 +429,11 @@ tdStatus td_compile_contact(tdModel *model, const tdSettings *settings, tdError 
     TD_TRY(td_compile_bonds(model, error));
     if (!touch)
         return TD_OK;
-    work.contact->tuning.beta = scene->contact.softness;
-    work.contact->tuning.sigma = scene->contact.stiction;
+    // What gives way in proportion to what a body moves by in a step is next to nothing beside its weight and speed,
+    // but in equilibrium beside its own deformation.
+    double firm = model->scheme.method == TD_METHOD_STATIC ? FIRM : 1;
+    work.contact->tuning.beta = firm * scene->contact.softness;
+    work.contact->tuning.sigma = firm * scene->contact.stiction;
     tdStatus status = build(&work, settings, error);
     free(work.pairs);
     td_arena_free(&work.scratch);
