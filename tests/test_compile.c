@@ -162,7 +162,7 @@ static void bad_selectors_are_named(void **unused)
     refuse(HEAD BOX "loads:\n  - {type: point, body: block, group: top, force: [1, 0, 0]}\n", 9, "loads[0]", "'top'",
            "");
     refuse(HEAD BOX "probes:\n  - {name: p, body: block, point: [4, 1, 1]}\n", 9, "probes[0]",
-           "1 (scene's length unit) outside", "to (3, 2, 2)");
+           "(4, 1, 1) m is 1 m outside", "to (3, 2, 2)");
     refuse(HEAD BOX "probes:\n  - {name: p, body: block, group: tip}\n", 9, "probes[0]", "'tip'", "");
 }
 

@@ -220,6 +220,31 @@ static void test_finished_run_resumed_adds_nothing(void **state)
     assert_int_equal(frames_of("done"), 9);
 }
 
+// Frames every second step up to step 4, and a checkpoint of step 8 that another run left.
+static void test_hole_is_told(void **state)
+{
+    (void)state;
+    assert_int_equal(run_command("run", "good.yaml --steps 4 --out gap --quiet"), 0);
+    assert_int_equal(run_command("run", "good.yaml --steps 8 --checkpoint later.h5 --quiet"), 0);
+    assert_int_equal(run_command("run", "good.yaml --out gap --resume later.h5 --quiet"), 0);
+    assert_says("stderr.txt", "gap has frames up to step 4 and the run goes on from step 8: those between are missing");
+    assert_says("stderr.txt", "resume from a checkpoint at or before step 4, or into a new folder");
+    assert_int_equal(run_command("run", "good.yaml --steps 4 --out whole --checkpoint four.h5 --quiet"), 0);
+    assert_int_equal(run_command("run", "good.yaml --out whole --resume four.h5 --quiet"), 0);
+    char *said = read_text("stderr.txt");
+    assert_null(strstr(said, "missing"));
+    free(said);
+}
+
+static void test_checkpoint_beyond_the_end(void **state)
+{
+    (void)state;
+    assert_int_equal(run_command("run", "good.yaml --steps 8 --checkpoint eight.h5 --quiet"), 0);
+    assert_int_equal(run_command("run", "good.yaml --steps 5 --resume eight.h5 --quiet"), 2);
+    assert_says("stderr.txt", "eight.h5 is at step 8, beyond step 5 where this run is to end; give a later end");
+    assert_int_equal(run_command("run", "good.yaml --steps 8 --resume eight.h5 --quiet"), 0);
+}
+
 static void test_stale_files_are_cleared(void **state)
 {
     (void)state;
@@ -242,6 +267,8 @@ int main(void)
         cmocka_unit_test(test_earlier_run_is_not_written_over),
         cmocka_unit_test(test_failed_start_leaves_no_folder),
         cmocka_unit_test(test_finished_run_resumed_adds_nothing),
+        cmocka_unit_test(test_hole_is_told),
+        cmocka_unit_test(test_checkpoint_beyond_the_end),
         cmocka_unit_test(test_folder_of_another_scene),
         cmocka_unit_test(test_stale_files_are_cleared),
     };

@@ -56,24 +56,24 @@ static void test_slips(void **unused)
     expect(SOFT(MM, "young: 450 kPa, density: 1070"),
            "scene.yaml:8: the density of body 'b' is 1.07e+12 kg/m^3; usual is 10 to 23000 kg/m^3 (rubber has about "
            "1100).",
-           "Times 1e-09 it would be usual: was it read in kg/mm^3 but meant in kg/m^3? Write the unit");
-    expect(SOFT(M, "young: 450 kPa, density: 1.07"), "is 1.07 kg/m^3; usual", "meant in g/cm^3?");
+           "Times 1e-09 it would be usual, as when a number in kg/m^3 is taken for one in kg/mm^3. Write the unit");
+    expect(SOFT(M, "young: 450 kPa, density: 1.07"), "is 1.07 kg/m^3; usual", "as when a number in g/cm^3 is");
     expect(SOFT(M, "young: 0.45, density: 1000"), "scene.yaml:7: Young's modulus of body 'b' is 0.45 Pa; usual",
-           "was it read in Pa but meant in MPa?");
-    expect(SOFT(M, "young: 1e14, density: 1000"), "is 1e+14 Pa", "read in kPa but meant in Pa?");
+           "a number in MPa is taken for one in Pa.");
+    expect(SOFT(M, "young: 1e14, density: 1000"), "is 1e+14 Pa", "a number in Pa is taken for one in kPa.");
     expect(SOFT(M, "young: 450 kPa, total_mass: 1e7"), "the mass of body 'b' is 1e+07 kg; usual is 1e-09 to 1e+06 kg",
            "");
     expect(SOFT(MM "gravity: [0, 0, -9.81]\n", "young: 450 kPa, density: 1 g/cm^3"),
            "scene.yaml:4: gravity is 0.00981 m/s^2; usual is 0.1 to 300 m/s^2",
-           "was it read in mm/s^2 but meant in m/s^2?");
+           "a number in m/s^2 is taken for one in mm/s^2.");
     expect(SOFT(M "gravity: [0, 0, -9810]\n", "young: 450 kPa, density: 1000"), "gravity is 9810 m/s^2",
-           "meant in mm/s^2?");
+           "a number in mm/s^2 is");
     expect(SOFT("time_step: 1e7 s\n", "young: 450 kPa, density: 1000"), "crosses body 'b'",
            "the steps see nothing of its motion");
     expect(SOFT("time_step: 1e-12 s\n", "young: 450 kPa, density: 1000"), "crosses body 'b'",
            "more than 1e8 steps until anything happens");
     expect(RIGID("density: 1000"), NULL, "");
-    expect(RIGID("density: 1e6"), "scene.yaml:5: the density of body 'r' is 1e+06 kg/m^3", "read in g/cm^3");
+    expect(RIGID("density: 1e6"), "scene.yaml:5: the density of body 'r' is 1e+06 kg/m^3", "taken for one in g/cm^3");
     expect(RIGID("total_mass: 1e8"), "the mass of body 'r' is 1e+08 kg", "");
 }
 

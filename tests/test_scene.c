@@ -290,7 +290,7 @@ static void test_duration_is_rounded_up_to_steps(void **state)
     {
         const char *duration;
         int steps;
-    } cases[] = {{"1 s", 100}, {"0.3 s", 30}, {"0.7 s", 70}, {"1.001 s", 101}, {"1 us", 1}, {"2 h", 720000}};
+    } cases[] = {{"1 s", 100}, {"0.3 s", 30}, {"0.7 s", 70}, {"1.001 s", 101}, {"10 ms", 1}, {"2 h", 720000}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
     {
         char text[512];
@@ -487,6 +487,7 @@ static void test_bad_values(void **state)
         {"tendril: 1\nsteps: 99999999999999999999\n", 2, "expected a whole number from 1"},
         {"tendril: 1\ntime_step: 0\n", 2, "must be > 0"},
         {"tendril: 1\ntime_step: 1e-12\nduration: 1 h\n" BODY, 3, "more than 1000000000 steps"},
+        {"tendril: 1\ntime_step: 10 ms\nduration: 9 ms\n" BODY, 3, "'9 ms' is shorter than one time_step of 0.01 s"},
         {GOOD "integrator: {method: rk4}\n", 8, "expected one of: backward_euler"},
         {GOOD "integrator: {method: theta, theta: 1}\n", 8, "method theta needs 'theta_vq'"},
         {GOOD "integrator: {method: theta, theta: 1.1, theta_vq: 1}\n", 8, "must be >= 0 and <= 1"},

@@ -66,23 +66,22 @@ static void test_points(void **unused)
     (void)unused;
     accept(PROBE("40"), NULL);
     accept(PROBE("40.0000001"), NULL);
-    accept(PROBE("43"),
-           "scene.yaml:10: probes[0]: 1 of 1 points outside body 'beam' are moved onto it; the farthest, point 0 "
-           "at (43, 5, 5), by 3 (scene's length unit), 0.2");
-    refuse(PROBE("48"), 10, "the point (48, 5, 5) is 8 (scene's length unit) outside body 'beam'");
+    accept(PROBE("43"), "scene.yaml:10: probes[0]: a point lies outside body 'beam' and is moved onto it; it is at "
+                        "(43, 5, 5) mm, off by 3 mm, 0.2");
+    refuse(PROBE("48"), 10, "the point (48, 5, 5) mm is 8 mm outside body 'beam'");
     refuse(PROBE("48"), 10, "half the edge of an element there; move it, or allow more by the body's 'snap'");
     accept(CABLE("10"), NULL);
     accept(CABLE("13"),
-           "actuators[0].path: 1 of 3 points outside body 'beam' are moved onto it; the farthest, point 1 at "
-           "(20, 5, 13), by 3 ");
-    refuse(CABLE("18"), 11, "(20, 5, 18) is 8 ");
-    accept("effectors: [{name: e, body: beam, point: [20, 12, 5]}]\n", "effectors[0]: 1 of 1 points");
+           "actuators[0].path: 1 of 3 points lies outside body 'beam' and is moved onto it; the farthest is point "
+           "1 at (20, 5, 13) mm, off by 3 mm");
+    refuse(CABLE("18"), 11, "(20, 5, 18) mm is 8 mm ");
+    accept("effectors: [{name: e, body: beam, point: [20, 12, 5]}]\n", "effectors[0]: a point lies outside");
     accept("actuators: [{name: f, type: force, body: beam, point: [20, 12, 5], drive: force, direction: [1, 0, 0]}]\n",
-           "1 of 1 points outside body 'beam'");
+           "a point lies outside body 'beam' and is moved");
     accept("attachments: [{name: a, a: beam, points: [[20, 5, 5], [20, 5, 12]], space: true}]\n",
-           "attachments[0]: 1 of 2 points outside body 'beam'");
+           "attachments[0]: 1 of 2 points lies outside body 'beam'");
     accept("couplings: [{name: r, rod: {a: beam, point_a: [40, 5, 12], point_b: [40, 5, 50]}}]\n",
-           "couplings[0]: 1 of 1 points outside body 'beam'");
+           "couplings[0]: a point lies outside body 'beam'");
 }
 
 // Who says how far is meant is told nothing, and held to it.
@@ -90,8 +89,8 @@ static void test_snap(void **unused)
 {
     (void)unused;
     accept("    snap: 9 mm\n" PROBE("48"), NULL);
-    refuse("    snap: 1 mm\n" PROBE("43"), 11, "at most 1 are allowed, by the body's 'snap'");
-    refuse("    snap: 0\n" PROBE("41"), 11, "at most 0 are allowed");
+    refuse("    snap: 1 mm\n" PROBE("43"), 11, "at most 1 mm is allowed, by the body's 'snap'");
+    refuse("    snap: 0\n" PROBE("41"), 11, "at most 0 mm is allowed");
     refuse("  - {name: r, type: rigid, shape: {sphere: 1}, density: 1 g/cm^3, snap: 1}\n", 10, "takes no 'snap'");
 }
 

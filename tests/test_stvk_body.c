@@ -33,17 +33,22 @@ static double farthest(const tdModel *a, const tdState *x, const tdModel *b, con
 }
 
 // With all modes the motion is that of full order over 1,000 steps: what is left is the tolerance of Newton and
-// rounding, which a motion of some twenty periods lets grow little.
+// rounding, which a motion of some twenty periods lets grow little. Stiffness damping is by another matrix at full
+// order (docs/theory/damping.md), the same at rest.
 static void full_basis(void **unused)
 {
     (void)unused;
     static const char *const integrators[] = {"method: newmark, newton: true, tolerance: 1e-12", "method: newmark",
-                                              "method: newmark, beta: 0.3025, gamma: 0.6", "method: backward_euler"};
-    for (int k = 0; k < 4; k++)
+                                              "method: newmark, beta: 0.3025, gamma: 0.6", "method: backward_euler",
+                                              "method: newmark"};
+    for (int k = 0; k < 5; k++)
     {
         char text[4000];
         double off = 0, moved = 0;
-        block_text(text, integrators[k], k == 1 ? "    damping: {mass: 0.3, stiffness: 1 ms}\n" : "");
+        block_text(text, integrators[k],
+                   k == 1   ? "    damping: {mass: 0.3}\n"
+                   : k == 4 ? "    damping: {mass: 0.3, stiffness: 1 ms}\n"
+                            : "");
         tdModel *full = scene_parse(text);
         tdRom rom = rom_of(full, 0, 1);
         assert_int_equal(rom.n_u, 1);
@@ -61,7 +66,7 @@ static void full_basis(void **unused)
             assert_int_equal(td_state_report(one)->projected_elements, 0);
         }
         assert_true(moved > 0.02);
-        assert_near(off, 0, 1e-8 * 0.06);
+        assert_near(off, 0, k == 4 ? 0.01 * moved : 1e-8 * 0.06);
         scene_free(full, one);
         scene_free(model, two);
     }
@@ -72,7 +77,7 @@ static void as_whole(void **unused)
 {
     (void)unused;
     char text[4000];
-    block_text(text, "method: newmark, newton: true, tolerance: 1e-12", "    damping: {mass: 0.3, stiffness: 1 ms}\n");
+    block_text(text, "method: newmark, newton: true, tolerance: 1e-12", "    damping: {mass: 0.3}\n");
     tdModel *full = scene_parse(text);
     tdRom rom = rom_of(full, 9, 1);
     rom_polynomials(full, &rom);

@@ -362,7 +362,12 @@ static int simulate(const runArguments *arguments, const outFolder *folder, cons
     options->checkpoint_every = model->scene.output.checkpoint_every;
     if (arguments->resume != NULL && td_state_load(model, state, arguments->resume, &error) != TD_OK)
         return cli_fail(&error);
-    if (arguments->resume != NULL && td_state_steps(state) >= options->until && !cli_quiet())
+    if (arguments->resume != NULL && td_state_steps(state) > options->until)
+        return cli_usage("%s is at step %" PRId64 ", beyond step %" PRId64
+                         " where this run is to end; give a later end (--steps, --time, the scene's duration) or an "
+                         "earlier checkpoint",
+                         arguments->resume, td_state_steps(state), options->until);
+    if (arguments->resume != NULL && td_state_steps(state) == options->until && !cli_quiet())
         fprintf(stderr,
                 "tendril: %s is at step %" PRId64 " already, there is nothing left to do up to step %" PRId64 "\n",
                 arguments->resume, td_state_steps(state), options->until);

@@ -143,11 +143,26 @@ static tdStatus open_output(const tdModel *model, tdState *state, const simOptio
     return td_output_open(model, options->out, &settings, output, error);
 }
 
+// A checkpoint may be ahead of the frames that a killed run got to write, or be of another run.
+static void warn_about_hole(const tdOutput *output, const tdState *state, const simOptions *options)
+{
+    if (output == NULL || !options->resumed || options->every <= 0 || td_output_last(output) < 0)
+        return;
+    int64_t last = td_output_last(output), here = td_state_steps(state);
+    if (here / options->every > last / options->every)
+        fprintf(stderr,
+                "tendril: warning: %s has frames up to step %" PRId64 " and the run goes on from step %" PRId64
+                ": those between are missing; resume from a checkpoint at or before step %" PRId64
+                ", or into a new folder\n",
+                options->out, last, here, last);
+}
+
 tdStatus sim_run(const tdModel *model, tdState *state, const simOptions *options, simResult *result, tdError *error)
 {
     *result = (simResult){0};
     tdOutput *output = NULL;
     TD_TRY(open_output(model, state, options, &output, error));
+    warn_about_hole(output, state, options);
     double start_time = td_state_time(state);
     sigBefore before = sig_catch();
     tdStatus status = TD_OK;

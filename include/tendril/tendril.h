@@ -285,7 +285,8 @@ extern "C"
         TD_DOUBT_INVERSION = 4,     ///< elements have been inside out for more than ten steps
         TD_DOUBT_PENETRATION = 8,   ///< bodies are deeper inside each other than a tenth of the smaller one
         TD_DOUBT_TUNNELLING = 16,   ///< bodies may have passed through each other within a step
-        TD_DOUBT_EJECTION = 32      ///< contact that was found deep pushed bodies apart with energy from nothing
+        TD_DOUBT_EJECTION = 32,     ///< contact that was found deep pushed bodies apart with energy from nothing
+        TD_DOUBT_LAW = 64           ///< a body of the linear law has turned or stretched farther than it describes
     } tdDoubt;
 
     /// Short name of one, e.g. "energy from nothing".
@@ -340,9 +341,10 @@ extern "C"
         int tunnelled; ///< pairs of bodies or links that may have passed through each other in the step, unseen
         double attachment_error; ///< largest error of rigid attachments and couplings, relative to the scene's size
         // What was looked at before the step was accepted; zero in static scenes.
-        double energy;      ///< kinetic and elastic, of all bodies, at its end [J]
-        double work;        ///< done on them in the step: by weight, loads, actuators, supports, contact [J]
-        double dissipated;  ///< what of it they neither move by nor store [J]: damping, and the integrator's own
+        double energy;     ///< kinetic and elastic, of all bodies, at its end [J]
+        double work;       ///< done on them in the step: by weight, loads, actuators, supports, contact [J]
+        double dissipated; ///< what of it they neither move by nor store [J]: damping, relaxation, and the integrator's
+                           ///< own; static: not known, 0
         double energy_gain; ///< most that a body has gained from nothing, as a share of what it came by honestly
         double linearization_error; ///< share of the work of internal forces that one linearization missed; 0: Newton
         int retries;                ///< attempts that were taken back: one linearization went wrong

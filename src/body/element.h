@@ -34,6 +34,34 @@ static inline void td_add_history(double gamma, const double *H, const double *F
             }
 }
 
+// What damps a point, D of P = D dF/dt: the stress beta C : dE/dt of the rate of Green's strain with the stiffness C at
+// rest, so that D_iJkL = F_iI C_IJKL F_kK. Never negative, and zero for a body that turns as a whole.
+static inline void td_carry_stiffness(const double *C, const double *F_in, double *D)
+{
+    td4 F[9], T[9][9];
+    td_load9(F_in, F);
+    for (int row = 0; row < 9; row++)
+        for (int column = 0; column < 9; column++)
+        {
+            td4 sum = td4_set(0);
+            for (int m = 0; m < 3; m++)
+            {
+                int from = 3 * m + row % 3;
+                int at = from >= column ? TD_PACKED(from, column) : TD_PACKED(column, from);
+                sum += F[3 * (row / 3) + m] * td4_load(C + 4 * at);
+            }
+            T[row][column] = sum;
+        }
+    for (int row = 0; row < 9; row++)
+        for (int column = 0; column <= row; column++)
+        {
+            const td4 *to = F + 3 * (column / 3);
+            int l = column % 3;
+            td4_store(D + 4 * TD_PACKED(row, column),
+                      T[row][l] * to[0] + T[row][3 + l] * to[1] + T[row][6 + l] * to[2]);
+        }
+}
+
 // T = D b: T[row][k] = sum_L D(row, kL) b_L.
 static inline void td_contract(const double *D, const td4 *b, td4 T[9][3])
 {
@@ -102,4 +130,16 @@ static inline const double *td_rotation_at(const tdElementWork *work, int64_t ba
     if (work->block->material.fibre != NULL)
         return work->block->material.fibre;
     return work->R != NULL ? work->R + 36 * batch : NULL;
+}
+
+// D of what damps a point batch: the stiffness at rest, `rest`, carried along, or the tangent of a law that is never
+// negative.
+static inline void td_damping_tangent(const tdElementWork *work, const double *rest, int64_t batch, double *D)
+{
+    _Alignas(64) double psi[4], P[36];
+    const double *F = work->F + 36 * batch;
+    if (rest != NULL)
+        td_carry_stiffness(rest, F, D);
+    else
+        work->damping(work->parameters, F, td_rotation_at(work, batch), psi, P, D);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Element work of hexahedra, quadratic tetrahedra and triangles: gradients, forces and tangents of four
+// Element work of hexahedra, quadratic tetrahedra and triangles: gradients, forces, tangents and damping of four
 // elements at a time. One source for all kinds; the numbers of nodes and points are constants in each.
 // The equations are in body/soft.h.
 #include "body/point.h"
@@ -9,10 +9,13 @@
 
 void TD_ISA(td_hex_gradients)(const tdElementWork *work, int32_t chunk);
 void TD_ISA(td_hex_forces)(const tdElementWork *work, int32_t chunk);
+void TD_ISA(td_hex_damping)(const tdElementWork *work, int32_t chunk);
 void TD_ISA(td_tet10_gradients)(const tdElementWork *work, int32_t chunk);
 void TD_ISA(td_tet10_forces)(const tdElementWork *work, int32_t chunk);
+void TD_ISA(td_tet10_damping)(const tdElementWork *work, int32_t chunk);
 void TD_ISA(td_tri_gradients)(const tdElementWork *work, int32_t chunk);
 void TD_ISA(td_tri_forces)(const tdElementWork *work, int32_t chunk);
+void TD_ISA(td_tri_damping)(const tdElementWork *work, int32_t chunk);
 
 // ---------------------------------------------------------------- gradients
 
@@ -166,6 +169,66 @@ ALWAYS void forces(const tdElementWork *work, int32_t chunk, const int nodes, co
     work->sums[chunk] = sums;
 }
 
+// ---------------------------------------------------------------- damping
+
+ALWAYS void damping(const tdElementWork *work, int32_t chunk, const int nodes, const int n_points, const bool flat)
+{
+    enum
+    {
+        PAIRS_MOST = TD_ELEMENT_NODES * (TD_ELEMENT_NODES + 1) / 2
+    };
+    const tdElements *block = work->block;
+    const tdMaterial *material = &block->material;
+    const int pairs = nodes * (nodes + 1) / 2;
+    const bool mean = !flat && material->mean_dilatation;
+    _Alignas(64) double D[4 * TD_TANGENT], thin[4 * TD_TANGENT];
+    for (int32_t b = block->chunk[chunk]; b < block->chunk[chunk + 1]; b++)
+    {
+        td4 dV[TD_ELEMENT_NODES][3], blocks[PAIRS_MOST][9], n[3], volume = td4_set(0);
+        const double *rest = material->rest;
+        memset(dV, 0, sizeof dV);
+        memset(blocks, 0, (size_t)pairs * sizeof blocks[0]);
+        for (int c = 0; c < 3 && flat; c++)
+            n[c] = td4_load(block->normal + 12 * (int64_t)b + 4 * c);
+        if (flat && material->through == TD_THROUGH_FREE && rest != NULL)
+        {
+            memcpy(thin, rest, sizeof thin);
+            td_condense_through(n, thin);
+            rest = thin;
+        }
+        for (int p = 0; p < n_points; p++)
+        {
+            int64_t point = n_points * (int64_t)b + p;
+            const double *gradient = block->gradient + 12 * nodes * point;
+            td4 g[TD_ELEMENT_NODES][3], weight = td4_load(block->weight + 4 * point), F[9];
+            for (int a = 0; a < nodes; a++)
+                for (int j = 0; j < 3; j++)
+                    g[a][j] = td4_load(gradient + 12 * a + 4 * j);
+            td_damping_tangent(work, rest, point, D);
+            if (flat && material->through == TD_THROUGH_FREE && rest == NULL)
+                td_condense_through(n, D);
+            add_tangent(D, (const td4(*)[3])g, weight, nodes, blocks);
+            volume += weight;
+            td_load9(work->F + 36 * point, F);
+            for (int a = 0; a < nodes && mean; a++)
+                for (int i = 0; i < 3; i++)
+                    dV[a][i] += weight * (F[3 * i] * g[a][0] + F[3 * i + 1] * g[a][1] + F[3 * i + 2] * g[a][2]);
+        }
+        if (mean)
+        {
+            td4 bulk = td_rest_bulk(block, volume);
+            for (int a = 0; a < nodes; a++)
+                for (int c = 0; c <= a; c++)
+                    for (int k = 0; k < 9; k++)
+                        blocks[TD_PACKED(a, c)][k] += bulk * dV[a][k / 3] * dV[c][k % 3];
+        }
+        for (int pair = 0; pair < pairs; pair++)
+            td_scatter_block(block->block + 4 * (pairs * (int64_t)b + pair), blocks[pair], work->K);
+    }
+}
+
+// ---------------------------------------------------------------- by kind
+
 void TD_ISA(td_hex_gradients)(const tdElementWork *work, int32_t chunk)
 {
     gradients(work, chunk, 8, 8, false);
@@ -174,6 +237,11 @@ void TD_ISA(td_hex_gradients)(const tdElementWork *work, int32_t chunk)
 void TD_ISA(td_hex_forces)(const tdElementWork *work, int32_t chunk)
 {
     forces(work, chunk, 8, 8, false);
+}
+
+void TD_ISA(td_hex_damping)(const tdElementWork *work, int32_t chunk)
+{
+    damping(work, chunk, 8, 8, false);
 }
 
 void TD_ISA(td_tet10_gradients)(const tdElementWork *work, int32_t chunk)
@@ -186,6 +254,11 @@ void TD_ISA(td_tet10_forces)(const tdElementWork *work, int32_t chunk)
     forces(work, chunk, 10, 4, false);
 }
 
+void TD_ISA(td_tet10_damping)(const tdElementWork *work, int32_t chunk)
+{
+    damping(work, chunk, 10, 4, false);
+}
+
 void TD_ISA(td_tri_gradients)(const tdElementWork *work, int32_t chunk)
 {
     gradients(work, chunk, 3, 1, true);
@@ -194,4 +267,9 @@ void TD_ISA(td_tri_gradients)(const tdElementWork *work, int32_t chunk)
 void TD_ISA(td_tri_forces)(const tdElementWork *work, int32_t chunk)
 {
     forces(work, chunk, 3, 1, true);
+}
+
+void TD_ISA(td_tri_damping)(const tdElementWork *work, int32_t chunk)
+{
+    damping(work, chunk, 3, 1, true);
 }

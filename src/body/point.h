@@ -134,6 +134,14 @@ static inline tdDilatation td_mean_dilatation(const tdElementWork *work, int64_t
     return out;
 }
 
+// At rest, of elements with this volume.
+static inline td4 td_rest_bulk(const tdElements *block, td4 volume)
+{
+    double U, dU, ddU;
+    td_volumetric(block->material.parameters, 1, &U, &dU, &ddU);
+    return td4_select(volume > td4_set(0), td4_set(ddU) / volume, td4_set(0));
+}
+
 // P += U' cof F, D += U' d(cof F)/dF; returns cof F.
 static inline void td_add_pressure(const double *F_in, td4 pressure, double *P, double *D, td4 cof[9])
 {

@@ -117,7 +117,7 @@ static void begin(const tdModel *model, const tdBody *body, tdState *state)
     tdSoftState *mine = mine_of(body, state);
     mine->projecting = false;
     mine->damping_kept = false;
-    mine->K_damping = state->newton ? mine->K_apart : mine->K;
+    mine->K_damping = state->newton || !soft->semidefinite ? mine->K_apart : mine->K;
     mine->first = true;
     mine->same = mine->same && mine->spring_changes == state->spring_changes;
     mine->spring_changes = state->spring_changes;
@@ -163,8 +163,10 @@ static tdStatus forces(const tdModel *model, const tdBody *body, tdState *state,
     // The damping of a step is that of its first pass.
     if (tangent && !mine->damping_kept)
     {
-        if (mine->K_damping != mine->K)
+        if (mine->K_damping != mine->K && soft->semidefinite)
             memcpy(mine->K_damping, mine->K, 9 * (size_t)soft->pattern.blocks * sizeof *mine->K);
+        else if (mine->K_damping != mine->K)
+            td_soft_damping(soft, mine, state, mine->K_damping);
         memcpy(mine->damping_q, state->q_e + first, (size_t)n * sizeof(double));
         mine->damping_kept = true;
     }
@@ -629,6 +631,11 @@ static const double *node_velocities(const tdModel *model, const tdBody *body, c
     return state->v + body->first;
 }
 
+static double stray(const tdBody *body, const tdState *state, double *turn)
+{
+    return td_soft_stray(soft_of(body), (const tdSoftState *)state->bodies[body->index], state->isa, turn);
+}
+
 const tdBodyOps td_soft_ops = {
     .kind = "soft",
     .free_model = free_model,
@@ -663,6 +670,7 @@ const tdBodyOps td_soft_ops = {
     .fields = td_soft_fields,
     .energy = td_soft_body_energy,
     .arrive = td_soft_arrive,
+    .stray = stray,
     .commit = commit,
     .describe = td_soft_describe,
 };

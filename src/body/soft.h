@@ -64,6 +64,8 @@ typedef struct tdMaterial
     int n_prony;
     double g[TD_PRONY_TERMS], tau[TD_PRONY_TERMS];
     double *fibre; ///< 9 x 4: the frame in each lane; NULL: none
+    double *rest; ///< D at rest, the same in each lane, for damping; NULL: that is by D itself, which is never negative
+    double lame[2]; ///< lambda and mu, where D at rest is isotropic; else NAN
 } tdMaterial;
 
 /// What the kernels read. Lane l of component c is at [4 c + l]. The nodes of an element ascend, so that
@@ -90,6 +92,12 @@ typedef struct tdElements
     int64_t history;   ///< Prony: where its numbers begin in tdSoftState.history,
     int64_t H;         ///< and in tdSoftState.H
 } tdElements;
+
+/// The law whose tangent is never negative and damps the material; of no use where it has a `rest`.
+static inline const tdLaw *td_damping_law(const tdMaterial *material)
+{
+    return material->law->rotation == TD_ROTATION_CURRENT ? td_law(TD_LAW_COROTATIONAL_LAGGED) : material->law;
+}
 
 /// A coordinate that follows an input: rest position + displacement * input.
 typedef struct tdDriven
@@ -206,7 +214,7 @@ typedef struct tdSoftState
     bool condensed;    ///< A is factored by part.schur in this pass
     bool arrived;      ///< F, R, forces and K are those of arrived_q
     double *arrived_q;
-    double *K_apart;     ///< room for K_damping where the damping of a step is not that of its last pass
+    double *K_apart;     ///< room for K_damping where it is not K of the last pass
     double energy_start; ///< elastic, at the start of the step
     bool first;          ///< no forces of this step have been taken yet
     /// Stiffness of constraints, by coupled block: definite ones, then those that are dropped where tangents are
@@ -232,7 +240,8 @@ typedef struct tdElementWork
     const double *x;
     double *F, *R; ///< of the block
     tdLawKernel law;
-    tdMjedKernel mjed; ///< NULL: by F
+    tdLawKernel damping; ///< whose tangent damps where the material has no `rest`
+    tdMjedKernel mjed;   ///< NULL: by F
     const double *parameters;
     tdPolarKernel polar; ///< NULL: leave R
     double gamma;        ///< Prony: P = gamma P0 + F H
@@ -246,10 +255,10 @@ typedef struct tdElementWork
 /// Work on the batches of a chunk.
 typedef void (*tdElementKernel)(const tdElementWork *work, int32_t chunk);
 
-/// F (and R); counts inverted and extended elements. Forces and tangent.
+/// F (and R); counts inverted and extended elements. Forces and tangent. What stiffness damping multiplies, at F.
 typedef struct tdElementKernels
 {
-    tdElementKernel gradients, forces;
+    tdElementKernel gradients, forces, damping;
 } tdElementKernels;
 const tdElementKernels *td_element_kernels(tdElementKind kind, tdIsa isa);
 
@@ -311,6 +320,8 @@ tdStatus td_soft_start_acceleration(const tdModel *model, const tdBody *body, td
 /// report and the state's bad element.
 void td_soft_add_mass(const tdSoft *soft, tdTasks *tasks, double factor, const double *x, double *y, double *work);
 void td_soft_sum_chunks(const tdSoft *soft, const tdBody *body, const tdSoftState *mine, tdState *state);
+/// See tdBodyOps.stray, of the points of `mine`.
+double td_soft_stray(const tdSoft *soft, const tdSoftState *mine, tdIsa isa, double *turn);
 /// See tdBodyOps.arrive and tdBodyOps.energy.
 void td_soft_arrive(const tdModel *model, const tdBody *body, tdState *state, tdArrival *arrival);
 void td_soft_body_energy(const tdModel *model, const tdBody *body, tdState *state, double *kinetic, double *elastic);
@@ -324,6 +335,8 @@ void td_soft_fields_at(const tdSoft *soft, tdSoftState *mine, tdState *state, co
 /// rotations that are kept during a step.
 void td_soft_gradients(const tdSoft *soft, tdSoftState *mine, tdState *state, const double *x, bool lagged);
 void td_soft_forces(const tdSoft *soft, tdSoftState *mine, tdState *state, double *force, double *K);
+/// K of the damping beta K at F, positive semi-definite (docs/theory/damping.md).
+void td_soft_damping(const tdSoft *soft, tdSoftState *mine, tdState *state, double *K);
 double td_soft_energy(const tdSoft *soft, const tdSoftState *mine); ///< of the last td_soft_forces()
 /// Rotation of the mean deformation gradient of each node's elements, by volume, from F.
 void td_soft_turns(const tdSoft *soft, const tdSoftState *mine, tdState *state, double *turn);

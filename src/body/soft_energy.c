@@ -76,6 +76,56 @@ static double force_work(const tdBody *body, tdState *state)
     return td_dot(state->tasks, body->count, state->force + body->first, dq);
 }
 
+// Square of |F - I| of the lane of a block that has most of it, and where that is.
+static double farthest(const tdElements *block, const double *F, int64_t *at)
+{
+    int64_t points = (int64_t)block->batches * td_element_shape[block->kind].points;
+    double most = 0;
+    for (int64_t p = 0; p < points; p++)
+    {
+        const double *f = F + 36 * p;
+        double sum[4] = {0}, largest = 0;
+        for (int c = 0; c < 9; c++)
+            for (int l = 0; l < 4; l++)
+            {
+                double d = f[4 * c + l] - (c % 4 == 0);
+                sum[l] += d * d;
+            }
+        for (int l = 0; l < 4; l++)
+            largest = sum[l] > largest ? sum[l] : largest;
+        if (!(largest > most))
+            continue;
+        for (int l = 0; l < 4; l++)
+            if (sum[l] > most && block->weight[4 * p + l] > 0) // no padding
+            {
+                most = sum[l];
+                *at = 4 * p + l;
+            }
+    }
+    return most;
+}
+
+double td_soft_stray(const tdSoft *soft, const tdSoftState *mine, tdIsa isa, double *turn)
+{
+    double most = 0;
+    *turn = 0;
+    for (int b = 0; b < soft->n_blocks; b++)
+    {
+        const tdElements *block = &soft->blocks[b];
+        const double *F = mine->F + 36 * block->first;
+        int64_t at = -1;
+        double found = block->material.law->constant ? farthest(block, F, &at) : 0;
+        if (!(found > most) || at < 0)
+            continue;
+        _Alignas(64) double R[36];
+        const double *r = R + at % 4;
+        td_polar(isa)(F + 36 * (at / 4), R);
+        most = found;
+        *turn = acos(fmin(fmax(0.5 * (r[0] + r[16] + r[32] - 1), -1), 1));
+    }
+    return sqrt(most);
+}
+
 // What a material remembers changes when the step is accepted: then its forces are taken again.
 void td_soft_arrive(const tdModel *model, const tdBody *body, tdState *state, tdArrival *arrival)
 {
@@ -92,6 +142,7 @@ void td_soft_arrive(const tdModel *model, const tdBody *body, tdState *state, td
     arrival->kinetic = kinetic_energy(body, state);
     arrival->elastic = td_soft_energy(soft, mine);
     arrival->elastic_start = mine->energy_start;
+    arrival->remembers = remembers;
     arrival->force_work = force_work(body, state);
     if (assemble)
         mine->same = false;

@@ -6,10 +6,11 @@
 
 #define DECLARE(name, isa)                                                                                             \
     void td_##name##_gradients_##isa(const tdElementWork *work, int32_t chunk);                                        \
-    void td_##name##_forces_##isa(const tdElementWork *work, int32_t chunk);
+    void td_##name##_forces_##isa(const tdElementWork *work, int32_t chunk);                                           \
+    void td_##name##_damping_##isa(const tdElementWork *work, int32_t chunk);
 #define KERNELS(name, isa)                                                                                             \
     {                                                                                                                  \
-        td_##name##_gradients_##isa, td_##name##_forces_##isa                                                          \
+        td_##name##_gradients_##isa, td_##name##_forces_##isa, td_##name##_damping_##isa                               \
     }
 #define ALL_KINDS(isa)                                                                                                 \
     {                                                                                                                  \
@@ -58,6 +59,7 @@ static loopWork work_of(const tdSoft *soft, int b, tdSoftState *mine, const tdSt
     work->F = mine->F + 36 * block->first;
     work->R = mine->R == NULL ? NULL : mine->R + 36 * block->first;
     work->law = material->law->kernel[state->isa];
+    work->damping = td_damping_law(material)->kernel[state->isa];
     work->parameters = material->mean_dilatation ? material->isochoric : material->parameters;
     work->sums = mine->sums + block->first_chunk;
     if (material->n_prony > 0)
@@ -84,6 +86,17 @@ void td_soft_gradients(const tdSoft *soft, tdSoftState *mine, tdState *state, co
     }
 }
 
+// Chunks of one colour share no node.
+static void run_colours(loopWork *loop, tdState *state)
+{
+    const tdElements *block = loop->element.block;
+    for (int32_t c = 0; c < block->colours; c++)
+    {
+        loop->chunks = block->coloured + block->colour[c];
+        td_parallel(state->tasks, block->colour[c + 1] - block->colour[c], run_chunk, loop);
+    }
+}
+
 void td_soft_forces(const tdSoft *soft, tdSoftState *mine, tdState *state, double *force, double *K)
 {
     memset(force, 0, 3 * (size_t)soft->n_nodes * sizeof *force);
@@ -101,11 +114,19 @@ void td_soft_forces(const tdSoft *soft, tdSoftState *mine, tdState *state, doubl
         if (block->kind == TD_ELEMENT_TET4 && !mine->dense && !(loop.element.project && K != NULL))
             loop.element.mjed = law->mjed[state->isa];
         loop.kernel = td_element_kernels(block->kind, state->isa)->forces;
-        for (int32_t c = 0; c < block->colours; c++)
-        {
-            loop.chunks = block->coloured + block->colour[c];
-            td_parallel(state->tasks, block->colour[c + 1] - block->colour[c], run_chunk, &loop);
-        }
+        run_colours(&loop, state);
+    }
+}
+
+void td_soft_damping(const tdSoft *soft, tdSoftState *mine, tdState *state, double *K)
+{
+    memset(K, 0, 9 * (size_t)soft->pattern.blocks * sizeof *K);
+    for (int b = 0; b < soft->n_blocks; b++)
+    {
+        loopWork loop = work_of(soft, b, mine, state);
+        loop.element.K = K;
+        loop.kernel = td_element_kernels(soft->blocks[b].kind, state->isa)->damping;
+        run_colours(&loop, state);
     }
 }
 

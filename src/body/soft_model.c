@@ -295,6 +295,41 @@ static tdStatus build_block(build *w, const tdElementList *list, tdElements *t, 
     return colour_chunks(w, t, error);
 }
 
+// lambda and mu of the stiffness at rest, C_ijkl = lambda d_ij d_kl + mu (d_ik d_jl + d_il d_jk).
+static void find_lame(tdMaterial *material)
+{
+    double lambda = material->rest[4 * TD_PACKED(4, 0)], mu = material->rest[4 * TD_PACKED(1, 1)], off = 0;
+    for (int r = 0; r < 9; r++)
+        for (int c = 0; c <= r; c++)
+        {
+            int i = r / 3, j = r % 3, k = c / 3, l = c % 3;
+            double is = lambda * (i == j && k == l) + mu * ((i == k && j == l) + (i == l && j == k));
+            off = fmax(off, fabs(material->rest[4 * TD_PACKED(r, c)] - is));
+        }
+    bool isotropic = off <= 1e-10 * (fabs(lambda) + mu);
+    material->lame[0] = isotropic ? lambda : NAN;
+    material->lame[1] = isotropic ? mu : NAN;
+}
+
+// Damping takes a tangent where there is one that is never negative (td_damping_law).
+static tdStatus keep_rest_stiffness(build *w, tdMaterial *material, tdError *error)
+{
+    const tdLaw *law = material->law;
+    _Alignas(64) double I[36], psi[4], P[36];
+    if ((law->semidefinite && material->n_prony == 0) || law->rotation == TD_ROTATION_CURRENT)
+        return TD_OK;
+    material->rest = TD_TAKE(w->arena, double, 4 * TD_TANGENT);
+    if (material->rest == NULL)
+        return td_fail_memory(error, "the materials");
+    for (int c = 0; c < 36; c++)
+        I[c] = c / 4 % 4 == 0;
+    law->kernel[TD_ISA_PORTABLE](material->mean_dilatation ? material->isochoric : material->parameters, I,
+                                 material->fibre != NULL ? material->fibre : I, psi, P, material->rest);
+    td_law_project(material->rest);
+    find_lame(material);
+    return TD_OK;
+}
+
 static tdStatus build_blocks(build *w, int n_lists, const tdElementList *lists, tdError *error)
 {
     tdSoft *soft = w->soft;
@@ -315,6 +350,7 @@ static tdStatus build_blocks(build *w, int n_lists, const tdElementList *lists, 
         t->batches = (int32_t)((t->count + 3) / 4);
         t->first = first;
         TD_TRY(build_block(w, &lists[k], t, error));
+        TD_TRY(keep_rest_stiffness(w, &t->material, error));
         int64_t points = (int64_t)t->batches * td_element_shape[t->kind].points;
         first += points;
         t->first_chunk = soft->chunks;

@@ -19,6 +19,7 @@
 
 void TD_ISA(td_tet_gradients)(const tdElementWork *work, int32_t chunk);
 void TD_ISA(td_tet_forces)(const tdElementWork *work, int32_t chunk);
+void TD_ISA(td_tet_damping)(const tdElementWork *work, int32_t chunk);
 
 void TD_ISA(td_tet_gradients)(const tdElementWork *work, int32_t chunk)
 {
@@ -329,4 +330,61 @@ void TD_ISA(td_tet_forces)(const tdElementWork *work, int32_t chunk)
         forces(work, chunk, true);
     else
         forces(work, chunk, false);
+}
+
+// With p_a = F g_a, B = F F' and an isotropic stiffness at rest
+//
+//     K_ab = V [lambda p_a p_b' + mu ((g_a.g_b) B + p_b p_a')]
+FLAT void isotropic_damping(const double *F_in, const td4 g[3][3], td4 lambda, td4 mu, td4 blocks[PAIRS][9])
+{
+    td4 F[9], B[9], p[3][3];
+    td_load9(F_in, F);
+#pragma GCC unroll 9
+    for (int i = 0; i < 3; i++)
+#pragma GCC unroll 9
+        for (int k = 0; k <= i; k++)
+            B[3 * i + k] = B[3 * k + i] = mu * dot3(F + 3 * i, F + 3 * k);
+#pragma GCC unroll 9
+    for (int a = 0; a < 3; a++)
+        times(F, g[a], p[a]);
+#pragma GCC unroll 9
+    for (int b = 0; b < 3; b++)
+#pragma GCC unroll 9
+        for (int a = b; a < 3; a++)
+        {
+            td4 G = dot3(g[a], g[b]);
+#pragma GCC unroll 9
+            for (int i = 0; i < 3; i++)
+#pragma GCC unroll 9
+                for (int k = 0; k < 3; k++)
+                    blocks[place[a][b]][3 * i + k] =
+                        lambda * p[a][i] * p[b][k] + mu * p[b][i] * p[a][k] + G * B[3 * i + k];
+        }
+    close_blocks(blocks);
+}
+
+void TD_ISA(td_tet_damping)(const tdElementWork *work, int32_t chunk)
+{
+    const tdElements *tets = work->block;
+    const tdMaterial *material = &tets->material;
+    const bool isotropic = material->rest != NULL && !isnan(material->lame[0]);
+    _Alignas(64) double D[4 * TD_TANGENT];
+    for (int32_t b = tets->chunk[chunk]; b < tets->chunk[chunk + 1]; b++)
+    {
+        const double *gradient = tets->gradient + 36 * (int64_t)b;
+        td4 volume = td4_load(tets->weight + 4 * (int64_t)b), g[3][3], blocks[PAIRS][9];
+        for (int a = 0; a < 3; a++)
+            for (int j = 0; j < 3; j++)
+                g[a][j] = td4_load(gradient + 12 * a + 4 * j);
+        if (isotropic)
+            isotropic_damping(work->F + 36 * (int64_t)b, (const td4(*)[3])g, material->lame[0] * volume,
+                              material->lame[1] * volume, blocks);
+        else
+        {
+            td_damping_tangent(work, material->rest, b, D);
+            tangent(D, (const td4(*)[3])g, volume, blocks);
+        }
+        for (int pair = 0; pair < PAIRS; pair++)
+            td_scatter_block(tets->block + 4 * (PAIRS * (int64_t)b + pair), blocks[pair], work->K);
+    }
 }

@@ -26,6 +26,7 @@ typedef struct tdArrival
     double elastic_start;    ///< at the start of the step, with the same memory of the material
     double force_work;       ///< internal forces at the present q times the motion of the step [J]
     double force_work_start; ///< the same with those at its start
+    bool remembers;          ///< its material relaxes: `elastic` and `elastic_start` are a potential of this step alone
 } tdArrival;
 
 /// A body in the constraint problem: the velocities that take part in it, and their inertia with all others condensed
@@ -195,6 +196,9 @@ struct tdBodyOps
     /// After integration, before the step is accepted: forces and tangent at the present q, from which the next step
     /// starts without taking them again, and the energy there. reads state->q, v, start      writes state->force
     void (*arrive)(const tdModel *model, const tdBody *body, tdState *state, tdArrival *arrival);
+    /// Optional: how far the body has left the range of laws of small displacements, where F was last taken: the
+    /// largest |F - I| among their points, and the turn [rad] there. Zero: it has none.
+    double (*stray)(const tdBody *body, const tdState *state, double *turn);
     /// Optional: after a step was accepted and before commit, whether the body's own approximation is to be trusted:
     /// the rom_ fields of the report, the worst of all bodies. Reads state->force where it was last taken.
     void (*judge)(const tdModel *model, const tdBody *body, tdState *state);

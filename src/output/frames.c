@@ -450,6 +450,11 @@ int64_t td_output_frames(const tdOutput *output)
     return output->frames;
 }
 
+int64_t td_output_last(const tdOutput *output)
+{
+    return output->last_step;
+}
+
 tdStatus td_output_close(tdOutput *output, tdError *error)
 {
     if (output == NULL)

@@ -38,5 +38,6 @@ void td_output_count(tdOutput *output, const tdReport *report);
 /// written again.
 tdStatus td_output_frame(tdOutput *output, tdState *state, tdError *error);
 int64_t td_output_frames(const tdOutput *output); ///< written by this run
+int64_t td_output_last(const tdOutput *output);   ///< step of the last frame, of an earlier run too; -1: none
 /// Finishes and releases. A NULL is fine.
 tdStatus td_output_close(tdOutput *output, tdError *error);

@@ -11,6 +11,7 @@
 #define DECLARE(isa)                                                                                                   \
     void td_reduced_gradients_##isa(const tdReducedWork *work);                                                        \
     void td_reduced_forces_##isa(const tdReducedWork *work);                                                           \
+    void td_reduced_damping_##isa(const tdReducedWork *work);                                                          \
     void td_reduced_stress_##isa(const tdReducedWork *work, int32_t batch, double *P);                                 \
     void td_dense_gram_##isa(int64_t rows, int n, const double *X, const double *Y, double *K);                        \
     bool td_dense_cholesky_##isa(int n, int stride, const double *A, double *L);                                       \
@@ -19,8 +20,8 @@
                                const double *a, const double *b, double *x, double *y);
 #define KERNELS(isa)                                                                                                   \
     {                                                                                                                  \
-        td_reduced_gradients_##isa, td_reduced_forces_##isa, td_reduced_stress_##isa, td_dense_gram_##isa,             \
-            td_dense_cholesky_##isa, td_dense_solve_##isa, td_dense_expand_##isa                                       \
+        td_reduced_gradients_##isa, td_reduced_forces_##isa, td_reduced_damping_##isa, td_reduced_stress_##isa,        \
+            td_dense_gram_##isa, td_dense_cholesky_##isa, td_dense_solve_##isa, td_dense_expand_##isa                  \
     }
 
 DECLARE(portable)
@@ -49,6 +50,7 @@ tdReducedWork td_reduced_work(const tdReduced *reduced, int b, tdReducedState *m
     points->F = mine->points.F + 36 * block->first;
     points->R = mine->points.R == NULL ? NULL : mine->points.R + 36 * block->first;
     points->law = material->law->kernel[state->isa];
+    points->damping = td_damping_law(material)->kernel[state->isa];
     points->parameters = material->mean_dilatation ? material->isochoric : material->parameters;
     points->sums = mine->points.sums + b;
     if (material->n_prony > 0)
@@ -189,12 +191,13 @@ void td_reduced_domain_forces(const tdModel *model, const tdReduced *reduced, td
         }
         work.force = mine->sum;
         work.K = K;
+        work.damped = mine->damped;
         work.points.project = mine->projecting && !(block->material.law->semidefinite && block->material.n_prony == 0);
         if (K != NULL && reduced->constant[b] != NULL && !work.points.project)
         {
             work.spin = block->material.law->rotation;
             for (int64_t k = 0; k < (int64_t)stride * stride; k++)
-                K[k] += reduced->constant[b][k];
+                K[k] += (1 + mine->damped) * reduced->constant[b][k];
         }
         td_reduced_kernels(state->isa)->forces(&work);
     }
@@ -202,6 +205,21 @@ void td_reduced_domain_forces(const tdModel *model, const tdReduced *reduced, td
     memcpy(force, mine->sum, (size_t)reduced->n * sizeof *force);
     if (K != NULL)
         mirror(stride, stride, K);
+}
+
+// K of the damping beta K where F is: as td_soft_damping().
+static void domain_damping(const tdReduced *reduced, tdReducedState *mine, const tdState *state, double *K)
+{
+    int stride = reduced->stride;
+    memset(K, 0, (size_t)stride * (size_t)stride * sizeof *K);
+    for (int b = 0; b < reduced->domain.n_blocks; b++)
+    {
+        tdReducedWork work = td_reduced_work(reduced, b, mine, state);
+        work.K = K;
+        work.points.gamma = 1;
+        td_reduced_kernels(state->isa)->damping(&work);
+    }
+    mirror(stride, stride, K);
 }
 
 // y += factor K x, K rows x columns
@@ -270,6 +288,21 @@ static void begin_domain(const tdModel *model, const tdReduced *reduced, tdReduc
         td_reduced_gradients(reduced, mine, state, true);
 }
 
+// One linearization of backward Euler begins with v_e = 0, so that damping is in A alone: there its D is added to that
+// of the law before the products that a step spends its time on, K + (s de beta / s ce) K_damping at the cost of K.
+// Where nodes are moved K is needed by itself; where volume changes are averaged the rows of the two differ.
+static double damping_in_tangent(const tdModel *model, const tdReduced *reduced, const tdState *state)
+{
+    const tdScheme *scheme = &model->scheme;
+    bool euler = scheme->method == TD_METHOD_THETA && scheme->theta == 1 && scheme->theta_vq == 1;
+    if (!euler || state->newton || reduced->n_u > 0 || reduced->domain.semidefinite || td_reduced_polynomial(reduced))
+        return 0;
+    for (int b = 0; b < reduced->domain.n_blocks; b++)
+        if (reduced->domain.blocks[b].material.mean_dilatation)
+            return 0;
+    return scheme->de * reduced->soft->beta / scheme->ce;
+}
+
 static void begin(const tdModel *model, const tdBody *body, tdState *state)
 {
     const tdReduced *reduced = td_reduced_of(body);
@@ -277,7 +310,11 @@ static void begin(const tdModel *model, const tdBody *body, tdState *state)
     mine->projecting = false;
     mine->damping_kept = false;
     mine->first = true;
-    mine->K_damping = state->newton || td_reduced_polynomial(reduced) ? mine->K_apart : mine->K;
+    bool apart = state->newton || td_reduced_polynomial(reduced) || !reduced->domain.semidefinite;
+    double damped = damping_in_tangent(model, reduced, state);
+    mine->K_damping = apart ? mine->K_apart : mine->K;
+    mine->arrived = mine->arrived && damped == mine->damped;
+    mine->damped = damped;
     begin_domain(model, reduced, mine, state, state->q + body->first);
     if (reduced->check != NULL)
         begin_domain(model, reduced->check, mine->check, state, state->q + body->first);
@@ -380,9 +417,12 @@ static tdStatus forces(const tdModel *model, const tdBody *body, tdState *state,
             state->report.projected_elements += td_reduced_stvk_project(reduced, mine, state->isa, mine->K);
     }
     // The damping of a step is that of its first pass.
-    if (tangent && !mine->damping_kept && mine->K_damping != mine->K)
+    if (tangent && !mine->damping_kept && mine->K_damping != mine->K && mine->damped == 0)
     {
-        memcpy(mine->K_damping, mine->K, (size_t)stride * (size_t)stride * sizeof(double));
+        if (td_reduced_polynomial(reduced) || reduced->domain.semidefinite)
+            memcpy(mine->K_damping, mine->K, (size_t)stride * (size_t)stride * sizeof(double));
+        else
+            domain_damping(reduced, mine, state, mine->K_damping);
         if (td_reduced_polynomial(reduced))
             td_reduced_stvk_project(reduced, mine, state->isa, mine->K_damping);
     }
@@ -391,7 +431,7 @@ static tdStatus forces(const tdModel *model, const tdBody *body, tdState *state,
     td_reduced_spring_loads(body, state);
     memset(m, 0, (size_t)n * sizeof *m);
     double inertia = add_inertia(model, body, state, tangent, m);
-    if (scheme->mass > 0 && soft->beta > 0)
+    if (scheme->mass > 0 && soft->beta > 0 && mine->damped == 0)
         td_reduced_multiply_add(reduced->n, reduced->n, stride, scheme->s * soft->beta, mine->K_damping,
                                 state->v_e + body->first, m);
     for (int i = 0; i < n; i++)
@@ -413,7 +453,8 @@ static void build_matrix(const tdModel *model, const tdBody *body, const tdState
     const tdSoft *soft = reduced->soft;
     bool moving = scheme->mass > 0;
     double of_mass = scheme->mass + (moving ? scheme->s * scheme->de * soft->alpha : 0);
-    double of_K = scheme->s * scheme->ce, of_damping = moving ? scheme->s * scheme->de * soft->beta : 0;
+    double of_K = scheme->s * scheme->ce,
+           of_damping = moving && mine->damped == 0 ? scheme->s * scheme->de * soft->beta : 0;
     int64_t stride = reduced->stride, wide = reduced->wide;
     if (reduced->floating != NULL)
     {
@@ -602,6 +643,11 @@ static void fields(const tdModel *model, const tdBody *body, tdState *state, dou
     td_soft_fields_at(body->soft, &mine->whole, state, nodes(model, body, state), von_mises, density);
 }
 
+static double stray(const tdBody *body, const tdState *state, double *turn)
+{
+    return td_soft_stray(&td_reduced_of(body)->domain, &td_reduced_mine(body, state)->points, state->isa, turn);
+}
+
 const tdBodyOps td_reduced_ops = {
     .kind = "reduced",
     .free_model = free_model,
@@ -639,6 +685,7 @@ const tdBodyOps td_reduced_ops = {
     .fields = fields,
     .energy = td_reduced_energy,
     .arrive = td_reduced_arrive,
+    .stray = stray,
     .judge = td_reduced_judge,
     .commit = commit,
     .describe = td_soft_describe,

@@ -115,6 +115,7 @@ typedef struct tdReducedState
     bool first;          ///< no forces of this step have been taken yet
     double energy_start; ///< elastic, at the start of the step
     double *K_apart;     ///< room for K_damping where it is not K
+    double damped;       ///< K is K + damped K_damping; 0: K
 } tdReducedState;
 
 /// Arguments of the kernels: of one block of the domain.
@@ -129,6 +130,7 @@ typedef struct tdReducedWork
     const double *q;    ///< stride; NULL: F is there
     double *rows;       ///< TD_REDUCED_WORK(stride)
     double *force;      ///< stride, added to
+    double damped;      ///< K + damped K_damping instead of K
     tdRotationUse spin; ///< of a corotational law: without the constant part of K; else TD_ROTATION_NONE
     double *K;          ///< stride^2, lower triangle added to; NULL: forces only
 } tdReducedWork;
@@ -143,6 +145,8 @@ typedef struct tdReducedKernels
     void (*gradients)(const tdReducedWork *work);
     /// F and R where work->q is given, then forces and tangent.
     void (*forces)(const tdReducedWork *work);
+    /// What stiffness damping multiplies, at F.
+    void (*damping)(const tdReducedWork *work);
     /// F, R and w P of one batch of elements: 36 a point batch.
     void (*stress)(const tdReducedWork *work, int32_t batch, double *P);
     /// K += X'Y, lower triangle, n columns (a multiple of 4).

@@ -99,6 +99,7 @@ void td_reduced_arrive(const tdModel *model, const tdBody *body, tdState *state,
     arrival->kinetic = kinetic_energy(body, state);
     arrival->elastic = td_reduced_elastic(reduced, mine);
     arrival->elastic_start = mine->energy_start;
+    arrival->remembers = remembers;
     arrival->force_work = force_work(body, state);
 }
 

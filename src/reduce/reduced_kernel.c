@@ -12,6 +12,7 @@
 
 void TD_ISA(td_reduced_gradients)(const tdReducedWork *work);
 void TD_ISA(td_reduced_forces)(const tdReducedWork *work);
+void TD_ISA(td_reduced_damping)(const tdReducedWork *work);
 void TD_ISA(td_reduced_stress)(const tdReducedWork *work, int32_t batch, double *P);
 void TD_ISA(td_dense_gram)(int64_t rows, int n, const double *X, const double *Y, double *K);
 
@@ -312,6 +313,22 @@ static batch begin_batch(const tdReducedWork *work, int32_t b)
     return e;
 }
 
+// D of what stiffness damping multiplies.
+static void damping_tangent(const tdElementWork *points, const batch *e, int64_t point, double *D)
+{
+    _Alignas(64) double thin[4 * TD_TANGENT];
+    const double *rest = points->block->material.rest;
+    if (rest != NULL && e->through)
+    {
+        memcpy(thin, rest, sizeof thin);
+        td_condense_through(e->normal, thin);
+        rest = thin;
+    }
+    td_damping_tangent(points, rest, point, D);
+    if (rest == NULL && e->through)
+        td_condense_through(e->normal, D);
+}
+
 // P (times the weight, into p) and D of a point batch; cof F where volume changes are averaged.
 static td4 respond(const tdReducedWork *work, batch *e, int64_t point, double *p, double *D, td4 cof[9])
 {
@@ -331,7 +348,38 @@ static td4 respond(const tdReducedWork *work, batch *e, int64_t point, double *p
         td_condense_through(e->normal, D);
     if (D != NULL && points->project)
         e->changed |= td_project4(D);
+    if (D != NULL && work->damped > 0)
+    {
+        _Alignas(64) double damping[4 * TD_TANGENT];
+        damping_tangent(points, e, point, damping);
+        for (int c = 0; c < TD_TANGENT; c++)
+            td4_store(D + 4 * c, td4_load(D + 4 * c) + work->damped * td4_load(damping + 4 * c));
+    }
     return weight;
+}
+
+// The same of what stiffness damping multiplies: no stress; F in the place of cof F.
+static batch begin_damping(const tdReducedWork *work, int32_t b)
+{
+    const tdElements *block = work->points.block;
+    int n_points = td_element_shape[block->kind].points;
+    batch e = {.mean = block->material.mean_dilatation, .through = block->material.through == TD_THROUGH_FREE};
+    td4 volume = td4_set(0);
+    for (int k = 0; k < n_points; k++)
+        volume += td4_load(block->weight + 4 * (n_points * (int64_t)b + k));
+    if (e.mean)
+        e.dilation.stiffness = td_rest_bulk(block, volume);
+    for (int c = 0; c < 3 && e.through; c++)
+        e.normal[c] = td4_load(block->normal + 12 * (int64_t)b + 4 * c);
+    return e;
+}
+
+static td4 damp(const tdReducedWork *work, const batch *e, int64_t point, double *D, td4 F[9])
+{
+    const tdElementWork *points = &work->points;
+    damping_tangent(points, e, point, D);
+    td_load9(points->F + 36 * point, F);
+    return td4_load(points->block->weight + 4 * point);
 }
 
 static void end_batch(const tdReducedWork *work, const batch *e, int32_t b, tdChunkSums *sums)
@@ -432,6 +480,7 @@ static void spin_rows(const tdReducedWork *work, int64_t point, double *S, doubl
 {
     const tdElementWork *points = &work->points;
     double mu = points->parameters[0], lambda = points->parameters[1];
+    double along = (1 + work->damped) * lambda;
     int64_t stride = work->stride;
     td4 F[9], R[9], U[9], H[9], weight = td4_load(points->block->weight + 4 * point);
     td_load9(points->F + 36 * point, F);
@@ -444,6 +493,8 @@ static void spin_rows(const tdReducedWork *work, int64_t point, double *S, doubl
     else
         for (int c = 0; c < 9; c++)
             H[c] = td4_set(c % 4 == 0 ? -mu : 0);
+    for (int c = 0; c < 9; c += 4)
+        H[c] -= work->damped * mu;
     for (int l = 0; l < 4; l++)
     {
         double r[9], h[9];
@@ -457,7 +508,7 @@ static void spin_rows(const tdReducedWork *work, int64_t point, double *S, doubl
             const double *B = work->B + 36 * stride * point + l * stride;
             int64_t to = (at + 4 * l) * stride;
             for (int64_t j = 0; j < stride; j += 4)
-                spin_tile(r, weight[l] * lambda, h, B + j, 4 * stride, stride, S + to + j, T + to + j);
+                spin_tile(r, weight[l] * along, h, B + j, 4 * stride, stride, S + to + j, T + to + j);
             continue;
         }
         float rf[9], hf[9];
@@ -469,7 +520,7 @@ static void spin_rows(const tdReducedWork *work, int64_t point, double *S, doubl
         int64_t n = work->stride_single, to = (at + 4 * l) * n;
         const float *B = work->B_single + 36 * n * point + l * n;
         for (int64_t j = 0; j < n; j += 8)
-            spin_tile_single(rf, (float)(weight[l] * lambda), hf, B + j, 4 * n, n, (float *)S + to + j,
+            spin_tile_single(rf, (float)(weight[l] * along), hf, B + j, 4 * n, n, (float *)S + to + j,
                              (float *)T + to + j);
     }
 }
@@ -509,7 +560,7 @@ static void spin_forces(const tdReducedWork *work, tdChunkSums *sums)
 
 // ---------------------------------------------------------------- all laws
 
-static void general_forces(const tdReducedWork *work, tdChunkSums *sums)
+FLAT void general_forces(const tdReducedWork *work, tdChunkSums *sums, const bool damping)
 {
     const tdElements *block = work->points.block;
     int n_points = td_element_shape[block->kind].points, stride = work->stride, rows = 0;
@@ -522,12 +573,12 @@ static void general_forces(const tdReducedWork *work, tdChunkSums *sums)
     {
         if (work->q != NULL)
             gradients_batch(work, b, sums);
-        batch e = begin_batch(work, b);
+        batch e = damping ? begin_damping(work, b) : begin_batch(work, b);
         for (int k = 0; k < n_points; k++)
         {
             int64_t point = n_points * (int64_t)b + k;
             const double *B = work->B + 36 * stride * point;
-            td4 cof[9], weight = respond(work, &e, point, p + rows, D, cof);
+            td4 cof[9], weight = damping ? damp(work, &e, point, D, cof) : respond(work, &e, point, p + rows, D, cof);
             if (D != NULL && work->B_single == NULL)
                 tangent_rows(D, weight, B, stride, T + rows * (int64_t)stride);
             else if (D != NULL)
@@ -538,7 +589,8 @@ static void general_forces(const tdReducedWork *work, tdChunkSums *sums)
             rows += 36;
             if (rows < TD_REDUCED_ROWS && (b + 1 < block->batches || k + 1 < n_points))
                 continue;
-            add_force(rows, stride, piece, p, work->force);
+            if (!damping)
+                add_force(rows, stride, piece, p, work->force);
             if (D != NULL && work->B_single == NULL)
                 TD_ISA(td_dense_gram)(rows, stride, piece, T, work->K);
             else if (D != NULL)
@@ -549,7 +601,8 @@ static void general_forces(const tdReducedWork *work, tdChunkSums *sums)
         }
         if (D != NULL && e.mean)
             add_volume_stiffness(work, &e, dV, dV + 4 * (int64_t)stride);
-        end_batch(work, &e, b, sums);
+        if (!damping)
+            end_batch(work, &e, b, sums);
     }
 }
 
@@ -564,8 +617,13 @@ void TD_ISA(td_reduced_forces)(const tdReducedWork *work)
     if (work->spin != TD_ROTATION_NONE && work->K != NULL)
         spin_forces(work, &sums);
     else
-        general_forces(work, &sums);
+        general_forces(work, &sums, false);
     *work->points.sums = sums;
+}
+
+void TD_ISA(td_reduced_damping)(const tdReducedWork *work)
+{
+    general_forces(work, NULL, true);
 }
 
 void TD_ISA(td_reduced_stress)(const tdReducedWork *work, int32_t b, double *P)

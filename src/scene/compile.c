@@ -139,6 +139,20 @@ static double mean_edge(const tdMesh *mesh, const tdPlace *place)
     return sum / edges;
 }
 
+// Of the scene's unit of length, for messages.
+static const char *length_name(double unit)
+{
+    static const struct
+    {
+        double metres;
+        const char *name;
+    } known[] = {{1, "m"}, {1e-3, "mm"}, {1e-2, "cm"}, {1e-6, "um"}, {1e3, "km"}, {0.0254, "in"}, {0.3048, "ft"}};
+    for (size_t k = 0; k < sizeof known / sizeof known[0]; k++)
+        if (fabs(unit - known[k].metres) <= 1e-9 * unit)
+            return known[k].name;
+    return "of the scene's unit of length";
+}
+
 tdStatus td_compile_point(const tdModel *model, int body, const tdGivenPoint *given, tdMaterialPoint *out,
                           tdSnapped *snapped, tdError *error)
 {
@@ -151,17 +165,20 @@ tdStatus td_compile_point(const tdModel *model, int body, const tdGivenPoint *gi
                           "body '%s' has no elements that could carry a point", model->bodies[body].name);
     const double *p = given->at, *low = locator->low, *high = locator->high;
     double unit = model->scene.length_unit, edge = mean_edge(locator->mesh, &place);
+    const char *name = length_name(unit);
     double allowed = isnan(given->snap) ? model->scene.bodies[body].snap : given->snap;
     double most = isnan(allowed) ? TD_SNAP * edge : allowed;
     if (!(place.distance <= most))
-        return td_fail_at(
-            error, TD_ERROR_INPUT, model->scene.file, given->line, given->field,
-            "the point (%g, %g, %g) is %g (scene's length unit) outside body '%s', which reaches from "
-            "(%g, %g, %g) to (%g, %g, %g); at most %g are allowed, %s",
-            p[0] / unit, p[1] / unit, p[2] / unit, place.distance / unit, model->bodies[body].name, low[0] / unit,
-            low[1] / unit, low[2] / unit, high[0] / unit, high[1] / unit, high[2] / unit, most / unit,
-            isnan(allowed) ? "half the edge of an element there; move it, or allow more by the body's 'snap'"
-                           : "by the body's 'snap'");
+        return td_fail_at(error, TD_ERROR_INPUT, model->scene.file, given->line, given->field,
+                          "the point (%g, %g, %g) %s is %g %s outside body '%s', which reaches from (%g, %g, %g) to "
+                          "(%g, %g, %g) %s; at "
+                          "most %g %s is allowed, %s",
+                          p[0] / unit, p[1] / unit, p[2] / unit, name, place.distance / unit, name,
+                          model->bodies[body].name, low[0] / unit, low[1] / unit, low[2] / unit, high[0] / unit,
+                          high[1] / unit, high[2] / unit, name, most / unit, name,
+                          isnan(allowed)
+                              ? "half the edge of an element there; move it, or allow more by the body's 'snap'"
+                              : "by the body's 'snap'");
     out->n = td_cell_nodes(place.type);
     memcpy(out->nodes, locator->mesh->cells[place.type].nodes + out->n * place.cell, (size_t)out->n * sizeof(int32_t));
     memcpy(out->weights, place.weights, (size_t)out->n * sizeof(double));
@@ -197,14 +214,23 @@ tdStatus td_compile_body_point(const tdModel *model, int body, const char *part,
 void td_compile_tell_snapped(const tdModel *model, int body, const tdSnapped *snapped, int line, const char *field)
 {
     double unit = model->scene.length_unit;
+    const char *name = length_name(unit);
+    bool one = snapped->points == 1;
+    char which[64] = "a point lies", farthest[64] = "it is";
+    if (!one)
+    {
+        snprintf(which, sizeof which, "%lld of %lld points %s", (long long)snapped->moved, (long long)snapped->points,
+                 snapped->moved == 1 ? "lies" : "lie");
+        snprintf(farthest, sizeof farthest, "the farthest is point %lld", (long long)snapped->number);
+    }
     if (snapped->moved > 0 && isnan(model->scene.bodies[body].snap))
         td_log(model->compile->settings, TD_LOG_WARNING,
-               "%s:%d: %s: %lld of %lld points outside body '%s' are moved onto it; the farthest, point %lld at "
-               "(%g, %g, %g), by %.3g (scene's length unit), %.2g of the edge of an element there. Move them onto the "
-               "body, or say by its 'snap' how far is meant",
-               model->scene.file, line, field, (long long)snapped->moved, (long long)snapped->points,
-               model->bodies[body].name, (long long)snapped->number, snapped->at[0] / unit, snapped->at[1] / unit,
-               snapped->at[2] / unit, snapped->distance / unit, snapped->distance / snapped->edge);
+               "%s:%d: %s: %s outside body '%s' and %s moved onto it; %s at (%g, %g, %g) %s, off by %.3g %s, %.2g of "
+               "the edge "
+               "of an element there. Move %s onto the body, or say by its 'snap' how far is meant",
+               model->scene.file, line, field, which, model->bodies[body].name, snapped->moved == 1 ? "is" : "are",
+               farthest, snapped->at[0] / unit, snapped->at[1] / unit, snapped->at[2] / unit, name,
+               snapped->distance / unit, name, snapped->distance / snapped->edge, one ? "it" : "them");
 }
 
 // ---------------------------------------------------------------- model

@@ -180,7 +180,9 @@ static const tdKey damping_keys[] = {
 };
 const tdSchema td_schema_damping = {
     .title = "damping",
-    .doc = "Rayleigh damping, D = α M + β K.",
+    .doc = "Rayleigh damping, D = α M + β K. K is the stiffness at rest, carried along by the deformation, so that it "
+           "takes "
+           "energy and never gives any.",
     .example = "damping: {mass: 0.1 1/s, stiffness: 0.01 s}",
     .keys = damping_keys,
 };

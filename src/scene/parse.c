@@ -171,6 +171,11 @@ static tdStatus parse_time(tdSceneParser *parser, const tdRecord *root)
         return td_record_fail(reader, root, "duration",
                               "'%.60s' is more than 1000000000 steps of %g s; take a larger 'time_step'",
                               duration->node->text, settings->time_step);
+    if (duration->number[0] < settings->time_step * (1 - 1e-9))
+        return td_record_fail(reader, root, "duration",
+                              "'%.60s' is shorter than one time_step of %g s; take a longer duration, a smaller "
+                              "'time_step', or 'steps: 1'",
+                              duration->node->text, settings->time_step);
     settings->steps = n < 1 ? 1 : (int)n;
     return TD_OK;
 }

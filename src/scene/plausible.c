@@ -11,11 +11,12 @@
 #include <math.h>
 #include <stdio.h>
 
-/// A slip of a unit: what was meant is `factor` times what was written.
+/// A slip of a unit: what was meant is `factor` times what it was taken for. Which unit was written is not known here:
+/// it may stand in the file that the number comes from, or be the scene's.
 typedef struct Slip
 {
     double factor;
-    const char *written, *meant;
+    const char *taken, *meant;
 } Slip;
 
 /// Of one quantity: its usual range, the narrower one that a guess must fall into, and guesses, the commonest first.
@@ -88,8 +89,8 @@ static void judge(const Place *at, const char *what, const Usual *usual, double 
     while (slip->factor > 0 && !(slip->factor * value >= usual->low && slip->factor * value <= usual->high))
         slip++;
     if (slip->factor > 0)
-        snprintf(guess, sizeof guess, " Times %g it would be usual: was it read in %s but meant in %s?", slip->factor,
-                 slip->written, slip->meant);
+        snprintf(guess, sizeof guess, " Times %g it would be usual, as when a number in %s is taken for one in %s.",
+                 slip->factor, slip->meant, slip->taken);
     if (at->body != NULL)
         snprintf(of, sizeof of, " of body '%.60s'", at->body);
     td_log(at->settings, TD_LOG_WARNING,

@@ -81,7 +81,7 @@ tdStatus td_step_dynamic(const tdModel *model, tdState *state, double *clock)
     if (status != TD_OK && status != TD_ERROR_NUMERIC)
         return status;
     if (failed)
-        return td_fail(&state->report.error, TD_ERROR_NUMERIC, "%.400s (Newton's method did not help: %.200s)",
-                       why.message, state->report.error.message);
+        return td_fail(&state->report.error, TD_ERROR_NUMERIC, "%s (Newton's method, tried next, failed too)",
+                       why.message);
     return attempt_again(model, state, false, &doubtful, clock);
 }

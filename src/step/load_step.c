@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A static equilibrium, load step by load step.
 #include "constraint/constraint.h"
+#include "step/monitor.h"
 #include "step/stage.h"
 
 #include <string.h>
@@ -10,7 +11,9 @@
 tdStatus td_step_static(const tdModel *model, tdState *state, double *clock)
 {
     double done = 0, next = 1, least = 1.0 / model->scene.settings.min_load_step_inverse;
-    memcpy(state->start, state->q, (size_t)model->coords * sizeof(double));
+    size_t bytes = (size_t)model->coords * sizeof(double);
+    memcpy(state->start, state->q, bytes);
+    memcpy(state->a_start, state->monitor->last, bytes); // no accelerations here
     while (done < 1)
     {
         double share = done + next < 1 - 1e-9 ? done + next : 1;
@@ -22,6 +25,7 @@ tdStatus td_step_static(const tdModel *model, tdState *state, double *clock)
         if (status == TD_OK)
         {
             td_constraint_accept(model, state);
+            state->report.work += td_monitor_increment(model, state);
             done = share;
             next *= 2;
             state->report.load_steps++;
@@ -32,7 +36,8 @@ tdStatus td_step_static(const tdModel *model, tdState *state, double *clock)
         next *= 0.5;
         if (status != TD_ERROR_NUMERIC || next < least)
         {
-            memcpy(state->q, state->start, (size_t)model->coords * sizeof(double));
+            memcpy(state->q, state->start, bytes);
+            memcpy(state->monitor->last, state->a_start, bytes);
             if (status == TD_CANCELLED)
                 return status;
             tdError why = state->report.error;

@@ -22,6 +22,7 @@
 #define CURVED 0.5
 #define LONG   10  // steps in a row with elements inside out
 #define DEEP   0.1 // penetration, as a share of the smaller body
+#define STRAY  0.6 // |F - I| of the linear law: turned by 25 degrees, where lengths are off by a tenth
 
 static double *numbers_of(double *all, int body)
 {
@@ -33,15 +34,16 @@ tdStatus td_monitor_create(const tdModel *model, tdState *state, tdError *error)
     tdMonitor *monitor = state->monitor = TD_TAKE(&state->arena, tdMonitor, 1);
     if (monitor == NULL)
         return td_fail_memory(error, "the state");
-    bool newmark = model->scheme.method == TD_METHOD_NEWMARK;
+    bool ends = model->scheme.method != TD_METHOD_THETA; // both ends of a step are needed
     monitor->kept = TD_TAKE(&state->arena, double, TD_MONITOR_NUMBERS * model->n_bodies);
     monitor->next = TD_TAKE(&state->arena, double, TD_MONITOR_NUMBERS * model->n_bodies);
     monitor->outside = TD_TAKE(&state->arena, double, model->coords);
-    monitor->last = newmark ? TD_TAKE(&state->arena, double, model->coords) : monitor->outside;
+    monitor->last = ends ? TD_TAKE(&state->arena, double, model->coords) : monitor->outside;
+    monitor->change = TD_TAKE(&state->arena, double, model->n_bodies);
     monitor->doubts = TD_TAKE(&state->arena, unsigned, model->n_bodies);
     monitor->told = TD_TAKE(&state->arena, unsigned, model->n_bodies);
     if (monitor->kept == NULL || monitor->next == NULL || monitor->outside == NULL || monitor->last == NULL ||
-        monitor->doubts == NULL || monitor->told == NULL)
+        monitor->change == NULL || monitor->doubts == NULL || monitor->told == NULL)
         return td_fail_memory(error, "the state");
     return TD_OK;
 }
@@ -114,6 +116,16 @@ static double work_on(const tdModel *model, const tdState *state, const tdBody *
     return sum;
 }
 
+double td_monitor_increment(const tdModel *model, tdState *state)
+{
+    tdMonitor *monitor = state->monitor;
+    double sum = 0;
+    for (int64_t i = 0; i < model->coords; i++)
+        sum += 0.5 * (monitor->outside[i] + monitor->last[i]) * state->v_new[i];
+    memcpy(monitor->last, monitor->outside, (size_t)model->coords * sizeof(double));
+    return sum;
+}
+
 // ---------------------------------------------------------------- judging
 
 // How far bounds are stretched.
@@ -161,6 +173,7 @@ static double account(const tdModel *model, tdState *state, const tdBody *body, 
         gain = 0;
     next[TD_MONITOR_KINETIC] = arrival->kinetic;
     next[TD_MONITOR_ELASTIC] = arrival->elastic;
+    state->monitor->change[body->index] = arrival->remembers ? arrival->elastic - arrival->elastic_start : NAN;
     next[TD_MONITOR_GAIN] = fmax(0, kept[TD_MONITOR_GAIN] + gain);
     next[TD_MONITOR_MOST] = fmax(kept[TD_MONITOR_MOST], fmax(before + fmax(work, 0), after) - next[TD_MONITOR_GAIN]);
     report->energy += after;
@@ -195,6 +208,14 @@ static tdStatus refuse(const tdModel *model, tdState *state, const tdBody *body)
                    "body '%s' has gained %.3g J from nothing by t = %g s (step %lld), and never came by more than %.3g "
                    "J: this is no physics; %s",
                    body->name, next[TD_MONITOR_GAIN], end, step, next[TD_MONITOR_MOST], remedy(model));
+}
+
+// Whether a law of small displacements still holds.
+static void judge_law(tdState *state, const tdBody *body)
+{
+    double turn, far = body->ops->stray != NULL ? body->ops->stray(body, state, &turn) : 0;
+    if (far > STRAY)
+        doubt(state, TD_DOUBT_LAW, body->index);
 }
 
 tdStatus td_monitor_judge(const tdModel *model, tdState *state, bool *doubtful)
@@ -234,6 +255,7 @@ tdStatus td_monitor_judge(const tdModel *model, tdState *state, bool *doubtful)
         next[TD_MONITOR_INVERTED] = inside_out ? kept[TD_MONITOR_INVERTED] + 1 : 0;
         if (next[TD_MONITOR_INVERTED] > LONG)
             doubt(state, TD_DOUBT_INVERSION, b);
+        judge_law(state, body);
     }
     return TD_OK;
 }
@@ -286,6 +308,15 @@ static void tell(const tdModel *model, tdState *state, tdDoubt kind, int b)
                  "finer mesh",
                  name, LONG);
         break;
+    case TD_DOUBT_LAW:
+    {
+        double turn = 0, far = model->bodies[b].ops->stray(&model->bodies[b], state, &turn);
+        snprintf(text, sizeof text,
+                 "body '%s' has left the range of 'law: linear': an element has turned by %.0f degrees (|F - I| = "
+                 "%.2g), and positions and lengths are wrong; use 'law: corotational'",
+                 name, turn * 57.29577951308232, far);
+        break;
+    }
     case TD_DOUBT_PENETRATION:
         snprintf(text, sizeof text,
                  "bodies '%s' and '%s' are inside each other by %.0f %% of the smaller one; use a smaller time_step, a "
@@ -310,6 +341,20 @@ static void tell(const tdModel *model, tdState *state, tdDoubt kind, int b)
     td_log(&state->settings, TD_LOG_WARNING, "t = %g s (step %lld): %s", state->time, (long long)state->steps, text);
 }
 
+// The report tells of each step, the log of the first.
+static void tell_all(const tdModel *model, tdState *state)
+{
+    tdMonitor *monitor = state->monitor;
+    for (int b = 0; b < model->n_bodies && state->report.doubts != 0; b++)
+    {
+        unsigned fresh = monitor->doubts[b] & ~monitor->told[b];
+        for (unsigned bit = 1; bit <= fresh; bit <<= 1)
+            if (fresh & bit)
+                tell(model, state, (tdDoubt)bit, b);
+        monitor->told[b] |= fresh;
+    }
+}
+
 // Near-rigid points hold bodies apart and store nothing: what they give, and bodies move by, is from nothing.
 static void judge_contact(const tdModel *model, tdState *state)
 {
@@ -327,6 +372,24 @@ static void judge_contact(const tdModel *model, tdState *state)
         doubt(state, TD_DOUBT_EJECTION, 0);
 }
 
+// A material that relaxes has another potential in each step, by which the step was judged. What it stores is what
+// would be left after relaxation; the rest of the work, in its terms for a while and then lost, is dissipated.
+static void book_relaxation(const tdModel *model, tdState *state)
+{
+    tdReport *report = &state->report;
+    for (int b = 0; b < model->n_bodies; b++)
+    {
+        const double *kept = numbers_of(state->monitor->kept, b);
+        double *next = numbers_of(state->monitor->next, b), kinetic = 0, stored = 0;
+        if (isnan(state->monitor->change[b]))
+            continue;
+        model->bodies[b].ops->energy(model, &model->bodies[b], state, &kinetic, &stored);
+        report->dissipated -= stored - kept[TD_MONITOR_ELASTIC] - state->monitor->change[b];
+        report->energy += stored - next[TD_MONITOR_ELASTIC];
+        next[TD_MONITOR_ELASTIC] = stored;
+    }
+}
+
 void td_monitor_commit(const tdModel *model, tdState *state)
 {
     tdMonitor *monitor = state->monitor;
@@ -337,17 +400,21 @@ void td_monitor_commit(const tdModel *model, tdState *state)
         doubt(state, TD_DOUBT_TUNNELLING, 0);
     if (state->contact != NULL)
         judge_contact(model, state);
+    book_relaxation(model, state);
     memcpy(monitor->kept, monitor->next, bytes);
     for (int64_t i = 0; i < model->coords && monitor->last != monitor->outside; i++)
         monitor->last[i] = monitor->outside[i] / model->scheme.s;
-    for (int b = 0; b < model->n_bodies && state->report.doubts != 0; b++)
+    tell_all(model, state);
+}
+
+void td_monitor_static(const tdModel *model, tdState *state)
+{
+    for (int b = 0; b < model->n_bodies; b++)
     {
-        unsigned fresh = monitor->doubts[b] & ~monitor->told[b];
-        for (unsigned bit = 1; bit <= fresh; bit <<= 1)
-            if (fresh & bit)
-                tell(model, state, (tdDoubt)bit, b);
-        monitor->told[b] |= fresh; // the report tells of each step, the log of the first
+        state->monitor->doubts[b] = 0;
+        judge_law(state, &model->bodies[b]);
     }
+    tell_all(model, state);
 }
 
 int td_monitor_arrays(const tdModel *model, tdState *state, tdStateArray *out, int most)
@@ -377,6 +444,7 @@ const char *td_doubt_name(tdDoubt doubt)
     case TD_DOUBT_PENETRATION: return "deep penetration";
     case TD_DOUBT_TUNNELLING: return "passed through";
     case TD_DOUBT_EJECTION: return "pushed apart";
+    case TD_DOUBT_LAW: return "beyond the linear law";
     }
     return "unknown";
 }

@@ -32,7 +32,8 @@ typedef struct tdMonitor
     int64_t before[2];   ///< both when the step began
     double ejected;      ///< [J] that near-rigid contact gave and did not take back
     double *outside;     ///< over coordinates: s times the forces from outside in this step,
-    double *last;        ///< and [N] at the end of the one before (Newmark)
+    double *last;        ///< and [N] at the end of the one before (Newmark, static)
+    double *change;      ///< by body that relaxes: [J] of its elastic energy in this step, by its potential; else NAN
     unsigned *doubts;    ///< by body: of this step,
     unsigned *told;      ///< and those that the log has been told of
 } tdMonitor;
@@ -45,6 +46,8 @@ void td_monitor_start(const tdModel *model, tdState *state);
 /// Of the step that was solved: forces from outside, before tdBodyOps.balance; then those of supports, after it.
 void td_monitor_outside(const tdModel *model, tdState *state);
 void td_monitor_supports(const tdModel *model, tdState *state);
+/// Static: the work of an increment of the load that was found, by the mean of the forces at its two ends.
+double td_monitor_increment(const tdModel *model, tdState *state);
 /// After integration: fills the report. What is no physics is refused (TD_ERROR_NUMERIC, with the reason); whether the
 /// rest is worth another attempt is in *doubtful. reads  q, v, start      writes  report, next
 tdStatus td_monitor_judge(const tdModel *model, tdState *state, bool *doubtful);
@@ -55,6 +58,8 @@ void td_monitor_tried(tdState *state, bool good);
 void td_monitor_reject(tdState *state);
 /// The step is accepted; the log hears of new doubts.
 void td_monitor_commit(const tdModel *model, tdState *state);
+/// An equilibrium was found: there is no balance of energy to judge, but laws have their ranges.
+void td_monitor_static(const tdModel *model, tdState *state);
 int td_monitor_arrays(const tdModel *model, tdState *state, tdStateArray *out, int most);
 
 /// Why a pair of law and integrator can add energy, in a sentence with the way out; NULL: it cannot.

@@ -197,6 +197,8 @@ static void publish(const tdModel *model, tdState *state)
     state->time = (double)state->steps * model->scheme.h;
     if (model->scheme.method != TD_METHOD_STATIC)
         td_monitor_commit(model, state);
+    else
+        td_monitor_static(model, state);
 }
 
 // ---------------------------------------------------------------- the step

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs a scene and judges it.
 //
-// A run is silently wrong when one of these is broken. Energy and penetration may be broken in a run that warns of it:
+// A run is silently wrong when one of these is broken. Energy and penetration may be broken in a run that warns of it,
+// or that was warned of when it was loaded (explicit steps of joints with friction, limits or servos):
 //
 //   finite       all numbers of the state, of the report and of what is told of contacts and actuators
 //   energy       kinetic + elastic + potential of gravity <= at the start + work of loads, prescribed motion and
