@@ -3,9 +3,9 @@
 #include "actuation.h"
 #include "cli.h"
 
-#include "body/articulated.h"
 #include "body/soft.h"
 #include "core/model.h"
+#include "describe/tree.h"
 #include "mesh/topology.h"
 #include "step/monitor.h"
 
@@ -257,13 +257,13 @@ static void print_mesh(const tdSceneBody *body)
 static void print_rigid(const tdModel *model, int index)
 {
     const tdSceneBody *body = &model->scene.bodies[index];
-    const tdArticulated *rigid = td_articulated_of(&model->bodies[index]);
+    int64_t coords = model->bodies[index].count;
     const tdTree *tree = body->tree;
     double size[3];
     measure(model->bodies[index].soft, size);
-    printf("body %s: %s, %d link%s, %d coordinate%s, %s base\n", body->name,
-           body->type == TD_BODY_RIGID ? "rigid" : tree->file, tree->n_links, tree->n_links == 1 ? "" : "s", rigid->n,
-           rigid->n == 1 ? "" : "s", tree->links[0].kind == TD_JOINT_FREE ? "free" : "fixed");
+    printf("body %s: %s, %d link%s, %lld coordinate%s, %s base\n", body->name,
+           body->type == TD_BODY_RIGID ? "rigid" : tree->file, tree->n_links, tree->n_links == 1 ? "" : "s",
+           (long long)coords, coords == 1 ? "" : "s", tree->links[0].kind == TD_JOINT_FREE ? "free" : "fixed");
     printf("  placed: %g x %g x %g m, %.4g kg; %d shapes\n", size[0], size[1], size[2],
            model->bodies[index].soft->total_mass, tree->n_shapes);
     for (int l = 1; l < tree->n_links; l++)

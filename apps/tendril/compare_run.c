@@ -4,8 +4,8 @@
 
 #include "base/timer.h"
 #include "body/soft.h"
+#include "core/parts.h"
 #include "reduce/offline/sample.h"
-#include "reduce/reduced_body.h"
 #include "simulate.h"
 
 #include <math.h>
@@ -23,14 +23,8 @@ static int64_t elements_of(const tdModel *model)
     int64_t n = 0;
     for (int b = 0; b < model->n_bodies; b++)
     {
-        if (model->bodies[b].ops != &td_reduced_ops)
-        {
-            n += model->bodies[b].elements;
-            continue;
-        }
-        const tdReduced *reduced = td_reduced_of(&model->bodies[b]);
-        for (int k = 0; k < reduced->domain.n_blocks; k++)
-            n += reduced->domain.blocks[k].count;
+        const tdBodyModes *modes = model->bodies[b].modes;
+        n += modes != NULL ? modes->domain_elements : model->bodies[b].elements;
     }
     return n;
 }
@@ -38,8 +32,7 @@ static int64_t elements_of(const tdModel *model)
 static void name_model(cmpModel *m)
 {
     for (int b = 0; b < m->model->n_bodies; b++)
-        if (m->model->bodies[b].ops == &td_reduced_ops)
-            m->modes += td_reduced_of(&m->model->bodies[b])->r;
+        m->modes += m->model->bodies[b].modes != NULL ? m->model->bodies[b].modes->free : 0;
     m->elements = elements_of(m->model);
     if (m->kind == CMP_FULL)
         snprintf(m->name, sizeof m->name, "full order");

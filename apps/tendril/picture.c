@@ -4,9 +4,9 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/suggest.h"
-#include "body/articulated.h"
 #include "body/soft.h"
 #include "cli.h"
+#include "core/parts.h"
 #include "mesh/topology.h"
 
 #include <math.h>
@@ -183,13 +183,13 @@ tdStatus picture_surface(Picture *p, const char *path, tdError *error)
 // Whether an element of a body is drawn.
 static bool is_shown(const tdBody *body, int64_t element, bool links)
 {
-    tdLinkPart part = {0};
-    if (!td_body_is_articulated(body))
-        return true;
-    while (links && td_articulated_part(td_articulated_of(body), &part))
-        if (part.plane && element >= part.triangle && element < part.triangle + part.triangles)
+    for (int k = 0; body->parts != NULL && links && k < body->parts->n_drawings; k++)
+    {
+        const tdBodyDrawing *drawing = &body->parts->drawings[k];
+        if (drawing->plane && element >= drawing->triangle && element < drawing->triangle + drawing->triangles)
             return false;
-    return links;
+    }
+    return links || body->parts == NULL;
 }
 
 tdStatus picture_add_bodies(Picture *p, const tdModel *model, const tdState *state, bool links, tdError *error)

@@ -5,10 +5,10 @@
 #include "body/soft.h"
 #include "cli.h"
 #include "constraint/constraint.h"
+#include "core/parts.h"
 #include "core/state.h"
 #include "mesh/topology.h"
 #include "output/pvd.h"
-#include "reduce/reduced_body.h"
 
 #include <inttypes.h>
 #include <limits.h>
@@ -230,7 +230,7 @@ static bool mark_probes(Subject *s, const tdModel *model, const tdState *state)
 // The boundary of the elements of a reduced body's domain, as it is now.
 static tdStatus mark_domain(Subject *s, const tdModel *model, const tdState *state, const tdBody *body, tdError *error)
 {
-    const tdReduced *reduced = td_reduced_of(body);
+    const tdSoft *domain = body->modes->domain;
     const tdSoft *soft = body->soft;
     tdMesh few = {0};
     tdSurface surface = {0};
@@ -238,10 +238,10 @@ static tdStatus mark_domain(Subject *s, const tdModel *model, const tdState *sta
     bool room = true;
     for (int32_t i = 0; i < soft->n_nodes && room; i++)
         room = td_mesh_add_node(&few, x[3 * i], x[3 * i + 1], x[3 * i + 2]);
-    for (int k = 0; k < reduced->domain.n_blocks; k++)
-        for (int64_t i = 0; i < 4 * (int64_t)reduced->domain.blocks[k].batches && room; i++)
+    for (int k = 0; k < domain->n_blocks; k++)
+        for (int64_t i = 0; i < 4 * (int64_t)domain->blocks[k].batches && room; i++)
         {
-            int32_t element = reduced->domain.blocks[k].element[i];
+            int32_t element = domain->blocks[k].element[i];
             int t = 0;
             while (element >= 0 && t + 1 < TD_CELL_TYPES && element >= soft->element_start[t + 1])
                 t++;
@@ -264,7 +264,7 @@ static tdStatus mark_domain(Subject *s, const tdModel *model, const tdState *sta
 static tdStatus mark_domains(Subject *s, const tdModel *model, const tdState *state, tdError *error)
 {
     for (int b = 0; b < model->n_bodies; b++)
-        if (model->bodies[b].ops == &td_reduced_ops)
+        if (model->bodies[b].modes != NULL)
             TD_TRY(mark_domain(s, model, state, &model->bodies[b], error));
     if (s->n_chosen == 0)
         return td_fail_at(error, TD_ERROR_USAGE, s->path, 0, "--domain",

@@ -5,7 +5,8 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/vector.h"
-#include "body/articulated.h"
+#include "body/soft.h"
+#include "core/parts.h"
 #include "core/state.h"
 #include "render/render.h"
 
@@ -43,7 +44,7 @@ bool subject_box(const Subject *s, double box[6])
 
 // ---------------------------------------------------------------- links
 
-static Part *add_part(Subject *s, int body, const tdLinkPart *link)
+static Part *add_part(Subject *s, int body, const tdBodyDrawing *link)
 {
     static const double grey[3] = {0.60, 0.65, 0.70};
     Part *more = realloc(s->parts, ((size_t)s->n_parts + 1) * sizeof *more);
@@ -51,13 +52,13 @@ static Part *add_part(Subject *s, int body, const tdLinkPart *link)
         return NULL;
     s->parts = more;
     Part *part = &more[s->n_parts++];
-    *part = (Part){.opacity = link->coloured ? link->colour[3] : 1, .body = body, .link = link->link};
+    *part = (Part){.opacity = link->coloured ? link->colour[3] : 1, .body = body, .link = link->part};
     for (int k = 0; k < 3; k++)
         part->colour[k] = link->coloured ? link->colour[k] : grey[k];
     return part;
 }
 
-static bool draw_link(Subject *s, const tdBody *body, const double *x, const tdLinkPart *link)
+static bool draw_link(Subject *s, const tdBody *body, const double *x, const tdBodyDrawing *link)
 {
     Part *part = add_part(s, body->index, link);
     if (part == NULL)
@@ -79,7 +80,7 @@ static bool draw_link(Subject *s, const tdBody *body, const double *x, const tdL
     return good;
 }
 
-static bool draw_plane(Subject *s, const tdBody *body, const double *x, const tdLinkPart *link)
+static bool draw_plane(Subject *s, const tdBody *body, const double *x, const tdBodyDrawing *link)
 {
     const int32_t *t = body->soft->surface + 3 * link->triangle;
     double a[3], b[3], normal[3];
@@ -95,13 +96,15 @@ bool subject_links(Subject *s, const tdModel *model, const tdState *state, bool 
     for (int b = 0; b < model->n_bodies && good; b++)
     {
         const tdBody *body = &model->bodies[b];
-        tdLinkPart link = {0};
-        if (!td_body_is_articulated(body))
+        if (body->parts == NULL)
             continue;
         const double *x = td_state_positions(model, state, b);
-        while (good && td_articulated_part(td_articulated_of(body), &link))
-            if (link.plane != parts)
-                good = parts ? draw_link(s, body, x, &link) : draw_plane(s, body, x, &link);
+        for (int k = 0; k < body->parts->n_drawings && good; k++)
+        {
+            const tdBodyDrawing *drawing = &body->parts->drawings[k];
+            if (drawing->plane != parts)
+                good = parts ? draw_link(s, body, x, drawing) : draw_plane(s, body, x, drawing);
+        }
     }
     return good;
 }

@@ -26,7 +26,9 @@
 // With Newton they are in m and A like everything else. With one linearization a step they are solved with the free
 // motion (articulated_free.c), at the velocity that comes out.
 #pragma once
+#include "body/drawing.h"
 #include "body/soft.h"
+#include "core/parts.h"
 #include "describe/tree.h"
 
 /// A link as the algorithms see it. Column c of its joint moves coordinate `coord` + c at `ratio` times its rate.
@@ -175,6 +177,19 @@ static inline bool td_articulated_is_based(const tdBody *body)
 tdStatus td_articulated_build(tdArena *arena, const tdTree *tree, const tdPose *base, const double velocity[3],
                               const double turning[3], const double gravity[3], tdArticulated *body, tdError *error);
 
+// ---------------------------------------------------------------- articulated_parts.c: see tdBodyOps and parts.h
+
+#define TD_LINK_AXIS 0.0625 // length of the axes of a link's frame, as a share of its size
+
+/// After the nodes of the links are there.
+tdStatus td_articulated_parts(tdArena *arena, tdArticulated *rigid, tdBody *body, tdError *error);
+void td_articulated_hash(const tdBody *body, uint64_t *hash);
+int td_articulated_locate(const tdBody *body, const char *name, const double p[3], double slack, int32_t *nodes,
+                          double *weights);
+double *td_articulated_turns(const tdBody *body, const tdState *state);
+double td_articulated_effort(const tdBody *body, const tdState *state, int drive);
+bool td_articulated_gain(const tdBody *body, const tdState *state, double gain[3], double weight[3]);
+
 // ---------------------------------------------------------------- articulated_dynamics.c: algorithms, no step
 
 /// Room for a body; false: no memory.
@@ -245,6 +260,8 @@ void td_articulated_twist(const tdBody *body, const tdState *state, const double
 tdStatus td_articulated_condense(const tdBody *body, tdState *state, tdBodyBlock *out);
 void td_articulated_part_pose(const tdBody *body, const tdState *state, const double *q, const double *v, int link,
                               tdPose *pose, double twist[6]);
+void td_articulated_part_rate(const tdBody *body, const tdState *state, const double *q, int link,
+                              const double point[3], int32_t coord, double twist[6]);
 int32_t td_articulated_touch(const tdBody *body, tdState *state, const struct tdContactSide *side, int link,
                              const tdBodyBlock *block, double sign, double frame[3][3], double *J, int32_t *columns,
                              double *drift);
@@ -275,10 +292,6 @@ const double *td_articulated_node_velocities(const tdModel *model, const tdBody 
 
 // ---------------------------------------------------------------- articulated_shape.c: triangles of shapes
 
-/// Nodes and triangles that a shape is drawn with; a plane is a large square.
-void td_shape_drawing_size(const tdShape *shape, int64_t *nodes, int64_t *tris);
-/// x[3 nodes] in the shape's frame, tri[3 tris] counted from 0, normals outwards.
-void td_shape_drawing(const tdShape *shape, double *x, int32_t *tri);
 /// Triangles of a body's drawing that are of one link and one colour; a plane is always one of its own.
 typedef struct tdLinkPart
 {
@@ -291,5 +304,3 @@ typedef struct tdLinkPart
 
 /// The first part of a body from a zeroed one, then the next; false: there is none left.
 bool td_articulated_part(const tdArticulated *body, tdLinkPart *part);
-/// Mass properties of a closed shape of density 1: volume, center, inertia about the center (xx yy zz xy xz yz).
-void td_shape_mass(const tdShape *shape, double *volume, double center[3], double inertia[6]);

@@ -144,6 +144,28 @@ void td_articulated_part_pose(const tdBody *body, const tdState *state, const do
         td_articulated_twist(body, state, q, v, link, twist);
 }
 
+void td_articulated_part_rate(const tdBody *body, const tdState *state, const double *q, int link,
+                              const double point[3], int32_t coord, double twist[6])
+{
+    const tdArticulated *given = td_articulated_of(body);
+    const tdTreeWork *work = place_points(body, state, q);
+    double arm[3], across[3];
+    td_subtract3(point, work->origin, arm);
+    for (int l = link; l >= 0; l = given->links[l].parent)
+    {
+        int c = coord - given->links[l].coord;
+        if (c < 0 || c >= given->links[l].columns)
+            continue;
+        const double *S = work->S + 6 * (int64_t)(given->links[l].column + c);
+        td_cross3(S, arm, across);
+        for (int k = 0; k < 3; k++)
+        {
+            twist[k] += S[3 + k] + across[k];
+            twist[3 + k] += S[k];
+        }
+    }
+}
+
 int32_t td_articulated_touch(const tdBody *body, tdState *state, const tdContactSide *side, int link,
                              const tdBodyBlock *block, double sign, double frame[3][3], double *J, int32_t *columns,
                              double *drift)

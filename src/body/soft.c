@@ -26,12 +26,6 @@ static void free_model(tdBody *body)
     td_mesh_free(&soft->mesh);
 }
 
-// Numbers of gamma and H together; H begins on a cache line.
-static int64_t step_history(const tdSoft *soft)
-{
-    return (soft->n_blocks + 7) / 8 * 8 + soft->H;
-}
-
 static size_t coupling_size(const tdSoft *soft)
 {
     return 18 * (size_t)soft->n_coupled;
@@ -55,8 +49,8 @@ static tdStatus state_create(const tdModel *model, const tdBody *body, tdState *
     mine->arrived_q = TD_TAKE(arena, double, body->count);
     mine->sums = TD_TAKE(arena, tdChunkSums, soft->chunks);
     mine->history = TD_TAKE(arena, double, soft->history);
-    mine->gamma = TD_TAKE(arena, double, step_history(soft));
-    mine->factor_history = TD_TAKE(arena, double, step_history(soft));
+    mine->gamma = TD_TAKE(arena, double, td_soft_step_history(soft));
+    mine->factor_history = TD_TAKE(arena, double, td_soft_step_history(soft));
     mine->turn = TD_TAKE(arena, double, 3 * body->count);
     mine->turn_factor = TD_TAKE(arena, double, 3 * body->count);
     mine->factor_q = TD_TAKE(arena, double, body->count);
@@ -74,7 +68,7 @@ static tdStatus state_create(const tdModel *model, const tdBody *body, tdState *
         mine->factor_history == NULL || mine->coupling == NULL || mine->factor_coupling == NULL ||
         mine->factor_springs == NULL)
         return td_fail_memory(error, "the state of a soft body");
-    mine->H = mine->gamma + step_history(soft) - soft->H;
+    mine->H = mine->gamma + td_soft_step_history(soft) - soft->H;
     td_soft_history_begin(soft, mine, 0);
     const tdSceneBody *given = &model->scene.bodies[body->index];
     for (int64_t i = 0; i < body->count; i++)
@@ -311,7 +305,7 @@ static void remember_factor(const tdModel *model, const tdBody *body, tdState *s
     memcpy(mine->factor_input, state->input, (size_t)model->n_inputs * sizeof(double));
     memcpy(mine->factor_coupling, mine->coupling, coupling_size(soft_of(body)) * sizeof(double));
     memcpy(mine->factor_springs, state->springs, TD_SPRINGS * TD_SPRING_NUMBERS * sizeof(double));
-    memcpy(mine->factor_history, mine->gamma, (size_t)step_history(soft_of(body)) * sizeof(double));
+    memcpy(mine->factor_history, mine->gamma, (size_t)td_soft_step_history(soft_of(body)) * sizeof(double));
     mine->factor_flags =
         2 | (mine->projecting ? 1 : 0) | (mine->K_damping != mine->K ? 4 : 0) | (state->follow ? 8 : 0);
 }
@@ -553,7 +547,8 @@ static int arrays(const tdModel *model, const tdBody *body, tdState *state, tdSt
         {"factor_springs", body->index, false, TD_SPRINGS * TD_SPRING_NUMBERS, mine->factor_springs},
         {"factor_flags", body->index, true, 1, &mine->factor_flags},
         {"history", body->index, false, soft->history, mine->history},
-        {"factor_history", body->index, false, soft->history > 0 ? step_history(soft) : 0, mine->factor_history},
+        {"factor_history", body->index, false, soft->history > 0 ? td_soft_step_history(soft) : 0,
+         mine->factor_history},
         {"solver_counts", body->index, true, sizeof(tdLinearCounts) / sizeof(int64_t), td_linear_counts(mine->linear)},
     };
     int n = (int)(sizeof list / sizeof list[0]);
@@ -577,7 +572,7 @@ static tdStatus restore_factor(const tdModel *model, const tdBody *body, tdState
     state->follow = (mine->factor_flags & 8) != 0;
     memcpy(state->input, mine->factor_input, (size_t)model->n_inputs * sizeof(double));
     if (soft->history > 0)
-        memcpy(mine->gamma, mine->factor_history, (size_t)step_history(soft) * sizeof(double));
+        memcpy(mine->gamma, mine->factor_history, (size_t)td_soft_step_history(soft) * sizeof(double));
     if (soft->lagged)
         td_soft_gradients(soft, mine, state, mine->factor_start, true);
     if (mine->K_damping != mine->K)

@@ -220,8 +220,8 @@ typedef struct tdSoftState
     /// Stiffness of constraints, by coupled block: definite ones, then those that are dropped where tangents are
     /// projected; and what of it the kept factor was made with.
     double *coupling, *factor_coupling;
-    double *turn,
-        *turn_factor; ///< by node: rotation of its elements now (then: since the factor), and when the factor was made
+    double *turn;        ///< by node: rotation of its elements now, then since the factor was made
+    double *turn_factor; ///< and when it was made
     // Where the kept factor was made, for checkpoints.
     double *factor_q, *factor_start, *factor_input;
     double *factor_history;             ///< gamma and H, which are one array
@@ -344,6 +344,10 @@ void td_soft_turns(const tdSoft *soft, const tdSoftState *mine, tdState *state, 
 /// soft_history.c: Prony series. Stress of a step of length h from the kept state: S = gamma S0 + H.
 /// Infinite h: all has relaxed.
 void td_soft_history_begin(const tdSoft *soft, tdSoftState *mine, double h);
+/// Numbers of gamma and H together.
+int64_t td_soft_step_history(const tdSoft *soft);
+/// Room for what is known of points: F, R, history, sums. False: no memory.
+bool td_soft_take_points(tdArena *arena, const tdSoft *domain, tdSoftState *points);
 /// End of a step of length h at positions x.
 void td_soft_history_commit(const tdSoft *soft, tdSoftState *mine, tdState *state, const double *x, double h);
 /// The same where F is there already, and gamma and H are those of a step of length h.

@@ -203,3 +203,26 @@ void td_soft_history_present(const tdSoft *soft, tdSoftState *mine)
                 mine->H[block->H + i] += mine->history[block->history + (k + 1) * n + i];
     }
 }
+
+// ---------------------------------------------------------------- room
+
+// Numbers of gamma and H together; H begins on a cache line.
+int64_t td_soft_step_history(const tdSoft *soft)
+{
+    return (soft->n_blocks + 7) / 8 * 8 + soft->H;
+}
+
+bool td_soft_take_points(tdArena *arena, const tdSoft *domain, tdSoftState *points)
+{
+    points->F = TD_TAKE(arena, double, 36 * domain->point_batches);
+    points->R = domain->turning ? TD_TAKE(arena, double, 36 * domain->point_batches) : NULL;
+    points->sums = TD_TAKE(arena, tdChunkSums, domain->chunks);
+    points->history = TD_TAKE(arena, double, domain->history);
+    points->gamma = TD_TAKE(arena, double, td_soft_step_history(domain));
+    if (points->F == NULL || (domain->turning && points->R == NULL) || points->sums == NULL ||
+        points->history == NULL || points->gamma == NULL)
+        return false;
+    points->H = points->gamma + td_soft_step_history(domain) - domain->H;
+    td_soft_history_begin(domain, points, 0);
+    return true;
+}

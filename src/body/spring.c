@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "body/spring.h"
 
-#include "body/articulated.h"
 #include "body/soft.h"
+#include "core/parts.h"
 #include "core/state.h"
 
 #include <assert.h>
@@ -52,10 +52,10 @@ static bool share_element(const tdSoft *soft, const int32_t nodes[3])
 }
 
 // Of a body that cannot move there is nothing to pull.
-static bool share_link(const tdBody *body, const int32_t nodes[3])
+static bool share_part(const tdBody *body, const int32_t nodes[3])
 {
-    const int32_t *link = td_articulated_of(body)->node_link;
-    return body->count > 0 && link[nodes[0]] == link[nodes[1]] && link[nodes[0]] == link[nodes[2]];
+    const int32_t *part = body->parts->of_node;
+    return body->count > 0 && part[nodes[0]] == part[nodes[1]] && part[nodes[0]] == part[nodes[2]];
 }
 
 static bool is_sound(const tdModel *model, const tdSpring *spring)
@@ -73,7 +73,7 @@ static bool is_sound(const tdModel *model, const tdSpring *spring)
         sum += spring->weights[i];
     }
     return fabs(sum - 1) <= 1e-6 &&
-           (td_body_is_articulated(body) ? share_link(body, spring->nodes) : share_element(body->soft, spring->nodes));
+           (body->parts != NULL ? share_part(body, spring->nodes) : share_element(body->soft, spring->nodes));
 }
 
 tdStatus td_springs_check(const tdModel *model, const double *springs, tdError *error)

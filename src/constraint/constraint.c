@@ -2,7 +2,6 @@
 #include "constraint/constraint.h"
 
 #include "base/vector.h"
-#include "body/articulated.h"
 #include "constraint/condense.h"
 #include "core/state.h"
 
@@ -543,8 +542,9 @@ void td_constraint_commit(const tdModel *model, tdState *state)
         const tdActuator *actuator = &model->actuators[a];
         if (actuator->given->friction > 0)
             cs->slide[a] = sliding(model, cs, a);
-        if (actuator->servo >= 0)
-            cs->effort[a] = td_articulated_mine(&model->bodies[actuator->given->body], state)->effort[actuator->servo];
+        const tdBody *body = actuator->servo >= 0 ? &model->bodies[actuator->given->body] : NULL;
+        if (body != NULL)
+            cs->effort[a] = body->ops->effort(body, state, actuator->servo);
     }
 }
 

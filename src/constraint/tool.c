@@ -2,6 +2,7 @@
 #include "constraint/tool.h"
 
 #include "base/vector.h"
+#include "core/parts.h"
 #include "core/rotation.h"
 #include "core/state.h"
 #include "solve/driven.h"
@@ -45,13 +46,7 @@ static tdStatus take_scratch(const tdModel *model, tdState *state, tdToolsState 
         if ((*list[i].array = TD_TAKE(arena, double, list[i].count)) == NULL)
             return TD_ERROR_MEMORY;
     ts->active = TD_TAKE(arena, signed char, most);
-    ts->work = TD_TAKE(arena, tdTreeWork, model->n_tools);
-    if (ts->active == NULL || ts->work == NULL)
-        return TD_ERROR_MEMORY;
-    for (int t = 0; t < model->n_tools; t++)
-        if (!td_tree_work_take(arena, td_articulated_of(&model->bodies[model->tools[t].body]), &ts->work[t]))
-            return TD_ERROR_MEMORY;
-    return TD_OK;
+    return ts->active == NULL ? TD_ERROR_MEMORY : TD_OK;
 }
 
 tdStatus td_tools_create(const tdModel *model, tdState *state, tdError *error)
@@ -98,9 +93,10 @@ tdPose td_tool_pose(const tdModel *model, const tdState *state, int t, const dou
     memcpy(ts->q, state->q + body->first, (size_t)body->count * sizeof *ts->q);
     for (int k = 0; k < tool->n; k++)
         ts->q[tool->joints[k].coord] = (command[k] - tool->joints[k].offset) / tool->joints[k].ratio;
-    td_tree_kinematics(td_articulated_of(body), ts->q, td_articulated_mine(body, state)->reference, &ts->work[t]);
-    tdPose pose = ts->work[t].pose[tool->link];
-    td_place(&ts->work[t].pose[tool->link], tool->local, pose.t);
+    tdPose link, pose;
+    body->ops->part(body, state, ts->q, NULL, tool->link, &link, NULL);
+    pose = link;
+    td_place(&link, tool->local, pose.t);
     return pose;
 }
 
@@ -129,28 +125,21 @@ static double square(const double e[6])
     return td_dot3(e, e) + td_dot3(e + 3, e + 3);
 }
 
-// J[6 x n], scaled, where the tool's work was last evaluated: rates of the point and of the link by those of joints.
-static void jacobian(const tdModel *model, const tdTool *tool, const tdTreeWork *work, const tdPose *at, double *J)
+// J[6 x n], scaled, where td_tool_pose() was last asked for: rates of the point and of the link by those of joints.
+static void jacobian(const tdModel *model, const tdState *state, const tdTool *tool, const tdPose *at, double *J)
 {
-    const tdArticulated *body = td_articulated_of(&model->bodies[tool->body]);
-    double arm[3];
-    td_subtract3(at->t, work->origin, arm);
-    memset(J, 0, 6 * (size_t)tool->n * sizeof *J);
-    for (int l = tool->link; l >= 0; l = body->links[l].parent)
-        for (int k = 0; body->links[l].columns == 1 && k < tool->n; k++)
+    const tdBody *body = &model->bodies[tool->body];
+    for (int k = 0; k < tool->n; k++)
+    {
+        const tdToolJoint *joint = &tool->joints[k];
+        double twist[6] = {0}, unit = joint->unit / joint->ratio;
+        body->ops->part_rate(body, state, state->tools->q, tool->link, at->t, joint->coord, twist);
+        for (int c = 0; c < 3; c++)
         {
-            const tdToolJoint *joint = &tool->joints[k];
-            if (body->links[l].coord != joint->coord)
-                continue;
-            const double *S = work->S + 6 * (int64_t)body->links[l].column;
-            double across[3], unit = joint->unit / joint->ratio;
-            td_cross3(S, arm, across);
-            for (int c = 0; c < 3; c++)
-            {
-                J[c * tool->n + k] += unit * (S[3 + c] + across[c]) / tool->length;
-                J[(3 + c) * tool->n + k] += unit * S[c] * tool->lever / tool->length;
-            }
+            J[c * tool->n + k] = unit * twist[c] / tool->length;
+            J[(3 + c) * tool->n + k] = unit * twist[3 + c] * tool->lever / tool->length;
         }
+    }
 }
 
 // ---------------------------------------------------------------- the target
@@ -270,7 +259,7 @@ static double descend(const tdModel *model, tdState *state, int t, const double 
     scale_error(tool, e);
     double error = square(e);
     memset(ts->active, 0, (size_t)tool->n);
-    jacobian(model, tool, &ts->work[t], at, ts->J);
+    jacobian(model, state, tool, at, ts->J);
     for (int i = 0; i < iterations && error > NOTHING * NOTHING; i++)
     {
         // The square of the error as damping holds back where it is large and J says little (Sugihara 2011).
@@ -290,7 +279,7 @@ static double descend(const tdModel *model, tdState *state, int t, const double 
         *at = next;
         memcpy(e, there, sizeof e);
         memcpy(command, ts->trial, (size_t)tool->n * sizeof *command);
-        jacobian(model, tool, &ts->work[t], at, ts->J);
+        jacobian(model, state, tool, at, ts->J);
     }
     return error;
 }
@@ -398,7 +387,7 @@ tdToolInfo td_model_tool(const tdModel *model, int index)
     const tdTool *tool = &model->tools[index];
     return (tdToolInfo){.name = tool->name,
                         .body = tool->body,
-                        .link = td_articulated_of(&model->bodies[tool->body])->tree->links[tool->link].name,
+                        .link = model->bodies[tool->body].parts->names[tool->link],
                         .input = tool->input,
                         .joints = tool->n,
                         .length = tool->length,
@@ -439,7 +428,8 @@ tdToolState td_state_tool(const tdModel *model, const tdState *state, int index)
     memcpy(out.twist, kept + TD_TOOL_TWIST, sizeof out.twist);
     memcpy(out.target, kept + TD_TOOL_PLACE, sizeof out.target);
     td_rotation_matrix(turn, out.target_rotation);
-    tdPose is = td_articulated_poses(body, state, state->q + body->first)[tool->link], asked;
+    tdPose is, asked;
+    body->ops->part(body, state, state->q + body->first, NULL, tool->link, &is, NULL);
     double at[3];
     td_place(&is, tool->local, at);
     memcpy(is.t, at, sizeof at);

@@ -12,7 +12,8 @@
 // Errors and motions are compared as numbers without a unit: ways over the arm's length, turns times lever over length,
 // slides over the length.
 #pragma once
-#include "body/articulated.h"
+#include "collide/shape.h"
+#include "core/model.h"
 
 /// A joint that a tool commands, by the input of its servo.
 typedef struct tdToolJoint
@@ -56,8 +57,7 @@ typedef struct tdToolsState
     double *kept; ///< at the start of the step
     double *next; ///< at its end
     // for the moment only, as large as the largest needs
-    double *q;              ///< coordinates of a body
-    tdTreeWork *work;       ///< by tool: of its body
+    double *q;              ///< coordinates of a body, at the commands that td_tool_pose() was last asked for
     double *J, *H, *g;      ///< 6 n, n^2, n
     double *low, *high, *u; ///< n
     double *least, *most;   ///< n: of u
@@ -74,6 +74,5 @@ void td_tools_latch(const tdModel *model, tdState *state);
 /// The step was accepted: kept <- next.
 void td_tools_commit(const tdModel *model, tdState *state);
 
-/// Pose of the point with the joints at `command`, other coordinates as they are; leaves the kinematics in the tool's
-/// work.
+/// Pose of the point with the joints at `command`, other coordinates as they are.
 tdPose td_tool_pose(const tdModel *model, const tdState *state, int tool, const double *command);

@@ -16,6 +16,8 @@ typedef struct tdStateArray tdStateArray;
 struct tdMeasure;
 struct tdContactSide; // collide/collide.h
 struct tdPose;        // collide/shape.h
+struct tdBodyParts;   // core/parts.h
+struct tdBodyModes;
 
 /// What a body is like where a step has brought it.
 typedef struct tdArrival
@@ -67,9 +69,12 @@ typedef struct tdBody
     double mass;     ///< [kg]; zero: nothing of it moves by itself
     bool rows_apart; ///< a constraint problem takes its `rows`: the free motion leaves them out
     int32_t n_held;
-    const int32_t *held;       ///< held coordinates, counted from `first`
-    void *data;                ///< of its kind, e.g. tdSoft
-    const struct tdSoft *soft; ///< its mesh, materials and supports, whatever its coordinates are
+    const int32_t *held;             ///< held coordinates, counted from `first`
+    void *data;                      ///< of its kind, e.g. tdSoft
+    const struct tdSoft *soft;       ///< its mesh, materials and supports, whatever its coordinates are
+    const struct tdBodyParts *parts; ///< rigid parts that it consists of; NULL: it deforms
+    const struct tdBodyModes *modes; ///< shapes that its coordinates are the amplitudes of; NULL: they are not
+    int n_turns;                     ///< numbers of reference rotations, 4 each, that with q tell where it is
 } tdBody;
 
 /// Material points of one body that constraints act on, or points fixed in space. A point is a weighted mean
@@ -144,10 +149,21 @@ struct tdBodyOps
     int32_t (*touch)(const tdBody *body, tdState *state, const struct tdContactSide *side, int part,
                      const tdBodyBlock *block, double sign, double frame[3][3], double *J, int32_t *columns,
                      double *drift);
+    /// Optional, with parts: adds what a unit rate of a coordinate does to a point that a part carries, in the world,
+    /// and to the angular velocity of the part, at the coordinates q of the body.
+    void (*part_rate)(const tdBody *body, const tdState *state, const double *q, int part, const double point[3],
+                      int32_t coord, double twist[6]);
     /// m += (dx/dq)' f over the body's coordinates, for a force or impulse at a point.
     void (*push)(const tdBody *body, const tdState *state, const struct tdContactSide *side, int part,
                  const double f[3], double *m);
 
+    /// Optional, while the model is compiled: nodes and weights (TD_SHAPE_NODES at most) of the place p at rest, on the
+    /// part of that name (NULL: the nearest, no farther than `slack` of the body's size). Returns how many; 0: it is on
+    /// no part. Without it a place is looked for in the elements of the mesh.
+    int (*locate)(const tdBody *body, const char *part, const double p[3], double slack, int32_t *nodes,
+                  double *weights);
+    /// Optional: what the body's motion depends on besides its mesh, for the hash of a checkpoint.
+    void (*hash)(const tdBody *body, uint64_t *hash);
     /// Compiles a point set whose points are given: size, coord, data.
     tdStatus (*point_set)(tdModel *model, const tdBody *body, tdPointSet *set, tdError *error);
     /// Positions x[3 n] of a set's points for the coordinates q of the body. The set need not be compiled.
@@ -194,6 +210,17 @@ struct tdBodyOps
     int (*arrays)(const tdModel *model, const tdBody *body, tdState *state, tdStateArray *out, int most);
     /// After a checkpoint was read: rebuilds what is derived (kept factors).
     tdStatus (*restore)(const tdModel *model, const tdBody *body, tdState *state, tdError *error);
+    /// Optional: effort of one of the body's own drives (tdActuator.servo) at the end of the last step.
+    double (*effort)(const tdBody *body, const tdState *state, int drive);
+    /// Optional, of bodies on supports that have no coordinate: momentum that the body gained a second in the last
+    /// step, and its weight; false: it stands on none.
+    bool (*gain)(const tdBody *body, const tdState *state, double gain[3], double weight[3]);
+    /// Where n_turns > 0: the reference rotations. After they were written: `restore`.
+    double *(*turns)(const tdBody *body, const tdState *state);
+    /// Where modes->framed: motion of the frame since rest.
+    void (*frame)(const tdBody *body, const double *turns, const double *q, struct tdPose *pose);
+    /// With modes: positions and velocities of all nodes for coordinates that need not be those of a state.
+    void (*expand)(const tdBody *body, const double *turns, const double *q, const double *v, double *x, double *dx);
     /// Positions [m] and velocities [m/s] of all nodes, 3 each, at the present q and v; valid until the next step. A
     /// body whose coordinates are not its nodes' expands them when somebody asks.
     const double *(*nodes)(const tdModel *model, const tdBody *body, const tdState *state);

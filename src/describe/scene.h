@@ -155,6 +155,9 @@ typedef struct tdSceneBodyContact
     bool off;   ///< it touches nothing
 } tdSceneBodyContact;
 
+/// Makes body number `index` of a model: its kind, tables and coordinates.
+typedef tdStatus tdBodyCompiler(tdModel *model, int index, const tdSettings *settings, tdError *error);
+
 typedef struct tdSceneBody
 {
     const char *name;
@@ -182,6 +185,7 @@ typedef struct tdSceneBody
     // rigid and articulated: placed by rotation and translate
     tdTree *tree; ///< checked; its root is fixed or free
     double angular_velocity[3];
+    tdBodyCompiler *compiler; ///< not of the file: what makes the body; NULL: that of its type
     bool adrift; ///< not of the file: nothing holds it, and training looks for its shapes (compile_adrift.c)
     tdSceneBodyContact contact;
 } tdSceneBody;

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "output/bonds.h"
 
-#include "body/articulated.h"
-
 #include <stdlib.h>
 #include <string.h>
 

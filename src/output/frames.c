@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "output/frames.h"
 
-#include "body/articulated.h"
 #include "body/soft.h"
 #include "contact/contact.h"
+#include "core/parts.h"
 #include "output/actuation.h"
 #include "output/bonds.h"
 #include "output/contacts.h"
@@ -351,8 +351,8 @@ static void gather_body(tdOutput *output, tdState *state, int b)
     }
     // Links are drawn with triangles alone.
     const tdCells *tris = &soft->mesh.cells[TD_CELL_TRI];
-    for (int64_t i = 0; td_body_is_articulated(body) && i < tris->count; i++)
-        out->cell_fields[2 * out->cells + i] = td_articulated_of(body)->node_link[tris->nodes[3 * i]];
+    for (int64_t i = 0; body->parts != NULL && i < tris->count; i++)
+        out->cell_fields[2 * out->cells + i] = body->parts->of_node[tris->nodes[3 * i]];
 }
 
 static tdStatus write_vtu(tdOutput *output, const tdState *state, int b, tdError *error)
@@ -370,7 +370,7 @@ static tdStatus write_vtu(tdOutput *output, const tdState *state, int b, tdError
     const tdField by_cell[] = {{"von_mises", 1, out->cell_fields},
                                {"strain_energy_density", 1, out->cell_fields + out->cells},
                                {"link", 1, out->cell_fields + 2 * out->cells}};
-    bool links = td_body_is_articulated(body);
+    bool links = body->parts != NULL;
     tdMesh mesh = soft->mesh; // a view: the writer only reads
     mesh.x = (double *)frame->position;
     // Each link is a group, and a group is an array over all cells: of many links that would be most of the file.

@@ -8,7 +8,7 @@
 static bool drives(const tdBody *body, int input)
 {
     const tdSoft *soft = body->soft;
-    for (int32_t i = 0; body->ops == &td_soft_ops && i < soft->n_driven; i++)
+    for (int32_t i = 0; body->ops->nodal && i < soft->n_driven; i++)
         if (soft->driven[i].input == input)
             return true;
     return false;

@@ -76,26 +76,6 @@ static void free_model(tdBody *body)
     td_mesh_free(&reduced->soft->mesh);
 }
 
-static int64_t step_history(const tdSoft *domain)
-{
-    return (domain->n_blocks + 7) / 8 * 8 + domain->H;
-}
-
-bool td_reduced_take_points(tdArena *arena, const tdSoft *domain, tdSoftState *points)
-{
-    points->F = TD_TAKE(arena, double, 36 * domain->point_batches);
-    points->R = domain->turning ? TD_TAKE(arena, double, 36 * domain->point_batches) : NULL;
-    points->sums = TD_TAKE(arena, tdChunkSums, domain->chunks);
-    points->history = TD_TAKE(arena, double, domain->history);
-    points->gamma = TD_TAKE(arena, double, step_history(domain));
-    if (points->F == NULL || (domain->turning && points->R == NULL) || points->sums == NULL ||
-        points->history == NULL || points->gamma == NULL)
-        return false;
-    points->H = points->gamma + step_history(domain) - domain->H;
-    td_soft_history_begin(domain, points, 0);
-    return true;
-}
-
 static tdStatus state_create(const tdModel *model, const tdBody *body, tdState *state, tdError *error)
 {
     const tdReduced *reduced = td_reduced_of(body);
@@ -132,8 +112,8 @@ static tdStatus state_create(const tdModel *model, const tdBody *body, tdState *
     mine->K_damping = mine->K;
     mine->stiffened = TD_TAKE(arena, bool, 2 * reduced->n_sets + 1);
     if (mine->K_apart == NULL || mine->stiffened == NULL ||
-        !td_reduced_take_points(arena, &reduced->domain, &mine->points) ||
-        !td_reduced_take_points(arena, body->soft, &mine->whole) ||
+        !td_soft_take_points(arena, &reduced->domain, &mine->points) ||
+        !td_soft_take_points(arena, body->soft, &mine->whole) ||
         !td_reduced_check_take(model, arena, reduced, mine, state))
         return td_fail_memory(error, "the state of a reduced body");
     memcpy(state->v + body->first, reduced->start, (size_t)reduced->coords * sizeof(double));
@@ -686,6 +666,9 @@ const tdBodyOps td_reduced_ops = {
     .surface = td_reduced_surface,
     .touch = td_reduced_touch,
     .push = td_reduced_push,
+    .turns = td_reduced_turns,
+    .frame = td_reduced_frame_motion,
+    .expand = td_reduced_expand,
     .point_set = td_reduced_point_set,
     .positions = td_reduced_positions,
     .pull = td_reduced_pull,

@@ -6,6 +6,7 @@
 // rows of B of a point batch (four points, one a lane) stand as F does: row 4 c + l is component c of lane l.
 #pragma once
 #include "body/soft.h"
+#include "core/parts.h"
 #include "reduce/floating.h"
 #include "reduce/reduced.h"
 #include "reduce/stvk.h"
@@ -67,6 +68,7 @@ typedef struct tdReduced
     int64_t set_rows;        ///< of all point sets
     int n_sets;
     tdReducedSet *sets[TD_REDUCED_SETS];
+    tdBodyModes modes; ///< what others ask for
 } tdReduced;
 
 /// Of a frame.
@@ -186,8 +188,6 @@ void td_reduced_gradients(const tdReduced *reduced, tdReducedState *mine, const 
 /// Forces of the domain, and the tangent where K is given; F on the way where it is not there yet.
 void td_reduced_domain_forces(const tdModel *model, const tdReduced *reduced, tdReducedState *mine,
                               const tdState *state, double *force, double *K);
-/// Room for what is known of the points: F, R, history, sums.
-bool td_reduced_take_points(tdArena *arena, const tdSoft *domain, tdSoftState *points);
 void td_reduced_history_begin(const tdReduced *reduced, tdReducedState *mine, double h);
 
 /// reduced_check.c
@@ -250,6 +250,12 @@ int32_t td_reduced_touch(const tdBody *body, tdState *state, const struct tdCont
                          double *drift);
 void td_reduced_push(const tdBody *body, const tdState *state, const struct tdContactSide *side, int part,
                      const double f[3], double *m);
+
+/// reduced_modes.c: when all else is there; see tdBodyOps.
+void td_reduced_list_modes(tdReduced *reduced);
+double *td_reduced_turns(const tdBody *body, const tdState *state);
+void td_reduced_frame_motion(const tdBody *body, const double *turn, const double *q, tdPose *pose);
+void td_reduced_expand(const tdBody *body, const double *turn, const double *q, const double *v, double *x, double *dx);
 
 /// reduced_points.c
 tdStatus td_reduced_point_set(tdModel *model, const tdBody *body, tdPointSet *set, tdError *error);

@@ -159,8 +159,7 @@ bool td_reduced_check_take(const tdModel *model, tdArena *arena, const tdReduced
     check->rows = mine->rows; // of the kernels, for the moment only
     check->at = TD_TAKE(arena, double, stride);
     check->sum = TD_TAKE(arena, double, stride);
-    if (check->at == NULL || check->sum == NULL ||
-        !td_reduced_take_points(arena, &reduced->check->domain, &check->points))
+    if (check->at == NULL || check->sum == NULL || !td_soft_take_points(arena, &reduced->check->domain, &check->points))
         return false;
     mine->checking = factor_rest(model, reduced, mine, state);
     return true;

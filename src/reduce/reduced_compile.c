@@ -620,6 +620,9 @@ tdStatus td_compile_reduced(tdModel *model, int index, const tdRom *rom, const t
         TD_TRY(td_reduced_stvk_compile(reduced, rom, error));
     hash_reduced(model, reduced, rom);
     td_linear_model_free(&soft->linear); // the sparse matrix is never factored
+    td_reduced_list_modes(reduced);
+    body->modes = &reduced->modes;
+    body->n_turns = reduced->floating != NULL ? 4 : 0;
     body->ops = &td_reduced_ops;
     body->data = reduced;
     body->count = reduced->coords;

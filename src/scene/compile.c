@@ -196,6 +196,21 @@ tdStatus td_compile_point(const tdModel *model, int body, const tdGivenPoint *gi
     return TD_OK;
 }
 
+tdStatus td_compile_body_point(const tdModel *model, int body, const char *part, double slack,
+                               const tdGivenPoint *given, tdMaterialPoint *out, tdSnapped *snapped, tdError *error)
+{
+    const tdBody *b = &model->bodies[body];
+    if (b->ops->locate == NULL)
+        return td_compile_point(model, body, given, out, snapped, error);
+    out->n = b->ops->locate(b, part, given->at, slack, out->nodes, out->weights);
+    if (out->n > 0)
+        return TD_OK;
+    return td_fail_at(error, TD_ERROR_INPUT, model->scene.file, given->line, given->field,
+                      "the point (%g, %g, %g) m is on no link of body '%s'; say which one carries it "
+                      "('link', where the key exists), or take a point on a link",
+                      given->at[0], given->at[1], given->at[2], b->name);
+}
+
 void td_compile_tell_snapped(const tdModel *model, int body, const tdSnapped *snapped, int line, const char *field)
 {
     double unit = model->scene.length_unit;
@@ -243,20 +258,6 @@ static void hash_motion(uint64_t *hash, const tdSceneMotion *motion)
     }
 }
 
-static void hash_links(uint64_t *hash, const tdArticulated *rigid)
-{
-    for (int l = 0; l < rigid->n_links; l++)
-    {
-        const tdTreeLink *link = &rigid->tree->links[l];
-        const double numbers[] = {
-            link->mass,       link->center[0],  link->center[1],   link->center[2],  link->inertia[0], link->inertia[1],
-            link->inertia[2], link->inertia[3], link->inertia[4],  link->inertia[5], link->lower,      link->upper,
-            link->damping,    link->friction,   link->armature,    link->ratio,      link->offset,     link->axis[0],
-            link->axis[1],    link->axis[2],    (double)link->kind};
-        *hash = td_hash_mix(*hash ^ td_hash_bytes(numbers, sizeof numbers));
-    }
-}
-
 static void hash_files(tdModel *model)
 {
     uint64_t found = 0, *hash = &found;
@@ -270,8 +271,8 @@ static void hash_files(tdModel *model)
             size_t bytes = (size_t)td_cell_nodes((tdCellType)t) * (size_t)cells->count * sizeof *cells->nodes;
             *hash = bytes > 0 ? td_hash_mix(*hash ^ td_hash_bytes(cells->nodes, bytes)) : *hash;
         }
-        if (td_body_is_articulated(&model->bodies[b]))
-            hash_links(hash, td_articulated_of(&model->bodies[b]));
+        if (model->bodies[b].ops->hash != NULL)
+            model->bodies[b].ops->hash(&model->bodies[b], hash);
     }
     for (int a = 0; a < model->n_actuators; a++)
     {
@@ -344,8 +345,10 @@ static tdStatus compile_all(tdModel *model, const tdSettings *settings, const td
         body->index = b;
         body->first = model->coords;
         model->n_bodies++; // before it is complete, so that a failure frees it
-        TD_TRY(scene->bodies[b].type == TD_BODY_SOFT ? td_compile_soft(model, b, settings, error)
-                                                     : td_compile_articulated(model, b, settings, error));
+        tdBodyCompiler *compiler = scene->bodies[b].compiler != NULL       ? scene->bodies[b].compiler
+                                   : scene->bodies[b].type == TD_BODY_SOFT ? td_compile_soft
+                                                                           : td_compile_articulated;
+        TD_TRY(compiler(model, b, settings, error));
         if (rom != NULL && find_body(scene, rom->body) == b)
         {
             if (scene->bodies[b].type != TD_BODY_SOFT)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // From a checked scene to a model: meshes are read and placed, names resolved, tables built.
 #pragma once
-#include "body/articulated.h"
 #include "body/soft.h"
+#include "core/parts.h"
 #include "mesh/locate.h"
 #include "mesh/shape.h"
 #include "mesh/topology.h"
@@ -14,7 +14,6 @@ typedef struct tdBodyWork
     const tdSceneBody *given;
     const tdSettings *settings;
     tdSoft *soft;
-    tdArticulated *rigid; ///< of a rigid or articulated body; NULL: soft
     tdArena scratch;
     bool *chosen;         ///< by node, for the moment only
     tdSurface surface;    ///< boundary of the volume
@@ -87,10 +86,13 @@ void td_compile_tell_snapped(const tdModel *model, int body, const tdSnapped *sn
 /// The locator of a soft body; NULL: no memory.
 const tdLocator *td_compile_locator(const tdModel *model, int body, tdError *error);
 
-/// compile_articulated.c: a rigid or articulated body; a point of one of its links. link NULL: the nearest to p.
+/// The same for every kind of body. part: of a body that has parts, NULL the nearest; slack: of its size, how far from
+/// a part the point may be.
+tdStatus td_compile_body_point(const tdModel *model, int body, const char *part, double slack,
+                               const tdGivenPoint *given, tdMaterialPoint *out, tdSnapped *snapped, tdError *error);
+
+/// compile_articulated.c: a rigid or articulated body.
 tdStatus td_compile_articulated(tdModel *model, int index, const tdSettings *settings, tdError *error);
-tdStatus td_compile_link_point(const tdBodyWork *work, const char *link, const double p[3], double slack, int line,
-                               const char *field, tdMaterialPoint *out, tdError *error);
 
 /// compile_actuator.c: before the bodies, with each body (points, and what its matrix must have room for), after them.
 tdStatus td_compile_actuators_begin(tdModel *model, tdError *error);
@@ -103,7 +105,5 @@ void td_compile_plausible(const tdModel *model, const tdSettings *settings);
 /// select.c: by node of the mesh, whether the selector chooses it. Choosing none is an error.
 tdStatus td_select_nodes(const tdModel *model, const tdMesh *mesh, const tdSelect *select, const char *field,
                          bool *chosen, tdError *error);
-/// compile_contact.c: the link that a link is one piece with and whose joint moves; -1: the world.
-int td_compile_piece(const tdArticulated *body, int link);
 /// Index of an input by name, or -1 for NULL.
 int td_compile_input(const tdModel *model, const char *name);

@@ -70,8 +70,7 @@ static tdStatus located_set(const tdBodyWork *w, tdPointSet *set, int64_t n, con
     {
         tdMaterialPoint point;
         const tdGivenPoint given = {places + 3 * p, NAN, line, field};
-        TD_TRY(w->rigid != NULL ? td_compile_link_point(w, link, places + 3 * p, SLACK, line, field, &point, error)
-                                : td_compile_point(w->model, w->index, &given, &point, &snapped, error));
+        TD_TRY(td_compile_body_point(w->model, w->index, link, SLACK, &given, &point, &snapped, error));
         int32_t at = set->start[p];
         memcpy(set->nodes + at, point.nodes, (size_t)point.n * sizeof(int32_t));
         memcpy(set->weights + at, point.weights, (size_t)point.n * sizeof(double));
@@ -110,7 +109,8 @@ static tdStatus selected_set(tdBodyWork *w, tdPointSet *set, const tdSelect *sel
     int64_t n = 0;
     // The nodes of frames stand for a rigid link's axes and are where they are by convention: only corners of shapes
     // are chosen by place.
-    for (int32_t i = 0; w->rigid != NULL && select->kind != TD_SELECT_NODES && i < 4 * w->rigid->n_links; i++)
+    const tdBodyParts *parts = w->model->bodies[w->index].parts;
+    for (int64_t i = 0; parts != NULL && select->kind != TD_SELECT_NODES && i < parts->frames; i++)
         w->chosen[i] = false;
     for (int32_t i = 0; i < w->soft->n_nodes; i++)
         n += w->chosen[i];
@@ -370,16 +370,16 @@ static tdStatus compile_force(tdBodyWork *w, tdActuator *out, const char *field,
 static tdStatus compile_joint(tdBodyWork *w, tdActuator *out, tdError *error)
 {
     tdMeasure *measure = &out->measure;
-    const tdLink *link = &w->rigid->links[out->given->joint];
+    const tdBodyJoint *joint = td_parts_joint(w->model->bodies[w->index].parts, out->given->joint);
     measure->kind = TD_MEASURE_COORDINATE;
     measure->n_sets = 1;
-    measure->ratio = link->ratio;
-    measure->offset = link->offset;
+    measure->ratio = joint->ratio;
+    measure->offset = joint->offset;
     measure->sets[0] = (tdPointSet){.body = w->index, .size = 1, .coord = TD_TAKE(&w->model->arena, int32_t, 1)};
     if (measure->sets[0].coord == NULL)
         return td_fail_memory(error, "the actuators");
-    measure->sets[0].coord[0] = link->coord;
-    out->start = link->ratio * w->rigid->start[link->coord] + link->offset;
+    measure->sets[0].coord[0] = joint->coord;
+    out->start = joint->start;
     return TD_OK;
 }
 

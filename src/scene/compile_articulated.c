@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One rigid or articulated body: tables, the triangles it is drawn with, its servos, and points of its links.
+// One rigid or articulated body: tables, the triangles it is drawn with, its servos.
 #include "base/log.h"
 #include "base/vector.h"
 #include "body/articulated.h"
@@ -9,8 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MANY 1000   // coordinates of one body: from here on a step takes long
-#define AXIS 0.0625 // length of a frame's axes, as a share of the link's size
+#define MANY 1000 // coordinates of one body: from here on a step takes long
+
+static tdArticulated *rigid_of(const tdBodyWork *w)
+{
+    return w->model->bodies[w->index].data;
+}
 
 // ---------------------------------------------------------------- nodes and triangles
 
@@ -59,7 +63,7 @@ static bool add_shape(tdBodyWork *w, const tdTreeShape *shape, int group, int64_
     {
         double local[3];
         td_place(&shape->pose, x + 3 * i, local);
-        add_node(w->rigid, *at + i, shape->link, local);
+        add_node(rigid_of(w), *at + i, shape->link, local);
     }
     for (int64_t t = 0; t < tris && good; t++)
     {
@@ -78,7 +82,7 @@ static bool add_shape(tdBodyWork *w, const tdTreeShape *shape, int group, int64_
 // Axes of a frame are short beside their link, so that they do not enlarge the body.
 static void add_frames(tdBodyWork *w, int64_t nodes)
 {
-    tdArticulated *rigid = w->rigid;
+    tdArticulated *rigid = rigid_of(w);
     for (int64_t i = 4 * (int64_t)rigid->n_links; i < nodes; i++)
     {
         double *reach = &rigid->reach[rigid->node_link[i]];
@@ -87,7 +91,7 @@ static void add_frames(tdBodyWork *w, int64_t nodes)
     for (int l = 0; l < rigid->n_links; l++)
     {
         double *reach = &rigid->reach[l];
-        *reach = *reach > 0 ? AXIS * *reach : 1e-2;
+        *reach = *reach > 0 ? TD_LINK_AXIS * *reach : 1e-2;
         for (int k = 0; k < 4; k++)
         {
             const double local[3] = {k == 1 ? *reach : 0, k == 2 ? *reach : 0, k == 3 ? *reach : 0};
@@ -99,7 +103,7 @@ static void add_frames(tdBodyWork *w, int64_t nodes)
 // Nodes where they are at the start.
 static tdStatus place_nodes(tdBodyWork *w, int64_t nodes, tdError *error)
 {
-    const tdArticulated *rigid = w->rigid;
+    const tdArticulated *rigid = rigid_of(w);
     tdMesh *mesh = &w->soft->mesh;
     tdTreeWork work;
     if (!td_tree_work_take(&w->scratch, rigid, &work))
@@ -118,7 +122,7 @@ static tdStatus place_nodes(tdBodyWork *w, int64_t nodes, tdError *error)
 static tdStatus build_shape(tdBodyWork *w, tdError *error)
 {
     tdArena *arena = &w->model->arena;
-    tdArticulated *rigid = w->rigid;
+    tdArticulated *rigid = rigid_of(w);
     const tdTree *tree = rigid->tree;
     tdSoft *soft = w->soft;
     int64_t nodes = 0, at = 4 * (int64_t)tree->n_links;
@@ -167,8 +171,8 @@ static tdStatus describe_shape(tdBodyWork *w, tdError *error)
         soft->element_cell[t] = (int32_t)t;
     if (tris->count > 0)
         memcpy(soft->surface, tris->nodes, 3 * (size_t)tris->count * sizeof *soft->surface);
-    for (int l = 0; l < w->rigid->n_links; l++)
-        soft->total_mass += w->rigid->links[l].mass;
+    for (int l = 0; l < rigid_of(w)->n_links; l++)
+        soft->total_mass += rigid_of(w)->links[l].mass;
     return TD_OK;
 }
 
@@ -177,7 +181,7 @@ static tdStatus describe_shape(tdBodyWork *w, tdError *error)
 static tdStatus add_servos(tdBodyWork *w, tdError *error)
 {
     const tdScene *scene = &w->model->scene;
-    tdArticulated *rigid = w->rigid;
+    tdArticulated *rigid = rigid_of(w);
     rigid->servos = TD_TAKE(&w->model->arena, tdServo, scene->n_actuators);
     if (rigid->servos == NULL)
         return td_fail_memory(error, "the actuators");
@@ -206,7 +210,7 @@ static tdStatus add_servos(tdBodyWork *w, tdError *error)
 static void warn_about_step(const tdBodyWork *w)
 {
     const tdSceneSettings *settings = &w->model->scene.settings;
-    const tdArticulated *rigid = w->rigid;
+    const tdArticulated *rigid = rigid_of(w);
     if (settings->method == TD_METHOD_THETA && settings->theta < 0.5 &&
         rigid->n_limits + rigid->n_frictions + rigid->n_servos > 0)
         td_log(
@@ -219,124 +223,21 @@ static void warn_about_step(const tdBodyWork *w)
 // The matrix of a tree is dense: what a step does grows with the cube of the number of coordinates.
 static void warn_about_size(const tdBodyWork *w)
 {
-    if (w->rigid->n > MANY)
+    if (rigid_of(w)->n > MANY)
         td_log(
             w->settings, TD_LOG_WARNING,
             "body '%s' has %d coordinates; time and memory of a step grow with their cube and square, so that it takes "
             "about %.0f times as long as with %d. Fix joints that need not move, or cut it into several bodies",
-            w->given->name, w->rigid->n, pow((double)w->rigid->n / MANY, 3), MANY);
+            w->given->name, rigid_of(w)->n, pow((double)rigid_of(w)->n / MANY, 3), MANY);
 }
 
 static tdStatus check_static(const tdBodyWork *w, tdError *error)
 {
-    if (w->model->scene.settings.method == TD_METHOD_STATIC && w->rigid->links[0].kind == TD_JOINT_FREE)
+    if (w->model->scene.settings.method == TD_METHOD_STATIC && rigid_of(w)->links[0].kind == TD_JOINT_FREE)
         return td_fail_at(error, TD_ERROR_INPUT, w->model->scene.file, w->given->line,
                           w->given->type == TD_BODY_RIGID ? "fixed" : "base",
                           "body '%s': nothing holds it, so it has no equilibrium; fix it, or use a dynamic integrator",
                           w->given->name);
-    return TD_OK;
-}
-
-// ---------------------------------------------------------------- points
-
-static double distance_to_triangle(const double p[3], const double *a, const double *b, const double *c)
-{
-    double ab[3], ac[3], ap[3], best = INFINITY;
-    td_subtract3(b, a, ab);
-    td_subtract3(c, a, ac);
-    td_subtract3(p, a, ap);
-    double bb = td_dot3(ab, ab), bc = td_dot3(ab, ac), cc = td_dot3(ac, ac), pb = td_dot3(ap, ab), pc = td_dot3(ap, ac);
-    double det = bb * cc - bc * bc, s = det > 0 ? (cc * pb - bc * pc) / det : -1,
-           t = det > 0 ? (bb * pc - bc * pb) / det : -1;
-    if (s >= 0 && t >= 0 && s + t <= 1)
-    {
-        double d[3];
-        for (int k = 0; k < 3; k++)
-            d[k] = ap[k] - s * ab[k] - t * ac[k];
-        return sqrt(td_dot3(d, d));
-    }
-    const double *corner[3] = {a, b, c};
-    for (int k = 0; k < 3; k++)
-    {
-        double edge[3], from[3], d[3];
-        td_subtract3(corner[(k + 1) % 3], corner[k], edge);
-        td_subtract3(p, corner[k], from);
-        double length = td_dot3(edge, edge), share = length > 0 ? td_dot3(from, edge) / length : 0;
-        share = fmin(fmax(share, 0), 1);
-        for (int i = 0; i < 3; i++)
-            d[i] = from[i] - share * edge[i];
-        best = fmin(best, sqrt(td_dot3(d, d)));
-    }
-    return best;
-}
-
-// The link that a point at rest is in, or the one whose surface is nearest; *distance zero inside.
-static int nearest_link(const tdBodyWork *w, const double p[3], double *distance)
-{
-    const tdMesh *mesh = &w->soft->mesh;
-    const double turn = 16 * atan(1);
-    int best = -1;
-    *distance = INFINITY;
-    for (int g = 0; g < mesh->n_groups; g++)
-    {
-        const tdGroup *group = &mesh->groups[g];
-        double near = INFINITY, solid = 0;
-        int link = 0;
-        for (int64_t k = 0; k < group->count[TD_CELL_TRI]; k++)
-        {
-            const int32_t *n = mesh->cells[TD_CELL_TRI].nodes + 3 * (int64_t)group->cells[TD_CELL_TRI][k];
-            const double *x[3] = {mesh->x + 3 * (int64_t)n[0], mesh->x + 3 * (int64_t)n[1],
-                                  mesh->x + 3 * (int64_t)n[2]};
-            double a[3], b[3], c[3];
-            td_subtract3(x[0], p, a);
-            td_subtract3(x[1], p, b);
-            td_subtract3(x[2], p, c);
-            solid += td_solid_angle(a, b, c);
-            near = fmin(near, distance_to_triangle(p, x[0], x[1], x[2]));
-            link = w->rigid->node_link[n[0]];
-        }
-        near = fabs(solid) > 0.5 * turn ? 0 : near;
-        if (near < *distance)
-        {
-            *distance = near;
-            best = link;
-        }
-    }
-    return best;
-}
-
-tdStatus td_compile_link_point(const tdBodyWork *w, const char *name, const double p[3], double slack, int line,
-                               const char *field, tdMaterialPoint *out, tdError *error)
-{
-    const tdArticulated *rigid = w->rigid;
-    int link = name != NULL ? td_tree_link(rigid->tree, name) : rigid->n_links == 1 ? 0 : -1;
-    double distance = 0, size = 0;
-    if (link < 0)
-    {
-        link = nearest_link(w, p, &distance);
-        for (int l = 0; l < rigid->n_links; l++)
-            size = fmax(size, rigid->reach[l] / AXIS);
-        if (link < 0 || !(distance <= slack * size))
-            return td_fail_at(error, TD_ERROR_INPUT, w->model->scene.file, line, field,
-                              "the point (%g, %g, %g) m is on no link of body '%s'; say which one carries it "
-                              "('link', where the key exists), or take a point on a link",
-                              p[0], p[1], p[2], w->given->name);
-    }
-    // Barycentric in the frame of the link at rest.
-    const double *x = w->soft->mesh.x + 12 * (int64_t)link;
-    double from[3], reach = rigid->reach[link];
-    td_subtract3(p, x, from);
-    out->n = 4;
-    out->weights[0] = 1;
-    for (int k = 0; k < 4; k++)
-        out->nodes[k] = 4 * link + k;
-    for (int k = 1; k < 4; k++)
-    {
-        double axis[3];
-        td_subtract3(x + 3 * (size_t)k, x, axis);
-        out->weights[k] = td_dot3(from, axis) / (reach * reach);
-        out->weights[0] -= out->weights[k];
-    }
     return TD_OK;
 }
 
@@ -352,14 +253,15 @@ static tdStatus compile(tdBodyWork *w, tdError *error)
         td_log(w->settings, TD_LOG_WARNING, "%s", given->tree->warnings[k]);
     tdSoft *shape = w->soft;
     TD_TRY(td_articulated_build(&w->model->arena, given->tree, &base, given->velocity, given->angular_velocity,
-                                w->model->scene.settings.gravity, w->rigid, error));
-    w->rigid->shape = shape; // build starts from nothing
+                                w->model->scene.settings.gravity, rigid_of(w), error));
+    rigid_of(w)->shape = shape; // build starts from nothing
     TD_TRY(check_static(w, error));
     TD_TRY(build_shape(w, error));
     TD_TRY(describe_shape(w, error));
     TD_TRY(add_servos(w, error));
     warn_about_step(w);
     warn_about_size(w);
+    TD_TRY(td_articulated_parts(&w->model->arena, rigid_of(w), &w->model->bodies[w->index], error));
     w->chosen = td_take((size_t)shape->n_nodes, sizeof *w->chosen);
     return w->chosen == NULL ? td_fail_memory(error, "the body") : td_compile_body_points(w, error);
 }
@@ -375,12 +277,8 @@ tdStatus td_compile_articulated(tdModel *model, int index, const tdSettings *set
     body->ops = &td_articulated_ops;
     body->data = rigid;
     body->soft = shape;
-    tdBodyWork w = {.model = model,
-                    .given = &model->scene.bodies[index],
-                    .settings = settings,
-                    .soft = shape,
-                    .rigid = rigid,
-                    .index = index};
+    tdBodyWork w = {
+        .model = model, .given = &model->scene.bodies[index], .settings = settings, .soft = shape, .index = index};
     tdStatus status = compile(&w, error);
     rigid->shape = shape;
     free(w.chosen);

@@ -29,17 +29,6 @@ static tdStatus fail(const attachWork *w, const char *why, tdError *error)
     return td_fail_at(error, TD_ERROR_INPUT, w->model->scene.file, w->given->line, w->field, "%s", why);
 }
 
-// Enough of what the compilation of a body hands around to find points of it.
-static tdBodyWork body_work(tdModel *model, int b)
-{
-    const tdBody *body = &model->bodies[b];
-    return (tdBodyWork){.model = model,
-                        .given = &model->scene.bodies[b],
-                        .soft = (tdSoft *)body->soft,
-                        .rigid = td_body_is_articulated(body) ? (tdArticulated *)body->data : NULL,
-                        .index = b};
-}
-
 // ---------------------------------------------------------------- side a
 
 static tdStatus choose_nodes(attachWork *w, bool *chosen, tdError *error)
@@ -48,7 +37,7 @@ static tdStatus choose_nodes(attachWork *w, bool *chosen, tdError *error)
     const tdSelect *select = &w->given->select;
     TD_TRY(td_select_nodes(w->model, &body->soft->mesh, select, w->field, chosen, error));
     // Nodes of the frames of links are where they are by convention; only corners of shapes are chosen by place.
-    int64_t frames = td_body_is_articulated(body) ? 4 * (int64_t)td_articulated_of(body)->n_links : 0;
+    int64_t frames = body->parts != NULL ? body->parts->frames : 0;
     for (int64_t i = 0; select->kind != TD_SELECT_NODES && i < frames; i++)
         chosen[i] = false;
     w->n = 0;
@@ -192,20 +181,17 @@ static tdStatus soft_point(const attachWork *w, int64_t i, const double p[3], td
     return TD_OK;
 }
 
-static int link_of(const tdModel *model, const tdPointSet *set)
+// The piece of a body with parts that a point belongs to.
+static int piece_of(const tdBodyParts *parts, const tdPointSet *set)
 {
-    return set->body >= 0 && td_body_is_articulated(&model->bodies[set->body])
-               ? td_articulated_of(&model->bodies[set->body])->node_link[set->nodes[0]]
-               : -1;
+    return parts->piece[parts->of_node[set->nodes[0]]];
 }
 
 bool td_bond_is_one_piece(const tdModel *model, const tdBond *bond)
 {
     const tdPointSet *a = &bond->side[0], *b = &bond->side[1];
-    if (a->body != b->body || a->body < 0 || !td_body_is_articulated(&model->bodies[a->body]))
-        return false;
-    const tdArticulated *rigid = td_articulated_of(&model->bodies[a->body]);
-    return td_compile_piece(rigid, link_of(model, a)) == td_compile_piece(rigid, link_of(model, b));
+    const tdBodyParts *parts = a->body >= 0 ? model->bodies[a->body].parts : NULL;
+    return a->body == b->body && parts != NULL && piece_of(parts, a) == piece_of(parts, b);
 }
 
 // Whether a coordinate moves the point: of links and reduced bodies any.
@@ -214,7 +200,7 @@ static bool moves(const tdModel *model, const tdPointSet *set)
     if (set->body < 0)
         return false;
     const tdBody *body = &model->bodies[set->body];
-    if (body->ops != &td_soft_ops)
+    if (!body->ops->nodal)
         return set->size > 0 && body->unknowns > 0;
     for (int64_t k = 0; k < set->size; k++)
         if (!body->soft->held[set->coord[k]])
@@ -242,18 +228,15 @@ static tdStatus place_sides(attachWork *w, int64_t i, tdBond *bond, tdError *err
     const tdSceneAttachment *given = w->given;
     const double *p = w->places + 3 * i;
     tdMaterialPoint point = {.n = 1, .nodes = {w->nodes != NULL ? w->nodes[i] : 0}, .weights = {1}};
-    tdBodyWork a = body_work(model, given->a);
+    const tdGivenPoint place = {p, NAN, given->line, w->field};
     if (w->nodes == NULL)
-        TD_TRY(a.rigid != NULL
-                   ? td_compile_link_point(&a, given->link_a, p, SLACK, given->line, w->field, &point, error)
-                   : td_compile_point(model, given->a, &(tdGivenPoint){p, NAN, given->line, w->field}, &point,
-                                      &w->snapped, error));
+        TD_TRY(td_compile_body_point(model, given->a, given->link_a, SLACK, &place, &point, &w->snapped, error));
     TD_TRY(td_bond_point(model, &bond->side[0], given->a, &point, p, error));
     if (given->b >= 0)
     {
-        tdBodyWork b = body_work(model, given->b);
-        TD_TRY(b.rigid != NULL ? td_compile_link_point(&b, given->link, p, SLACK, given->line, w->field, &point, error)
-                               : soft_point(w, i, p, &point, error));
+        TD_TRY(model->bodies[given->b].ops->locate != NULL
+                   ? td_compile_body_point(model, given->b, given->link, SLACK, &place, &point, NULL, error)
+                   : soft_point(w, i, p, &point, error));
     }
     return td_bond_point(model, &bond->side[1], given->b, &point, p, error);
 }
@@ -334,8 +317,8 @@ static bool is_side(const tdModel *model, const tdPointSet *set, int body, int l
 {
     if (set->body != body || link < 0)
         return set->body == body;
-    const tdArticulated *rigid = td_articulated_of(&model->bodies[body]);
-    return td_compile_piece(rigid, link_of(model, set)) == td_compile_piece(rigid, link);
+    const tdBodyParts *parts = model->bodies[body].parts;
+    return piece_of(parts, set) == parts->piece[link];
 }
 
 bool td_bonds_part(const tdModel *model, int body, int link, int other, int other_link)

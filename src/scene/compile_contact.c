@@ -45,11 +45,7 @@ static int count_colliders(const tdModel *model)
         const tdBody *body = &model->bodies[b];
         if (model->scene.bodies[b].contact.off)
             continue;
-        if (!td_body_is_articulated(body))
-            n++;
-        else
-            for (int s = 0; s < td_articulated_of(body)->tree->n_shapes; s++)
-                n += td_articulated_of(body)->tree->shapes[s].collides;
+        n += body->parts != NULL ? body->parts->n_shapes : 1;
     }
     return n;
 }
@@ -153,16 +149,15 @@ static tdStatus add_surface(colliderWork *work, int b, tdError *error)
     return TD_OK;
 }
 
-// Largest extent of all shapes of a link together.
-static double link_size(const tdTree *tree, int link)
+// Largest extent of all shapes of a part together.
+static double part_size(const tdBodyParts *parts, int part)
 {
     double box[6] = {INFINITY, INFINITY, INFINITY, -INFINITY, -INFINITY, -INFINITY}, own[6], thin;
-    for (int s = 0; s < tree->n_shapes; s++)
+    for (int s = 0; s < parts->n_shapes; s++)
     {
-        const tdTreeShape *shape = &tree->shapes[s];
-        if (!shape->collides || shape->link != link)
+        if (parts->shapes[s].part != part)
             continue;
-        td_shape_bounds(&shape->shape, &shape->pose, own);
+        td_shape_bounds(parts->shapes[s].shape, &parts->shapes[s].pose, own);
         for (int k = 0; k < 3; k++)
         {
             box[k] = fmin(box[k], own[k]);
@@ -172,38 +167,32 @@ static double link_size(const tdTree *tree, int link)
     return extent_of(box, &thin);
 }
 
-static void add_links(colliderWork *work, int b)
+static void add_parts(colliderWork *work, int b)
 {
     tdContactModel *contact = work->contact;
-    const tdBody *body = &work->model->bodies[b];
-    const tdTree *tree = td_articulated_of(body)->tree;
-    for (int s = 0; s < tree->n_shapes; s++)
+    const tdBodyParts *parts = work->model->bodies[b].parts;
+    for (int s = 0; s < parts->n_shapes; s++)
     {
-        const tdTreeShape *shape = &tree->shapes[s];
-        if (!shape->collides)
-            continue;
-        tdColliderDef *def = add(work, TD_COLLIDER_RIGID, b, shape->link);
-        def->file = tree->file;
+        const tdBodyShape *shape = &parts->shapes[s];
+        tdColliderDef *def = add(work, TD_COLLIDER_RIGID, b, shape->part);
+        def->file = shape->file;
         def->line = shape->line;
-        def->shape = shape->shape;
+        def->shape = *shape->shape;
         def->pose = shape->pose;
         def->within_body = meets_itself(&work->model->scene, b);
-        if (shape->shape.type != TD_SHAPE_PLANE)
+        if (shape->shape->type != TD_SHAPE_PLANE)
         {
             tdPose own = td_pose_identity();
             double box[6];
-            td_shape_bounds(&shape->shape, &own, box);
+            td_shape_bounds(shape->shape, &own, box);
             set_size(work->model, &contact->colliders[work->n - 1], box);
-            contact->colliders[work->n - 1].size = link_size(tree, shape->link);
+            contact->colliders[work->n - 1].size = part_size(parts, shape->part);
         }
         int f = contact->n_frames - 1;
-        if (f < 0 || contact->frames[f].body != b || contact->frames[f].link != shape->link)
-            contact->frames[f = contact->n_frames++] = (tdContactFrame){b, shape->link};
+        if (f < 0 || contact->frames[f].body != b || contact->frames[f].link != shape->part)
+            contact->frames[f = contact->n_frames++] = (tdContactFrame){b, shape->part};
         def->frame = f;
-        bool moves = false;
-        for (int l = shape->link; l >= 0; l = td_articulated_of(body)->links[l].parent)
-            moves = moves || td_articulated_of(body)->links[l].columns > 0;
-        if (!moves)
+        if (parts->piece[shape->part] < 0)
         {
             def->group = STANDS;
             def->mask = MOVES;
@@ -221,39 +210,11 @@ static tdStatus exclude(colliderWork *work, int a, int b, tdError *error)
     return TD_OK;
 }
 
-int td_compile_piece(const tdArticulated *body, int link)
+// Parts of one piece, and those on both sides of a joint.
+static bool are_neighbours(const tdBodyParts *parts, int a, int b)
 {
-    while (link >= 0 && body->links[link].columns == 0)
-        link = body->links[link].parent;
-    return link;
-}
-
-// The link that each link is one piece with, and the one that the joint of that hangs on; see td_compile_piece().
-typedef struct linkPieces
-{
-    int *of, *parent;
-} linkPieces;
-
-static bool find_pieces(tdArena *arena, const tdArticulated *body, linkPieces *out)
-{
-    out->of = TD_TAKE(arena, int, body->n_links);
-    out->parent = TD_TAKE(arena, int, body->n_links);
-    if (out->of == NULL || out->parent == NULL)
-        return false;
-    for (int l = 0; l < body->n_links; l++) // parents come first
-    {
-        int parent = body->links[l].parent < 0 ? -1 : out->of[body->links[l].parent];
-        out->of[l] = body->links[l].columns > 0 ? l : parent;
-        out->parent[l] = parent;
-    }
-    return true;
-}
-
-// Links of one piece, and those on both sides of a joint.
-static bool are_neighbours(const linkPieces *pieces, int a, int b)
-{
-    int p = pieces->of[a], q = pieces->of[b];
-    return p == q || (p >= 0 && pieces->parent[p] == q) || (q >= 0 && pieces->parent[q] == p);
+    int p = parts->piece[a], q = parts->piece[b];
+    return p == q || (p >= 0 && parts->hangs[p] == q) || (q >= 0 && parts->hangs[q] == p);
 }
 
 // Colliders of a body stand one after the other: the first one, and how many.
@@ -276,17 +237,14 @@ static int colliders_of(const colliderWork *work, int body, int *count)
 
 static tdStatus exclude_neighbours(colliderWork *work, int b, tdError *error)
 {
-    const tdBody *body = &work->model->bodies[b];
+    const tdBodyParts *parts = work->model->bodies[b].parts;
     const tdContactCollider *list = work->contact->colliders;
     int n, first = colliders_of(work, b, &n);
-    linkPieces pieces;
-    if (!td_body_is_articulated(body) || n < 2 || !work->defs[first].within_body)
+    if (parts == NULL || n < 2 || !work->defs[first].within_body)
         return TD_OK;
-    if (!find_pieces(&work->scratch, td_articulated_of(body), &pieces))
-        return td_fail_memory(error, "the pairs of contact");
     for (int i = first; i < first + n; i++)
         for (int j = i + 1; j < first + n; j++)
-            if (are_neighbours(&pieces, list[i].link, list[j].link))
+            if (are_neighbours(parts, list[i].link, list[j].link))
                 TD_TRY(exclude(work, i, j, error));
     return TD_OK;
 }
@@ -334,8 +292,7 @@ static double smallest_body(const tdModel *model)
         const tdMesh *mesh = &model->bodies[b].soft->mesh;
         double low[3] = {INFINITY, INFINITY, INFINITY}, high[3] = {-INFINITY, -INFINITY, -INFINITY}, size = 0;
         // The first nodes of links are frames, not corners of shapes.
-        bool rigid = td_body_is_articulated(&model->bodies[b]);
-        int64_t first = rigid ? 4 * (int64_t)td_articulated_of(&model->bodies[b])->n_links : 0;
+        int64_t first = model->bodies[b].parts != NULL ? model->bodies[b].parts->frames : 0;
         for (int64_t i = 3 * first; i < 3 * mesh->n_nodes; i++)
         {
             low[i % 3] = fmin(low[i % 3], mesh->x[i]);
@@ -370,8 +327,8 @@ static tdStatus build(colliderWork *work, const tdSettings *settings, tdError *e
     {
         if (scene->bodies[b].contact.off)
             continue;
-        if (td_body_is_articulated(&model->bodies[b]))
-            add_links(work, b);
+        if (model->bodies[b].parts != NULL)
+            add_parts(work, b);
         else
             TD_TRY(add_surface(work, b, error));
     }

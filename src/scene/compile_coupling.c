@@ -19,21 +19,11 @@ static tdStatus compile_rod(tdModel *model, const tdSceneCoupling *given, const 
     {
         tdMaterialPoint point = {.n = 0};
         int b = given->body[s];
-        if (b >= 0 && td_body_is_articulated(&model->bodies[b]))
-        {
-            tdBodyWork work = {.model = model,
-                               .given = &model->scene.bodies[b],
-                               .soft = (tdSoft *)model->bodies[b].soft,
-                               .rigid = (tdArticulated *)model->bodies[b].data,
-                               .index = b};
-            TD_TRY(td_compile_link_point(&work, given->link[s], given->point[s], SLACK, given->line, field, &point,
-                                         error));
-        }
-        else if (b >= 0)
+        if (b >= 0)
         {
             tdSnapped snapped = {0};
-            TD_TRY(td_compile_point(model, b, &(tdGivenPoint){given->point[s], NAN, given->line, field}, &point,
-                                    &snapped, error));
+            const tdGivenPoint place = {given->point[s], NAN, given->line, field};
+            TD_TRY(td_compile_body_point(model, b, given->link[s], SLACK, &place, &point, &snapped, error));
             td_compile_tell_snapped(model, b, &snapped, given->line, field);
         }
         TD_TRY(td_bond_point(model, &bond->side[s], b, &point, given->point[s], error));
@@ -51,7 +41,6 @@ static tdStatus compile_rod(tdModel *model, const tdSceneCoupling *given, const 
 static tdStatus compile_side(tdModel *model, const tdSceneCoupling *given, tdPointSet *set, int body, double *start,
                              double *offset, tdError *error)
 {
-    const tdArticulated *rigid = td_articulated_of(&model->bodies[body]);
     *set = (tdPointSet){.body = body};
     set->coord = TD_TAKE(&model->arena, int32_t, given->n_terms);
     set->weights = TD_TAKE(&model->arena, double, given->n_terms);
@@ -62,11 +51,11 @@ static tdStatus compile_side(tdModel *model, const tdSceneCoupling *given, tdPoi
         const tdSceneTerm *term = &given->terms[k];
         if (term->body != body)
             continue;
-        const tdLink *link = &rigid->links[term->joint];
-        set->coord[set->size] = link->coord;
-        set->weights[set->size++] = term->factor * link->ratio;
-        *offset += term->factor * link->offset;
-        *start += term->factor * (link->ratio * rigid->start[link->coord] + link->offset);
+        const tdBodyJoint *joint = td_parts_joint(model->bodies[body].parts, term->joint);
+        set->coord[set->size] = joint->coord;
+        set->weights[set->size++] = term->factor * joint->ratio;
+        *offset += term->factor * joint->offset;
+        *start += term->factor * joint->start;
     }
     return TD_OK;
 }

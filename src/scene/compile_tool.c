@@ -10,76 +10,66 @@
 static tdToolJoint joint_of(const tdModel *model, int a, double length)
 {
     const tdActuator *actuator = &model->actuators[a];
-    const tdArticulated *rigid = td_articulated_of(&model->bodies[actuator->given->body]);
-    const tdServo *servo = &rigid->servos[actuator->servo];
-    const tdTreeLink *link = &rigid->tree->links[servo->link];
-    bool slides = link->kind == TD_JOINT_PRISMATIC;
+    const tdSceneActuator *given = actuator->given;
+    const tdBodyJoint *joint = td_parts_joint(model->bodies[given->body].parts, given->joint);
+    const tdTreeLink *link = &model->scene.bodies[given->body].tree->links[given->joint];
     return (tdToolJoint){.actuator = a,
-                         .input = servo->input,
-                         .coord = servo->coord,
-                         .ratio = servo->ratio,
-                         .offset = servo->offset,
-                         .lower = fmax(link->lower, actuator->given->displacement[0]),
-                         .upper = fmin(link->upper, actuator->given->displacement[1]),
+                         .input = actuator->input,
+                         .coord = joint->coord,
+                         .ratio = joint->ratio,
+                         .offset = joint->offset,
+                         .lower = fmax(link->lower, given->displacement[0]),
+                         .upper = fmin(link->upper, given->displacement[1]),
                          .rate = link->velocity,
-                         .unit = slides ? length : 1,
+                         .unit = joint->slides ? length : 1,
                          .start = link->start};
 }
 
 // From the joint nearest to the root that is commanded to the point, along the links.
-static double length_of(const tdTool *tool, const tdArticulated *rigid)
+static double length_of(const tdModel *model, const tdTool *tool)
 {
+    const tdTree *tree = model->scene.bodies[tool->body].tree;
     double sum = sqrt(td_dot3(tool->local, tool->local)), length = 0;
-    for (int l = tool->link; l >= 0; l = rigid->links[l].parent)
+    for (int l = tool->link; l >= 0; l = tree->links[l].parent)
     {
-        for (int k = 0; k < tool->n && rigid->links[l].columns == 1; k++)
-            if (tool->joints[k].coord == rigid->links[l].coord)
+        const tdBodyJoint *joint = td_parts_joint(model->bodies[tool->body].parts, l);
+        for (int k = 0; k < tool->n && joint != NULL; k++)
+            if (tool->joints[k].coord == joint->coord)
                 length = sum;
-        const double *way = rigid->links[l].origin.t;
+        const double *way = tree->links[l].origin.t;
         sum += sqrt(td_dot3(way, way));
     }
     return length;
 }
 
 // The pose at the start, and where the point is in the link's frame.
-static tdStatus place(tdTool *tool, const tdArticulated *rigid, tdError *error)
+static void place(const tdModel *model, tdTool *tool)
 {
-    tdTreeWork work = {0};
-    tdArena scratch = {0};
-    bool good = td_tree_work_take(&scratch, rigid, &work);
-    if (good)
-    {
-        td_tree_kinematics(rigid, rigid->start, rigid->reference, &work);
-        const tdPose *link = &work.pose[tool->link];
-        tool->start = *link;
-        if (tool->given->at_point)
-        {
-            double from[3];
-            td_subtract3(tool->given->point, link->t, from);
-            for (int k = 0; k < 3; k++)
-                tool->local[k] = link->R[k] * from[0] + link->R[3 + k] * from[1] + link->R[6 + k] * from[2];
-            memcpy(tool->start.t, tool->given->point, sizeof tool->start.t);
-        }
-    }
-    td_arena_free(&scratch);
-    return good ? TD_OK : td_fail_memory(error, "the tools");
+    const tdPose *link = &model->bodies[tool->body].parts->start[tool->link];
+    tool->start = *link;
+    if (!tool->given->at_point)
+        return;
+    double from[3];
+    td_subtract3(tool->given->point, link->t, from);
+    for (int k = 0; k < 3; k++)
+        tool->local[k] = link->R[k] * from[0] + link->R[3 + k] * from[1] + link->R[6 + k] * from[2];
+    memcpy(tool->start.t, tool->given->point, sizeof tool->start.t);
 }
 
 static tdStatus compile_tool(tdModel *model, int t, tdError *error)
 {
     tdTool *tool = &model->tools[t];
     const tdSceneTool *given = &model->scene.tools[t];
-    const tdArticulated *rigid = td_articulated_of(&model->bodies[given->body]);
     *tool = (tdTool){.given = given, .name = given->name, .body = given->body, .link = given->link};
     tool->input = td_compile_input(model, given->inputs[0]);
     tool->n = given->n_joints;
     tool->joints = TD_TAKE(&model->arena, tdToolJoint, tool->n);
     if (tool->joints == NULL)
         return td_fail_memory(error, "the tools");
-    TD_TRY(place(tool, rigid, error));
+    place(model, tool);
     for (int k = 0; k < tool->n; k++)
         tool->joints[k] = joint_of(model, given->actuators[k], 1);
-    tool->length = length_of(tool, rigid);
+    tool->length = length_of(model, tool);
     if (!(tool->length > 0)) // a turntable with its point on the axis: turns are all there is
         tool->length = model->size > 0 ? model->size : 1;
     tool->lever = given->lever > 0 ? given->lever : 0.25 * tool->length;

@@ -2,12 +2,11 @@
 // Rigid and articulated bodies, and actuators of joints. A URDF file is read here, because dimensions of a joint's
 // quantities hang on whether it turns or slides.
 #include "base/suggest.h"
+#include "body/drawing.h"
 #include "mesh/generate.h"
 #include "mesh/topology.h"
 #include "scene/parse.h"
 #include "scene/urdf.h"
-
-#include "body/articulated.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -3,6 +3,7 @@
 // length is the millimetre. Nothing is refused here; a warning names the line, the value, what is usual and the slip of
 // a unit that would explain it.
 #include "base/log.h"
+#include "body/drawing.h"
 #include "describe/unit.h"
 #include "material/law.h"
 #include "scene/compile.h"
@@ -160,9 +161,9 @@ static void judge_rigid(const tdModel *model, int b, const tdSettings *settings)
 {
     const tdSceneBody *given = &model->scene.bodies[b];
     const tdTree *tree = given->tree;
-    const tdArticulated *rigid = td_articulated_of(&model->bodies[b]);
     Place at = {settings, model->scene.file, given->line, given->name};
-    judge(&at, "the size", &usual_size, extent(&model->bodies[b].soft->mesh, 4 * (int64_t)rigid->n_links));
+    const tdBodyParts *parts = model->bodies[b].parts;
+    judge(&at, "the size", &usual_size, extent(&model->bodies[b].soft->mesh, parts != NULL ? parts->frames : 0));
     if (given->type == TD_BODY_RIGID)
     {
         double volume = 0, center[3], inertia[6];

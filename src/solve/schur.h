@@ -7,9 +7,8 @@
 // Two ways, both by one Cholesky factor that gives the free motion too:
 //   last    participating nodes stand last in the order; A_hat is read off the factor. Nodes that do not stand there
 //           need a new symbolic factor: the standing order with these moved to its end, which keeps its little fill.
-//   path    the order stays; (A^-1)_pp = Z'Z from triangular solves Z = L^-1 E that visit only the paths from the
-//   touched
-//           nodes to the root of the elimination tree; A_hat is its inverse. A new set of nodes costs nothing.
+//   path    the order stays; (A^-1)_pp = Z'Z from triangular solves Z = L^-1 E that visit only the paths from
+//           touched nodes to the root of the elimination tree; A_hat is its inverse. A new set of nodes costs nothing.
 // A step of the second costs more arithmetic than one of the first. When what has been spent so would have paid for a
 // new symbolic factor, it is made: by counts of operations, never by the clock. Nodes stay in the order for some steps
 // after their last touch and are condensed away densely, so that a contact that flickers does not ask for a new order.

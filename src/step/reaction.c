@@ -5,7 +5,7 @@
 //     base = (p_end - p_start) / h - gravity - contacts - attachments and rods - cables and forces - springs
 //
 // with the momentum p of all links. Motors, servos and limits act between links and cancel.
-#include "body/articulated.h"
+#include "body/soft.h"
 #include "body/spring.h"
 #include "constraint/constraint.h"
 #include "contact/contact.h"
@@ -53,14 +53,11 @@ static void add_actuator(const tdModel *model, const tdState *state, int a, int 
             add(sum, actuator->sign * cs->effort[a], cs->gradient + 3 * (int64_t)(first + p));
 }
 
-static void base_reaction(const tdModel *model, const tdState *state, int body, double force[3])
+static void base_reaction(const tdModel *model, const tdState *state, int body, const double gain[3],
+                          const double weight[3], double force[3])
 {
-    const tdBody *b = &model->bodies[body];
-    const tdArticulated *given = td_articulated_of(b);
-    double outside[3] = {0, 0, 0}, point[3], f[3], mass = 0;
-    for (int l = 0; l < given->n_links; l++)
-        mass += given->links[l].mass;
-    add(outside, mass * state->gravity, given->gravity);
+    double outside[3] = {0, 0, 0}, point[3], f[3];
+    add(outside, 1, weight);
     add_contacts(state, body, outside);
     td_bond_force(model, state, body, outside);
     for (int a = 0; a < model->n_actuators; a++)
@@ -71,22 +68,21 @@ static void base_reaction(const tdModel *model, const tdState *state, int body, 
             td_state_spring(model, state, k, point, f))
             add(outside, 1, f);
     for (int c = 0; c < 3; c++)
-        force[c] = td_articulated_mine(b, state)->gain[c] - outside[c];
+        force[c] = gain[c] - outside[c];
 }
 
 void td_state_reaction(const tdModel *model, const tdState *state, int body, double force[3])
 {
     assert(state->model == model && body >= 0 && body < model->n_bodies);
     const tdBody *b = &model->bodies[body];
-    if (td_articulated_is_based(b))
+    double gain[3], weight[3];
+    if (b->ops->gain != NULL && b->ops->gain(b, state, gain, weight))
     {
-        base_reaction(model, state, body, force);
+        base_reaction(model, state, body, gain, weight, force);
         return;
     }
     // The supports of a reduced body are in no mode; a body that nothing holds has none.
-    bool nodal = !td_body_is_articulated(b) && b->count == 3 * b->nodes;
-    bool held = !td_body_is_articulated(b) && b->soft->supported;
-    force[0] = force[1] = force[2] = nodal || !held ? 0 : NAN;
-    for (int32_t k = 0; k < b->n_held && nodal; k++)
+    force[0] = force[1] = force[2] = b->ops->nodal || !b->soft->supported ? 0 : NAN;
+    for (int32_t k = 0; k < b->n_held && b->ops->nodal; k++)
         force[b->held[k] % 3] += state->reaction[b->first + b->held[k]];
 }

@@ -3,7 +3,6 @@
 #include "core/state.h"
 
 #include "base/hash.h"
-#include "body/articulated.h"
 #include "body/soft.h"
 #include "body/spring.h"
 #include "constraint/condense.h"

@@ -4,7 +4,7 @@
 
 #include "body/soft.h"
 #include "constraint/constraint.h"
-#include "reduce/reduced_body.h"
+#include "core/parts.h"
 
 #include <math.h>
 #include <string.h>
@@ -71,7 +71,7 @@ static void add_mesh(const tdViewStage *stage, int m, int64_t message, tdText *o
     }
     if (mesh->modal)
     {
-        int n = td_reduced_of(body)->n;
+        int n = body->modes->n;
         float *modes = open_section(out, message, TD_VIEW_MODES, m, n, 3 * (int64_t)mesh->n_vertices);
         for (int j = 0; modes != NULL && j < n; j++)
             for (int64_t i = 0; i < 3 * (int64_t)mesh->n_vertices; i++)
@@ -163,7 +163,7 @@ static void add_bodies(const tdViewSnapshot *s, int64_t message, tdText *out)
         if (stage->surface[b] < 0 || !stage->meshes[stage->surface[b]].modal)
             continue;
         const tdBody *body = &stage->model->bodies[b];
-        int n = td_reduced_of(body)->n;
+        int n = body->modes->n;
         float *q = open_section(out, message, TD_VIEW_COORDINATES, b, n, 1);
         for (int64_t i = 0; q != NULL && i < n; i++)
             q[i] = (float)s->q[body->first + i];

@@ -2,9 +2,8 @@
 // The text messages: hello, status, replies.
 #include "view/describe.h"
 
-#include "body/articulated.h"
 #include "body/soft.h"
-#include "reduce/reduced_body.h"
+#include "core/parts.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -99,7 +98,7 @@ static void add_bodies(const tdViewStage *stage, tdJson *json)
     {
         const tdBody *body = &stage->model->bodies[b];
         bool links = stage->surface[b] < 0, modal = !links && stage->meshes[stage->surface[b]].modal;
-        const tdReduced *reduced = modal ? td_reduced_of(body) : NULL;
+        const tdBodyModes *modes = modal ? body->modes : NULL;
         td_json_open(json, NULL, '{');
         td_json_string(json, "name", body->name);
         td_json_string(json, "kind", links ? "rigid" : modal ? "reduced" : "full");
@@ -108,27 +107,23 @@ static void add_bodies(const tdViewStage *stage, tdJson *json)
         td_json_integer(json, "elements", body->elements);
         if (modal)
         {
-            int64_t elements = 0;
-            for (int k = 0; k < reduced->domain.n_blocks; k++)
-                elements += reduced->domain.blocks[k].count;
-            td_json_integer(json, "modes", reduced->r);
-            td_json_integer(json, "moved", reduced->n_u);
-            td_json_integer(json, "domain", elements);
+            td_json_integer(json, "modes", modes->free);
+            td_json_integer(json, "moved", modes->given);
+            td_json_integer(json, "domain", modes->domain_elements);
             td_json_open(json, "ranges", '[');
-            for (int i = 0; i < reduced->r; i++)
+            for (int i = 0; i < modes->free; i++)
             {
-                const double range[2] = {reduced->low == NULL ? NAN : reduced->low[i],
-                                         reduced->high == NULL ? NAN : reduced->high[i]};
+                const double range[2] = {modes->low == NULL ? NAN : modes->low[i],
+                                         modes->high == NULL ? NAN : modes->high[i]};
                 td_json_numbers(json, NULL, 2, range);
             }
             td_json_close(json, ']');
         }
         if (links)
         {
-            const tdTree *tree = td_articulated_of(body)->tree;
             td_json_open(json, "links", '[');
-            for (int l = 0; l < tree->n_links; l++)
-                td_json_string(json, NULL, tree->links[l].name);
+            for (int l = 0; l < body->parts->n; l++)
+                td_json_string(json, NULL, body->parts->names[l]);
             td_json_close(json, ']');
         }
         td_json_close(json, '}');

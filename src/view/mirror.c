@@ -3,12 +3,11 @@
 
 #include "base/timer.h"
 #include "base/vector.h"
-#include "body/articulated.h"
 #include "body/soft.h"
 #include "body/spring.h"
 #include "constraint/constraint.h"
+#include "core/parts.h"
 #include "core/state.h"
-#include "reduce/reduced_body.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -112,51 +111,7 @@ typedef struct record
 
 static bool is_framed(const tdBody *body)
 {
-    return body->ops == &td_reduced_ops && td_reduced_of(body)->floating != NULL;
-}
-
-// Row i of the basis times amplitudes.
-static double along_modes(const tdReduced *reduced, int64_t i, const double *q)
-{
-    const double *row = reduced->basis + i * reduced->stride;
-    double sum = 0;
-    for (int j = 0; j < reduced->n; j++)
-        sum += row[j] * q[j];
-    return sum;
-}
-
-// Positions and velocities of the nodes of a body of the reduced model, y = rest + modes . q:
-//
-//     x = t + R y      dx/dt = dx_frame/dt + R (w x (y - centre) + modes . dq/dt)
-//
-// without a frame R is the identity and t, w are zero.
-static void expand(const tdBody *body, const double *turn, const double *q, const double *v, double *x, double *dx)
-{
-    const tdReduced *reduced = td_reduced_of(body);
-    int r = reduced->r;
-    tdPose pose = td_pose_identity();
-    if (is_framed(body))
-        td_view_frame_at(body, turn, q, &pose);
-    for (int64_t i = 0; i < body->nodes; i++)
-    {
-        double y[3], rate[3], arm[3], across[3];
-        for (int c = 0; c < 3; c++)
-        {
-            y[c] = body->soft->rest[3 * i + c] + along_modes(reduced, 3 * i + c, q);
-            rate[c] = along_modes(reduced, 3 * i + c, v);
-            arm[c] = is_framed(body) ? y[c] - reduced->floating->centre[c] : 0;
-        }
-        if (is_framed(body))
-        {
-            td_cross3(v + r + 3, arm, across);
-            for (int c = 0; c < 3; c++)
-                rate[c] += across[c];
-        }
-        td_place(&pose, y, x + 3 * i);
-        td_turn(&pose, rate, dx + 3 * i);
-        for (int c = 0; c < 3 && is_framed(body); c++)
-            dx[3 * i + c] += v[r + c];
-    }
+    return body->modes != NULL && body->modes->framed;
 }
 
 // Coordinates that are the same in both models.
@@ -164,17 +119,11 @@ static void copy(tdViewMirror *m, const tdBody *from, const tdBody *to, const do
 {
     memcpy(m->state->q + to->first, r->q + from->first, (size_t)from->count * sizeof(double));
     memcpy(m->state->v + to->first, r->v + from->first, (size_t)from->count * sizeof(double));
-    if (!td_body_is_articulated(to))
+    if (to->n_turns == 0)
         return;
-    tdArticulatedState *mine = td_articulated_mine(to, m->state);
-    memcpy(mine->reference, turn, 4 * (size_t)td_articulated_of(to)->n_balls * sizeof(double));
-    mine->points_valid = false;
-}
-
-static int turns_of(const tdBody *body)
-{
-    bool links = td_body_is_articulated(body);
-    return 4 * (links && body->count > 0 ? td_articulated_of(body)->n_balls : is_framed(body));
+    tdError unused; // reference rotations are all that is put back
+    memcpy(to->ops->turns(to, m->state), turn, (size_t)to->n_turns * sizeof(double));
+    (void)to->ops->restore(m->full->model, to, m->state, &unused);
 }
 
 static void start_from(tdViewMirror *m, const record *r)
@@ -184,12 +133,12 @@ static void start_from(tdViewMirror *m, const record *r)
     for (int b = 0; b < full->n_bodies; b++)
     {
         const tdBody *from = &reduced->bodies[b], *to = &full->bodies[b];
-        if (from->ops == &td_reduced_ops)
-            expand(from, turn, r->q + from->first, r->v + from->first, m->state->q + to->first,
-                   m->state->v + to->first);
+        if (from->modes != NULL)
+            from->ops->expand(from, turn, r->q + from->first, r->v + from->first, m->state->q + to->first,
+                              m->state->v + to->first);
         else if (from->count > 0)
             copy(m, from, to, turn, r);
-        turn += turns_of(from);
+        turn += from->n_turns;
     }
     memset(m->state->a, 0, (size_t)full->coords * sizeof(double));
     m->state->time = r->head.time;
@@ -216,20 +165,30 @@ static void follow(tdViewMirror *m, const record *r)
     m->synced = false;
 }
 
+// Row i of the basis times amplitudes.
+static double along_modes(const tdBodyModes *modes, int64_t i, const double *q)
+{
+    const double *row = modes->basis + i * modes->stride;
+    double sum = 0;
+    for (int j = 0; j < modes->n; j++)
+        sum += row[j] * q[j];
+    return sum;
+}
+
 // Distances of the vertices of a body from where full order has them, x.
 static void compare(tdViewMirror *m, const tdBody *body, const double *turn, const double *q, const double *x)
 {
     const tdViewMesh *mesh = &m->stage->meshes[m->stage->surface[body->index]];
-    bool modal = body->ops == &td_reduced_ops;
+    const tdBodyModes *modes = body->modes;
     tdPose pose = td_pose_identity();
     if (is_framed(body))
-        td_view_frame_at(body, turn, q, &pose);
+        body->ops->frame(body, turn, q, &pose);
     for (int32_t i = 0; i < mesh->n_vertices; i++)
     {
         double sum = 0, y[3];
         int64_t at = 3 * (int64_t)mesh->nodes[i];
         for (int c = 0; c < 3; c++)
-            y[c] = modal ? body->soft->rest[at + c] + along_modes(td_reduced_of(body), at + c, q) : q[at + c];
+            y[c] = modes != NULL ? body->soft->rest[at + c] + along_modes(modes, at + c, q) : q[at + c];
         td_place(&pose, y, y);
         for (int c = 0; c < 3; c++)
             sum += (x[at + c] - y[c]) * (x[at + c] - y[c]);
@@ -247,7 +206,7 @@ static void show(tdViewMirror *m, const record *r)
         const tdBody *body = &reduced->bodies[b];
         if (m->stage->surface[b] >= 0)
             compare(m, body, turn, r->q + body->first, m->state->q + full->bodies[b].first);
-        turn += turns_of(body);
+        turn += body->n_turns;
     }
     td_view_field(m->stage, (int64_t)r->head.step, r->head.time, TD_VIEW_FIELD_ERROR, m->values, &message);
     m->shown = td_seconds();

@@ -3,7 +3,7 @@
 
 #include "base/timer.h"
 #include "body/soft.h"
-#include "reduce/reduced_body.h"
+#include "core/parts.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -74,7 +74,7 @@ static bool prepare(tdViewPainter *p)
         canvas *c = &p->canvases[b];
         if (p->stage->surface[b] < 0)
             continue; // links have no strain
-        good = td_reduced_take_points(&p->arena, soft, &c->points);
+        good = td_soft_take_points(&p->arena, soft, &c->points);
         c->x = TD_TAKE(&p->arena, double, 3 * (int64_t)soft->n_nodes);
         c->by_element = TD_TAKE(&p->arena, double, soft->elements + 1);
         c->at_node = TD_TAKE(&p->arena, double, soft->n_nodes);
@@ -96,17 +96,17 @@ static void expand(const tdBody *body, const double *all, double *x)
 {
     const double *q = all + body->first;
     int64_t n = 3 * body->nodes;
-    if (body->ops != &td_reduced_ops)
+    const tdBodyModes *modes = body->modes;
+    if (modes == NULL)
     {
         memcpy(x, q, (size_t)n * sizeof *x);
         return;
     }
-    const tdReduced *reduced = td_reduced_of(body);
     for (int64_t i = 0; i < n; i++)
     {
-        const double *row = reduced->basis + i * reduced->stride;
+        const double *row = modes->basis + i * modes->stride;
         x[i] = body->soft->rest[i];
-        for (int j = 0; j < reduced->n; j++)
+        for (int j = 0; j < modes->n; j++)
             x[i] += row[j] * q[j];
     }
 }

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "view/stage.h"
 
-#include "body/articulated.h"
 #include "body/soft.h"
 #include "constraint/constraint.h"
 #include "mesh/topology.h"
-#include "reduce/reduced_body.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -159,22 +157,24 @@ static tdStatus take_actuators(tdViewStage *stage, tdError *error)
 
 // ---------------------------------------------------------------- life
 
-tdStatus td_view_stage_load(const char *path, const char *name, const tdSettings *settings, uint32_t generation,
-                            tdViewStage **out, tdError *error)
+tdStatus td_view_stage_make(tdModel *model, const char *path, const char *name, uint32_t generation, tdViewStage **out,
+                            tdError *error)
 {
     *out = NULL;
     tdViewStage *stage = td_take(1, sizeof *stage);
     if (stage == NULL)
+    {
+        td_model_free(model);
         return td_fail_memory(error, "the viewer");
+    }
     stage->holders = 1;
     stage->generation = generation;
+    stage->model = model;
     const char *slash = strrchr(path, '/');
     snprintf(stage->name, sizeof stage->name, "%s", name);
     snprintf(stage->file, sizeof stage->file, "%s", slash == NULL ? path : slash + 1);
     snprintf(stage->path, sizeof stage->path, "%s", path);
-    tdStatus status = td_model_load(path, settings, &stage->model, error);
-    if (status == TD_OK)
-        status = td_view_add_meshes(stage, error);
+    tdStatus status = td_view_add_meshes(stage, error);
     if (status == TD_OK)
         measure_bounds(stage);
     if (status == TD_OK)
@@ -185,7 +185,16 @@ tdStatus td_view_stage_load(const char *path, const char *name, const tdSettings
         return status;
     }
     for (int b = 0; b < stage->model->n_bodies; b++)
-        stage->reduced = stage->reduced || stage->model->bodies[b].ops == &td_reduced_ops;
+        stage->reduced = stage->reduced || stage->model->bodies[b].modes != NULL;
     *out = stage;
     return TD_OK;
+}
+
+tdStatus td_view_stage_load(const char *path, const char *name, const tdSettings *settings, uint32_t generation,
+                            tdViewStage **out, tdError *error)
+{
+    tdModel *model = NULL;
+    *out = NULL;
+    TD_TRY(td_model_load(path, settings, &model, error));
+    return td_view_stage_make(model, path, name, generation, out, error);
 }

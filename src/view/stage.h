@@ -56,11 +56,10 @@ typedef struct tdViewStage
     bool reduced; ///< some body is
     int n_meshes;
     tdViewMesh *meshes;
-    int *surface;       ///< by body: mesh of a soft body's surface; -1: links
-    int n_poses;        ///< of all bodies
-    int *first_pose;    ///< n_bodies + 1
-    int n_turns;        ///< see td_view_turns()
-    tdPose *rest_poses; ///< of links at rest
+    int *surface;    ///< by body: mesh of a soft body's surface; -1: links
+    int n_poses;     ///< of all bodies
+    int *first_pose; ///< n_bodies + 1
+    int n_turns;     ///< see td_view_turns()
     tdViewActuator *actuators;
     double stiffness;  ///< of a spring that suits the scene [N/m]
     double bounds[6];  ///< of all bodies at rest, planes left out: least, most
@@ -72,6 +71,9 @@ typedef struct tdViewStage
 /// Loads a scene; the caller holds it once. Actuators of the model are not driven any more (tdViewActuator).
 tdStatus td_view_stage_load(const char *path, const char *name, const tdSettings *settings, uint32_t generation,
                             tdViewStage **out, tdError *error);
+/// The same of a model, which it takes over, also where it fails.
+tdStatus td_view_stage_make(tdModel *model, const char *path, const char *name, uint32_t generation, tdViewStage **out,
+                            tdError *error);
 void td_view_stage_hold(tdViewStage *stage);
 void td_view_stage_release(tdViewStage *stage); ///< a NULL is fine
 
@@ -81,8 +83,6 @@ tdStatus td_view_add_meshes(tdViewStage *stage, tdError *error);
 /// Reference rotations of a state, unit quaternions: of frames and of the balls of links, n_turns numbers. With the
 /// coordinates they are all that tells where bodies are.
 void td_view_turns(const tdViewStage *stage, const tdState *state, double *turns);
-/// Motion since rest of a reduced body on a frame with this reference rotation and these coordinates.
-void td_view_frame_at(const tdBody *body, const double turn[4], const double *q, tdPose *pose);
 /// Motion since rest of all links and frames of a state, poses[n_poses].
 void td_view_poses(const tdViewStage *stage, const tdState *state, tdPose *poses);
 /// Where a node is, for the coordinates q and the poses of all bodies.

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is drawn of a scene, and where it is: surfaces of soft bodies, links, elements that stand for a reduced body,
 // walls of chambers.
-#include "body/articulated.h"
 #include "body/soft.h"
 #include "constraint/constraint.h"
+#include "core/parts.h"
 #include "core/state.h"
 #include "mesh/topology.h"
-#include "reduce/reduced_body.h"
 #include "view/stage.h"
 
 #include <math.h>
@@ -15,14 +14,9 @@
 
 #define MOST_MODAL (64 << 20) // numbers of modes that are sent; a body of more is sent as positions
 
-static bool is_reduced(const tdBody *body)
-{
-    return body->ops == &td_reduced_ops;
-}
-
 static bool is_framed(const tdBody *body)
 {
-    return is_reduced(body) && td_reduced_of(body)->floating != NULL;
+    return body->modes != NULL && body->modes->framed;
 }
 
 // ---------------------------------------------------------------- soft bodies
@@ -94,7 +88,7 @@ static bool add_surface(tdViewStage *stage, int b)
     memcpy(mesh->triangles, body->soft->surface, 3 * (size_t)mesh->n_triangles * sizeof(int32_t));
     if (!take_nodes(stage, mesh, body->nodes) || !take_fixed(stage, mesh))
         return false;
-    mesh->modal = is_reduced(body) && 3 * (int64_t)mesh->n_vertices * td_reduced_of(body)->n <= MOST_MODAL;
+    mesh->modal = body->modes != NULL && 3 * (int64_t)mesh->n_vertices * body->modes->n <= MOST_MODAL;
     return true;
 }
 
@@ -115,10 +109,8 @@ static int cell_triangles(tdCellType type, int32_t out[12][3])
 static bool add_domain(tdViewStage *stage, int b)
 {
     const tdBody *body = &stage->model->bodies[b];
-    const tdSoft *soft = body->soft, *domain = &td_reduced_of(body)->domain;
-    int64_t elements = 0;
-    for (int k = 0; k < domain->n_blocks; k++)
-        elements += domain->blocks[k].count;
+    const tdSoft *soft = body->soft, *domain = body->modes->domain;
+    int64_t elements = body->modes->domain_elements;
     if (elements == 0 || elements >= body->elements)
         return true;
     tdViewMesh *mesh = &stage->meshes[stage->n_meshes++];
@@ -151,7 +143,7 @@ static void add_cavity(tdViewStage *stage, int a)
         return;
     const tdPointSet *set = &measure->sets[0];
     const tdBody *body = &stage->model->bodies[set->body];
-    if (td_body_is_articulated(body))
+    if (body->parts != NULL)
         return;
     stage->meshes[stage->n_meshes++] = (tdViewMesh){.kind = TD_VIEW_CAVITY,
                                                     .body = set->body,
@@ -164,9 +156,9 @@ static void add_cavity(tdViewStage *stage, int a)
                                                     .pose = is_framed(body) ? 0 : -1};
 }
 
-// ---------------------------------------------------------------- links
+// ---------------------------------------------------------------- rigid parts
 
-static bool add_link(tdViewStage *stage, int b, const tdLinkPart *part)
+static bool add_part(tdViewStage *stage, int b, const tdBodyDrawing *part)
 {
     const tdBody *body = &stage->model->bodies[b];
     tdViewMesh *mesh = &stage->meshes[stage->n_meshes++];
@@ -174,7 +166,7 @@ static bool add_link(tdViewStage *stage, int b, const tdLinkPart *part)
                          .body = b,
                          .actuator = -1,
                          .n_triangles = (int32_t)part->triangles,
-                         .pose = body->count > 0 ? part->link : -1,
+                         .pose = body->count > 0 ? part->part : -1,
                          .coloured = part->coloured};
     memcpy(mesh->colour, part->colour, sizeof mesh->colour);
     mesh->triangles = TD_TAKE(&stage->arena, int32_t, 3 * part->triangles);
@@ -184,12 +176,12 @@ static bool add_link(tdViewStage *stage, int b, const tdLinkPart *part)
     return take_nodes(stage, mesh, body->nodes);
 }
 
-static bool add_links(tdViewStage *stage, int b)
+static bool add_parts(tdViewStage *stage, int b)
 {
-    tdLinkPart part = {0};
+    const tdBodyParts *parts = stage->model->bodies[b].parts;
     bool good = true;
-    while (good && td_articulated_part(td_articulated_of(&stage->model->bodies[b]), &part))
-        good = add_link(stage, b, &part);
+    for (int k = 0; k < parts->n_drawings && good; k++)
+        good = add_part(stage, b, &parts->drawings[k]);
     return good;
 }
 
@@ -197,11 +189,11 @@ static int64_t count_meshes(const tdModel *model)
 {
     int64_t n = 2 * (int64_t)model->n_bodies + model->n_actuators;
     for (int b = 0; b < model->n_bodies; b++)
-        n += td_body_is_articulated(&model->bodies[b]) ? td_articulated_of(&model->bodies[b])->tree->n_shapes : 0;
+        n += model->bodies[b].parts != NULL ? model->bodies[b].parts->n_drawings : 0;
     return n;
 }
 
-// Links that can move have a pose each, a frame has one.
+// Parts that can move have a pose each, a frame has one.
 static bool take_poses(tdViewStage *stage)
 {
     const tdModel *model = stage->model;
@@ -212,34 +204,14 @@ static bool take_poses(tdViewStage *stage)
     for (int b = 0; b < model->n_bodies; b++)
     {
         const tdBody *body = &model->bodies[b];
-        bool links = td_body_is_articulated(body) && body->count > 0;
+        bool parts = body->parts != NULL && body->count > 0;
         stage->surface[b] = -1;
         stage->first_pose[b] = stage->n_poses;
-        stage->n_poses += links ? td_articulated_of(body)->n_links : is_framed(body);
-        stage->n_turns += 4 * (links ? td_articulated_of(body)->n_balls : is_framed(body));
+        stage->n_poses += parts ? body->parts->n : is_framed(body);
+        stage->n_turns += body->n_turns;
     }
     stage->first_pose[model->n_bodies] = stage->n_poses;
-    stage->rest_poses = TD_TAKE(&stage->arena, tdPose, stage->n_poses);
-    return stage->rest_poses != NULL;
-}
-
-static bool place_at_rest(tdViewStage *stage, int b)
-{
-    const tdBody *body = &stage->model->bodies[b];
-    tdPose *to = stage->rest_poses + stage->first_pose[b];
-    if (stage->first_pose[b + 1] == stage->first_pose[b] || !td_body_is_articulated(body))
-        return true;
-    const tdArticulated *rigid = td_articulated_of(body);
-    tdArena scratch = {0};
-    tdTreeWork work;
-    bool good = td_tree_work_take(&scratch, rigid, &work);
-    if (good)
-    {
-        td_tree_kinematics(rigid, rigid->start, rigid->reference, &work);
-        memcpy(to, work.pose, (size_t)rigid->n_links * sizeof *to);
-    }
-    td_arena_free(&scratch);
-    return good;
+    return true;
 }
 
 tdStatus td_view_add_meshes(tdViewStage *stage, tdError *error)
@@ -248,13 +220,9 @@ tdStatus td_view_add_meshes(tdViewStage *stage, tdError *error)
     stage->meshes = TD_TAKE(&stage->arena, tdViewMesh, count_meshes(model));
     bool good = stage->meshes != NULL && take_poses(stage);
     for (int b = 0; b < model->n_bodies && good; b++)
-    {
-        good = place_at_rest(stage, b);
-        if (good)
-            good = td_body_is_articulated(&model->bodies[b]) ? add_links(stage, b) : add_surface(stage, b);
-    }
+        good = model->bodies[b].parts != NULL ? add_parts(stage, b) : add_surface(stage, b);
     for (int b = 0; b < model->n_bodies && good; b++)
-        good = !is_reduced(&model->bodies[b]) || add_domain(stage, b);
+        good = model->bodies[b].modes == NULL || add_domain(stage, b);
     for (int a = 0; a < model->n_actuators && good; a++)
         add_cavity(stage, a);
     return good ? TD_OK : td_fail_memory(error, "the meshes of the viewer");
@@ -279,39 +247,14 @@ static void since(const tdPose *now, const tdPose *rest, tdPose *out)
         out->t[c] = now->t[c] - turned[c];
 }
 
-void td_view_frame_at(const tdBody *body, const double turn[4], const double *q, tdPose *pose)
-{
-    const tdReduced *reduced = td_reduced_of(body);
-    const double *centre = reduced->floating->centre;
-    tdFramePose frame;
-    double turned[3];
-    td_frame_pose_at(turn, q + reduced->r + 3, &frame);
-    memcpy(pose->R, frame.R, sizeof pose->R);
-    td_turn(pose, centre, turned);
-    for (int c = 0; c < 3; c++)
-        pose->t[c] = centre[c] + q[reduced->r + c] - turned[c];
-}
-
 void td_view_turns(const tdViewStage *stage, const tdState *state, double *turns)
 {
     for (int b = 0; b < stage->model->n_bodies; b++)
     {
         const tdBody *body = &stage->model->bodies[b];
-        int n = 0;
-        const double *from = NULL;
-        if (td_body_is_articulated(body) && body->count > 0)
-        {
-            n = 4 * td_articulated_of(body)->n_balls;
-            from = td_articulated_mine(body, state)->reference;
-        }
-        else if (is_framed(body))
-        {
-            n = 4;
-            from = td_reduced_mine(body, state)->floating->turn;
-        }
-        if (n > 0)
-            memcpy(turns, from, (size_t)n * sizeof *turns);
-        turns += n;
+        if (body->n_turns > 0)
+            memcpy(turns, body->ops->turns(body, state), (size_t)body->n_turns * sizeof *turns);
+        turns += body->n_turns;
     }
 }
 
@@ -323,33 +266,33 @@ void td_view_poses(const tdViewStage *stage, const tdState *state, tdPose *poses
         const tdBody *body = &model->bodies[b];
         const double *q = state->q + body->first;
         int first = stage->first_pose[b], n = stage->first_pose[b + 1] - first;
-        if (n > 0 && td_body_is_articulated(body))
+        for (int l = 0; l < n && body->parts != NULL; l++)
         {
-            const tdPose *now = td_articulated_poses(body, state, q);
-            for (int l = 0; l < n; l++)
-                since(&now[l], &stage->rest_poses[first + l], &poses[first + l]);
+            tdPose now;
+            body->ops->part(body, state, q, NULL, l, &now, NULL);
+            since(&now, &body->parts->start[l], &poses[first + l]);
         }
-        else if (n > 0)
-            td_view_frame_at(body, td_reduced_mine(body, state)->floating->turn, q, &poses[first]);
+        if (n > 0 && body->parts == NULL)
+            body->ops->frame(body, body->ops->turns(body, state), q, &poses[first]);
     }
 }
 
 void td_view_node(const tdViewStage *stage, const double *q, const tdPose *poses, int b, int32_t node, double x[3])
 {
     const tdBody *body = &stage->model->bodies[b];
-    bool links = td_body_is_articulated(body), modal = is_reduced(body);
-    const double *from = links || modal ? body->soft->rest : q + body->first;
+    const tdBodyModes *modes = body->modes;
+    const double *from = body->parts != NULL || modes != NULL ? body->soft->rest : q + body->first;
     double y[3];
     for (int c = 0; c < 3; c++)
     {
         int64_t i = 3 * (int64_t)node + c;
         y[c] = from[i];
-        for (int j = 0; modal && j < td_reduced_of(body)->n; j++)
-            y[c] += td_reduced_of(body)->basis[i * td_reduced_of(body)->stride + j] * q[body->first + j];
+        for (int j = 0; modes != NULL && j < modes->n; j++)
+            y[c] += modes->basis[i * modes->stride + j] * q[body->first + j];
     }
     int first = stage->first_pose[b];
     if (stage->first_pose[b + 1] > first)
-        td_place(&poses[first + (links ? td_articulated_of(body)->node_link[node] : 0)], y, x);
+        td_place(&poses[first + (body->parts != NULL ? body->parts->of_node[node] : 0)], y, x);
     else
         memcpy(x, y, sizeof y);
 }
@@ -386,12 +329,11 @@ void td_view_vertex_rest(const tdViewStage *stage, const tdViewMesh *mesh, int32
 
 double td_view_vertex_mode(const tdViewStage *stage, const tdViewMesh *mesh, int32_t vertex, int axis, int mode)
 {
-    const tdReduced *reduced = td_reduced_of(&stage->model->bodies[mesh->body]);
+    const tdBodyModes *modes = stage->model->bodies[mesh->body].modes;
     if (mesh->set == NULL)
-        return reduced->basis[(3 * (int64_t)mesh->nodes[vertex] + axis) * reduced->stride + mode];
+        return modes->basis[(3 * (int64_t)mesh->nodes[vertex] + axis) * modes->stride + mode];
     double sum = 0;
     for (int32_t k = mesh->set->start[vertex]; k < mesh->set->start[vertex + 1]; k++)
-        sum +=
-            mesh->set->weights[k] * reduced->basis[(3 * (int64_t)mesh->set->nodes[k] + axis) * reduced->stride + mode];
+        sum += mesh->set->weights[k] * modes->basis[(3 * (int64_t)mesh->set->nodes[k] + axis) * modes->stride + mode];
     return sum;
 }

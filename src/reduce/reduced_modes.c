@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// A reduced body as those see it that draw it or follow it: shapes, the frame that carries them, and where nodes are
+// for coordinates that somebody kept.
+#include "base/vector.h"
+#include "reduce/reduced_body.h"
+
+#include <string.h>
+
+void td_reduced_list_modes(tdReduced *reduced)
+{
+    const tdSoft *domain = &reduced->domain;
+    reduced->modes = (tdBodyModes){.n = reduced->n,
+                                   .free = reduced->r,
+                                   .given = reduced->n_u,
+                                   .stride = reduced->stride,
+                                   .basis = reduced->basis,
+                                   .framed = reduced->floating != NULL,
+                                   .domain = domain,
+                                   .low = reduced->low,
+                                   .high = reduced->high};
+    for (int k = 0; k < domain->n_blocks; k++)
+        reduced->modes.domain_elements += domain->blocks[k].count;
+}
+
+double *td_reduced_turns(const tdBody *body, const tdState *state)
+{
+    return td_reduced_mine(body, state)->floating->turn;
+}
+
+void td_reduced_frame_motion(const tdBody *body, const double *turn, const double *q, tdPose *pose)
+{
+    const tdReduced *reduced = td_reduced_of(body);
+    const double *centre = reduced->floating->centre;
+    tdFramePose frame;
+    double turned[3];
+    td_frame_pose_at(turn, q + reduced->r + 3, &frame);
+    memcpy(pose->R, frame.R, sizeof pose->R);
+    td_turn(pose, centre, turned);
+    for (int c = 0; c < 3; c++)
+        pose->t[c] = centre[c] + q[reduced->r + c] - turned[c];
+}
+
+// Row i of the basis times amplitudes.
+static double along_modes(const tdReduced *reduced, int64_t i, const double *q)
+{
+    const double *row = reduced->basis + i * reduced->stride;
+    double sum = 0;
+    for (int j = 0; j < reduced->n; j++)
+        sum += row[j] * q[j];
+    return sum;
+}
+
+// With y = rest + modes . q:
+//
+//     x = t + R y      dx/dt = dx_frame/dt + R (w x (y - centre) + modes . dq/dt)
+//
+// without a frame R is the identity and t, w are zero.
+void td_reduced_expand(const tdBody *body, const double *turn, const double *q, const double *v, double *x, double *dx)
+{
+    const tdReduced *reduced = td_reduced_of(body);
+    bool framed = reduced->floating != NULL;
+    int r = reduced->r;
+    tdPose pose = td_pose_identity();
+    if (framed)
+        td_reduced_frame_motion(body, turn, q, &pose);
+    for (int64_t i = 0; i < body->nodes; i++)
+    {
+        double y[3], rate[3], arm[3], across[3];
+        for (int c = 0; c < 3; c++)
+        {
+            y[c] = body->soft->rest[3 * i + c] + along_modes(reduced, 3 * i + c, q);
+            rate[c] = along_modes(reduced, 3 * i + c, v);
+            arm[c] = framed ? y[c] - reduced->floating->centre[c] : 0;
+        }
+        if (framed)
+        {
+            td_cross3(v + r + 3, arm, across);
+            for (int c = 0; c < 3; c++)
+                rate[c] += across[c];
+        }
+        td_place(&pose, y, x + 3 * i);
+        td_turn(&pose, rate, dx + 3 * i);
+        for (int c = 0; c < 3 && framed; c++)
+            dx[3 * i + c] += v[r + c];
+    }
+}
