@@ -6,6 +6,7 @@
 #include "base/file.h"
 
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -68,6 +69,7 @@ static inline pid_t start_command(const char *name, const char *arguments)
     assert_true(pid >= 0);
     if (pid == 0)
     {
+        prctl(PR_SET_PDEATHSIG, SIGKILL); // a test that fails leaves nothing behind
         // as a terminal has it, also where these tests run under nohup or in the background
         signal(SIGHUP, SIG_DFL);
         signal(SIGINT, SIG_DFL);

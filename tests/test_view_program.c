@@ -23,7 +23,8 @@ static running start(const char *const *more)
     assert_true(r.pid >= 0);
     if (r.pid == 0)
     {
-        signal(SIGHUP, SIG_DFL); // as a terminal has it, also under nohup and in the background
+        prctl(PR_SET_PDEATHSIG, SIGKILL); // a test that fails leaves nothing behind
+        signal(SIGHUP, SIG_DFL);          // as a terminal has it, also under nohup and in the background
         signal(SIGINT, SIG_DFL);
         signal(SIGTERM, SIG_DFL);
         const char *argv[16] = {TD_PROGRAM, "view", SCENE, "--quiet", "--json", "--threads", "1"};

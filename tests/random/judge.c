@@ -357,7 +357,7 @@ static void check_momentum(sceneRun *run, tdState *state, int step)
     if (step == 0 || all == 0)
         return;
     run->verdict->momentum = fmax(run->verdict->momentum, worst / all);
-    if (worst > (td_contact_acts(state) ? CONTACT_TOLERANCE : MOMENTUM_TOLERANCE) * all)
+    if (worst > (state->joined ? CONTACT_TOLERANCE : MOMENTUM_TOLERANCE) * all)
         judge(run, VERDICT_MOMENTUM, step, "body '%s': %.3g N s are missing, of %.3g", model->bodies[bad].name, worst,
               all);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A kind of body that the library does not know: a point mass on a spring, drawn and touching as a ball that does not
-// turn. All that makes it is here, so that it shows what a new kind has to bring (body/body.h).
+// turn. All that makes it is here, so that it shows what a new kind has to bring (core/body.h).
 //
 //     m dv/dt = -k (x - anchor) + m g
 //
