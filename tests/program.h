@@ -60,6 +60,9 @@ static inline int rows_of(const char *name)
 }
 
 /// Starts the program in the test's folder; its streams go to files there.
+/// Programs start with the signals of the test instead of those of a terminal.
+static bool inherit_signals;
+
 static inline pid_t start_command(const char *name, const char *arguments)
 {
     char command[1024];
@@ -71,9 +74,8 @@ static inline pid_t start_command(const char *name, const char *arguments)
     {
         prctl(PR_SET_PDEATHSIG, SIGKILL); // a test that fails leaves nothing behind
         // as a terminal has it, also where these tests run under nohup or in the background
-        signal(SIGHUP, SIG_DFL);
-        signal(SIGINT, SIG_DFL);
-        signal(SIGTERM, SIG_DFL);
+        for (int i = 0; i < 3 && !inherit_signals; i++)
+            signal((const int[]){SIGHUP, SIGINT, SIGTERM}[i], SIG_DFL);
         execl("/bin/sh", "sh", "-c", command, (char *)NULL);
         _exit(127);
     }

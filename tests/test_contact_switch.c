@@ -128,6 +128,12 @@ static int check_continuity(const track *t, const double *x)
         if (t->acts[k] == t->acts[k - 1])
             continue;
         switches++;
+        // A cable that snaps taut, goes slack or comes to the limit of its effort jumps by itself.
+        bool same = true;
+        for (int j = 1; j <= 4; j++)
+            same = same && t->bound[k] == t->bound[k - j];
+        if (!same)
+            continue;
         assert_false(t->presses[k] || t->presses[k - 1]);
         double before = fmax(kink(x, k - 1), fmax(kink(x, k - 2), kink(x, k - 3)));
         assert_near(kink(x, k), 0, 1.5 * before + 1e-5 * largest(x, t->n));
@@ -143,12 +149,12 @@ static void check(const variant *v, track *some, track *all)
     for (int k = 0; k < v->steps; k++)
         acting += all->acts[k];
     assert_int_equal(acting, v->steps);
-    assert_true(check_continuity(some, some->effort) >= v->switches);
-    assert_true(check_continuity(some, some->displacement) >= v->switches);
     // What the convex solver leaves of its residual, 1e-9 of efforts.
     assert_near(apart(some->effort, all->effort, v->steps), 0, 2e-8 * largest(all->effort, v->steps));
     assert_near(apart(some->displacement, all->displacement, v->steps), 0, 2e-8 * largest(all->displacement, v->steps));
     assert_near(apart(some->tip[0], all->tip[0], 3 * v->steps), 0, 1e-9 * 0.09);
+    assert_true(check_continuity(some, some->effort) >= v->switches);
+    assert_true(check_continuity(some, some->displacement) >= v->switches);
 }
 
 // ---------------------------------------------------------------- tests
@@ -173,7 +179,7 @@ static void test_leans_and_comes_off(void **unused)
 static void test_at_the_limit_of_its_effort(void **unused)
 {
     (void)unused;
-    check(&(variant){"range: [0, 20]}", "range: [0, 20], effort_range: [0, 0.47 N]}", 240, 2}, &some, &all);
+    check(&(variant){"range: [0, 20]}", "range: [0, 20], effort_range: [0, 0.475 N]}", STEPS, 2}, &some, &all);
     assert_true(count(&some, 1, true) > 10 && count(&some, 1, false) > 10);
 }
 

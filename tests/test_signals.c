@@ -115,8 +115,10 @@ static void test_what_cannot_be_asked_is_ended(void **state)
 static void test_ignored_hang_up_stays_ignored(void **state)
 {
     (void)state;
+    inherit_signals = true;
     signal(SIGHUP, SIG_IGN);
     pid_t pid = start_command("run", "quick.yaml --steps 100000000 --every 1 --out nohup --quiet");
+    inherit_signals = false;
     signal(SIGHUP, SIG_DFL);
     await("nohup/beam_000010.vtu");
     kill(pid, SIGHUP);

@@ -63,7 +63,7 @@ static const tdKey attachment_keys[] = {
 const tdSchema td_schema_attachment = {
     .title = "attachments",
     .doc = "Nodes or points of a body, of any kind, that are welded to another one, to a link or to a place in space. "
-           "Needs the integrator `backward_euler`; `contact` is not needed.",
+           "Needs an integrator that damps, or `static`; `contact` is not needed.",
     .example = "attachments:\n"
                "  - {name: pad, a: bubble, group: rim, b: gripper, link: finger_left}\n"
                "  - {name: seam, a: sleeve, box: [[0, 0, 0], [1, 10, 10]], b: core, gap: 0.1 mm}\n"
@@ -155,8 +155,8 @@ static const tdKey coupling_keys[] = {
 };
 const tdSchema td_schema_coupling = {
     .title = "couplings",
-    .doc = "Joints that depend on each other, of one or of two bodies, and rods. Needs the integrator "
-           "`backward_euler`; `contact` is not needed.",
+    .doc = "Joints that depend on each other, of one or of two bodies, and rods. Needs an integrator "
+           "that damps, or `static`; `contact` is not needed.",
     .example = "couplings:\n"
                "  - {name: gear, terms: [{body: gripper, joint: left}, {body: gripper, joint: right, factor: -1}]}",
     .keys = coupling_keys,

@@ -91,7 +91,7 @@ static const tdKey contact_keys[] = {
 const tdSchema td_schema_contact = {
     .title = "contact",
     .doc = "With this key, which may be an empty map, bodies touch: surfaces of soft bodies and shapes of links. Needs "
-           "the integrator `backward_euler`. Without it bodies pass through each other.",
+           "an integrator that damps, or `static`. Without it bodies pass through each other.",
     .example = "contact: {friction: 0.5, stiffness: 1e5 N/m, dissipation: 1 ms}",
     .keys = contact_keys,
 };
