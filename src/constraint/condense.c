@@ -4,6 +4,7 @@
 #include "constraint/bonded.h"
 #include "core/state.h"
 #include "solve/driven.h"
+#include "solve/sap_law.h"
 
 #include <math.h>
 #include <string.h>
@@ -317,7 +318,7 @@ void td_condense_gas(const tdModel *model, const tdConstraintState *cs, int a, d
 
 // A little of the diagonal keeps actuators apart that do the same; it resists changes of effort only, so that nothing
 // is left of it when they have settled.
-#define SAME_TWICE (1e-6 / (4 * 9.8696))
+#define SAME_TWICE TD_SAP_NEAR_RIGID(TD_SAP_BETA_BOX) // as rows of the convex problem
 
 void td_condense_law(const tdModel *model, const tdState *state, struct tdCondensed *cd, int k)
 {

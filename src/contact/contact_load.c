@@ -26,7 +26,7 @@
 
 static double kappa(const tdSapTuning *tuning)
 {
-    return tuning->beta * tuning->beta / (4 * M_PI * M_PI);
+    return TD_SAP_NEAR_RIGID(tuning->beta);
 }
 
 bool td_contact_is_near_rigid(const tdModel *model, const tdContactState *cs, int32_t c, tdContactPair *pair)

@@ -7,14 +7,14 @@
 
 tdSapTuning td_sap_tuning(double c, double s)
 {
-    return (tdSapTuning){.c = c, .s = s, .beta = 1, .beta_b = 1e-3, .sigma = 1e-3};
+    return (tdSapTuning){.c = c, .s = s, .beta = 1, .beta_b = TD_SAP_BETA_BOX, .sigma = 1e-3};
 }
 
 // Compliance of a spring k with dissipation in a step, but no less than what beta times the time scale of the step
 // resolves: a period of 2 pi sqrt(R h² ...) = beta h, which keeps the problem solvable whatever k is.
 static double regularization(const tdSapTuning *t, double beta, double k, double tau, double w)
 {
-    double least = beta * beta / (4 * M_PI * M_PI) * w;
+    double least = TD_SAP_NEAR_RIGID(beta) * w;
     return fmax(least, 1 / (t->s * k * (t->c + tau)));
 }
 

@@ -34,6 +34,9 @@ typedef struct tdSapLaw
     double lo[TD_SAP_ROWS], hi[TD_SAP_ROWS]; ///< box: bounds of the impulse, may be infinite; lo <= hi
 } tdSapLaw;
 
+#define TD_SAP_BETA_BOX         1e-3                                  // of bilateral and box rows
+#define TD_SAP_NEAR_RIGID(beta) ((beta) * (beta) / (4 * M_PI * M_PI)) // R of a near-rigid row, as a share of w
+
 /// What decides R and v_hat.
 typedef struct tdSapTuning
 {
