@@ -77,9 +77,11 @@ static void evaluation_point(const tdModel *model, tdState *state, bool arrived)
 // What to do about a step that failed.
 const char *td_step_advice(const tdModel *model)
 {
-    return model->scheme.method == TD_METHOD_STATIC
-               ? "bring the load on in more steps (motion, steps), or allow a smaller min_load_step"
-               : "use a smaller time_step or smaller loads";
+    if (model->scheme.method != TD_METHOD_STATIC)
+        return "use a smaller time_step or smaller loads";
+    return model->touches ? "something may slide or tip over, which has no equilibrium: hold it, or use a dynamic "
+                            "integrator; else bring the load on in more steps (motion, steps)"
+                          : "bring the load on in more steps (motion, steps), or allow a smaller min_load_step";
 }
 
 tdStatus td_step_fail_element(const tdModel *model, tdState *state)
