@@ -145,9 +145,14 @@ static double violation(const tdNlcp *p, const tdSapLaw *law, int first, const d
     return worst;
 }
 
+// Sweeps that go in a circle, as with much friction they may, end before the bound: what has hardly changed in a
+// hundred of them does not arrive in the rest.
+#define WATCH 100
+#define STUCK 0.9
+
 void td_nlcp_solve(const tdNlcp *problem, const tdNlcpSettings *settings, double *velocity, tdNlcpResult *result)
 {
-    double size = 0;
+    double size = 0, before = INFINITY;
     int rows = 0;
     *result = (tdNlcpResult){0};
     for (int c = 0; c < problem->n_constraints; c++)
@@ -163,6 +168,11 @@ void td_nlcp_solve(const tdNlcp *problem, const tdNlcpSettings *settings, double
             change = fmax(change, relax(problem, &problem->laws[c], first));
         result->iterations++;
         result->converged = change <= settings->tolerance * size;
+        if (result->converged || result->iterations % WATCH != 0)
+            continue;
+        if (result->iterations > WATCH && change > STUCK * before)
+            break;
+        before = change;
     }
     for (int c = 0, first = 0; c < problem->n_constraints; first += problem->laws[c++].rows)
     {
