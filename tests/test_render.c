@@ -2,7 +2,7 @@
 #include "test.h"
 
 #include "render/canvas.h"
-#include "render/plot.h"
+#include "render/plot_axis.h"
 #include "render/render.h"
 
 #include <png.h>
@@ -363,6 +363,31 @@ static void test_ticks_and_prefixes(void **state)
                               "0.3");
     td_tick_label(-1e-17, 0.1, text, sizeof text);
     assert_string_equal(text, "0.0");
+}
+
+// Long numbers at an axis share a factor, a power of a thousand behind its label; numbers of usual length have none.
+static void test_factor_of_an_axis(void **state)
+{
+    (void)state;
+    static const struct
+    {
+        tdAxis axis;
+        double factor;
+        const char *label;
+    } cases[] = {{{.lo = 0, .hi = 20}, 1, "x"},
+                 {{.lo = -2000, .hi = 100}, 1, "x"},
+                 {{.lo = 0, .hi = 0.05}, 1, "x"},
+                 {{.lo = 0, .hi = 3e5}, 1e3, "x (\xC3\x97 1e3)"},
+                 {{.lo = -4e7, .hi = 0}, 1e6, "x (\xC3\x97 1e6)"},
+                 {{.lo = 0, .hi = 2e-3}, 1e-3, "x (\xC3\x97 1e-3)"},
+                 {{.log = true, .lo = -0.001, .hi = 0.001}, 1, "x"}}; // powers have their own way to be short
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+    {
+        char label[32];
+        assert_near(td_axis_factor(&cases[i].axis), cases[i].factor, 1e-12 * cases[i].factor);
+        td_axis_label(&cases[i].axis, "x", label, sizeof label);
+        assert_string_equal(label, cases[i].label);
+    }
 }
 
 // The legend's bar holds the colours of the map in order, and the body those of its field.
@@ -821,6 +846,7 @@ int main(void)
         cmocka_unit_test(test_ground_shadow_and_occlusion_darken),
         cmocka_unit_test(test_colour_maps),
         cmocka_unit_test(test_ticks_and_prefixes),
+        cmocka_unit_test(test_factor_of_an_axis),
         cmocka_unit_test(test_legend_and_field),
         cmocka_unit_test(test_bad_input_is_refused),
         cmocka_unit_test(test_odd_input_is_drawn),
