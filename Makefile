@@ -31,11 +31,14 @@ test: ## every check: tests, sanitizers, browser, layout, static analysis, fuzzi
 	@scripts/setup test
 	@scripts/test
 
-test-long: ## the tests that take minutes, and the static analyzer over all sources
+test-long: ## the tests that take minutes, those that sanitizers slow down, and the static analyzer over all sources
 	@scripts/setup test
 	@cmake --preset release >/dev/null
 	@cmake --build build
 	@ctest --test-dir build -L long --output-on-failure --no-tests=ignore
+	@cmake --preset asan >/dev/null
+	@cmake --build build-asan
+	@ctest --test-dir build-asan -L figures -j 2 --output-on-failure
 	@scripts/tidy
 
 test-mutants: ## how good the tests are: COUNT=100 small changes of the sources, of SEED=1, and which of them no test notices

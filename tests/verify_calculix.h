@@ -131,8 +131,35 @@ static inline void ccx_pressure(FILE *f, const tdSoft *soft, const tdSoftLoad *l
     }
 }
 
-/// points: moments of the step, evenly spaced, whose results are wanted.
-static inline void ccx_write(const char *path, const tdSoft *soft, bool large, int points)
+#define CCX_FAR   10.0 // [m] from which springs of the floor hold
+#define CCX_STIFF 1e4  // [N/m] of each
+
+// A frictionless floor at a height: each node that could come down to it, those above `most` left out, on a spring that
+// bears from there on. Springs are so long that they stay upright.
+static inline void ccx_floor(FILE *f, const tdSoft *soft, double height, double most)
+{
+    fprintf(f, "*NODE, NSET=GROUND\n");
+    for (int32_t i = 0; i < soft->n_nodes; i++)
+    {
+        const double *x = soft->rest + 3 * (int64_t)i;
+        if (x[2] < most)
+            fprintf(f, "%d, %.12e, %.12e, %.12e\n", soft->n_nodes + i + 1, x[0], x[1], x[2] - CCX_FAR);
+    }
+    fprintf(f, "*BOUNDARY\nGROUND, 1, 3\n");
+    for (int32_t i = 0; i < soft->n_nodes; i++)
+    {
+        double gap = soft->rest[3 * (int64_t)i + 2] - height;
+        if (gap + height < most)
+            fprintf(f,
+                    "*ELEMENT, TYPE=SPRINGA, ELSET=FLOOR%d\n%d, %d, %d\n*SPRING, NONLINEAR, ELSET=FLOOR%d\n%.12e, "
+                    "%.12e\n0., %.12e\n0., 5.\n",
+                    i, 10000000 + i, soft->n_nodes + i + 1, i + 1, i, -CCX_STIFF * ccx_unit(soft), -gap - 1, -gap);
+    }
+}
+
+/// points: moments of the step, evenly spaced, whose results are wanted. floor: its height, for nodes below `most`;
+/// infinite: none.
+static inline void ccx_write(const char *path, const tdSoft *soft, bool large, int points, double floor, double most)
 {
     FILE *f = fopen(path, "w");
     assert_non_null(f);
@@ -144,6 +171,8 @@ static inline void ccx_write(const char *path, const tdSoft *soft, bool large, i
     }
     ccx_elements(f, soft);
     ccx_material(f, soft);
+    if (isfinite(floor))
+        ccx_floor(f, soft, floor, most);
     if (points > 1)
         fprintf(f, "*TIME POINTS, NAME=T, GENERATE\n%.12g, 1., %.12g\n", 1.0 / points, 1.0 / points);
     // CalculiX is content with 0.5 % of the mean force as residual; we compare closer than that.
@@ -266,7 +295,7 @@ static inline ccxResult ccx_curve(tdModel *model, const char *folder, bool large
     const tdSoft *soft = verify_soft(model);
     char path[300];
     snprintf(path, sizeof path, "%s/job.inp", folder);
-    ccx_write(path, soft, large, points);
+    ccx_write(path, soft, large, points, INFINITY, 0);
     ccx_run(folder);
     snprintf(path, sizeof path, "%s/job.dat", folder);
     return ccx_read(path, soft->n_nodes, points, ccx_unit(soft));
