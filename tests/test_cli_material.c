@@ -7,6 +7,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <png.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -137,6 +138,41 @@ static void test_fit(void **state)
     assert_has(r.err, "fitting arruda_boyce");
     assert_png("fit.png");
     done(&r);
+}
+
+// Data that begin far from rest are drawn with the curve from rest on: it comes down into the lower left of the
+// picture.
+static void test_fit_is_drawn_from_rest(void **state)
+{
+    (void)state;
+    tdText text = {0};
+    td_text_format(&text, "stretch,stress [kPa]\n");
+    for (int i = 0; i <= 10; i++)
+    {
+        double x = 2 + 0.1 * i;
+        td_text_format(&text, "%.17g,%.17g\n", x, 200 * (x - 1 / (x * x)));
+    }
+    write_text("far.csv", text.data);
+    free(text.data);
+    runResult r = run("fit far.csv --mode uniaxial --law neo_hookean --plot far.png --quiet");
+    assert_int_equal(r.code, 0);
+    done(&r);
+    char path[256];
+    path_of(path, "far.png");
+    png_image png = {.version = PNG_IMAGE_VERSION};
+    assert_true(png_image_begin_read_from_file(&png, path));
+    png.format = PNG_FORMAT_RGB;
+    uint8_t *pixels = malloc(PNG_IMAGE_SIZE(png));
+    assert_true(png_image_finish_read(&png, NULL, pixels, 0, NULL));
+    int coloured = 0; // all but the curve is black, white or grey
+    for (size_t y = png.height * 6 / 10; y < png.height * 9 / 10; y++)
+        for (size_t x = 0; x < png.width / 3; x++)
+        {
+            const uint8_t *p = pixels + 3 * (y * png.width + x);
+            coloured += abs(p[2] - p[0]) > 60;
+        }
+    assert_true(coloured > 100);
+    free(pixels);
 }
 
 static void test_fit_json(void **state)
@@ -301,8 +337,13 @@ static int remove_folder(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_fit),        cmocka_unit_test(test_fit_json), cmocka_unit_test(test_fit_remarks),
-        cmocka_unit_test(test_fit_errors), cmocka_unit_test(test_plot),     cmocka_unit_test(test_snippet_in_scene),
+        cmocka_unit_test(test_fit),
+        cmocka_unit_test(test_fit_is_drawn_from_rest),
+        cmocka_unit_test(test_fit_json),
+        cmocka_unit_test(test_fit_remarks),
+        cmocka_unit_test(test_fit_errors),
+        cmocka_unit_test(test_plot),
+        cmocka_unit_test(test_snippet_in_scene),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -504,6 +504,49 @@ static void test_without_gmsh(void **state)
     free(old);
 }
 
+// Writes a gmsh of the test's own, which answers with `answer` instead of a new surface and fills none.
+static void write_false_gmsh(const char *answer)
+{
+    char path[256];
+    tdText script = {0};
+    td_text_format(&script,
+                   "#!/bin/sh\n"
+                   "while [ \"$1\" != -o ]; do\n"
+                   "    [ \"$1\" = -3 ] && exit 1\n"
+                   "    shift\n"
+                   "done\n"
+                   "exec cp %s/%s \"$2\"\n",
+                   folder, answer);
+    write_file("gmsh", &script);
+    free(script.data);
+    path_of(path, "gmsh");
+    assert_int_equal(chmod(path, 0700), 0);
+}
+
+// A new surface that has lost a part, or in which a part has left the one around it, is not taken for the body.
+static void test_new_surface_of_other_parts(void **state)
+{
+    (void)state;
+    tdMesh ball = sphere(0, 1, 3), inner = sphere(0.1, 0.5, 2), far = sphere(4, 0.7, 2), farther = sphere(8, 0.5, 2);
+    write_stl("lost.stl", 2, (const tdMesh *[]){&ball, &inner}, 0);
+    write_stl("outside.stl", 3, (const tdMesh *[]){&ball, &far, &farther}, 0);
+    td_mesh_free(&ball);
+    td_mesh_free(&inner);
+    td_mesh_free(&far);
+    td_mesh_free(&farther);
+    expect("convert lost.stl lost.msh --format msh22 --quiet", 0, NULL);
+    expect("convert outside.stl outside.msh --format msh22 --quiet", 0, NULL);
+    char *old = strdup(getenv("PATH") != NULL ? getenv("PATH") : "/usr/bin:/bin"), search[512];
+    snprintf(search, sizeof search, "%s:%s", folder, old);
+    setenv("PATH", search, 1);
+    write_false_gmsh("lost.msh");
+    expect("mesh hollow.stl -o x.msh --size 0.3", 3, "has 2 parts, 1 of them cavities, instead of 3 and 1");
+    write_false_gmsh("outside.msh");
+    expect("mesh hollow.stl -o x.msh --size 0.3", 3, "has 3 parts, 0 of them cavities, instead of 3 and 1");
+    setenv("PATH", old, 1);
+    free(old);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -515,6 +558,7 @@ int main(void)
         cmocka_unit_test(test_mesh_geometry),
         cmocka_unit_test(test_mesh_refuses),
         cmocka_unit_test(test_without_gmsh),
+        cmocka_unit_test(test_new_surface_of_other_parts),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

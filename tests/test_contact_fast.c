@@ -121,6 +121,9 @@ static void test_depth(void **unused)
     assert_near(report->penetration, depth, 0.01 * depth);
     assert_near(report->penetration_ratio, report->penetration / 0.2, 1e-12);
     assert_true(report->penetration_body[0] == 0 && report->penetration_body[1] == 1);
+    // At rest the step finds what the one before left.
+    assert_near(report->penetration_found, report->penetration_ratio, 0.01 * report->penetration_ratio);
+    assert_true(report->penetration_found_body[0] == 0 && report->penetration_found_body[1] == 1);
     scene_free(model, state);
 }
 

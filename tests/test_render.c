@@ -2,7 +2,7 @@
 #include "test.h"
 
 #include "render/canvas.h"
-#include "render/plot.h"
+#include "render/plot_axis.h"
 #include "render/render.h"
 
 #include <png.h>
@@ -363,6 +363,106 @@ static void test_ticks_and_prefixes(void **state)
                               "0.3");
     td_tick_label(-1e-17, 0.1, text, sizeof text);
     assert_string_equal(text, "0.0");
+}
+
+// Long numbers at an axis share a factor, a power of a thousand behind its label; numbers of usual length have none.
+static void test_factor_of_an_axis(void **state)
+{
+    (void)state;
+    static const struct
+    {
+        tdAxis axis;
+        double factor;
+        const char *label;
+    } cases[] = {{{.lo = 0, .hi = 20}, 1, "x"},
+                 {{.lo = -2000, .hi = 100}, 1, "x"},
+                 {{.lo = 0, .hi = 0.05}, 1, "x"},
+                 {{.lo = 0, .hi = 3e5}, 1e3, "x (\xC3\x97 1e3)"},
+                 {{.lo = -4e7, .hi = 0}, 1e6, "x (\xC3\x97 1e6)"},
+                 {{.lo = 0, .hi = 2e-3}, 1e-3, "x (\xC3\x97 1e-3)"},
+                 {{.log = true, .lo = -0.001, .hi = 0.001}, 1, "x"}}; // powers have their own way to be short
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+    {
+        char label[32];
+        assert_near(td_axis_factor(&cases[i].axis), cases[i].factor, 1e-12 * cases[i].factor);
+        td_axis_label(&cases[i].axis, "x", label, sizeof label);
+        assert_string_equal(label, cases[i].label);
+    }
+}
+
+// The labels of an axis in order, with blanks between; exponents of ten are marked by ^.
+static void labels_of(const tdAxis *axis, int wanted, char *out, size_t size)
+{
+    tdTick ticks[TD_TICKS];
+    double step;
+    size_t used = 0;
+    int n = td_axis_ticks(axis, wanted, &step, ticks);
+    out[0] = '\0';
+    for (int i = 0; i < n; i++)
+    {
+        char text[32];
+        bool power = td_axis_tick_text(axis, ticks[i], step, td_axis_factor(axis), text, sizeof text);
+        if (ticks[i].labelled && used < size)
+            used += (size_t)snprintf(out + used, size - used, "%s%s%s", used > 0 ? " " : "", power ? "^" : "", text);
+    }
+}
+
+#define MINUS "\xE2\x88\x92"
+
+// Round numbers, those at both ends too. On a log axis decades have labels; 2 and 5 also where there are few decades,
+// and not every decade where there are many; exponents where the numbers would be long.
+static void test_labels_of_an_axis(void **state)
+{
+    (void)state;
+    static const struct
+    {
+        tdAxis axis;
+        const char *labels;
+    } cases[] = {
+        {{.lo = 0, .hi = 1}, "0.0 0.2 0.4 0.6 0.8 1.0"},
+        {{.lo = -0.1, .hi = 0.79}, "0.0 0.2 0.4 0.6"},
+        {{.lo = 0, .hi = 4e6}, "0 1 2 3 4"},
+        {{.log = true, .lo = 0, .hi = 2}, "1 10 100"},
+        {{.log = true, .lo = -0.4, .hi = 0.4}, "0.5 1 2"},
+        {{.log = true, .lo = -3, .hi = 1}, "0.001 0.01 0.1 1 10"},
+        {{.log = true, .lo = -4, .hi = -2}, "^" MINUS "4 ^" MINUS "3 ^" MINUS "2"},
+        {{.log = true, .lo = 4, .hi = 6}, "^4 ^5 ^6"},
+        {{.log = true, .lo = -12, .hi = 12}, "^" MINUS "12 ^" MINUS "8 ^" MINUS "4 ^0 ^4 ^8 ^12"},
+    };
+    char labels[256];
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+    {
+        labels_of(&cases[i].axis, 5, labels, sizeof labels);
+        assert_string_equal(labels, cases[i].labels);
+    }
+    // Marks without labels stand at 2 to 9 of a decade; there are never more of them than the array holds.
+    tdTick ticks[TD_TICKS + 1];
+    double step;
+    assert_int_equal(td_axis_ticks(&(tdAxis){.log = true, .lo = 0, .hi = 2}, 5, &step, ticks), 19);
+    assert_near(ticks[1].at, log10(2), 1e-12);
+    assert_int_equal(td_axis_ticks(&(tdAxis){.lo = 0, .hi = 1}, 1000, &step, ticks), TD_TICKS);
+}
+
+// An axis of positive numbers begins at zero where it would come near, and exactly there; else there is some room.
+static void test_range_of_an_axis(void **state)
+{
+    (void)state;
+    tdError error = {0};
+    const double any[2] = {NAN, NAN}, given[2] = {-1, 7};
+    tdAxis axis = {0};
+    assert_ok(td_axis_set(&axis, "x", any, (double[]){1, 10}, false, false, &error), error);
+    assert_true(axis.lo == 0 && axis.hi > 10 && axis.hi < 11);
+    assert_ok(td_axis_set(&axis, "x", any, (double[]){9, 10}, false, false, &error), error);
+    assert_true(axis.lo > 8.9 && axis.lo < 9);
+    assert_ok(td_axis_set(&axis, "x", any, (double[]){9, 10}, true, false, &error), error);
+    assert_true(axis.lo == 0);
+    assert_ok(td_axis_set(&axis, "x", any, (double[]){-10, -9}, true, false, &error), error);
+    assert_true(axis.hi == 0 && axis.lo < -10);
+    assert_ok(td_axis_set(&axis, "x", given, (double[]){1, 10}, false, false, &error), error);
+    assert_true(axis.lo == -1 && axis.hi == 7);
+    axis.log = true;
+    assert_ok(td_axis_set(&axis, "x", any, (double[]){1, 100}, false, false, &error), error);
+    assert_true(axis.lo < 0 && axis.lo > -0.2 && axis.hi > 2 && axis.hi < 2.2);
 }
 
 // The legend's bar holds the colours of the map in order, and the body those of its field.
@@ -821,6 +921,9 @@ int main(void)
         cmocka_unit_test(test_ground_shadow_and_occlusion_darken),
         cmocka_unit_test(test_colour_maps),
         cmocka_unit_test(test_ticks_and_prefixes),
+        cmocka_unit_test(test_factor_of_an_axis),
+        cmocka_unit_test(test_labels_of_an_axis),
+        cmocka_unit_test(test_range_of_an_axis),
         cmocka_unit_test(test_legend_and_field),
         cmocka_unit_test(test_bad_input_is_refused),
         cmocka_unit_test(test_odd_input_is_drawn),

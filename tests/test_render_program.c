@@ -43,12 +43,10 @@ static int setup(void **state)
 static int teardown(void **state)
 {
     Place *p = *state;
-    unlink(p->vtu);
-    unlink(p->png);
-    unlink(p->said);
-    rmdir(p->folder);
+    char command[128];
+    snprintf(command, sizeof command, "rm -r %s", p->folder);
     free(p);
-    return 0;
+    return system(command);
 }
 
 // Runs "tendril render cube.vtu -o cube.png OPTIONS"; returns the exit code, all output in *said.
@@ -347,10 +345,39 @@ static void test_refuses(void **state)
     }
 }
 
+// Only displacements of the points, all three of each, lead back to rest.
+static void test_refuses_to_deform(void **state)
+{
+    const Place *p = *state;
+    static const char *const fields[] = {
+        "<PointData/>",
+        "<PointData><DataArray type=\"Float64\" Name=\"displacement\" NumberOfComponents=\"2\" format=\"ascii\">\n"
+        "0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0</DataArray></PointData>",
+        "<CellData><DataArray type=\"Float64\" Name=\"displacement\" NumberOfComponents=\"3\" format=\"ascii\">\n"
+        "0 0 0.5</DataArray></CellData>"};
+    const char *points = strstr(cube, "<Points>"), *data = strstr(cube, "<PointData>");
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+    {
+        char path[128];
+        tdText text = {0};
+        td_text_format(&text, "%.*s%s\n%s", (int)(data - cube), cube, fields[i], points);
+        snprintf(path, sizeof path, "%s/other.vtu", p->folder);
+        assert_int_equal(td_file_write(path, text.data, (size_t)text.size, NULL), TD_OK);
+        free(text.data);
+        static const char *const says[] = {"displacement: --deform and --ghost need a point array", NULL};
+        expect(p, "render other.vtu -o other.png --deform 2", 3, says);
+        expect(p, "render other.vtu -o other.png --ghost", 3, says);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_draws),         cmocka_unit_test(test_draws_what_acts),
-                                       cmocka_unit_test(test_draws_a_time),  cmocka_unit_test(test_draws_plane_bodies),
-                                       cmocka_unit_test(test_draws_contact), cmocka_unit_test(test_refuses)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_draws),
+                                       cmocka_unit_test(test_draws_what_acts),
+                                       cmocka_unit_test(test_draws_a_time),
+                                       cmocka_unit_test(test_draws_plane_bodies),
+                                       cmocka_unit_test(test_draws_contact),
+                                       cmocka_unit_test(test_refuses),
+                                       cmocka_unit_test(test_refuses_to_deform)};
     return cmocka_run_group_tests(tests, setup, teardown);
 }

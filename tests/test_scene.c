@@ -843,12 +843,27 @@ static void test_check_command_on_materials(void **state)
                         "        poisson: 0.4\n"
                         "        volumetric: log\n"
                         "        density: 1100\n"
+                        "    fixed: [{group: xmin}]\n"
+                        "  - name: lump\n"
+                        "    mesh: {box: [[0, 0, 2], [1, 1, 3]], cells: [2, 2, 2]}\n"
+                        "    material: {law: stvk, young: 1 MPa, poisson: 0.3, density: 1000}\n"
+                        "    materials: [{group: body, law: stvk, young: 2 MPa, poisson: 0.3, density: 1000}]\n"
+                        "    fixed: [{group: xmin}]\n"
+                        "  - name: sheet\n"
+                        "    mesh: {rectangle: [[0, 4], [1, 5]], cells: [2, 2]}\n"
+                        "    plane: stress\n"
+                        "    thickness: 2 mm\n"
+                        "    material: {law: stvk, young: 1 MPa, poisson: 0.3, density: 1000}\n"
+                        "    materials: [{group: body, law: stvk, young: 3 MPa, poisson: 0.3, density: 1000}]\n"
                         "    fixed: [{group: xmin}]\n";
     assert_ok(td_file_write(path, text, sizeof text - 1, &error), error);
     assert_int_equal(run(TD_BUILD_DIR "/test_scene_materials.yaml", out, sizeof out), 0);
     assert_non_null(strstr(out, "material: stvk, Young's modulus 450 kPa"));
     assert_non_null(strstr(out, "membrane xmax, 0.0005 m thick: neo_hookean, Young's modulus 1 MPa (1000000 Pa), "
                                 "Poisson's ratio 0.4, volumetric energy log\n  density: 1100 kg/m^3"));
+    // Only what has a thickness in space is a membrane.
+    assert_non_null(strstr(out, "material of body: stvk, Young's modulus 2 MPa"));
+    assert_non_null(strstr(out, "material of body: stvk, Young's modulus 3 MPa"));
     assert_int_equal(run("--json " TD_BUILD_DIR "/test_scene_materials.yaml", out, sizeof out), 0);
     assert_non_null(strstr(out, "\"group\": \"xmax\""));
     assert_non_null(strstr(out, "\"thickness\": 0.0005"));

@@ -246,7 +246,9 @@ static tdStatus remesh_once(meshJob *job, double size, tdMesh *surface, meshShel
     if (find_shells(NULL, surface, shells, NULL) != TD_OK)
         return td_fail(error, TD_ERROR_NUMERIC, "gmsh's new surface is not closed or cuts itself");
     if (shells->n != job->shells.n || shells->cavities != job->shells.cavities)
-        return td_fail(error, TD_ERROR_NUMERIC, "the new surface has %d parts instead of %d", shells->n, job->shells.n);
+        return td_fail(error, TD_ERROR_NUMERIC,
+                       "the new surface has %d parts, %d of them cavities, instead of %d and %d", shells->n,
+                       shells->cavities, job->shells.n, job->shells.cavities);
     *miss = fabs(shells->volume / job->expected - 1);
     return TD_OK;
 }

@@ -239,6 +239,7 @@ static tdStatus fit(const tdModel *model, tdState *state, const tdMarks *marks, 
         else
             next *= 0.5;
     }
+    read_points(model, state, out->fitted);
     for (int k = 0; k < MOST_STEPS; k++)
     {
         memcpy(last, out->fitted, 3 * (size_t)marks->n * sizeof *last);

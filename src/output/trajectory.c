@@ -316,7 +316,7 @@ static hssize_t rows_to_keep(tdTrajectory *to, int64_t keep)
         hssize_t r = rows_of(to->series[i].dataset);
         rows = r < rows ? r : rows;
     }
-    if (to->touch && rows >= 0)
+    if (to->touch)
     {
         hssize_t r = td_contact_series_frames(&to->contacts);
         rows = r < rows ? r : rows;
