@@ -63,6 +63,16 @@ static inline int rows_of(const char *name)
 /// Programs start with the signals of the test instead of those of a terminal.
 static bool inherit_signals;
 
+/// In the child, before the program: its signals, also where these tests run under nohup or in the background; and a
+/// test that fails leaves nothing behind.
+static inline void as_from_a_terminal(void)
+{
+    static const int signals[] = {SIGHUP, SIGINT, SIGTERM};
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    for (int i = 0; i < 3 && !inherit_signals; i++)
+        signal(signals[i], SIG_DFL);
+}
+
 static inline pid_t start_command(const char *name, const char *arguments)
 {
     char command[1024];
@@ -72,10 +82,7 @@ static inline pid_t start_command(const char *name, const char *arguments)
     assert_true(pid >= 0);
     if (pid == 0)
     {
-        prctl(PR_SET_PDEATHSIG, SIGKILL); // a test that fails leaves nothing behind
-        // as a terminal has it, also where these tests run under nohup or in the background
-        for (int i = 0; i < 3 && !inherit_signals; i++)
-            signal((const int[]){SIGHUP, SIGINT, SIGTERM}[i], SIG_DFL);
+        as_from_a_terminal();
         execl("/bin/sh", "sh", "-c", command, (char *)NULL);
         _exit(127);
     }

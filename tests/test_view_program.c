@@ -23,10 +23,7 @@ static running start(const char *const *more)
     assert_true(r.pid >= 0);
     if (r.pid == 0)
     {
-        prctl(PR_SET_PDEATHSIG, SIGKILL); // a test that fails leaves nothing behind
-        signal(SIGHUP, SIG_DFL);          // as a terminal has it, also under nohup and in the background
-        signal(SIGINT, SIG_DFL);
-        signal(SIGTERM, SIG_DFL);
+        as_from_a_terminal();
         const char *argv[16] = {TD_PROGRAM, "view", SCENE, "--quiet", "--json", "--threads", "1"};
         for (int i = 0; more[i] != NULL; i++)
             argv[7 + i] = more[i];

@@ -105,6 +105,12 @@ bool td_state_target(const tdModel *model, const tdState *state, int effector, d
     return !isnan(set[0]);
 }
 
+bool td_actuator_has_stops(const tdActuator *actuator)
+{
+    const tdSceneActuator *given = actuator->given;
+    return isfinite(given->displacement[0]) || isfinite(given->displacement[1]) || isfinite(given->displacement_rate);
+}
+
 tdStatus td_inverse_suits(const tdModel *model, int line, tdError *error)
 {
     const char *beside = model->touches ? td_part_clash(TD_PART_INVERSE, TD_PART_CONTACT) : NULL;

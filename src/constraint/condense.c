@@ -16,12 +16,11 @@ static bool may_be_unknown(const tdModel *model, int a)
 {
     const tdActuator *actuator = &model->actuators[a];
     const tdSceneActuator *given = actuator->given;
-    bool stops =
-        isfinite(given->displacement[0]) || isfinite(given->displacement[1]) || isfinite(given->displacement_rate);
     if (given->drive == TD_DRIVE_SERVO)
         return false;
     return model->n_effectors > 0 || given->drive == TD_DRIVE_GAS ||
-           (actuator->held ? given->drive == TD_DRIVE_EFFORT : given->drive == TD_DRIVE_DISPLACEMENT || stops);
+           (actuator->held ? given->drive == TD_DRIVE_EFFORT
+                           : given->drive == TD_DRIVE_DISPLACEMENT || td_actuator_has_stops(actuator));
 }
 
 // Rows that ask for something, or limit what is neither the unknown nor its second quantity: gas.

@@ -80,6 +80,8 @@ void td_constraint_points(const tdModel *model, const tdState *state, const tdMe
 double td_row_dot(const tdModel *model, const double *values, int row, const double *x);
 /// Whether the integrator is one for inverse control.
 tdStatus td_inverse_suits(const tdModel *model, int line, tdError *error);
+/// Whether the displacement of an actuator has limits, by the scene.
+bool td_actuator_has_stops(const tdActuator *actuator);
 /// Size of an effector's values, for relative errors.
 double td_effector_size(const tdModel *model, const tdEffector *effector);
 /// Limits of an actuator in this step that hold: of `value` against limit[2].

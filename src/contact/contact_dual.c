@@ -61,7 +61,7 @@ static double known_error(const tdModel *model, const tdState *state, int row, d
 }
 
 // A row between points of one piece moves nothing: what is left of it is noise.
-static bool is_dead(const tdModel *model, tdState *state, int row, double reach)
+static bool is_dead(tdState *state, int row, double reach)
 {
     const tdBonded *bonded = state->bonded;
     double net = 0, *sum = state->scratch;
@@ -74,7 +74,6 @@ static bool is_dead(const tdModel *model, tdState *state, int row, double reach)
         net += sum[bonded->coord[k]] * sum[bonded->coord[k]];
         sum[bonded->coord[k]] = 0;
     }
-    (void)model;
     return net <= 1e-20 * reach;
 }
 
@@ -91,7 +90,7 @@ static void make_rows(const tdModel *model, tdState *state)
         for (int r = 0; r < bond->rows; r++)
         {
             add_row(model, state, bond, r);
-            bool dead = cs->bond_dead[3 * i + r] = is_dead(model, state, bonded->n - 1, reach);
+            bool dead = cs->bond_dead[3 * i + r] = is_dead(state, bonded->n - 1, reach);
             for (int64_t k = bonded->start[bonded->n - 1]; dead && k < bonded->start[bonded->n]; k++)
                 bonded->B[k] = 0;
         }

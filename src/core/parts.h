@@ -64,6 +64,16 @@ typedef struct tdBodyModes
     const double *low, *high; ///< free: range of each amplitude in training; NULL: not known
 } tdBodyModes;
 
+/// Row i of the basis times amplitudes.
+static inline double td_modes_along(const tdBodyModes *modes, int64_t i, const double *q)
+{
+    const double *row = modes->basis + i * modes->stride;
+    double sum = 0;
+    for (int j = 0; j < modes->n; j++)
+        sum += row[j] * q[j];
+    return sum;
+}
+
 /// Joint that carries a part; NULL: it has none with one coordinate.
 static inline const tdBodyJoint *td_parts_joint(const tdBodyParts *parts, int part)
 {

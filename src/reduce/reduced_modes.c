@@ -2,6 +2,7 @@
 // A reduced body as those see it that draw it or follow it: shapes, the frame that carries them, and where nodes are
 // for coordinates that somebody kept.
 #include "base/vector.h"
+#include "core/parts.h"
 #include "reduce/reduced_body.h"
 
 #include <string.h>
@@ -40,16 +41,6 @@ void td_reduced_frame_motion(const tdBody *body, const double *turn, const doubl
         pose->t[c] = centre[c] + q[reduced->r + c] - turned[c];
 }
 
-// Row i of the basis times amplitudes.
-static double along_modes(const tdReduced *reduced, int64_t i, const double *q)
-{
-    const double *row = reduced->basis + i * reduced->stride;
-    double sum = 0;
-    for (int j = 0; j < reduced->n; j++)
-        sum += row[j] * q[j];
-    return sum;
-}
-
 // With y = rest + modes . q:
 //
 //     x = t + R y      dx/dt = dx_frame/dt + R (w x (y - centre) + modes . dq/dt)
@@ -68,8 +59,8 @@ void td_reduced_expand(const tdBody *body, const double *turn, const double *q, 
         double y[3], rate[3], arm[3], across[3];
         for (int c = 0; c < 3; c++)
         {
-            y[c] = body->soft->rest[3 * i + c] + along_modes(reduced, 3 * i + c, q);
-            rate[c] = along_modes(reduced, 3 * i + c, v);
+            y[c] = body->soft->rest[3 * i + c] + td_modes_along(body->modes, 3 * i + c, q);
+            rate[c] = td_modes_along(body->modes, 3 * i + c, v);
             arm[c] = framed ? y[c] - reduced->floating->centre[c] : 0;
         }
         if (framed)

@@ -2,6 +2,7 @@
 // Colliders of the scene: surfaces of soft bodies, shapes of links, and who may meet whom.
 #include "scene/compile.h"
 
+#include "constraint/constraint.h"
 #include "contact/contact.h"
 
 #include <math.h>
@@ -389,10 +390,9 @@ static bool solved_by_columns(const tdModel *model)
     bool any = model->n_effectors > 0;
     for (int a = 0; a < model->n_actuators; a++)
     {
-        const tdSceneActuator *given = model->actuators[a].given;
-        bool stops =
-            isfinite(given->displacement[0]) || isfinite(given->displacement[1]) || isfinite(given->displacement_rate);
-        any = any || given->friction > 0 || (given->drive == TD_DRIVE_EFFORT && (stops || model->actuators[a].held));
+        const tdActuator *actuator = &model->actuators[a];
+        bool effort = actuator->given->drive == TD_DRIVE_EFFORT;
+        any = any || actuator->given->friction > 0 || (effort && (actuator->held || td_actuator_has_stops(actuator)));
     }
     return any;
 }

@@ -165,16 +165,6 @@ static void follow(tdViewMirror *m, const record *r)
     m->synced = false;
 }
 
-// Row i of the basis times amplitudes.
-static double along_modes(const tdBodyModes *modes, int64_t i, const double *q)
-{
-    const double *row = modes->basis + i * modes->stride;
-    double sum = 0;
-    for (int j = 0; j < modes->n; j++)
-        sum += row[j] * q[j];
-    return sum;
-}
-
 // Distances of the vertices of a body from where full order has them, x.
 static void compare(tdViewMirror *m, const tdBody *body, const double *turn, const double *q, const double *x)
 {
@@ -188,7 +178,7 @@ static void compare(tdViewMirror *m, const tdBody *body, const double *turn, con
         double sum = 0, y[3];
         int64_t at = 3 * (int64_t)mesh->nodes[i];
         for (int c = 0; c < 3; c++)
-            y[c] = modes != NULL ? body->soft->rest[at + c] + along_modes(modes, at + c, q) : q[at + c];
+            y[c] = modes != NULL ? body->soft->rest[at + c] + td_modes_along(modes, at + c, q) : q[at + c];
         td_place(&pose, y, y);
         for (int c = 0; c < 3; c++)
             sum += (x[at + c] - y[c]) * (x[at + c] - y[c]);
