@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Manipulation in short: the scenes' grips lift what they hold. tests/long_grasp.c runs them to their ends.
+// Manipulation in short: the scenes' grips lift what they hold. tests/contact/long_grasp.c runs them to their ends.
 #include "grasp.h"
 
 // A servo with a limited effort and dry friction in its joint: a row of the contact problem, or part of the free

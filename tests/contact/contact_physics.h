@@ -3,8 +3,8 @@
 // contact checked from what td_state_contacts and positions tell, without the solver.
 #pragma once
 #include "scenes.h"
-#include "verify_calculix.h"
-#include "verify_mesh.h"
+#include "verify/verify_calculix.h"
+#include "verify/verify_mesh.h"
 
 #include "collide/geometry.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Physics of contact on running scenes: the arch, a closing ring, fast balls, stacks, Hertz, two corotations; and laws
-// that are checked from what is told of the points alone. tests/long_contact.c has the long and the fine ones.
+// that are checked from what is told of the points alone. tests/contact/long_contact.c has the long and the fine ones.
 #include "contact_physics.h"
 
 #define G     9.81

@@ -4,7 +4,7 @@
 // of ANSYS (VM201, and VM211, which solves it again) quotes them from the curve of Sussman and Bathe (1987): 250 kN/m
 // at 0.1 m and 1400 kN/m at 0.2 m, read off a graph. S5 presses with up to 1.4 MN/m.
 #pragma once
-#include "contact_physics.h"
+#include "contact/contact_physics.h"
 #include "verify_plot.h"
 
 #define PRESS_DEPTH  0.05 // of the slice [m]

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The inverse problem of one linearization against closed forms, grids over all that the actuators can do, and its
 // conditions of optimality.
-#include "qp_random.h"
+#include "solve/qp_random.h"
 
 #include "solve/inverse.h"
 

@@ -2,7 +2,7 @@
 // Reduced St. Venant-Kirchhoff bodies over long times: a beam in large vibration against full order, and the balance of
 // energy of a driven one. Figures are in docs/theory/reduced-stvk.md.
 #include "reduced.h"
-#include "verify_plot.h"
+#include "verify/verify_plot.h"
 
 #include "reduce/offline/job.h"
 

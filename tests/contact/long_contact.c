@@ -2,7 +2,7 @@
 // Contact for minutes and on fine meshes: the arch stands for ten minutes, Hertz under refinement, the rubber cylinder
 // between plates, and every contact scene to its end.
 #include "base/file.h"
-#include "verify_press.h"
+#include "verify/verify_press.h"
 
 // ---------------------------------------------------------------- arch
 

@@ -6,7 +6,7 @@
 // TENDRIL_INDICATOR_STEP [ms] makes them faster or slower than what the test asserts.
 #include "indicator.h"
 #include "reduced.h"
-#include "verify_plot.h"
+#include "verify/verify_plot.h"
 
 #include "core/state.h"
 #include "reduce/offline/indicator.h"
