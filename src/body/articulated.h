@@ -262,10 +262,10 @@ void td_articulated_part_pose(const tdBody *body, const tdState *state, const do
                               tdPose *pose, double twist[6]);
 void td_articulated_part_rate(const tdBody *body, const tdState *state, const double *q, int link,
                               const double point[3], int32_t coord, double twist[6]);
-int32_t td_articulated_touch(const tdBody *body, tdState *state, const struct tdContactSide *side, int link,
+int32_t td_articulated_touch(const tdBody *body, tdState *state, const tdTouchPoint *point, int link,
                              const tdBodyBlock *block, double sign, double frame[3][3], double *J, int32_t *columns,
                              double *drift);
-void td_articulated_push_side(const tdBody *body, const tdState *state, const struct tdContactSide *side, int link,
+void td_articulated_push_side(const tdBody *body, const tdState *state, const tdTouchPoint *point, int link,
                               const double f[3], double *m);
 /// row[n] += J' f for a force f at a point of a link (in the link's frame): by coordinate of the body.
 void td_articulated_push(const tdBody *body, const tdState *state, const double *q, int link, const double local[3],

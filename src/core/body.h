@@ -14,9 +14,8 @@ typedef struct tdBodyOps tdBodyOps;
 typedef struct tdBodyState tdBodyState;
 typedef struct tdStateArray tdStateArray;
 struct tdMeasure;
-struct tdContactSide; // collide/collide.h
-struct tdPose;        // collide/shape.h
-struct tdBodyParts;   // core/parts.h
+struct tdPose;      // collide/shape.h
+struct tdBodyParts; // core/parts.h
 struct tdBodyModes;
 
 /// What a body is like where a step has brought it.
@@ -39,7 +38,7 @@ typedef struct tdBodyBlock
     const double *L;       ///< its Cholesky factor, lower triangle by columns, stride n; NULL: it is not known
     const int32_t *coord;  ///< n: the coordinate of each; NULL: the first n coordinates in order
     const int32_t *column; ///< by coordinate: its row of A, -1: none; with coord
-    int32_t touched;       ///< columns that a row of one point has, at most
+    int32_t touched;       ///< columns that a row of a point of three nodes has, at most
 } tdBodyBlock;
 
 /// Row of A that a coordinate of the body has; -1: none.
@@ -56,6 +55,17 @@ typedef struct tdBodyRow
     double ratio, error, stiffness, damping, rate;
     double low, high; ///< of the impulse
 } tdBodyRow;
+
+/// A point of a body that something touches: on its surface a weighted mean of nodes, else on one of its parts.
+typedef struct tdTouchPoint
+{
+    int32_t n;            ///< nodes, TD_TOUCH_NODES at most, each of them once; 0: on a part
+    const int32_t *node;  ///< of the body
+    const double *weight; ///< with the sum 1
+    const double *local;  ///< on a part: the place in its frame
+} tdTouchPoint;
+
+#define TD_TOUCH_NODES 30 // three corners of a triangle, each a point of an element with ten nodes
 
 /// A body in the model. Its coordinates are [first, first + count) of the state's vectors.
 typedef struct tdBody
@@ -126,7 +136,7 @@ struct tdBodyOps
     /// one is unknown.
     void (*part_none)(const tdBody *body, tdState *state);
     bool (*part_coords)(const tdBody *body, tdState *state, int64_t n, const int32_t *coord);
-    bool (*part_side)(const tdBody *body, tdState *state, const struct tdContactSide *side);
+    bool (*part_point)(const tdBody *body, tdState *state, const tdTouchPoint *point);
     /// After free_motion: the block; valid until A changes.
     tdStatus (*condense)(const tdBody *body, tdState *state, tdBodyBlock *out);
     /// Of blocks that have `coord`: dv of all coordinates from those that take part.
@@ -135,7 +145,7 @@ struct tdBodyOps
     /// and returns how many there are.
     int (*rows)(const tdModel *model, const tdBody *body, const tdState *state, tdBodyRow *out, int most);
 
-    // The body as others touch it. Points lie on its surface (side->n nodes) or on one of its parts (side->local).
+    // The body as others touch it. Points lie on its surface (point->n nodes) or on one of its parts (point->local).
 
     bool nodal; ///< its coordinates are the positions of its nodes, 3 each: it needs no `surface`
     /// Positions and velocities at the present q and v of these nodes, into x and v by node.
@@ -146,16 +156,15 @@ struct tdBodyOps
                  struct tdPose *pose, double twist[6]);
     /// Rows sign frame dx/dt of a point, taken at the start of the step: J[3 n] by rows, columns[n] of the block (NULL:
     /// the body has none), and what given motion adds to drift[3]. Returns n.
-    int32_t (*touch)(const tdBody *body, tdState *state, const struct tdContactSide *side, int part,
-                     const tdBodyBlock *block, double sign, double frame[3][3], double *J, int32_t *columns,
-                     double *drift);
+    int32_t (*touch)(const tdBody *body, tdState *state, const tdTouchPoint *point, int part, const tdBodyBlock *block,
+                     double sign, double frame[3][3], double *J, int32_t *columns, double *drift);
     /// Optional, with parts: adds what a unit rate of a coordinate does to a point that a part carries, in the world,
     /// and to the angular velocity of the part, at the coordinates q of the body.
     void (*part_rate)(const tdBody *body, const tdState *state, const double *q, int part, const double point[3],
                       int32_t coord, double twist[6]);
     /// m += (dx/dq)' f over the body's coordinates, for a force or impulse at a point.
-    void (*push)(const tdBody *body, const tdState *state, const struct tdContactSide *side, int part,
-                 const double f[3], double *m);
+    void (*push)(const tdBody *body, const tdState *state, const tdTouchPoint *point, int part, const double f[3],
+                 double *m);
 
     /// Optional, while the model is compiled: nodes and weights (TD_SHAPE_NODES at most) of the place p at rest, on the
     /// part of that name (NULL: the nearest, no farther than `slack` of the body's size). Returns how many; 0: it is on

@@ -150,9 +150,12 @@ typedef struct tdSceneBodyContact
 {
     int line; ///< 0: not given
     double friction, stiffness, dissipation;
-    int self;   ///< it meets itself: 0, 1
-    int points; ///< n x n a triangle
-    bool off;   ///< it touches nothing
+    int self;            ///< it meets itself: 0, 1
+    int points;          ///< n x n a triangle
+    bool off;            ///< it touches nothing
+    bool walls;          ///< walls of its cavities meet others too
+    const char *surface; ///< file of the surface that touches; NULL: that of the mesh
+    int nodes;           ///< of a coarser surface; 0: all
 } tdSceneBodyContact;
 
 /// Makes body number `index` of a model: its kind, tables and coordinates.
@@ -263,10 +266,9 @@ typedef struct tdSceneActuator
     double
         slip; ///< displacement [m] over which friction turns round when the motion does; 0: 1e-3 of the length at rest
     // cavity
-    const char *surface;  ///< mesh file of a closed surface, or NULL; placed by the transform of the body
-    double surface_scale; ///< of its numbers: the scene's length unit times the scale of the body's transform
-    const char *group;    ///< group of boundary triangles of the body's own mesh, or NULL
-    double ambient;       ///< pressure outside [Pa], for TD_DRIVE_GAS
+    const char *surface; ///< mesh file of a closed surface, or NULL; placed by the transform of the body
+    const char *group;   ///< group of boundary triangles of the body's own mesh, or NULL
+    double ambient;      ///< pressure outside [Pa], for TD_DRIVE_GAS
     // force, translation, rotation
     const char *link; ///< force: of a rigid or articulated body, that carries `point`; NULL: the nearest
     bool on_surface;  ///< force: spread over the area of the chosen faces, else evenly over the nodes
@@ -571,6 +573,13 @@ typedef struct tdScene
     int n_tools;
     tdSceneTool *tools;
 } tdScene;
+
+/// Factor from the numbers of a surface file that belongs to a body to metres: as the body's mesh has it.
+static inline double td_scene_file_scale(const tdScene *scene, const tdSceneBody *body)
+{
+    // The scale of a body with a mesh file already has the length unit in it.
+    return body->scale * (body->mesh != NULL ? 1 : scene->length_unit);
+}
 
 /// Parses and checks text. On failure *error names file, line and field. td_scene_free() also after failure.
 tdStatus td_scene_parse(const char *text, size_t length, const char *name, const char *folder, tdScene *scene,

@@ -12,7 +12,8 @@
 enum
 {
     MOVES = 1,
-    STANDS = 2 // what stands does not meet what stands
+    STANDS = 2, // what stands does not meet what stands
+    WALLS = 4   // of cavities meet nothing but themselves
 };
 
 typedef struct colliderWork
@@ -46,7 +47,7 @@ static int count_colliders(const tdModel *model)
         const tdBody *body = &model->bodies[b];
         if (model->scene.bodies[b].contact.off)
             continue;
-        n += body->parts != NULL ? body->parts->n_shapes : 1;
+        n += body->parts != NULL ? body->parts->n_shapes : 1 + meets_itself(&model->scene, b); // its walls
     }
     return n;
 }
@@ -71,6 +72,7 @@ static tdColliderDef *add(colliderWork *work, tdColliderKind kind, int b, int li
         .give = INFINITY,
         .body = b,
         .link = kind == TD_COLLIDER_SOFT ? -1 : link,
+        .field = kind == TD_COLLIDER_SOFT ? work->contact->n_fields - 1 : -1,
         .friction = or_scene(own->friction, scene->contact.friction),
         .stiffness = or_scene(own->stiffness, scene->contact.stiffness),
         .dissipation = or_scene(own->dissipation, scene->contact.dissipation),
@@ -106,47 +108,101 @@ static void set_size(const tdModel *model, tdContactCollider *collider, const do
         collider->give = fmin(collider->give, GIVE_THIN * collider->thin);
 }
 
-static tdStatus add_surface(colliderWork *work, int b, tdError *error)
+// Box of the nodes of some triangles.
+static void box_of(const tdTouchSurface *surface, int64_t n, const int32_t *tris, double box[6])
 {
-    tdModel *model = work->model;
-    const tdSoft *soft = model->bodies[b].soft;
-    tdContactField *field = &work->contact->fields[work->contact->n_fields];
-    bool *on = TD_TAKE(&work->scratch, bool, soft->n_nodes);
-    if (on == NULL)
-        return td_fail_memory(error, "the surface of a body");
-    for (int64_t k = 0; k < 3 * soft->surface_tris; k++)
+    for (int k = 0; k < 3; k++)
     {
-        field->n_nodes += !on[soft->surface[k]];
-        on[soft->surface[k]] = true;
+        box[k] = INFINITY;
+        box[3 + k] = -INFINITY;
     }
-    int32_t *nodes = TD_TAKE(&model->arena, int32_t, field->n_nodes);
-    if (nodes == NULL)
-        return td_fail_memory(error, "the surface of a body");
-    for (int32_t i = 0, n = 0; i < soft->n_nodes; i++)
-        if (on[i])
-            nodes[n++] = i;
-    field->body = b;
-    field->nodes = nodes;
-    tdColliderDef *def = add(work, TD_COLLIDER_SOFT, b, 0);
-    def->field = work->contact->n_fields++;
-    def->n_nodes = soft->n_nodes;
-    def->rest = soft->rest;
-    def->n_tris = soft->surface_tris;
-    def->tris = soft->surface;
-    def->self = meets_itself(&model->scene, b);
-    double box[6] = {INFINITY, INFINITY, INFINITY, -INFINITY, -INFINITY, -INFINITY};
-    for (int32_t i = 0; i < 3 * field->n_nodes; i++)
+    for (int64_t i = 0; i < 9 * n; i++)
     {
-        double x = soft->rest[3 * (int64_t)nodes[i / 3] + i % 3];
+        double x = surface->rest[3 * (int64_t)tris[i / 3] + i % 3];
         box[i % 3] = fmin(box[i % 3], x);
         box[3 + i % 3] = fmax(box[3 + i % 3], x);
     }
+}
+
+static tdColliderDef *add_triangles(colliderWork *work, int b, const tdTouchSurface *surface, int64_t first, int64_t n)
+{
+    tdModel *model = work->model;
+    tdColliderDef *def = add(work, TD_COLLIDER_SOFT, b, 0);
+    double box[6];
+    def->field = work->contact->n_fields - 1;
+    def->n_nodes = surface->n_nodes;
+    def->rest = surface->rest;
+    def->n_tris = n;
+    def->tris = surface->tris + 3 * first;
+    def->self = meets_itself(&model->scene, b);
+    box_of(surface, n, def->tris, box);
     set_size(model, &work->contact->colliders[work->n - 1], box);
     if (model->bodies[b].unknowns == 0)
     {
         def->group = STANDS;
         def->mask = MOVES;
     }
+    return def;
+}
+
+// Counts the numbers among n that are new, and marks them.
+static int32_t mark(int64_t n, const int32_t *numbers, bool *on)
+{
+    int32_t fresh = 0;
+    for (int64_t i = 0; i < n; i++)
+    {
+        fresh += !on[numbers[i]];
+        on[numbers[i]] = true;
+    }
+    return fresh;
+}
+
+// Nodes of the mesh that n_tris triangles are made of, themselves or through points that they carry.
+static tdStatus list_nodes(colliderWork *work, tdContactField *field, const tdTouchSurface *surface, int64_t n_tris,
+                           tdError *error)
+{
+    int64_t n = work->model->bodies[field->body].nodes;
+    bool *on = TD_TAKE(&work->scratch, bool, n), *corner = TD_TAKE(&work->scratch, bool, surface->n_nodes);
+    if (on == NULL || corner == NULL)
+        return td_fail_memory(error, "the surface of a body");
+    field->corners = mark(3 * surface->n_tris, surface->tris, corner);
+    field->n_nodes = surface->start != NULL ? mark(surface->start[surface->n_nodes], surface->node, on)
+                                            : mark(3 * n_tris, surface->tris, on);
+    int32_t *nodes = TD_TAKE(&work->model->arena, int32_t, field->n_nodes);
+    if (nodes == NULL)
+        return td_fail_memory(error, "the surface of a body");
+    for (int32_t i = 0, k = 0; i < n; i++)
+        if (on[i])
+            nodes[k++] = i;
+    field->nodes = nodes;
+    return TD_OK;
+}
+
+static tdStatus add_surface(colliderWork *work, int b, tdError *error)
+{
+    tdModel *model = work->model;
+    tdTouchSurface surface;
+    TD_TRY(td_compile_touch_surface(model, b, &work->scratch, &surface, error));
+    bool walls = surface.n_walls > 0 && meets_itself(&model->scene, b);
+    int64_t n_tris = surface.n_tris + (walls ? surface.n_walls : 0);
+    tdContactField *field = &work->contact->fields[work->contact->n_fields++];
+    *field = (tdContactField){.body = b,
+                              .tris = surface.n_tris,
+                              .walls = surface.n_walls,
+                              .error = surface.error,
+                              .start = surface.start,
+                              .node = surface.node,
+                              .weight = surface.weight};
+    if (surface.start != NULL)
+        field->n_points = (int32_t)surface.n_nodes;
+    TD_TRY(list_nodes(work, field, &surface, n_tris, error));
+    add_triangles(work, b, &surface, 0, surface.n_tris);
+    if (!walls)
+        return TD_OK;
+    tdColliderDef *def = add_triangles(work, b, &surface, surface.n_tris, surface.n_walls);
+    def->inward = true;
+    def->group = WALLS;
+    def->mask = 0;
     return TD_OK;
 }
 

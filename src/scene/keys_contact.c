@@ -122,6 +122,22 @@ static const tdKey body_contact_keys[] = {
      .doc = "n x n points of each triangle"},
     {.name = "self", .kind = TD_KEY_BOOL, .standard_doc = "that of the scene", .doc = "whether it meets itself"},
     {.name = "meets", .kind = TD_KEY_BOOL, .standard = "true", .doc = "`false`: it touches nothing"},
+    {.name = "walls",
+     .kind = TD_KEY_BOOL,
+     .standard = "false",
+     .doc = "`true`: walls of its cavities meet other bodies; else only themselves, where the body meets itself"},
+    {.name = "surface",
+     .kind = TD_KEY_TEXT,
+     .standard_doc = "that of the mesh",
+     .doc =
+         "soft: file of the closed surface that touches, in the coordinates of the mesh: any that a mesh can be read "
+         "from. Elements carry its nodes"},
+    {.name = "nodes",
+     .kind = TD_KEY_INTEGER,
+     .least = 4,
+     .most = 100000000,
+     .standard_doc = "all of its surface",
+     .doc = "soft: it touches by a coarser surface with this many of its nodes, as near to its own as they allow"},
     {0},
 };
 const tdSchema td_schema_body_contact = {

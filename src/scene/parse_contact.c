@@ -6,6 +6,30 @@
 #include <math.h>
 #include <string.h>
 
+// The surface by which a soft body touches.
+static tdStatus parse_surface(tdSceneParser *parser, const tdRecord *record, tdSceneBody *body)
+{
+    const tdValue *surface = td_record_get(record, "surface"), *nodes = td_record_get(record, "nodes");
+    const char *key = surface->has ? "surface" : "nodes";
+    if (!surface->has && !nodes->has)
+        return TD_OK;
+    if (surface->has && nodes->has)
+        return td_record_fail(&parser->reader, record, "nodes",
+                              "'surface' (line %d) and 'nodes' exclude each other; give one",
+                              td_record_line(record, "surface"));
+    if (body->type != TD_BODY_SOFT)
+        return td_record_fail(&parser->reader, record, key,
+                              "links touch by their shapes; give the shape that you want, or remove '%s'", key);
+    if (body->contact.off)
+        return td_record_fail(&parser->reader, record, key, "the body touches nothing; remove 'meets: false' or '%s'",
+                              key);
+    if (surface->has && body->contact.walls)
+        return td_record_fail(&parser->reader, record, "walls",
+                              "the surface of the file is what touches; have the walls in it, or remove 'walls'");
+    body->contact.nodes = nodes->has ? (int)nodes->integer[0] : 0;
+    return surface->has ? td_parse_path(parser, record, "surface", surface->text, &body->contact.surface) : TD_OK;
+}
+
 tdStatus td_parse_body_contact(tdSceneParser *parser, const tdRecord *body_record, tdSceneBody *body)
 {
     body->contact =
@@ -26,7 +50,8 @@ tdStatus td_parse_body_contact(tdSceneParser *parser, const tdRecord *body_recor
     const tdValue *points = td_record_get(&record, "points");
     body->contact.points = points->has ? (int)points->integer[0] : -1;
     body->contact.off = td_record_get(&record, "meets")->integer[0] == 0;
-    return TD_OK;
+    body->contact.walls = td_record_get(&record, "walls")->integer[0] != 0;
+    return parse_surface(parser, &record, body);
 }
 
 static tdStatus parse_exclude(tdSceneParser *parser, const tdYaml *list, tdSceneContact *contact)
