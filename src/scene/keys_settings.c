@@ -82,9 +82,12 @@ const tdSchema td_schema_integrator = {
 };
 
 static const tdChoice solver_choices[] = {
-    {"auto", TD_SOLVER_AUTO, "the faster one for the size of the problem", NULL},
-    {"cholesky", TD_SOLVER_CHOLESKY, "sparse Cholesky factorization", NULL},
-    {"cg", TD_SOLVER_CG, "preconditioned conjugate gradients", NULL},
+    {"auto", TD_SOLVER_AUTO, "conjugate gradients with a kept Cholesky factor, which is made anew where that pays",
+     NULL},
+    {"cholesky", TD_SOLVER_CHOLESKY, "a sparse Cholesky factor of every matrix", NULL},
+    {"cg", TD_SOLVER_CG,
+     "conjugate gradients with the factor of the first step; a warning tells where that takes longer than `auto`",
+     NULL},
     {0},
 };
 static const tdKey solver_keys[] = {
