@@ -25,27 +25,24 @@ void td_contact_place(const tdModel *model, tdState *state, int f)
 
 // ---------------------------------------------------------------- rows
 
-int64_t td_contact_side_columns(const tdModel *model, const tdContactState *cs, const tdContactSide *side)
-{
-    const tdContactBody *mine = &cs->bodies[side_body(model, side)->index];
-    return mine->block < 0 ? 0 : mine->part.touched;
-}
-
-void td_contact_side(const tdModel *model, tdState *state, const tdContactSide *side, double sign, double frame[3][3],
-                     tdSapConstraint *constraint, double *drift)
+bool td_contact_side(const tdModel *model, tdState *state, const tdContactSide *side, double sign, double frame[3][3],
+                     double *drift)
 {
     tdContactState *cs = state->contact;
     const tdBody *body = side_body(model, side);
     const tdContactBody *mine = &cs->bodies[body->index];
-    double *J = cs->pool + cs->pool_used;
-    int32_t *columns = cs->columns + cs->columns_used;
-    int32_t n = body->ops->touch(body, state, side, model->contact->colliders[side->collider].link,
-                                 mine->block < 0 ? NULL : &mine->part, sign, frame, J, columns, drift);
-    if (n == 0)
-        return;
-    constraint->side[constraint->sides++] = (tdSapSide){.block = mine->block, .count = n, .columns = columns, .J = J};
-    cs->pool_used += 3 * (int64_t)n;
-    cs->columns_used += n;
+    const tdBodyBlock *part = mine->block < 0 || !mine->acted_on ? NULL : &mine->part;
+    double *J = NULL;
+    int32_t *columns = NULL;
+    if (part != NULL && td_problem_side(cs->problem, mine->block, part->touched, &J, &columns) == NULL)
+        return false;
+    int32_t n = body->ops->touch(body, state, side, model->contact->colliders[side->collider].link, part, sign, frame,
+                                 J, columns, drift);
+    for (int32_t k = 0; k < n; k++)
+        columns[k] += mine->n_scalar;
+    if (part != NULL)
+        td_problem_side_is(cs->problem, n);
+    return true;
 }
 
 // ---------------------------------------------------------------- forces
