@@ -115,10 +115,10 @@ static double *psi_of(const tdModel *model, const struct tdCondensed *cd, int ac
 static bool is_unknown(const tdModel *model, const tdState *state, int a)
 {
     const tdConstraintState *cs = state->constraint;
-    if (state->joined)
-        return false; // a row there
     if (model->actuators[a].held)
         return cs->role[a] == TD_ROLE_EFFORT || cs->role[a] == TD_ROLE_INVERSE;
+    if (state->joined)
+        return false; // a row beside those of contacts
     if (cs->role[a] == TD_ROLE_EFFORT)
         return isfinite(cs->travel_limit[2 * a]) || isfinite(cs->travel_limit[2 * a + 1]);
     return cs->role[a] != TD_ROLE_SERVO;
@@ -155,7 +155,7 @@ static void effort_load(const tdModel *model, const tdState *state, const tdActu
         b[model->row_coord[k]] += model->scheme.s * state->constraint->F[k];
 }
 
-static double per_step(const tdModel *model)
+double td_condense_per_step(const tdModel *model)
 {
     return model->scheme.method == TD_METHOD_STATIC ? 1 : 1 / model->scheme.h;
 }
@@ -169,7 +169,7 @@ static void held_load(const tdModel *model, tdState *state, const tdActuator *ac
     memset(b, 0, (size_t)model->coords * sizeof *b);
     body->ops->drive(model, body, state, actuator->input, psi + body->first);
     for (int64_t i = 0; i < body->count; i++)
-        moved[i] = -per_step(model) * psi[body->first + i];
+        moved[i] = -td_condense_per_step(model) * psi[body->first + i];
     body->ops->multiply(model, body, state, moved, b + body->first);
 }
 
@@ -224,7 +224,7 @@ static tdStatus make_columns(const tdModel *model, tdState *state, struct tdCond
             continue;
         const double *psi = psi_of(model, cd, cd->unknown[k]) + body->first;
         for (int32_t j = 0; j < body->n_held; j++)
-            cd->X[k * model->coords + body->first + body->held[j]] = per_step(model) * psi[body->held[j]];
+            cd->X[k * model->coords + body->first + body->held[j]] = td_condense_per_step(model) * psi[body->held[j]];
     }
     if (state->bonded != NULL)
         td_bonded_project(model, state->bonded, 0, cd->n, cd->X);
@@ -486,6 +486,17 @@ double td_condense_push(const tdModel *model, tdState *state)
 // slowly when a target is out of reach.
 #define LEAST_DAMPING 1e-3
 
+// Beside contact the unknowns are nodes that an effort moves, and their motion is a velocity of the problem.
+static void limit_moved(const tdState *state, struct tdCondensed *cd)
+{
+    for (int k = 0; k < cd->n; k++)
+    {
+        cd->lo[k] = state->constraint->travel_limit[2 * cd->unknown[k]];
+        cd->hi[k] = state->constraint->travel_limit[2 * cd->unknown[k] + 1];
+        cd->next[k] = cd->now[k];
+    }
+}
+
 tdStatus td_condense_rows(const tdModel *model, tdState *state, bool first, bool fresh)
 {
     struct tdCondensed *cd = state->constraint->condensed;
@@ -505,7 +516,9 @@ tdStatus td_condense_rows(const tdModel *model, tdState *state, bool first, bool
     double *way = state->saved;
     free_way(model, state, first, way);
     make_matrix(model, state, cd, way);
-    if (state->constraint->inverse)
+    if (state->joined)
+        limit_moved(state, cd);
+    else if (state->constraint->inverse)
         td_condense_inverse(model, state, cd, way);
     else
         add_driven(model, state, cd);
@@ -515,7 +528,7 @@ tdStatus td_condense_rows(const tdModel *model, tdState *state, bool first, bool
 tdStatus td_condense_take(const tdModel *model, tdState *state)
 {
     struct tdCondensed *cd = state->constraint->condensed;
-    if (cd == NULL || cd->n == 0)
+    if (cd == NULL || cd->n == 0 || state->joined)
         return TD_OK;
     if (state->constraint->inverse)
         td_condense_inverse_take(state, cd);

@@ -73,6 +73,8 @@ void td_condense_report(const tdModel *model, tdState *state);
 /// A cavity with a given amount of gas, linearized: volume growth + compliance pressure = target.
 void td_condense_gas(const tdModel *model, const tdConstraintState *cs, int actuator, double *compliance,
                      double *target);
+/// By how much v changes with u of held coordinates, in a step: 1/h; in statics v is the way, 1.
+double td_condense_per_step(const tdModel *model);
 /// Within this stage. The law of unknown k: adds to M and `second`, sets lo <= y <= hi and b = second - what is asked
 /// for.
 void td_condense_law(const tdModel *model, const tdState *state, struct tdCondensed *cd, int k);

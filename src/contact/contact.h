@@ -103,17 +103,18 @@ typedef struct tdContactBody
     bool acted_on;    ///< velocities of it take part
     int32_t block;    ///< -1: none
     tdBodyBlock part; ///< the velocities that take part, where it is acted on
-    /// Driven actuators whose motion is a velocity of the block, before those that take part; of bodies that are
-    /// condensed (contact_block.c).
+    /// Velocities of the block before those that take part (contact_block.c): the motion of driven actuators, of bodies
+    /// that are condensed, and of efforts that move nodes.
     int32_t n_scalar, *scalar;
-    double *share; ///< by scalar: of R of its row, which the block has already
+    int32_t n_moved, *moved; ///< unknowns of the condensed problem
+    double *share;           ///< by scalar: of R of its row, which the block has already
 } tdContactBody;
 
 /// Column of a coordinate of a body; -1: none.
 static inline int32_t td_contact_column(const tdContactBody *body, int64_t coord)
 {
     int32_t column = body->block < 0 || !body->acted_on ? -1 : td_block_column(&body->part, coord);
-    return column < 0 ? -1 : body->n_scalar + column;
+    return column < 0 ? -1 : body->n_scalar + body->n_moved + column;
 }
 
 /// Owners of rows.
@@ -121,6 +122,7 @@ enum
 {
     TD_OWNER_CONTACT,  ///< by contact
     TD_OWNER_ACTUATOR, ///< by actuator: one that is driven
+    TD_OWNER_STOP,     ///< by actuator, twice: a limit of the motion of nodes that its effort moves
     TD_OWNER_BODY,     ///< by tdContactState.body_rows: a limit of a joint, a servo with a limited effort
     TD_OWNER_BOND      ///< by bond
 };
@@ -260,6 +262,8 @@ void td_contact_push_side(const tdModel *model, const tdState *state, const tdCo
 tdStatus td_contact_blocks_create(const tdModel *model, tdState *state, tdError *error);
 bool td_contact_acts_on(const tdActuator *actuator, int body);
 void td_contact_touch_scalars(const tdModel *model, tdState *state);
+/// How all coordinates move with a unit of what moves nodes of the body, by n_moved.
+const double *td_contact_motion(const tdModel *model, const tdState *state, const tdContactBody *body, int32_t moved);
 /// Vectors that apply_inverse will be asked for.
 int td_contact_columns(const tdModel *model, const tdState *state);
 tdStatus td_contact_blocks(const tdModel *model, tdState *state, bool first, bool fresh);

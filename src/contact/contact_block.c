@@ -15,6 +15,10 @@
 // K vanishes where all nodes of an actuator take part. Half of the row's own regularization keeps it away from zero:
 // it is added to K, and the row's law has that much less, so that the problem stays the same (z then means J v plus
 // that share times the impulse).
+//
+// Nodes that an effort moves by u = u_now + r (its rate, or the change itself in statics) take the whole body along, by
+// X r. What takes part is then v_p = v_p' + X_p r, and the block has r, which does not feel v_p', beside v_p'; all rows
+// have a column J X for it.
 #include "contact/contact.h"
 
 #include "base/lapack.h"
@@ -45,7 +49,8 @@ tdStatus td_contact_blocks_create(const tdModel *model, tdState *state, tdError 
         const tdBody *body = &model->bodies[b];
         cs->bodies[b].scalar = TD_TAKE(arena, int32_t, model->n_actuators);
         cs->bodies[b].share = TD_TAKE(arena, double, model->n_actuators);
-        if (cs->bodies[b].scalar == NULL || cs->bodies[b].share == NULL)
+        cs->bodies[b].moved = TD_TAKE(arena, int32_t, model->n_actuators);
+        if (cs->bodies[b].scalar == NULL || cs->bodies[b].share == NULL || cs->bodies[b].moved == NULL)
             return td_fail_memory(error, "the contacts");
         for (int32_t k = 0; k < body->n_held; k++)
             cs->held[body->first + body->held[k]] = true;
@@ -86,15 +91,16 @@ int td_contact_columns(const tdModel *model, const tdState *state)
     int n = 0;
     for (int b = 0; state->joined && b < model->n_bodies; b++)
         n += state->contact->bodies[b].n_scalar;
-    return n;
+    return n; // those of moved nodes are unknowns of the condensed problem
 }
 
 // ---------------------------------------------------------------- columns
 
-// Columns of the condensed problem, s A^-1 J' by actuator: where rows of contacts act they are not its own.
+// Columns of the condensed problem, s A^-1 J' by actuator. Where rows of contacts act its own unknowns are only the
+// moved nodes, whose columns come first.
 static double *column_of(const tdModel *model, const tdState *state, double *columns, int actuator)
 {
-    int64_t k = 0;
+    int64_t k = state->constraint->condensed->n;
     for (int a = 0; a < actuator; a++)
         k += td_contact_drives(model, state, a);
     return columns + k * model->coords;
@@ -165,12 +171,40 @@ static tdStatus invert(tdState *state, int m, double *K, int stride, double *A, 
                    "the driven actuators do the same to a body, to rounding; drive one of them by effort");
 }
 
-// A block of the motion of scalar rows, and of what takes part.
-static tdStatus join(const tdModel *model, tdState *state, const tdBody *body, double **A_out, double **L_out)
+// Their inertia M, and how fast they move without constraints: M r = s (effort given - effort now).
+static tdStatus add_moved(const tdModel *model, tdState *state, const tdContactBody *mine, int all, double *A,
+                          double *L, double *v_star)
+{
+    const struct tdCondensed *cd = state->constraint->condensed;
+    int n = mine->n_moved, one = 1, info = 0, at = mine->n_scalar;
+    double unit = model->scheme.s / td_condense_per_step(model);
+    double *M = A + at + (int64_t)at * all, *F = L + at + (int64_t)at * all;
+    for (int j = 0; j < n; j++)
+        for (int i = j; i < n; i++)
+        {
+            double value =
+                0.5 * unit *
+                (cd->M[mine->moved[i] * cd->n + mine->moved[j]] + cd->M[mine->moved[j] * cd->n + mine->moved[i]]);
+            M[i + (int64_t)j * all] = F[i + (int64_t)j * all] = value;
+        }
+    dpotrf_("L", &n, F, &all, &info, 1);
+    if (info != 0)
+        return td_fail(&state->report.error, TD_ERROR_NUMERIC,
+                       "nodes that an effort moves feel no resistance; hold the body, or use a smaller time_step");
+    for (int i = 0; i < n; i++)
+        v_star[i] =
+            model->scheme.s * (state->constraint->given[cd->unknown[mine->moved[i]]] - cd->second[mine->moved[i]]);
+    dpotrs_("L", &n, &one, F, &all, v_star, &n, &info, 1);
+    return TD_OK;
+}
+
+// A block of the motion of scalar rows, of moved nodes, and of what takes part.
+static tdStatus join(const tdModel *model, tdState *state, const tdBody *body, double **A_out, double **L_out,
+                     double *moved)
 {
     tdContactState *cs = state->contact;
     const tdContactBody *mine = &cs->bodies[body->index];
-    int m = mine->n_scalar, n = mine->acted_on ? mine->part.n : 0, all = m + n;
+    int m = mine->n_scalar, n = mine->acted_on ? mine->part.n : 0, lead = m + mine->n_moved, all = lead + n;
     tdStack *stack = &cs->problem->entries;
     double *A = *A_out = td_stack_take(stack, (int64_t)all * all, sizeof *A);
     double *L = *L_out = td_stack_take(stack, (int64_t)all * all, sizeof *L);
@@ -188,36 +222,46 @@ static tdStatus join(const tdModel *model, tdState *state, const tdBody *body, d
         for (int i = 0; i < n; i++)
             U[i + j * n] = X[body->first + mine->part.coord[i]] / model->scheme.s;
     }
-    if (n > 0)
+    if (n > 0 && m > 0)
     {
         cblas_dsymm(CblasColMajor, CblasLeft, CblasLower, n, m, 1, mine->part.A, mine->part.stride, U, n, 0, G, n);
         cblas_dgemm(CblasColMajor, CblasTrans, CblasNoTrans, m, m, n, -1, U, n, G, n, 1, K, m);
     }
-    TD_TRY(invert(state, m, K, all, A, L));
-    if (n == 0)
-        return TD_OK;
+    for (int j = 0; j < lead; j++)
+    {
+        memset(A + (int64_t)j * all, 0, (size_t)all * sizeof *A);
+        memset(L + (int64_t)j * all, 0, (size_t)all * sizeof *L);
+    }
+    if (m > 0)
+        TD_TRY(invert(state, m, K, all, A, L));
+    if (mine->n_moved > 0)
+        TD_TRY(add_moved(model, state, mine, all, A, L, moved));
     // L_21 = -G L_K, A_21 = L_21 L_K', A_22 = S + L_21 L_21'
-    assert(mine->part.L != NULL); // of a body that is condensed it is always known
-    for (int j = 0; j < m; j++)
-        memset(L + (int64_t)j * all, 0, (size_t)j * sizeof *L);
-    cblas_dgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, n, m, m, -1, G, n, L, all, 0, L + m, all);
-    cblas_dgemm(CblasColMajor, CblasNoTrans, CblasTrans, n, m, m, 1, L + m, all, L, all, 0, A + m, all);
     for (int j = 0; j < n; j++)
     {
-        int64_t at = (int64_t)(m + j) * all + m + j, from = j + (int64_t)j * mine->part.stride;
+        int64_t at = (int64_t)(lead + j) * all + lead + j, from = j + (int64_t)j * mine->part.stride;
         memcpy(A + at, mine->part.A + from, (size_t)(n - j) * sizeof *A);
-        memcpy(L + at, mine->part.L + j + (int64_t)j * n, (size_t)(n - j) * sizeof *L);
+        if (mine->part.L != NULL)
+            memcpy(L + at, mine->part.L + j + (int64_t)j * n, (size_t)(n - j) * sizeof *L);
     }
-    cblas_dsyrk(CblasColMajor, CblasLower, CblasNoTrans, n, m, 1, L + m, all, 1, A + m + (int64_t)m * all, all);
+    if (mine->part.L == NULL)
+        *L_out = NULL;
+    if (n == 0 || m == 0)
+        return TD_OK;
+    cblas_dgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, n, m, m, -1, G, n, L, all, 0, L + lead, all);
+    cblas_dgemm(CblasColMajor, CblasNoTrans, CblasTrans, n, m, m, 1, L + lead, all, L, all, 0, A + lead, all);
+    cblas_dsyrk(CblasColMajor, CblasLower, CblasNoTrans, n, m, 1, L + lead, all, 1, A + lead + (int64_t)lead * all,
+                all);
     return TD_OK;
 }
 
-// Velocities of a block: without constraints, where to start from, and what is ahead.
+// Velocities of a block: without constraints, where to start from, and what is ahead. Those of moved nodes are known.
 static tdStatus fill(const tdModel *model, tdState *state, const tdBody *body, bool first)
 {
     tdContactState *cs = state->contact;
     const tdContactBody *mine = &cs->bodies[body->index];
     tdSapBlock *block = &cs->problem->blocks[mine->block];
+    int32_t lead = mine->n_scalar + mine->n_moved;
     double *v_star = (double *)block->v_star, *v = block->v, *free_v = state->scratch;
     const double *start = first ? state->v : state->v_new;
     double *ahead = cs->ahead[mine->block] = td_stack_take(&cs->problem->entries, block->n, sizeof *ahead);
@@ -225,21 +269,32 @@ static tdStatus fill(const tdModel *model, tdState *state, const tdBody *body, b
         return td_fail_memory(&state->report.error, "the constraint problem");
     for (int64_t i = body->first; i < body->first + body->count && mine->n_scalar > 0; i++)
         free_v[i] = state->v_new[i] + state->dv[i];
-    for (int32_t j = 0; j < mine->n_scalar; j++)
+    for (int32_t j = 0; j < lead; j++)
     {
-        v_star[j] = dot_row(model, state, mine->scalar[j], body, free_v);
-        v[j] = dot_row(model, state, mine->scalar[j], body, start);
+        bool scalar = j < mine->n_scalar;
+        v_star[j] = scalar ? dot_row(model, state, mine->scalar[j], body, free_v) : v_star[j];
+        v[j] = scalar ? dot_row(model, state, mine->scalar[j], body, start) : v_star[j];
         ahead[j] = 0;
     }
-    for (int32_t i = mine->n_scalar; i < block->n; i++)
+    for (int32_t i = lead; i < block->n; i++)
     {
-        int32_t p = i - mine->n_scalar;
+        int32_t p = i - lead;
         int64_t k = body->first + (mine->part.coord != NULL ? mine->part.coord[p] : p);
         v_star[i] = state->v_new[k] + state->dv[k];
         v[i] = start[k];
         ahead[i] = td_scheme_drift(&model->scheme, state->v[k], state->a[k]);
     }
     return TD_OK;
+}
+
+// Unknowns of the condensed problem that move nodes of a body.
+static void list_moved(const tdModel *model, const tdState *state, const tdBody *body, tdContactBody *mine)
+{
+    const struct tdCondensed *cd = state->constraint->condensed;
+    mine->n_moved = 0;
+    for (int k = 0; cd != NULL && k < cd->n; k++)
+        if (model->actuators[cd->unknown[k]].given->body == body->index)
+            mine->moved[mine->n_moved++] = k;
 }
 
 tdStatus td_contact_blocks(const tdModel *model, tdState *state, bool first, bool fresh)
@@ -254,21 +309,32 @@ tdStatus td_contact_blocks(const tdModel *model, tdState *state, bool first, boo
         if (mine->acted_on)
             TD_TRY(body->ops->condense(body, state, &mine->part));
         mine->acted_on = mine->part.n > 0;
-        if (mine->part.n + mine->n_scalar == 0)
+        list_moved(model, state, body, mine);
+        int32_t lead = mine->n_scalar + mine->n_moved, n = lead + mine->part.n;
+        if (n == 0)
             continue;
         double *A = NULL, *L = NULL;
-        if (mine->n_scalar > 0 && fresh)
-            TD_TRY(make_columns(model, state, body));
-        if (mine->n_scalar > 0)
-            TD_TRY(join(model, state, body, &A, &L));
-        int32_t n = mine->n_scalar + mine->part.n;
-        mine->block = td_problem_block(cs->problem, n, A != NULL ? n : mine->part.stride, A != NULL ? A : mine->part.A,
-                                       L != NULL ? L : mine->part.L);
+        // Where nothing is before what takes part its own matrix does.
+        mine->block = td_problem_block(cs->problem, n, lead > 0 ? n : mine->part.stride, mine->part.A, mine->part.L);
         if (mine->block < 0)
             return td_fail_memory(&state->report.error, "the constraint problem");
+        tdSapBlock *block = &cs->problem->blocks[mine->block];
+        if (mine->n_scalar > 0 && fresh)
+            TD_TRY(make_columns(model, state, body));
+        if (lead > 0)
+        {
+            TD_TRY(join(model, state, body, &A, &L, (double *)block->v_star + mine->n_scalar));
+            block->A = A;
+            cs->problem->factors[mine->block] = L;
+        }
         TD_TRY(fill(model, state, body, first));
     }
     return TD_OK;
+}
+
+const double *td_contact_motion(const tdModel *model, const tdState *state, const tdContactBody *body, int32_t moved)
+{
+    return state->constraint->condensed->X + body->moved[moved] * model->coords;
 }
 
 // ---------------------------------------------------------------- the solution
@@ -280,9 +346,9 @@ static tdStatus recover(const tdModel *model, tdState *state, const tdBody *body
     const tdContactBody *mine = &cs->bodies[body->index];
     const tdSapBlock *block = &cs->problem->blocks[mine->block];
     double *dv = state->dv + body->first, *change = state->scratch + body->first;
-    double *moved = block->v + mine->n_scalar; // now by how much
-    for (int32_t i = mine->n_scalar; i < block->n; i++)
-        block->v[i] -= block->v_star[i];
+    double *moved = block->v + mine->n_scalar + mine->n_moved; // now by how much
+    for (int32_t i = 0; i < mine->part.n; i++)
+        moved[i] -= block->v_star[mine->n_scalar + mine->n_moved + i];
     for (int32_t j = 0; j < mine->n_scalar; j++)
     {
         int32_t row = cs->drives[mine->scalar[j]].row;
@@ -301,6 +367,17 @@ static tdStatus recover(const tdModel *model, tdState *state, const tdBody *body
     return TD_OK;
 }
 
+// Nodes that an effort moves, and all that they take along.
+static void move(const tdModel *model, tdState *state, const tdBody *body, int k, double rate)
+{
+    struct tdCondensed *cd = state->constraint->condensed;
+    const double *X = cd->X + k * model->coords;
+    double change = rate / td_condense_per_step(model);
+    cd->next[k] = cd->now[k] + change;
+    for (int64_t i = body->first; i < body->first + body->count; i++)
+        state->dv[i] += change * X[i];
+}
+
 tdStatus td_contact_recover(const tdModel *model, tdState *state)
 {
     tdContactState *cs = state->contact;
@@ -310,14 +387,13 @@ tdStatus td_contact_recover(const tdModel *model, tdState *state)
         const tdContactBody *mine = &cs->bodies[b];
         if (mine->block < 0)
             continue;
-        if (body->ops->recover != NULL)
-        {
-            TD_TRY(recover(model, state, body));
-            continue;
-        }
         const tdSapBlock *block = &cs->problem->blocks[mine->block];
-        for (int32_t i = 0; i < block->n; i++)
-            state->dv[body->first + i] += block->v[i] - block->v_star[i];
+        if (body->ops->recover != NULL)
+            TD_TRY(recover(model, state, body));
+        for (int32_t i = mine->n_moved; i < block->n && body->ops->recover == NULL; i++)
+            state->dv[body->first + i - mine->n_moved] += block->v[i] - block->v_star[i];
+        for (int32_t j = 0; j < mine->n_moved; j++)
+            move(model, state, body, mine->moved[j], block->v[mine->n_scalar + j]);
     }
     return TD_OK;
 }

@@ -9,6 +9,7 @@
 // that in the end g itself is what the law says, however bodies have turned.
 #include "contact/contact.h"
 
+#include "constraint/condense.h"
 #include "core/state.h"
 
 #include <math.h>
@@ -121,6 +122,7 @@ static bool add_side(const tdModel *model, tdState *state, const tdBond *bond, i
     int32_t *columns = NULL, n = 0;
     for (int64_t k = 0; k < set->size; k++)
         n += td_contact_column(mine, set->coord[k]) >= 0;
+    n += mine->block < 0 ? 0 : mine->n_moved;
     if (n > 0 && td_problem_side(cs->problem, mine->block, n, &J, &columns) == NULL)
         return false;
     for (int r = 0; r < bond->rows; r++)
@@ -141,6 +143,14 @@ static bool add_side(const tdModel *model, tdState *state, const tdBond *bond, i
             }
             of_held[r] += first ? value * (state->q_end[i] - state->q_c[i]) : 0;
             held_rate[r] += value * state->v_new[i];
+        }
+        for (int32_t m = 0; j < n; m++, j++)
+        {
+            const double *motion = td_contact_motion(model, state, mine, m) + body->first;
+            columns[j] = mine->n_scalar + m;
+            J[r * n + j] = 0;
+            for (int64_t k = 0; k < set->size; k++)
+                J[r * n + j] += cs->bond_row[k] * motion[set->coord[k]] / td_condense_per_step(model);
         }
     }
     return true;

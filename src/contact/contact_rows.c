@@ -95,6 +95,17 @@ static void stop_row(const tdModel *model, const tdConstraintState *rows, int a,
     row->limit[1] = upper ? rows->given[a] : fmax(rows->effort_limit[2 * a + 1], rows->given[a]);
 }
 
+// The row of an actuator, of one body, times the motion of nodes that an effort moves.
+static double row_along(const tdModel *model, const tdState *state, int a, const tdBody *body, const double *motion)
+{
+    int row = model->actuators[a].row;
+    double sum = 0;
+    for (int64_t k = model->row_start[row]; k < model->row_start[row + 1]; k++)
+        if (model->row_coord[k] >= body->first && model->row_coord[k] < body->first + body->count)
+            sum += state->constraint->J[k] * motion[model->row_coord[k]];
+    return sum / td_condense_per_step(model);
+}
+
 // One side for each body: the motion that is a velocity of its block, or the row over its velocities. A row may name a
 // coordinate more than once: entries are summed in state->scratch.
 static bool add_actuator_sides(const tdModel *model, tdState *state, int a)
@@ -117,7 +128,7 @@ static bool add_actuator_sides(const tdModel *model, tdState *state, int a)
         if (mine->block < 0 || !td_contact_acts_on(&model->actuators[a], b))
             continue;
         assert(cs->problem->constraints[cs->problem->n_constraints - 1].sides < 2); // td_compile_contact
-        int32_t most = body->ops->recover != NULL ? 1 : mine->part.n;
+        int32_t most = mine->n_moved + (body->ops->recover != NULL ? 1 : mine->part.n);
         if (td_problem_side(cs->problem, mine->block, most, &J, &columns) == NULL)
             return false;
         for (int32_t j = 0; j < mine->n_scalar; j++)
@@ -138,6 +149,11 @@ static bool add_actuator_sides(const tdModel *model, tdState *state, int a)
                 J[n++] = sum[i];
             }
             sum[i] = 0;
+        }
+        for (int32_t m = 0; m < mine->n_moved; m++)
+        {
+            columns[n] = mine->n_scalar + m;
+            J[n++] = row_along(model, state, a, body, td_contact_motion(model, state, mine, m));
         }
         td_problem_side_is(cs->problem, n);
     }
@@ -206,6 +222,33 @@ static bool add_actuator(const tdModel *model, tdState *state, int a, bool first
     return true;
 }
 
+// Limits of the motion of nodes that efforts move.
+static bool add_stops(const tdModel *model, tdState *state)
+{
+    tdContactState *cs = state->contact;
+    const struct tdCondensed *cd = state->constraint->condensed;
+    for (int b = 0; b < model->n_bodies; b++)
+        for (int32_t m = 0; m < cs->bodies[b].n_moved; m++)
+            for (int upper = 0; upper < 2; upper++)
+            {
+                int k = cs->bodies[b].moved[m];
+                double stop = upper ? cd->hi[k] : cd->lo[k], *J = NULL;
+                int32_t *columns = NULL;
+                tdOwner owner = {TD_OWNER_STOP, 2 * cd->unknown[k] + upper};
+                if (!isfinite(stop))
+                    continue;
+                if (td_problem_row(cs->problem, owner, TD_SAP_BOX, 1) < 0 ||
+                    td_problem_side(cs->problem, cs->bodies[b].block, 1, &J, &columns) == NULL)
+                    return false;
+                *columns = cs->bodies[b].n_scalar + m;
+                *J = upper ? -1 : 1;
+                // the way that is left
+                cs->problem->drift[TD_SAP_ROWS * (int64_t)(cs->problem->n_constraints - 1)] =
+                    upper ? stop - cd->now[k] : cd->now[k] - stop;
+            }
+    return true;
+}
+
 // ---------------------------------------------------------------- rows that bodies bring
 
 static bool grow_body_rows(tdContactState *cs, int64_t need)
@@ -271,6 +314,7 @@ tdStatus td_contact_rows(const tdModel *model, tdState *state, bool first)
     for (int a = 0; a < model->n_actuators && good; a++)
         if (td_contact_drives(model, state, a))
             good = add_actuator(model, state, a, first);
+    good = good && add_stops(model, state);
     for (int32_t k = 0; k < cs->n_body_rows && good; k++)
         good = add_body_row(cs, k);
     good = good && td_bond_rows(model, state, first);

@@ -67,6 +67,7 @@ static void make_laws(const tdModel *model, tdState *state)
                 law->v_hat[r] -= drift[r];
             break;
         case TD_OWNER_ACTUATOR: *law = drive_law(model, &cs->drives[i], drift[0], w); break;
+        case TD_OWNER_STOP: *law = td_sap_box(&model->contact->tuning, drift[0], INFINITY, 0, w, 0, INFINITY); break;
         case TD_OWNER_BODY: *law = body_law(&model->contact->tuning, &cs->body_rows[i], w); break;
         default: *law = td_bond_law(model, state, i, drift, cs->bond_dead + 3 * (int64_t)i, w);
         }
