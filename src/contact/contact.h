@@ -45,6 +45,7 @@ typedef struct tdContactField
     const int32_t *start; ///< n_points + 1: where the nodes of each point are listed
     const int32_t *node;
     const double *weight;
+    uint64_t hash;   ///< of the surface whose points they are
     int64_t tris;    ///< triangles that meet others
     int64_t walls;   ///< of cavities, which do not
     int32_t corners; ///< nodes or points of these triangles

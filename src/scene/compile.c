@@ -279,6 +279,9 @@ static void hash_files(tdModel *model)
         const tdMeasure *measure = &model->actuators[a].measure;
         *hash = td_hash_mix(*hash ^ td_hash_bytes(measure->rest, 3 * (size_t)measure->n * sizeof *measure->rest));
     }
+    for (int f = 0; model->contact != NULL && f < model->contact->n_fields; f++)
+        if (model->contact->fields[f].n_points > 0)
+            *hash = td_hash_mix(*hash ^ model->contact->fields[f].hash);
     hash_motion(hash, &model->scene.motion);
     model->scene.equilibria = td_hash_mix(model->scene.equilibria ^ found);
     hash = &model->scene.hash;

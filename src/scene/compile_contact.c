@@ -2,6 +2,7 @@
 // Colliders of the scene: surfaces of soft bodies, shapes of links, and who may meet whom.
 #include "scene/compile.h"
 
+#include "base/hash.h"
 #include "constraint/constraint.h"
 #include "contact/contact.h"
 
@@ -194,7 +195,11 @@ static tdStatus add_surface(colliderWork *work, int b, tdError *error)
                               .node = surface.node,
                               .weight = surface.weight};
     if (surface.start != NULL)
+    {
         field->n_points = (int32_t)surface.n_nodes;
+        field->hash = td_hash_mix(td_hash_bytes(surface.rest, 3 * (size_t)surface.n_nodes * sizeof *surface.rest) ^
+                                  td_hash_bytes(surface.tris, 3 * (size_t)surface.n_tris * sizeof *surface.tris));
+    }
     TD_TRY(list_nodes(work, field, &surface, n_tris, error));
     add_triangles(work, b, &surface, 0, surface.n_tris);
     if (!walls)

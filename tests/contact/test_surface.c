@@ -341,6 +341,32 @@ static void test_reduced(void **unused)
     unlink(path);
 }
 
+// A checkpoint is of the surface that its file had.
+static void test_checkpoint(void **unused)
+{
+    (void)unused;
+    char path[SCENE_PATH], kept[SCENE_PATH];
+    snprintf(path, sizeof path, TD_BUILD_DIR "/kept_%d.vtk", (int)getpid());
+    snprintf(kept, sizeof kept, TD_BUILD_DIR "/kept_%d.h5", (int)getpid());
+    for (int k = 0; k < 3; k++)
+    {
+        save_box(path, 2, k == 2 ? 6e-4 : 5e-4, false);
+        tdModel *model = scene_model(BLOCK_ON_FLOOR("", "surface: %s"), path);
+        tdState *state = scene_state(model);
+        tdError error = {0};
+        if (k == 0)
+        {
+            scene_steps(model, state, 20);
+            assert_ok(td_state_save(model, state, kept, &error), error);
+        }
+        else
+            assert_int_equal(td_state_load(model, state, kept, &error) == TD_OK, k == 1);
+        scene_free(model, state);
+    }
+    unlink(path);
+    unlink(kept);
+}
+
 static void refused(const char *contact, int line, const char *field, const char *words)
 {
     char text[3000];
@@ -397,6 +423,7 @@ int main(void)
         cmocka_unit_test(test_fewer_nodes),
         cmocka_unit_test(test_surface_of_a_file),
         cmocka_unit_test(test_reduced),
+        cmocka_unit_test(test_checkpoint),
         cmocka_unit_test(test_refusals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
