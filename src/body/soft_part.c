@@ -87,7 +87,7 @@ bool td_soft_part_all(const tdBody *body, tdState *state, int company)
 {
     tdSoftPart *part = part_of(body, state);
     const tdLinearModel *linear = &body->soft->linear;
-    double n = 3.0 * part->n_nodes, share = fmin(linear->factor_flops / LARGE, 1);
+    double n = 3.0 * part->n_nodes, share = fmin(fmax(linear->factor_flops / LARGE, 0), 1);
     double dense = (PASSES + 1) / 3 * n * n * n / DENSE_RATE * company * company;
     double sparse = PASSES * (linear->factor_flops / (SPARSE_RATE * (1 + 1.5 * share)) +
                               SOLUTIONS * 4 * linear->factor_entries / SOLVE_RATE);

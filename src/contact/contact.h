@@ -135,8 +135,6 @@ typedef struct tdContactDrive
     double compliance, target;
     double limit[2];
     double share; ///< of R of its row, which the blocks have already
-    double
-        softness; ///< how much softer a body whose block is sparse is along the row than its diagonal says; 0: as that
     int32_t row;  ///< its constraint; -1: none
 } tdContactDrive;
 
@@ -173,7 +171,9 @@ typedef struct tdContactState
     int64_t gap_room, own_room;
     tdContactDrive *drives; ///< by actuator
     bool *held;             ///< by coordinate: its motion is given
-    int phase;              ///< of the search for loads (contact_solve.c)
+    double *softness; ///< by body, then by actuator: how much softer bodies whose blocks are sparse are than their
+                      ///< diagonals say; 0: not known yet
+    int phase;        ///< of the search for loads (contact_solve.c)
     struct tdContactLoads
     {
         const tdModel *model;

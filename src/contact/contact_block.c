@@ -42,7 +42,8 @@ tdStatus td_contact_blocks_create(const tdModel *model, tdState *state, tdError 
     cs->ahead = TD_TAKE(arena, double *, model->n_bodies);
     cs->drives = TD_TAKE(arena, tdContactDrive, model->n_actuators);
     cs->held = TD_TAKE(arena, bool, model->coords);
-    if (cs->bodies == NULL || cs->ahead == NULL || cs->drives == NULL || cs->held == NULL)
+    cs->softness = TD_TAKE(arena, double, model->n_bodies + model->n_actuators);
+    if (cs->softness == NULL || cs->bodies == NULL || cs->ahead == NULL || cs->drives == NULL || cs->held == NULL)
         return td_fail_memory(error, "the contacts");
     for (int b = 0; b < model->n_bodies; b++)
     {
@@ -408,6 +409,9 @@ static tdStatus softness(const tdModel *model, tdState *state, const tdBody *bod
     return TD_OK;
 }
 
+#define LASTS 50 // steps: how soft a body is changes little
+
+// It is part of the state, so that a run that is resumed goes on as it was.
 tdStatus td_contact_soften(const tdModel *model, tdState *state)
 {
     tdContactState *cs = state->contact;
@@ -416,10 +420,11 @@ tdStatus td_contact_soften(const tdModel *model, tdState *state)
     {
         const tdBody *body = &model->bodies[b];
         const tdContactBody *mine = &cs->bodies[b];
-        if (mine->block < 0 || mine->part.sparse == NULL)
-            continue;
         double sum = 0, one = 0;
         int samples = 0;
+        if (mine->block < 0 || mine->part.sparse == NULL)
+            continue;
+        bool old = cs->softness[b] == 0 || state->steps % LASTS == 0;
         // Contacts are listed as they lie along the surface: some far from each other.
         int64_t stride = cs->n > SAMPLES ? cs->n / SAMPLES : 1;
         for (int32_t c = 0; c < problem->n_constraints; c++)
@@ -428,16 +433,20 @@ tdStatus td_contact_soften(const tdModel *model, tdState *state)
             tdOwner owner = problem->owner[c];
             bool acts = constraint->side[0].block == mine->block ||
                         (constraint->sides == 2 && constraint->side[1].block == mine->block);
-            bool sampled = owner.kind == TD_OWNER_CONTACT && owner.index % stride == stride / 2 && samples < SAMPLES;
-            if (!acts || (!sampled && owner.kind != TD_OWNER_ACTUATOR))
+            bool sampled =
+                old && owner.kind == TD_OWNER_CONTACT && owner.index % stride == stride / 2 && samples < SAMPLES;
+            double *row = owner.kind == TD_OWNER_ACTUATOR ? &cs->softness[model->n_bodies + owner.index] : NULL;
+            if (!acts || !(sampled || (row != NULL && (old || *row == 0))))
                 continue;
             TD_TRY(softness(model, state, body, c, &one));
-            if (owner.kind == TD_OWNER_ACTUATOR)
-                cs->drives[owner.index].softness = one;
+            if (row != NULL)
+                *row = one;
             sum += sampled ? one : 0;
             samples += sampled;
         }
-        problem->blocks[mine->block].softness = samples > 0 ? sum / samples : 1;
+        if (samples > 0)
+            cs->softness[b] = sum / samples;
+        problem->blocks[mine->block].softness = cs->softness[b];
     }
     return TD_OK;
 }

@@ -233,8 +233,9 @@ static tdStatus weigh(const tdModel *model, tdState *state, bool first, bool *we
         int32_t i = problem->owner[c].index;
         if (problem->owner[c].kind == TD_OWNER_CONTACT)
             cs->w_own[i] = problem->w[c];
-        if (problem->owner[c].kind == TD_OWNER_ACTUATOR)
-            problem->w[c] *= fmax(cs->drives[i].softness, 1);
+        if (problem->owner[c].kind == TD_OWNER_ACTUATOR &&
+            problem->blocks[problem->constraints[c].side[0].block].sparse != NULL)
+            problem->w[c] *= fmax(cs->softness[model->n_bodies + i], 1);
     }
     cs->n_weighed = problem->n_constraints;
     return TD_OK;
