@@ -139,8 +139,8 @@ struct tdBodyOps
     void (*part_none)(const tdBody *body, tdState *state);
     bool (*part_coords)(const tdBody *body, tdState *state, int64_t n, const int32_t *coord);
     bool (*part_point)(const tdBody *body, tdState *state, const tdTouchPoint *point);
-    /// Optional: whether so many take part that all do, which makes the block sparse. company: bodies that are joined so
-    /// that their blocks are factored together, itself included.
+    /// Optional: whether so many take part that all do, which makes the block sparse. company: bodies that are joined
+    /// so that their blocks are factored together, itself included.
     bool (*part_all)(const tdBody *body, tdState *state, int company);
     /// After free_motion: the block; valid until A changes.
     tdStatus (*condense)(const tdBody *body, tdState *state, tdBodyBlock *out);
