@@ -102,6 +102,9 @@ struct tdBodyOps
 
     /// Places held coordinates for the end of the step: target positions into state->q_end (held only).
     void (*place)(const tdModel *model, const tdBody *body, tdState *state);
+    /// Optional, before anything of a step is evaluated: what is done with state->q and v of its start first. May change
+    /// the velocities that the step starts from.
+    void (*set_out)(const tdModel *model, const tdBody *body, tdState *state);
     /// Start of a step or of a static increment: what is kept constant during it (lagged rotations).
     void (*begin)(const tdModel *model, const tdBody *body, tdState *state);
     /// reads state->q_e      writes the body's deformation gradients, rotations, frames
@@ -194,7 +197,8 @@ struct tdBodyOps
     /// was solved has them, before `balance`.
     void (*outside)(const tdModel *model, const tdBody *body, tdState *state, double *f);
     /// After integration, before the step is accepted: forces and tangent at the present q, from which the next step
-    /// starts without taking them again, and the energy there. reads state->q, v, start      writes state->force
+    /// starts without taking them again, and the energy there. May change the velocities that the step ends with.
+    /// reads state->q, v, start      writes state->force
     void (*arrive)(const tdModel *model, const tdBody *body, tdState *state, tdArrival *arrival);
     /// Optional: how far the body has left the range of laws of small displacements, where F was last taken: the
     /// largest |F - I| among their points, and the turn [rad] there. Zero: it has none.

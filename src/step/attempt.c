@@ -31,8 +31,9 @@ static tdStatus attempt(const tdModel *model, tdState *state, bool newton, bool 
     state->newton = newton;
     state->follow = newton && !model->scene.settings.newton;
     *doubtful = false;
-    TD_TRY(td_step_balance(model, state, clock));
-    tdStatus status = td_stage_integrate(model, state);
+    tdStatus status = td_step_balance(model, state, clock);
+    if (status == TD_OK)
+        status = td_stage_integrate(model, state);
     td_stage_charge(state, TD_STAGE_INTEGRATE, clock);
     if (status == TD_OK)
     {
