@@ -57,6 +57,7 @@ static tdStatus state_create(const tdModel *model, const tdBody *body, tdState *
         {&mine->L, square},
         {&mine->coupling, 2 * square},
         {&mine->M_end, square},
+        {&mine->sluggish, square},
         {&mine->kick_q, n},
         {&mine->kick_v, n},
         {&mine->drift, 3 * n},
@@ -193,6 +194,8 @@ static void add_inertia(const tdModel *model, const tdBody *body, tdState *state
     if (tangent || drifts)
     {
         multiply_add(n, mass, mine->M, inertia, m);
+        if (mine->hangs)
+            multiply_add(n, mass, mine->sluggish, inertia, m);
         return;
     }
     memset(rest, 0, (size_t)n * sizeof *rest);
@@ -272,6 +275,8 @@ void td_articulated_matrix(const tdModel *model, const tdBody *body, tdState *st
     }
     for (int64_t k = 0; k < n * n; k++)
         mine->A[k] = of_K * mine->A[k] + scheme->mass * mine->M[k];
+    for (int64_t k = 0; k < n * n && mine->hangs; k++)
+        mine->A[k] += scheme->mass * mine->sluggish[k];
     for (int64_t k = 0; k < n * n && mine->stiffened; k++)
         mine->A[k] += of_K * (mine->coupling[k] + (all ? mine->coupling[n * n + k] : 0));
     for (int64_t i = 0; i < n; i++)
@@ -362,10 +367,10 @@ static void outside(const tdModel *model, const tdBody *body, tdState *state, do
     double *q_e = state->work + first, *v_e = state->scratch + first;
     td_scheme_evaluate(&scheme, n, state->q + first, state->v + first, state->a + first, state->v_new + first, q_e, v_e,
                        mine->rhs);
-    bool iterates = td_articulated_iterates(model, state);
+    bool of_inertia = td_articulated_drifts(model) || !td_articulated_iterates(model, state);
     for (int64_t i = 0; i < n; i++)
-        f[i] = iterates ? state->own[first + i] - state->m[first + i] : scheme.s * mine->turning[i];
-    if (!iterates)
+        f[i] = of_inertia ? scheme.s * mine->turning[i] : state->own[first + i] - state->m[first + i];
+    if (of_inertia)
         multiply_add((int)n, scheme.mass, mine->M, mine->rhs, f);
     if (body->rows_apart || given->n_limits == 0)
         return;

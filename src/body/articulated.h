@@ -116,6 +116,7 @@ typedef struct tdTreeWork
     double *rate;      ///< 6 a column: dS/dt
     double *I, *C;     ///< 10 a link: mass, first moment, second moment (xx, yy, zz, xy, xz, yz); of the subtree
     double *v, *a, *f; ///< 6 a link
+    double *hang;      ///< 9 a link: stiffness of what hangs, of the subtree
     double origin[3];  ///< where spatial vectors are taken
 } tdTreeWork;
 
@@ -130,6 +131,8 @@ typedef struct tdArticulatedState
     bool points_valid;
     double *M, *A, *L;         ///< n^2
     double *M_end;             ///< n^2: M where the step ends
+    double *sluggish;          ///< n^2: what is added to M for steps that are long for pendulums,
+    bool hangs;                ///< where there is some
     double *kick_q, *kick_v;   ///< n: where forces change the velocity, and the velocity that they find there
     double *drift;             ///< 3 n: for the moment only
     double *weight;            ///< n: forces of gravity as the step has them
@@ -222,6 +225,8 @@ void td_tree_momentum(const tdArticulated *body, const double *v, tdTreeWork *wo
 double td_tree_potential(const tdArticulated *body, const double gravity[3], const tdTreeWork *work);
 /// Derivative of -gravity of td_tree_inverse() by the coordinates, K[n x n]; after td_tree_mass().
 void td_tree_gravity_stiffness(const tdArticulated *body, const double gravity[3], tdTreeWork *work, double *K);
+/// The part of it, K[n x n], that pulls links back to where they hang: positive semi-definite, link by link.
+void td_tree_hanging_stiffness(const tdArticulated *body, const double gravity[3], tdTreeWork *work, double *K);
 /// R_ref <- R_ref exp(phi), phi <- 0
 void td_tree_fold(const tdArticulated *body, double *q, double *reference);
 

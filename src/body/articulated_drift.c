@@ -67,9 +67,10 @@ static void leave_center(const tdArticulated *given, const double *M, double *v,
         v[k] -= u[k];
 }
 
-// One solution for w, G taken at the velocity `about`.
-static bool turn_velocity(const tdArticulated *given, tdArticulatedState *mine, double time, const double *M0,
-                          const double *M1, const double *about, const double *v, double *w)
+// One solution for w, G taken at the velocity `about`. late: which share of w and v the forces are those of; 1/2 keeps
+// the energy.
+static bool turn_velocity(const tdArticulated *given, tdArticulatedState *mine, double time, double late,
+                          const double *M0, const double *M1, const double *about, const double *v, double *w)
 {
     int64_t n = given->n;
     double *B = mine->slope_A;
@@ -80,16 +81,17 @@ static bool turn_velocity(const tdArticulated *given, tdArticulatedState *mine, 
         for (int64_t j = 0; j < n; j++)
         {
             int64_t k = i * n + j;
-            double turn = 0.5 * time * B[k];
-            sum += (0.75 * M0[k] + 0.25 * M1[k] - turn) * v[j];
-            B[k] = 0.75 * M1[k] + 0.25 * M0[k] + turn;
+            double mean = 0.5 * (M0[k] + M1[k]), turn = 0.5 * (M1[k] - M0[k]) + time * B[k];
+            sum += (mean - (1 - late) * turn) * v[j];
+            B[k] = mean + late * turn;
         }
         w[i] = sum;
     }
     return td_small_eliminate((int)n, B, w);
 }
 
-#define STRETCH 2 // the length of w is mended by no more than this: a drift may lose energy, never gain
+#define RESOLVED 1.0 // change of the velocity in a drift, as a share of it, that is followed without loss
+#define STRETCH  2   // the length of w is mended by no more than this: a drift may lose energy, never gain
 
 // v at `from`, where M is M0, has become v at `to`, after `time`. passes: 1 is of first order, 2 of second.
 // reads  mine->reference      writes  v, mine->at, slope_A, drift
@@ -97,24 +99,31 @@ static void drift(const tdArticulated *given, tdArticulatedState *mine, const do
                   double time, int passes, const double *M0, const double *M1, double *v)
 {
     int64_t n = given->n;
-    double *half = mine->drift, *start = mine->drift + n, *about = mine->drift + 2 * n, u[3], none[3];
+    double *half = mine->drift, *start = mine->drift + n, *about = mine->drift + 2 * n, u[3], none[3], late = 0.5;
     leave_center(given, M0, v, u);
     double before = product(n, M0, v);
     memcpy(start, v, (size_t)n * sizeof *v);
     memcpy(about, v, (size_t)n * sizeof *v);
     for (int64_t i = 0; i < n; i++)
         half[i] = 0.5 * (from[i] + to[i]);
-    if (n > 1 && before > 0) // a single coordinate has no G: its energy is all there is to it
+    bool turns = n > 1 && before > 0; // a single coordinate has no G: its energy is all there is to it
+    if (turns)
         td_articulated_place(given, mine, half);
-    for (int pass = 0; pass < passes && n > 1 && before > 0; pass++)
+    for (int pass = 0; pass < passes && turns; pass++)
     {
-        if (!turn_velocity(given, mine, time, M0, M1, about, start, v))
+        if (!turn_velocity(given, mine, time, late, M0, M1, about, start, v))
             memcpy(v, start, (size_t)n * sizeof *v);
         for (int64_t i = 0; i < n; i++)
+            half[i] = v[i] - start[i];
+        if (late == 0.5 && given->n_links > 1)
+            late = fmin(0.5 + fmax(sqrt(product(n, M0, half) / before) - RESOLVED, 0), 1);
+        if (late > 0.5 && passes == 1)
+            passes = 2;
+        for (int64_t i = 0; i < n && late == 0.5; i++)
             about[i] = 0.5 * (start[i] + v[i]);
     }
     leave_center(given, M1, v, none);
-    double after = product(n, M1, v), length = after > 0 ? fmin(sqrt(before / after), STRETCH) : 0;
+    double after = product(n, M1, v), length = after > 0 ? fmin(sqrt(before / after), late > 0.5 ? 1 : STRETCH) : 0;
     for (int64_t i = 0; i < n; i++)
         v[i] *= length;
     for (int k = 0; k < 3 && is_free(given); k++)
@@ -153,6 +162,12 @@ void td_articulated_set_out(const tdModel *model, const tdBody *body, tdState *s
         drift(given, mine, q, mine->kick_q, first, passes_of(model), mine->M_end, mine->M, v);
     }
     memcpy(mine->kick_v, v, (size_t)n * sizeof(double));
+    mine->hangs = td_articulated_is_based(body) && n > 0 && g[0] * g[0] + g[1] * g[1] + g[2] * g[2] > 0;
+    if (!mine->hangs)
+        return;
+    td_tree_hanging_stiffness(given, g, &mine->at, mine->sluggish);
+    for (int64_t k = 0; k < n * n; k++)
+        mine->sluggish[k] *= 0.25 * model->scheme.h * model->scheme.h;
 }
 
 // Takes energy out of the motion: all of it but that of the center of mass of a tree that flies. Returns how much.
@@ -178,9 +193,13 @@ static double gained(const tdModel *model, const tdBody *body, const tdState *st
     int64_t n = body->count, first = body->first;
     double sum = potential - mine->potential;
     for (int64_t i = 0; i < n; i++)
-    {
-        sum += mine->weight[i] * (state->q[first + i] - state->start[first + i]);
         mine->drift[i] = state->v[first + i] - mine->kick_v[i];
+    for (int64_t i = 0; i < n; i++)
+    {
+        double way = state->q[first + i] - state->start[first + i];
+        sum += mine->weight[i] * way;
+        for (int64_t j = 0; j < n && mine->hangs; j++)
+            sum -= way / model->scheme.h * mine->sluggish[i * n + j] * mine->drift[j];
     }
     return sum - (model->scheme.theta_vq - 0.5) * product(n, mine->M, mine->drift);
 }

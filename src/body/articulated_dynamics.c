@@ -74,10 +74,11 @@ bool td_tree_work_take(tdArena *arena, const tdArticulated *body, tdTreeWork *wo
     work->rate = TD_TAKE(arena, double, 6 * (int64_t)body->n_columns);
     work->I = TD_TAKE(arena, double, 10 * links);
     work->C = TD_TAKE(arena, double, 10 * links);
+    work->hang = TD_TAKE(arena, double, 9 * links);
     work->v = TD_TAKE(arena, double, 6 * links);
     work->a = TD_TAKE(arena, double, 6 * links);
     work->f = TD_TAKE(arena, double, 6 * links);
-    return work->pose != NULL && work->S != NULL && work->rate != NULL && work->I != NULL && work->C != NULL && work->v != NULL &&
+    return work->pose != NULL && work->S != NULL && work->rate != NULL && work->hang != NULL && work->I != NULL && work->C != NULL && work->v != NULL &&
            work->a != NULL && work->f != NULL;
 }
 
@@ -391,6 +392,73 @@ void td_tree_gravity_stiffness(const tdArticulated *body, const double gravity[3
                     double turned[6] = {0};
                     add_cross_motion(work->S + 6 * (int64_t)(other->column + d), a0, turned);
                     double value = -dot6(F, turned);
+                    if (j == l && d == c)
+                        K[(link->coord + c) * n + link->coord + c] += value;
+                    else
+                        add_pair(K, n, link->coord + c, other->coord + d, value);
+                }
+        }
+}
+
+// What turns with link l at its joint, as gravity has it: its own mass, and the masses beyond each of its joints at
+// these, against its origin.
+static void hanging_moment(const tdArticulated *body, const tdTreeWork *work, int l, double r[3])
+{
+    const double *own = work->I + 10 * (int64_t)l;
+    for (int k = 0; k < 3; k++)
+        r[k] += own[1 + k] + own[0] * (work->origin[k] - work->pose[l].t[k]);
+    int parent = body->links[l].parent;
+    for (int k = 0; k < 3 && parent >= 0; k++)
+        work->hang[9 * (int64_t)parent + k] +=
+            work->C[10 * (int64_t)l] * (work->pose[l].t[k] - work->pose[parent].t[k]);
+}
+
+// The positive part of the second derivative of -g . exp(t) r by t, (g . r) 1 - 1/2 (g r' + r g'): its eigenvectors are
+// along g |r| - r |g| and g x r.
+static void hanging_part(const double g[3], const double r[3], double H[9])
+{
+    double a = td_dot3(g, r), b = sqrt(td_dot3(g, g) * td_dot3(r, r)), e[3], n[3];
+    memset(H, 0, 9 * sizeof *H);
+    if (!(b > 0))
+        return;
+    for (int k = 0; k < 3; k++)
+        e[k] = g[k] * sqrt(td_dot3(r, r)) - r[k] * sqrt(td_dot3(g, g));
+    td_cross3(g, r, n);
+    double ee = td_dot3(e, e), nn = td_dot3(n, n);
+    bool hangs = b - a < 1e-9 * b; // straight down: all axes across g alike
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++)
+            H[3 * i + j] = hangs ? b * ((i == j) - g[i] * g[j] / td_dot3(g, g))
+                                 : 0.5 * (a + b) * e[i] * e[j] / ee + (nn > 0 ? fmax(a, 0) * n[i] * n[j] / nn : 0);
+}
+
+void td_tree_hanging_stiffness(const tdArticulated *body, const double gravity[3], tdTreeWork *work, double *K)
+{
+    int64_t n = body->n;
+    add_up_inertias(body, work);
+    memset(K, 0, (size_t)(n * n) * sizeof *K);
+    memset(work->hang, 0, 9 * (size_t)body->n_links * sizeof *work->hang);
+    for (int l = body->n_links - 1; l >= 0; l--)
+    {
+        double r[3] = {0};
+        memcpy(r, work->hang + 9 * (int64_t)l, sizeof r);
+        hanging_moment(body, work, l, r);
+        hanging_part(gravity, r, work->hang + 9 * (int64_t)l);
+    }
+    for (int l = body->n_links - 1; l > 0; l--)
+        for (int k = 0; k < 9; k++)
+            work->hang[9 * (int64_t)body->links[l].parent + k] += work->hang[9 * (int64_t)l + k];
+    for (int l = body->n_links - 1; l >= 0; l--)
+        for (int c = 0; c < body->links[l].columns; c++)
+        {
+            const tdLink *link = &body->links[l];
+            const double *H = work->hang + 9 * (int64_t)l, *S = work->S + 6 * (int64_t)(link->column + c);
+            double F[3] = {td_dot3(H, S), td_dot3(H + 3, S), td_dot3(H + 6, S)};
+            for (int j = l; j >= 0; j = body->links[j].parent)
+                for (int d = 0; d < (j == l ? c + 1 : body->links[j].columns); d++)
+                {
+                    const tdLink *other = &body->links[j];
+                    double value = td_dot3(F, work->S + 6 * (int64_t)(other->column + d));
                     if (j == l && d == c)
                         K[(link->coord + c) * n + link->coord + c] += value;
                     else
