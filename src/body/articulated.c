@@ -8,6 +8,7 @@
 // (articulated_drift.c). With one linearization a step, the laws are found with the velocity at its end
 // (articulated_free.c); Newton has them in m like all else, and adds the stiffness of gravity to A. Newmark's method has
 // accelerations, so that b has to be among its forces, s b(q_e, v), and M goes with the place.
+#include "base/vector.h"
 #include "body/articulated.h"
 
 #include <math.h>
@@ -210,10 +211,15 @@ static void add_laws(const tdModel *model, const tdBody *body, tdState *state)
     const tdArticulated *given = td_articulated_of(body);
     tdArticulatedState *mine = td_articulated_mine(body, state);
     const tdScheme scheme = td_articulated_law_scheme(model);
-    double *q_e = state->work + body->first, *v_e = state->scratch + body->first, *force = state->force + body->first;
+    double *q_e = state->q_e + body->first, *v_e = state->v_e + body->first, *force = state->force + body->first;
     int64_t n = given->n;
-    td_scheme_evaluate(&scheme, n, state->q + body->first, state->v + body->first, state->a + body->first,
-                       state->v_new + body->first, q_e, v_e, mine->rhs);
+    if (scheme.theta != model->scheme.theta)
+    {
+        q_e = state->work + body->first;
+        v_e = state->scratch + body->first;
+        td_scheme_evaluate(&scheme, n, state->q + body->first, state->v + body->first, state->a + body->first,
+                           state->v_new + body->first, q_e, v_e, mine->rhs);
+    }
     for (int64_t i = 0; i < n; i++)
         force[i] += given->damping[i] * v_e[i];
     if (!td_articulated_iterates(model, state))
@@ -357,7 +363,8 @@ static void balance(const tdModel *model, const tdBody *body, tdState *state)
 }
 
 // s times all forces but those of inertia and of limits, which are springs of the body's own. With one linearization a
-// step, Coriolis forces and laws are in m with their slopes: what is left when inertia is taken away is simpler.
+// step, laws are in m with their slopes: what is left when inertia is taken away is simpler. Runge-Kutta's method has
+// neither inertia nor laws in m.
 static void outside(const tdModel *model, const tdBody *body, tdState *state, double *f)
 {
     const tdArticulatedState *mine = td_articulated_mine(body, state);
@@ -365,11 +372,19 @@ static void outside(const tdModel *model, const tdBody *body, tdState *state, do
     const tdScheme scheme = td_articulated_law_scheme(model);
     const tdArticulated *given = td_articulated_of(body);
     double *q_e = state->work + first, *v_e = state->scratch + first;
-    td_scheme_evaluate(&scheme, n, state->q + first, state->v + first, state->a + first, state->v_new + first, q_e, v_e,
-                       mine->rhs);
-    bool of_inertia = td_articulated_drifts(model) || !td_articulated_iterates(model, state);
+    bool rk4 = scheme.method == TD_METHOD_RK4;
+    if (rk4)
+    {
+        q_e = state->q_e + first;
+        v_e = state->v_e + first;
+    }
+    else
+        td_scheme_evaluate(&scheme, n, state->q + first, state->v + first, state->a + first, state->v_new + first, q_e,
+                           v_e, mine->rhs);
+    bool of_inertia = td_articulated_drifts(model) || (!rk4 && !td_articulated_iterates(model, state));
     for (int64_t i = 0; i < n; i++)
-        f[i] = of_inertia ? scheme.s * mine->turning[i] : state->own[first + i] - state->m[first + i];
+        f[i] = of_inertia ? scheme.s * mine->turning[i]
+                          : state->own[first + i] - state->m[first + i] - (rk4 ? scheme.s * mine->law[i] : 0);
     if (of_inertia)
         multiply_add((int)n, scheme.mass, mine->M, mine->rhs, f);
     if (body->rows_apart || given->n_limits == 0)
@@ -428,6 +443,30 @@ static tdStatus start_acceleration(const tdModel *model, const tdBody *body, tdS
         a[i] = -state->m[body->first + i] / model->scheme.s - mine->law[i] - mine->turning[i];
     td_small_solve(n, mine->L, a);
     return TD_OK;
+}
+
+// A turn by phi, in the link's axes, that goes on at the angular velocity w: d(phi)/dt = w + 1/2 phi x w + c phi x (phi x
+// w), c = (1 - |phi|/2 cot(|phi|/2)) / |phi|^2.
+static void turn_rate(const double phi[3], const double w[3], double out[3])
+{
+    double size = sqrt(td_dot3(phi, phi)), once[3], twice[3];
+    double c = size < 1e-3 ? 1. / 12 + size * size / 720 : (1 - 0.5 * size / tan(0.5 * size)) / (size * size);
+    td_cross3(phi, w, once);
+    td_cross3(phi, once, twice);
+    for (int k = 0; k < 3; k++)
+        out[k] = w[k] + 0.5 * once[k] + c * twice[k];
+}
+
+static void rates(const tdBody *body, const double *q, const double *v, double *dq)
+{
+    const tdArticulated *given = td_articulated_of(body);
+    for (int l = 0; l < given->n_links; l++)
+    {
+        const tdLink *link = &given->links[l];
+        int32_t at = link->coord + (link->kind == TD_JOINT_FREE ? 3 : 0);
+        if (link->ball >= 0)
+            turn_rate(q + at, v + at, dq + at);
+    }
 }
 
 // ---------------------------------------------------------------- end of a step
@@ -513,6 +552,7 @@ const tdBodyOps td_articulated_ops = {
     .forces = forces,
     .free_motion = free_motion,
     .start_acceleration = start_acceleration,
+    .rates = rates,
     .apply_inverse = apply_inverse,
     .multiply = multiply,
     .condense = td_articulated_condense,

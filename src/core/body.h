@@ -113,8 +113,10 @@ struct tdBodyOps
     tdStatus (*forces)(const tdModel *model, const tdBody *body, tdState *state, bool tangent);
     /// reads state->m, A      writes state->dv = -A^-1 (m + A dv_held), the way to the free motion v*
     tdStatus (*free_motion)(const tdModel *model, const tdBody *body, tdState *state);
-    /// Newmark's first step: state->a = M^-1 (external - internal forces) from state->m at q0, v0.
+    /// Newmark's first step, and those of Runge-Kutta: state->a = M^-1 (external - internal forces) from state->m at q0, v0.
     tdStatus (*start_acceleration)(const tdModel *model, const tdBody *body, tdState *state);
+    /// Optional: dq/dt of the coordinates at q, where it is not v. reads q, v, both of the body      writes dq
+    void (*rates)(const tdBody *body, const double *q, const double *v, double *dq);
     /// x = A^-1 b over the body's coordinates, for the condensed problem W = J A^-1 J': n vectors, `stride` apart. x
     /// holds first guesses; held coordinates become zero.
     tdStatus (*apply_inverse)(const tdModel *model, const tdBody *body, tdState *state, int n, int64_t stride,
