@@ -160,6 +160,9 @@ void td_articulated_set_out(const tdModel *model, const tdBody *body, tdState *s
         td_articulated_place(given, mine, mine->kick_q);
         td_tree_mass(given, &mine->at, mine->M);
         drift(given, mine, q, mine->kick_q, first, passes_of(model), mine->M_end, mine->M, v);
+        // Forces at points are taken where the first guess leads: there too.
+        if (model->scheme.ce > 0)
+            memset(state->v_new + body->first, 0, (size_t)n * sizeof(double));
     }
     memcpy(mine->kick_v, v, (size_t)n * sizeof(double));
     mine->hangs = td_articulated_is_based(body) && n > 0 && g[0] * g[0] + g[1] * g[1] + g[2] * g[2] > 0;

@@ -103,7 +103,7 @@ struct tdBodyOps
     /// Places held coordinates for the end of the step: target positions into state->q_end (held only).
     void (*place)(const tdModel *model, const tdBody *body, tdState *state);
     /// Optional, before anything of a step is evaluated: what is done with state->q and v of its start first. May change
-    /// the velocities that the step starts from.
+    /// the velocities that the step starts from, and v_new, the first guess of those it ends with.
     void (*set_out)(const tdModel *model, const tdBody *body, tdState *state);
     /// Start of a step or of a static increment: what is kept constant during it (lagged rotations).
     void (*begin)(const tdModel *model, const tdBody *body, tdState *state);
