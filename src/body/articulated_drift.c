@@ -144,6 +144,7 @@ void td_articulated_set_out(const tdModel *model, const tdBody *body, tdState *s
     const double *q = state->q + body->first;
     double *v = state->v + body->first, g[3], first = (1 - model->scheme.theta_vq) * model->scheme.h;
     int64_t n = given->n;
+    mine->at_valid = false;
     td_articulated_gravity(given, state, g);
     td_articulated_place(given, mine, q);
     mine->potential = td_tree_potential(given, g, &mine->at);
