@@ -6,10 +6,10 @@
 //
 // M is that of one place of the step, and Coriolis and gyroscopic forces b act on the way to and from it
 // (articulated_drift.c). With one linearization a step, the laws are found with the velocity at its end
-// (articulated_free.c); Newton has them in m like all else, and adds the stiffness of gravity to A. Newmark's method has
-// accelerations, so that b has to be among its forces, s b(q_e, v), and M goes with the place.
-#include "base/vector.h"
+// (articulated_free.c); Newton has them in m like all else, and adds the stiffness of gravity to A. Newmark's method
+// has accelerations, so that b has to be among its forces, s b(q_e, v), and M goes with the place.
 #include "body/articulated.h"
+#include "base/vector.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -445,8 +445,8 @@ static tdStatus start_acceleration(const tdModel *model, const tdBody *body, tdS
     return TD_OK;
 }
 
-// A turn by phi, in the link's axes, that goes on at the angular velocity w: d(phi)/dt = w + 1/2 phi x w + c phi x (phi x
-// w), c = (1 - |phi|/2 cot(|phi|/2)) / |phi|^2.
+// A turn by phi, in the link's axes, that goes on at the angular velocity w: d(phi)/dt = w + 1/2 phi x w + c phi x (phi
+// x w), c = (1 - |phi|/2 cot(|phi|/2)) / |phi|^2.
 static void turn_rate(const double phi[3], const double w[3], double out[3])
 {
     double size = sqrt(td_dot3(phi, phi)), once[3], twice[3];

@@ -2,6 +2,7 @@
 // Articulated rigid body: a tree of links in joint coordinates, A dense.
 //
 //     M(q) dv/dt + b(q, v) = tau            M by the composite rigid body algorithm, b by recursive Newton-Euler
+//     b = 1/2 dM/dt v + G v                 G skew, for drifts that keep the energy (articulated_drift.c)
 //
 // Spatial vectors are (angular, linear) in world axes, linear parts taken at the origin of the root link, a point that
 // stands still for the moment of the evaluation. Inertias of links then simply add up, and far from the world's origin
@@ -129,22 +130,22 @@ typedef struct tdArticulatedState
     tdTreeWork points; ///< of points, at `points_q`
     double *points_q;
     bool points_valid;
-    double *M, *A, *L;         ///< n^2
-    double *M_end;             ///< n^2: M where the step ends
-    double *sluggish;          ///< n^2: what is added to M for steps that are long for pendulums,
-    bool hangs;                ///< where there is some
-    double *kick_q, *kick_v;   ///< n: where forces change the velocity, and the velocity that they find there
-    double *drift;             ///< 3 n: for the moment only
-    double *weight;            ///< n: forces of gravity as the step has them
-    double potential;          ///< of gravity at the start of the step
-    double account[2];         ///< [J] gained since the start, at most zero but for what was not there to be taken back,
-    double next[2];            ///< and the most kinetic energy; both after the step that is judged
-    double *coupling;          ///< 2 n^2: stiffness of constraints, definite ones, then those that may not be
-    double *rhs;               ///< n: for the moment only
-    double *law;               ///< 3 n: forces of the laws of joints, slopes by position and by rate
-    double *slope;             ///< n: by v
-    double *trial;             ///< n: velocity that the laws are linearized about
-    double *turning;           ///< n: Coriolis and gyroscopic forces at the trial velocity
+    double *M, *A, *L;       ///< n^2
+    double *M_end;           ///< n^2: M where the step ends
+    double *sluggish;        ///< n^2: what is added to M for steps that are long for pendulums,
+    bool hangs;              ///< where there is some
+    double *kick_q, *kick_v; ///< n: where forces change the velocity, and the velocity that they find there
+    double *drift;           ///< 3 n: for the moment only
+    double *weight;          ///< n: forces of gravity as the step has them
+    double potential;        ///< of gravity at the start of the step
+    double account[2];       ///< [J] gained since the start, at most zero but for what was not there to be taken back,
+    double next[2];          ///< and the most kinetic energy; both after the step that is judged
+    double *coupling;        ///< 2 n^2: stiffness of constraints, definite ones, then those that may not be
+    double *rhs;             ///< n: for the moment only
+    double *law;             ///< 3 n: forces of the laws of joints, slopes by position and by rate
+    double *slope;           ///< n: by v
+    double *trial;           ///< n: velocity that the laws are linearized about
+    double *turning;         ///< n: Coriolis and gyroscopic forces at the trial velocity
     double *expected, *before; ///< n: for the moment only
     double *asked;             ///< 3 n: rates of joints whose position is given, NAN: none; their bias and diagonal
     double *slope_A;           ///< n^2: A with the slope of Coriolis forces
@@ -216,7 +217,8 @@ void td_tree_inverse(const tdArticulated *body, const double *v, const double *d
                      tdTreeWork *work, double *tau);
 /// Composite rigid bodies: M[n x n], both triangles.
 void td_tree_mass(const tdArticulated *body, tdTreeWork *work, double *M);
-/// The skew part G[n x n] of the Coriolis matrix: b(q, v) = 1/2 dM/dt v + G v. reads pose, S, I      writes v, f, rate, C
+/// The skew part G[n x n] of the Coriolis matrix: b(q, v) = 1/2 dM/dt v + G v. reads pose, S, I      writes v, f, rate,
+/// C
 void td_tree_gyration(const tdArticulated *body, const double *v, tdTreeWork *work, double *G);
 /// Kinetic energy, linear and angular momentum about the world's origin, center of mass; any may be NULL.
 void td_tree_momentum(const tdArticulated *body, const double *v, tdTreeWork *work, double *energy, double linear[3],
@@ -256,8 +258,8 @@ void td_articulated_place(const tdArticulated *given, tdArticulatedState *mine, 
 void td_articulated_gravity(const tdArticulated *given, const tdState *state, double g[3]);
 /// Newton's method, or one linearization a step.
 bool td_articulated_iterates(const tdModel *model, const tdState *state);
-/// Where joint laws and damping are taken: with a method of theta below 1/2 at the end of the step, like all that brakes
-/// would be unstable.
+/// Where joint laws and damping are taken: with a method of theta below 1/2 at the end of the step, since what brakes
+/// overshoots when it is taken at the start.
 tdScheme td_articulated_law_scheme(const tdModel *model);
 /// Laws of joints at q_e, v_e into the state's law: forces, slopes by position and by rate.
 void td_articulated_laws(const tdModel *model, const tdBody *body, const tdState *state, const double *q_e,

@@ -15,9 +15,10 @@
 // that flies, the velocity of its center of mass has no part in it: momentum is kept to rounding too.
 //
 // What is left is the work of gravity. Forces do work along q1 - q0 as if gravity did not turn with the links, so that
-// a step gains the difference to what the potential tells. It loses 1/2 |v - w_k|^2 with backward Euler. The sum of both
-// is kept (`account`), and what it is above zero is taken out of the motion: without other forces that keeps the energy
-// at or below that of the start. What was lost may come back as far as a step of first order has it swing, no farther.
+// a step gains the difference to what the potential tells. It loses 1/2 |v - w_k|^2 with backward Euler. The sum of
+// both is kept (`account`), and what it is above zero is taken out of the motion: without other forces that keeps the
+// energy at or below that of the start. What was lost may come back as far as a step of first order has it swing, no
+// farther.
 #include "body/articulated.h"
 
 #include <math.h>
@@ -27,7 +28,6 @@ bool td_articulated_drifts(const tdModel *model)
 {
     return model->scheme.method == TD_METHOD_THETA;
 }
-
 
 static double product(int64_t n, const double *M, const double *x)
 {

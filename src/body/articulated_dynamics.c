@@ -78,8 +78,8 @@ bool td_tree_work_take(tdArena *arena, const tdArticulated *body, tdTreeWork *wo
     work->v = TD_TAKE(arena, double, 6 * links);
     work->a = TD_TAKE(arena, double, 6 * links);
     work->f = TD_TAKE(arena, double, 6 * links);
-    return work->pose != NULL && work->S != NULL && work->rate != NULL && work->hang != NULL && work->I != NULL && work->C != NULL && work->v != NULL &&
-           work->a != NULL && work->f != NULL;
+    return work->pose != NULL && work->S != NULL && work->rate != NULL && work->hang != NULL && work->I != NULL &&
+           work->C != NULL && work->v != NULL && work->a != NULL && work->f != NULL;
 }
 
 // The motion of a joint at the coordinates q of its body.
@@ -337,10 +337,10 @@ static void add_up_momenta(const tdArticulated *body, tdTreeWork *work)
             work->f[6 * (int64_t)body->links[l].parent + k] += work->f[6 * (int64_t)l + k];
 }
 
-// The Coriolis matrix that has dM/dt = C + C' is C = sum over links of J' (I dJ/dt + B J), B = 1/2 (V x* I - I V x) + 1/2
-// N with N m = m x* I V (S. Echeandia, P. Wensing 2021). The symmetric part of B cancels in C - C', N is skew and adds
-// up over links by their momenta: G_ij = 1/2 [ (C_i S_i)' dS_j - (C_i dS_i)' S_j - S_j' (S_i x* p_i) ], C_i and p_i the
-// inertia and momentum of the subtree of i.
+// The Coriolis matrix that has dM/dt = C + C' is C = sum over links of J' (I dJ/dt + B J), B = 1/2 (V x* I - I V x) +
+// 1/2 N with N m = m x* I V (S. Echeandia, P. Wensing 2021). The symmetric part of B cancels in C - C', N is skew and
+// adds up over links by their momenta: G_ij = 1/2 [ (C_i S_i)' dS_j - (C_i dS_i)' S_j - S_j' (S_i x* p_i) ], C_i and
+// p_i the inertia and momentum of the subtree of i.
 void td_tree_gyration(const tdArticulated *body, const double *v, tdTreeWork *work, double *G)
 {
     int64_t n = body->n;

@@ -4,8 +4,9 @@
 //     A (v - start) + m + s [ laws(v) + b(v) ] = 0          A, m: without laws and Coriolis forces b, at the first q_e
 //
 // The laws of joints and b are taken at the velocity that comes out, for different reasons. Half of the laws are not
-// there at the start of the step: a limit that is not reached yet, a servo that will be at the end of its effort. b
-// does no work, but taken at the start of the step it feeds a body that tumbles with energy until it bursts.
+// there at the start of the step: a limit that is not reached yet, a servo that will be at the end of its effort. b,
+// here with Newmark's method alone (articulated_drift.c has it otherwise), does no work, but taken at the start of the
+// step it feeds a body that tumbles with energy until it bursts.
 //
 // In sweeps, laws are linear about the last velocity: friction by its secant at first, which never overshoots, then by
 // its tangent, which is faster. b is as it was at the last velocity, which gains a factor of the step times the rates;
@@ -14,7 +15,7 @@
 // afterwards. m has all the rest, and A is symmetric and definite.
 //
 // Where a contact solver takes limits and servos (rows_apart), the free motion has neither: arms would fall and
-// fingers whirl. Sweeps find the velocity with them, as far as contacts leave it, and b and friction are those of this
+// fingers whirl. Sweeps find the velocity with them, as far as contacts leave it, and friction is that of this
 // velocity; then A and m are made without them.
 //
 // A joint whose position is given has that rate, not the one that the effort of the last step would give it: a light

@@ -102,8 +102,8 @@ struct tdBodyOps
 
     /// Places held coordinates for the end of the step: target positions into state->q_end (held only).
     void (*place)(const tdModel *model, const tdBody *body, tdState *state);
-    /// Optional, before anything of a step is evaluated: what is done with state->q and v of its start first. May change
-    /// the velocities that the step starts from, and v_new, the first guess of those it ends with.
+    /// Optional, before anything of a step is evaluated: what is done with state->q and v of its start first. May
+    /// change the velocities that the step starts from, and v_new, the first guess of those it ends with.
     void (*set_out)(const tdModel *model, const tdBody *body, tdState *state);
     /// Start of a step or of a static increment: what is kept constant during it (lagged rotations).
     void (*begin)(const tdModel *model, const tdBody *body, tdState *state);
@@ -113,7 +113,8 @@ struct tdBodyOps
     tdStatus (*forces)(const tdModel *model, const tdBody *body, tdState *state, bool tangent);
     /// reads state->m, A      writes state->dv = -A^-1 (m + A dv_held), the way to the free motion v*
     tdStatus (*free_motion)(const tdModel *model, const tdBody *body, tdState *state);
-    /// Newmark's first step, and those of Runge-Kutta: state->a = M^-1 (external - internal forces) from state->m at q0, v0.
+    /// Newmark's first step, and those of Runge-Kutta: state->a = M^-1 (external - internal forces) from state->m at
+    /// q0, v0.
     tdStatus (*start_acceleration)(const tdModel *model, const tdBody *body, tdState *state);
     /// Optional: dq/dt of the coordinates at q, where it is not v. reads q, v, both of the body      writes dq
     void (*rates)(const tdBody *body, const double *q, const double *v, double *dq);

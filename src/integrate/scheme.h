@@ -8,8 +8,8 @@
 //
 //     theta-method              s = h        ce = theta theta_vq h   de = theta   v_hat = v0
 //     Newmark                   s = gamma h  ce = beta h / gamma     de = 1       v_hat = v0 + h (1 - gamma) a0
-//     Runge-Kutta 4             s = h        ce = 0                  de = 0       accelerations only (step/runge_kutta.c)
-//     static                    s = 1        ce = 1                  de = 0       mass = 0
+//     Runge-Kutta 4             s = h        ce = 0                  de = 0       accelerations only
+//     (step/runge_kutta.c) static                    s = 1        ce = 1                  de = 0       mass = 0
 //
 // c = dq/dv and s with lambda = s * effort are what constraints need to know of the integrator.
 #pragma once

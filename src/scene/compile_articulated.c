@@ -212,10 +212,11 @@ static void warn_about_step(const tdBodyWork *w)
 {
     const tdArticulated *rigid = rigid_of(w);
     if (w->model->scene.settings.method == TD_METHOD_RK4 && rigid->n_limits + rigid->n_frictions + rigid->n_servos > 0)
-        td_log(w->settings, TD_LOG_WARNING,
-               "body '%s': rk4 is explicit, and stable with limits, friction and servos of joints for short steps only; "
-               "use another method where they matter",
-               w->given->name);
+        td_log(
+            w->settings, TD_LOG_WARNING,
+            "body '%s': rk4 is explicit, and stable with limits, friction and servos of joints for short steps only; "
+            "use another method where they matter",
+            w->given->name);
 }
 
 // The matrix of a tree is dense: what a step does grows with the cube of the number of coordinates.

@@ -101,8 +101,8 @@ void td_monitor_supports(const tdModel *model, tdState *state)
     }
 }
 
-// Done on a body in the step [J]. Newmark's method and Runge-Kutta's have their balance at the ends of a step; the work of
-// one is that of the mean of both.
+// Done on a body in the step [J]. Newmark's method and Runge-Kutta's have their balance at the ends of a step; the work
+// of one is that of the mean of both.
 static double work_on(const tdModel *model, const tdState *state, const tdBody *body)
 {
     const tdMonitor *monitor = state->monitor;

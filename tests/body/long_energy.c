@@ -72,8 +72,8 @@ static void long_chains(void **unused)
     hour_of(UNDAMPED_FLAT, 40);
 }
 
-// Trees of all joints, thrown onto a floor or into it: all numbers stay finite, and no body gains energy by itself. What
-// a floor gives to a tree that begins inside of it is told apart (docs/theory/energy.md).
+// Trees of all joints, thrown onto a floor or into it: all numbers stay finite, and no body gains energy by itself.
+// What a floor gives to a tree that begins inside of it is told apart (docs/theory/energy.md).
 static void thousand_starts(void **unused)
 {
     (void)unused;

@@ -18,7 +18,7 @@ static void gyration_is_skew(void **unused)
         tree_random(&f, &seed, 1 + round % 12, round % 2 == 1);
         int64_t n = f.body.n;
         const double none[3] = {0, 0, 0}, e = 1e-5;
-        double *G = TD_TAKE(&f.arena, double, n * n + 1), *M = TD_TAKE(&f.arena, double, 2 * n * n + 1);
+        double *G = TD_TAKE(&f.arena, double, n *n + 1), *M = TD_TAKE(&f.arena, double, 2 * n * n + 1);
         double *b = TD_TAKE(&f.arena, double, n + 1), *at = TD_TAKE(&f.arena, double, n + 1);
         td_tree_inverse(&f.body, f.v, NULL, none, &f.work, b);
         td_tree_gyration(&f.body, f.v, &f.work, G);
@@ -223,8 +223,10 @@ static tdModel *driven_chain(const char *integrator, double h)
     return robot_model(
         undamped_chain(4, true), settings, "joints: [{name: j2, damping: 0.02 N*m*s/rad}]",
         "actuators:\n  - {name: turn, type: joint, body: r, joint: j1, drive: position, stiffness: 8 N*m/rad, damping: "
-        "0.3 N*m*s/rad}\n  - {name: push, type: force, body: r, link: l4, point: [1, 0, 0], direction: [0, 1, 0], drive: "
-        "force}\nmotion: {interpolation: smooth, keyframes: [{t: 0, turn: 0 rad, push: 0 N}, {t: 1, turn: 1 rad, push: 3 "
+        "0.3 N*m*s/rad}\n  - {name: push, type: force, body: r, link: l4, point: [1, 0, 0], direction: [0, 1, 0], "
+        "drive: "
+        "force}\nmotion: {interpolation: smooth, keyframes: [{t: 0, turn: 0 rad, push: 0 N}, {t: 1, turn: 1 rad, push: "
+        "3 "
         "N}]}");
 }
 
@@ -300,8 +302,9 @@ static void rk4_is_for_references(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(gyration_is_skew), cmocka_unit_test(hanging_stiffness), cmocka_unit_test(energy_stays),
-        cmocka_unit_test(random_trees),     cmocka_unit_test(order_on_trees),    cmocka_unit_test(rk4_is_for_references),
+        cmocka_unit_test(gyration_is_skew),  cmocka_unit_test(hanging_stiffness),
+        cmocka_unit_test(energy_stays),      cmocka_unit_test(random_trees),
+        cmocka_unit_test(order_on_trees),    cmocka_unit_test(rk4_is_for_references),
         cmocka_unit_test(order_with_forces),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -54,11 +54,10 @@ static inline tdModel *undamped_model(undampedKind kind, int n, double h, const 
                                              JOINT("b", "continuous", "upper", "lower", "0 0 -0.7", "0 1 0", "")),
                            settings, "joints: [{name: a, position: 2.5 rad}, {name: b, position: 0.7 rad}]", "");
     case UNDAMPED_FLAT:
-    case UNDAMPED_CHAIN:
-        return robot_model(undamped_chain(n, kind == UNDAMPED_CHAIN), settings, "", "");
+    case UNDAMPED_CHAIN: return robot_model(undamped_chain(n, kind == UNDAMPED_CHAIN), settings, "", "");
     case UNDAMPED_HEAVY:
         return robot_model(ROBOT(BASE LINK("top", "1", "0 0 0.1", "0.002", "0.002", "0.001")
-                                      JOINT("ball", "ball", "base", "top", "0 0 0", "0 0 1", "")),
+                                     JOINT("ball", "ball", "base", "top", "0 0 0", "0 0 1", "")),
                            settings, "", "");
     case UNDAMPED_FREE:
         return robot_model(ROBOT(LINK("body", "2", "0.02 0 0.05", "0.02", "0.03", "0.045")), settings,
@@ -110,9 +109,10 @@ static inline const char *undamped_tree(uint64_t *seed, int n, bool limits, bool
     static const char *const kinds[] = {"revolute", "continuous", "prismatic", "ball"};
     static sceneText t;
     t.length = 0;
-    scene_add(&t, "<robot name=\"tree\"><link name=\"l0\"><inertial><origin xyz=\"0 0 0.01\"/><mass value=\"1\"/><inertia "
-                  "ixx=\"0.01\" iyy=\"0.012\" izz=\"0.015\"/></inertial><collision><geometry><box size=\"0.2 0.2 0.2\"/>"
-                  "</geometry></collision></link>");
+    scene_add(&t,
+              "<robot name=\"tree\"><link name=\"l0\"><inertial><origin xyz=\"0 0 0.01\"/><mass value=\"1\"/><inertia "
+              "ixx=\"0.01\" iyy=\"0.012\" izz=\"0.015\"/></inertial><collision><geometry><box size=\"0.2 0.2 0.2\"/>"
+              "</geometry></collision></link>");
     for (int i = 1; i <= n; i++)
     {
         double mass = 0.2 + 0.9 * (1 + next_random(seed)), size = 0.1 + 0.05 * next_random(seed);
@@ -123,13 +123,15 @@ static inline const char *undamped_tree(uint64_t *seed, int n, bool limits, bool
                   "0.05\"/></geometry></collision></link>",
                   i, size, 0.3 * size, mass, 0.2 * mass * size * size, 0.4 * mass * size * size,
                   0.5 * mass * size * size, size, 2 * size);
-        scene_add(&t,
-                  "<joint name=\"j%d\" type=\"%s\"><parent link=\"l%d\"/><child link=\"l%d\"/><origin xyz=\"%g %g %g\"/>"
-                  "<axis xyz=\"%g %g %g\"/>",
-                  i, kinds[kind], parent, i, 0.2 * next_random(seed), 0.2 * next_random(seed), 0.2 * next_random(seed),
-                  1 + next_random(seed), next_random(seed), next_random(seed));
+        scene_add(
+            &t,
+            "<joint name=\"j%d\" type=\"%s\"><parent link=\"l%d\"/><child link=\"l%d\"/><origin xyz=\"%g %g %g\"/>"
+            "<axis xyz=\"%g %g %g\"/>",
+            i, kinds[kind], parent, i, 0.2 * next_random(seed), 0.2 * next_random(seed), 0.2 * next_random(seed),
+            1 + next_random(seed), next_random(seed), next_random(seed));
         if (kind == 0 || kind == 2)
-            scene_add(&t, "<limit lower=\"%g\" upper=\"%g\" effort=\"1000\" velocity=\"1000\"/>", limits ? -0.5 : -1e6, limits ? 0.5 : 1e6);
+            scene_add(&t, "<limit lower=\"%g\" upper=\"%g\" effort=\"1000\" velocity=\"1000\"/>", limits ? -0.5 : -1e6,
+                      limits ? 0.5 : 1e6);
         if (friction && kind != 3)
             scene_add(&t, "<dynamics damping=\"0\" friction=\"%g\"/>", 0.2 * (1 + next_random(seed)));
         scene_add(&t, "</joint>");
