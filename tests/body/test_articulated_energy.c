@@ -297,6 +297,11 @@ static void rk4_is_for_references(void **unused)
     robot_refused(undamped_chain(3, false),
                   "gravity: [0, 0, -9.81]\ntime_step: 1 ms\nsteps: 1\nintegrator: {method: rk4, newton: true}", "", "",
                   "explicit; remove 'newton: true'");
+    robot_refused(
+        undamped_chain(3, false), settings, "",
+        "  - {name: pad, mesh: {box: [[2, 0, 0], [3, 1, 1]], cells: [1, 1, 1]}, material: {law: linear, young: 1 "
+        "MPa, poisson: 0.3, density: 1000}}",
+        "soft bodies need an implicit method");
 }
 
 int main(void)
