@@ -129,7 +129,7 @@ static void pressure_text(double pascal, char *out, size_t size)
 static const char *method_text(const tdSceneSettings *s)
 {
     if (s->method != TD_METHOD_THETA)
-        return s->method == TD_METHOD_STATIC ? "static" : "newmark";
+        return s->method == TD_METHOD_STATIC ? "static" : s->method == TD_METHOD_RK4 ? "rk4" : "newmark";
     if (s->theta == 1 && s->theta_vq == 1)
         return "backward_euler";
     if (s->theta == 0.5 && s->theta_vq == 0.5)

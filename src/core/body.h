@@ -114,6 +114,9 @@ struct tdBodyOps
 
     /// Places held coordinates for the end of the step: target positions into state->q_end (held only).
     void (*place)(const tdModel *model, const tdBody *body, tdState *state);
+    /// Optional, before anything of a step is evaluated: what is done with state->q and v of its start first. May
+    /// change the velocities that the step starts from, and v_new, the first guess of those it ends with.
+    void (*set_out)(const tdModel *model, const tdBody *body, tdState *state);
     /// Start of a step or of a static increment: what is kept constant during it (lagged rotations).
     void (*begin)(const tdModel *model, const tdBody *body, tdState *state);
     /// reads state->q_e      writes the body's deformation gradients, rotations, frames
@@ -122,8 +125,11 @@ struct tdBodyOps
     tdStatus (*forces)(const tdModel *model, const tdBody *body, tdState *state, bool tangent);
     /// reads state->m, A      writes state->dv = -A^-1 (m + A dv_held), the way to the free motion v*
     tdStatus (*free_motion)(const tdModel *model, const tdBody *body, tdState *state);
-    /// Newmark's first step: state->a = M^-1 (external - internal forces) from state->m at q0, v0.
+    /// Newmark's first step, and those of Runge-Kutta: state->a = M^-1 (external - internal forces) from state->m at
+    /// q0, v0.
     tdStatus (*start_acceleration)(const tdModel *model, const tdBody *body, tdState *state);
+    /// Optional: dq/dt of the coordinates at q, where it is not v. reads q, v, both of the body      writes dq
+    void (*rates)(const tdBody *body, const double *q, const double *v, double *dq);
     /// x = A^-1 b over the body's coordinates, for the condensed problem W = J A^-1 J': n vectors, `stride` apart. x
     /// holds first guesses; held coordinates become zero.
     tdStatus (*apply_inverse)(const tdModel *model, const tdBody *body, tdState *state, int n, int64_t stride,
@@ -208,7 +214,8 @@ struct tdBodyOps
     /// was solved has them, before `balance`.
     void (*outside)(const tdModel *model, const tdBody *body, tdState *state, double *f);
     /// After integration, before the step is accepted: forces and tangent at the present q, from which the next step
-    /// starts without taking them again, and the energy there. reads state->q, v, start      writes state->force
+    /// starts without taking them again, and the energy there. May change the velocities that the step ends with.
+    /// reads state->q, v, start      writes state->force
     void (*arrive)(const tdModel *model, const tdBody *body, tdState *state, tdArrival *arrival);
     /// Optional: how far the body has left the range of laws of small displacements, where F was last taken: the
     /// largest |F - I| among their points, and the turn [rad] there. Zero: it has none.

@@ -512,6 +512,7 @@ typedef enum tdMethod
 {
     TD_METHOD_THETA, // backward Euler, midpoint and symplectic are values of theta, theta_vq
     TD_METHOD_NEWMARK,
+    TD_METHOD_RK4,
     TD_METHOD_STATIC
 } tdMethod;
 

@@ -6,6 +6,7 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/vector.h"
+#include "constraint/constraint.h"
 #include "contact/contact.h"
 #include "mesh/shape.h"
 #include "mesh/topology.h"
@@ -328,6 +329,40 @@ static void warn_of_errors(const tdRom *rom, const tdSettings *settings)
 }
 
 // rom: of one of the bodies; NULL: none.
+// What of an actuator the integrator may not know.
+static tdStatus check_actuator(const tdModel *model, const tdActuator *actuator, tdError *error)
+{
+    const tdSceneActuator *given = actuator->given;
+    bool effort = given->drive == TD_DRIVE_EFFORT, servo = actuator->servo >= 0;
+    const struct
+    {
+        bool is;
+        tdPart part;
+    } list[] = {{!effort && !servo, TD_PART_DISPLACEMENT},
+                {effort && actuator->held, TD_PART_MOVED},
+                {effort && td_actuator_has_stops(actuator), TD_PART_GIVEN_EFFORT},
+                {given->friction > 0, TD_PART_CABLE_FRICTION}};
+    for (size_t i = 0; i < sizeof list / sizeof list[0]; i++)
+    {
+        const char *clash = list[i].is ? td_part_clash(list[i].part, td_scheme_part(&model->scheme)) : NULL;
+        if (clash != NULL)
+            return td_fail_at(error, TD_ERROR_INPUT, model->scene.file, given->line, actuator->name, "%s", clash);
+    }
+    return TD_OK;
+}
+
+static tdStatus check_integrator(const tdModel *model, tdError *error)
+{
+    const char *clash = td_part_clash(TD_PART_SOFT, td_scheme_part(&model->scheme));
+    for (int b = 0; b < model->n_bodies && clash != NULL; b++)
+        if (model->bodies[b].parts == NULL)
+            return td_fail_at(error, TD_ERROR_INPUT, model->scene.file, model->scene.bodies[b].line,
+                              model->bodies[b].name, "%s", clash);
+    for (int a = 0; a < model->n_actuators; a++)
+        TD_TRY(check_actuator(model, &model->actuators[a], error));
+    return TD_OK;
+}
+
 static tdStatus compile_all(tdModel *model, const tdSettings *settings, const tdRom *rom, tdError *error)
 {
     const tdScene *scene = &model->scene;
@@ -367,6 +402,7 @@ static tdStatus compile_all(tdModel *model, const tdSettings *settings, const td
     TD_TRY(td_compile_actuators_end(model, error));
     TD_TRY(td_compile_tools(model, error));
     TD_TRY(td_compile_contact(model, settings, error));
+    TD_TRY(check_integrator(model, error));
     warn_of_ringing(model, settings);
     td_compile_plausible(model, settings);
     hash_files(model);

@@ -11,6 +11,7 @@ static const tdChoice method_choices[] = {
     {"symplectic", TD_CHOICE_SYMPLECTIC, "θ = 0, θvq = 1: explicit, needs small steps and lumped mass", NULL},
     {"theta", TD_CHOICE_THETA, "θ-method with `theta` and `theta_vq` as given", NULL},
     {"newmark", TD_CHOICE_NEWMARK, "implicit Newmark with `beta` and `gamma`", NULL},
+    {"rk4", TD_CHOICE_RK4, "Runge–Kutta of order 4: references of rigid bodies without contact, explicit", NULL},
     {"static", TD_CHOICE_STATIC, "equilibrium at the end of each step, no inertia", NULL},
     {0},
 };

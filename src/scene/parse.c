@@ -95,7 +95,11 @@ static tdStatus parse_integrator(tdSceneParser *parser, const tdYaml *node)
     TD_TRY(td_schema_read(reader, node, &td_schema_integrator, "integrator", &record));
     parser->method = (tdMethodChoice)td_record_get(&record, "method")->integer[0];
     bool newmark = parser->method == TD_CHOICE_NEWMARK, is_static = parser->method == TD_CHOICE_STATIC;
-    settings->method = newmark ? TD_METHOD_NEWMARK : is_static ? TD_METHOD_STATIC : TD_METHOD_THETA;
+    bool rk4 = parser->method == TD_CHOICE_RK4;
+    settings->method = newmark     ? TD_METHOD_NEWMARK
+                       : rk4       ? TD_METHOD_RK4
+                       : is_static ? TD_METHOD_STATIC
+                                   : TD_METHOD_THETA;
     TD_TRY(parse_theta(parser, &record, settings));
     if (!newmark)
     {
@@ -109,6 +113,8 @@ static tdStatus parse_integrator(tdSceneParser *parser, const tdYaml *node)
     const tdValue *newton = td_record_get(&record, "newton"), *least = td_record_get(&record, "min_load_step");
     if (is_static && newton->node != NULL && newton->integer[0] == 0)
         return td_record_fail(reader, &record, "newton", "method static always iterates; remove 'newton: false'");
+    if (rk4 && newton->node != NULL && newton->integer[0] != 0)
+        return td_record_fail(reader, &record, "newton", "method rk4 is explicit; remove 'newton: true'");
     settings->newton = is_static || newton->integer[0] != 0;
     for (int i = 0; i < 2 && !settings->newton; i++)
     {

@@ -103,17 +103,17 @@ void td_monitor_supports(const tdModel *model, tdState *state)
     }
 }
 
-// Done on a body in the step [J]. Newmark's method has its balance at the end of a step; the work of one is that of the
-// mean of both ends.
+// Done on a body in the step [J]. Newmark's method and Runge-Kutta's have their balance at the ends of a step; the work
+// of one is that of the mean of both.
 static double work_on(const tdModel *model, const tdState *state, const tdBody *body)
 {
     const tdMonitor *monitor = state->monitor;
-    bool newmark = model->scheme.method == TD_METHOD_NEWMARK;
+    bool ends = model->scheme.method != TD_METHOD_THETA;
     double sum = 0, s = model->scheme.s;
     for (int64_t i = body->first; i < body->first + body->count; i++)
     {
         double f = monitor->outside[i] / s;
-        sum += (newmark ? 0.5 * (f + monitor->last[i]) : f) * (state->q[i] - state->start[i]);
+        sum += (ends ? 0.5 * (f + monitor->last[i]) : f) * (state->q[i] - state->start[i]);
     }
     return sum;
 }
