@@ -10,7 +10,7 @@
 
 static const char help[] = "usage: tendril info FILE [--plot PNG] [--json]\n"
                            "\n"
-                           "Examines a mesh (.msh, .vtk, .vtu, .stl, .obj): counts, size, volume, groups, quality of\n"
+                           "Examines a mesh (.msh, .vtk, .vtu, .stl, .obj, .dae): counts, size, volume, groups, quality of\n"
                            "its cells, and a list of problems with advice. Ends with 0 when the file could be read,\n"
                            "even if the mesh has problems; with --json, \"usable\" says whether it can be simulated.\n"
                            "\n"

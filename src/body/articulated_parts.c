@@ -33,6 +33,9 @@ static void fill_links(const tdArticulated *rigid, const tdTreeWork *work, tdBod
         parts->start[l] = work->pose[l];
         parts->piece[l] = link->columns > 0 ? l : parent;
         parts->hangs[l] = parent;
+        parts->light[l] = true;
+        if (parts->piece[l] >= 0 && link->mass > 0)
+            parts->light[parts->piece[l]] = false;
         if (link->columns == 1)
             parts->joints[joints++] = (tdBodyJoint){.part = l,
                                                     .name = rigid->tree->links[l].joint,
@@ -82,11 +85,12 @@ tdStatus td_articulated_parts(tdArena *arena, tdArticulated *rigid, tdBody *body
     parts->start = TD_TAKE(arena, tdPose, parts->n);
     parts->piece = TD_TAKE(arena, int32_t, parts->n);
     parts->hangs = TD_TAKE(arena, int32_t, parts->n);
+    parts->light = TD_TAKE(arena, bool, parts->n);
     parts->joints = TD_TAKE(arena, tdBodyJoint, parts->n_joints);
     parts->shapes = TD_TAKE(arena, tdBodyShape, parts->n_shapes);
     parts->drawings = TD_TAKE(arena, tdBodyDrawing, parts->n_drawings);
     bool good = parts->names != NULL && parts->start != NULL && parts->piece != NULL && parts->hangs != NULL &&
-                parts->joints != NULL && parts->shapes != NULL && parts->drawings != NULL &&
+                parts->light != NULL && parts->joints != NULL && parts->shapes != NULL && parts->drawings != NULL &&
                 td_tree_work_take(&scratch, rigid, &work);
     if (good)
     {

@@ -43,6 +43,7 @@ typedef struct tdBodyParts
     tdPose *start;    ///< where they are at the start
     int32_t *piece;   ///< parts that nothing moves against each other have the same; -1: that of the world
     int32_t *hangs;   ///< the piece that the joint of the part's piece hangs on; -1: the world
+    bool *light;      ///< by piece: it has no mass
     int64_t frames;   ///< nodes [0, frames) stand for axes of parts, not for corners of shapes
     int32_t *of_node; ///< by node
     int n_joints, n_shapes, n_drawings;

@@ -436,6 +436,19 @@ typedef enum tdContactSolver
     TD_CONTACT_NLCP
 } tdContactSolver;
 
+typedef enum tdOverlapChoice
+{
+    TD_OVERLAP_EXEMPT,
+    TD_OVERLAP_MEET
+} tdOverlapChoice;
+
+/// Two bodies, or links of them, that do not meet.
+typedef struct tdSceneExclude
+{
+    int body[2];
+    int link[2]; ///< -1: all
+} tdSceneExclude;
+
 typedef struct tdSceneContact
 {
     int line;           ///< 0: not given, no contact
@@ -448,8 +461,9 @@ typedef struct tdSceneContact
     tdContactSolver solver;
     int points; ///< n x n of each triangle touch besides nodes
     bool self;
+    tdOverlapChoice overlapping; ///< links of one body that overlap at the start
     int n_exclude;
-    int (*exclude)[2]; ///< pairs of bodies that do not meet
+    tdSceneExclude *exclude;
 } tdSceneContact;
 
 /// Points of a body that are welded to another one, or to places in space.
@@ -575,6 +589,9 @@ typedef struct tdScene
 /// Parses and checks text. On failure *error names file, line and field. td_scene_free() also after failure.
 tdStatus td_scene_parse(const char *text, size_t length, const char *name, const char *folder, tdScene *scene,
                         tdError *error);
+/// The same, with the packages of tdSettings.packages for robots.
+tdStatus td_scene_parse_packages(const char *text, size_t length, const char *name, const char *folder,
+                                 const char *packages, tdScene *scene, tdError *error);
 void td_scene_free(tdScene *scene);
 
 /// Name of a law as a scene writes it.

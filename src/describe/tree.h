@@ -82,6 +82,10 @@ const char *td_joint_name(tdJointKind kind);
 tdStatus td_tree_check(tdArena *arena, tdTree *tree, tdError *error);
 /// Adds a warning; false: no memory.
 bool td_tree_warn(tdArena *arena, tdTree *tree, const char *format, ...) TD_PRINTF(3, 4);
+/// R I R': inertia (xx, yy, zz, xy, xz, yz) in axes that R turns those of I to.
+void td_inertia_turn(const double R[9], const double I[6], double out[6]);
+/// sum += I + sign mass (|at|^2 1 - at at'): from the center of mass to a point `at` away, or back (sign -1).
+void td_inertia_shift(double mass, const double at[3], double sign, const double I[6], double sum[6]);
 /// Index by name of a link or of a joint, -1: none.
 int td_tree_link(const tdTree *tree, const char *name);
 int td_tree_joint(const tdTree *tree, const char *name);

@@ -413,9 +413,15 @@ static uint64_t hash_equilibria(const tdYaml *root)
 tdStatus td_scene_parse(const char *text, size_t length, const char *name, const char *folder, tdScene *scene,
                         tdError *error)
 {
+    return td_scene_parse_packages(text, length, name, folder, NULL, scene, error);
+}
+
+tdStatus td_scene_parse_packages(const char *text, size_t length, const char *name, const char *folder,
+                                 const char *packages, tdScene *scene, tdError *error)
+{
     memset(scene, 0, sizeof *scene);
     tdArena tree = {0};
-    tdSceneParser parser = {.scene = scene, .arena = &scene->arena, .folder = folder};
+    tdSceneParser parser = {.scene = scene, .arena = &scene->arena, .folder = folder, .packages = packages};
     parser.reader = (tdReader){.error = error};
     tdStatus status = td_parse_copy(&parser, name != NULL ? name : "scene", &scene->file);
     parser.reader.file = scene->file;

@@ -14,6 +14,7 @@ typedef struct tdSceneParser
     tdScene *scene;
     tdArena *arena; ///< the scene's
     const char *folder;
+    const char *packages; ///< tdSettings.packages
     tdMethodChoice method;
     int n_inputs; ///< names of loads, prescribed motions and actuators, which a motion may drive
     struct

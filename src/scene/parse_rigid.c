@@ -34,12 +34,25 @@ tdStatus td_parse_body_keys(tdSceneParser *parser, const tdRecord *record, tdBod
         const char *key;
         int of, needed;
     } own[] = {
-        {"mesh", SOFT, SOFT},     {"material", SOFT, SOFT},   {"materials", SOFT, 0},
-        {"plane", SOFT, 0},       {"thickness", SOFT, 0},     {"formulation", SOFT, 0},
-        {"mass", SOFT, 0},        {"damping", SOFT, 0},       {"prescribed", SOFT, 0},
-        {"repeat", SOFT, 0},      {"fixed", SOFT | RIGID, 0}, {"urdf", ARTICULATED, ARTICULATED},
-        {"base", ARTICULATED, 0}, {"joints", ARTICULATED, 0}, {"shape", RIGID, RIGID},
-        {"density", RIGID, 0},    {"total_mass", RIGID, 0},   {"angular_velocity", RIGID | ARTICULATED, 0},
+        {"mesh", SOFT, SOFT},
+        {"material", SOFT, SOFT},
+        {"materials", SOFT, 0},
+        {"plane", SOFT, 0},
+        {"thickness", SOFT, 0},
+        {"formulation", SOFT, 0},
+        {"mass", SOFT, 0},
+        {"damping", SOFT, 0},
+        {"prescribed", SOFT, 0},
+        {"repeat", SOFT, 0},
+        {"fixed", SOFT | RIGID, 0},
+        {"urdf", ARTICULATED, ARTICULATED},
+        {"base", ARTICULATED, 0},
+        {"joints", ARTICULATED, 0},
+        {"shape", RIGID, RIGID},
+        {"collision_mesh", ARTICULATED, 0},
+        {"density", RIGID, 0},
+        {"total_mass", RIGID, 0},
+        {"angular_velocity", RIGID | ARTICULATED, 0},
         {"snap", SOFT, 0},
     };
     for (size_t i = 0; i < sizeof own / sizeof own[0]; i++)
@@ -313,7 +326,7 @@ static tdStatus find_joint(tdSceneParser *parser, const tdRecord *record, const 
 }
 
 static tdStatus parse_joint(tdSceneParser *parser, const tdYaml *item, int index, const char *body_path,
-                            tdSceneBody *body)
+                            tdSceneBody *body, bool *placed)
 {
     char path[256], field[300];
     tdRecord record;
@@ -324,10 +337,11 @@ static tdStatus parse_joint(tdSceneParser *parser, const tdYaml *item, int index
     tdTreeLink *link = &body->tree->links[at];
     const tdYaml *position = td_record_get(&record, "position")->node;
     td_path_key(field, sizeof field, path, "position");
+    placed[at] = placed[at] || position != NULL;
     if (position != NULL)
         TD_TRY(td_read_quantity(&parser->reader, position, field, turns(link) ? TD_DIM_ANGLE : TD_DIM_LENGTH,
                                 &link->start));
-    if (link->start < link->lower || link->start > link->upper)
+    if (position != NULL && (link->start < link->lower || link->start > link->upper))
         return td_record_fail(&parser->reader, &record, "position",
                               "joint '%s' goes from %g to %g (%s); %g is beyond its limits", link->joint, link->lower,
                               link->upper, turns(link) ? "rad" : "m", link->start);
@@ -360,18 +374,17 @@ static tdStatus check_start(tdSceneParser *parser, const tdRecord *record, const
     return TD_OK;
 }
 
-static tdStatus parse_articulated(tdSceneParser *parser, const tdRecord *record, tdSceneBody *body)
+// Reads the robot's file. The scene's line leads to it; the reader's message says what is wrong with it.
+static tdStatus read_robot(tdSceneParser *parser, const tdRecord *record, tdSceneBody *body)
 {
     const char *path = NULL;
     tdError inner = {0};
-    if (body->scale != 1)
-        return td_record_fail(&parser->reader, record, "transform",
-                              "a robot is not scaled, because its masses would have to be too; remove 'scale'");
+    tdRobotFiles files = {.packages = parser->packages,
+                          .hulls = td_record_get(record, "collision_mesh")->integer[0] == TD_COLLISION_HULL};
     TD_TRY(td_parse_path(parser, record, "urdf", td_record_get(record, "urdf")->text, &path));
-    tdStatus status = td_urdf_read(parser->arena, path, body->tree, &inner);
+    tdStatus status = td_urdf_read(parser->arena, path, &files, body->tree, &inner);
     if (status != TD_OK)
     {
-        // The scene's line leads to the file; the reader's message says what is wrong with it.
         char text[700];
         td_error_format(&inner, text, sizeof text);
         td_record_fail(&parser->reader, record, "urdf", "%.600s", text);
@@ -381,11 +394,28 @@ static tdStatus parse_articulated(tdSceneParser *parser, const tdRecord *record,
     root->kind = td_record_get(record, "base")->integer[0] != 0 ? TD_JOINT_FREE : TD_JOINT_FIXED;
     root->joint = "base";
     root->joint_line = root->line;
+    return TD_OK;
+}
+
+static tdStatus parse_articulated(tdSceneParser *parser, const tdRecord *record, tdSceneBody *body)
+{
+    tdError inner = {0};
+    if (body->scale != 1)
+        return td_record_fail(&parser->reader, record, "transform",
+                              "a robot is not scaled, because its masses would have to be too; remove 'scale'");
+    TD_TRY(read_robot(parser, record, body));
     const tdYaml *joints = td_record_get(record, "joints")->node;
+    bool *placed = TD_TAKE(parser->arena, bool, body->tree->n_links);
     int index = 0;
+    if (placed == NULL)
+        return td_fail_memory(parser->reader.error, "the joints");
     for (const tdYaml *item = joints == NULL ? NULL : joints->first; item != NULL; item = item->next, index++)
-        TD_TRY(parse_joint(parser, item, index, record->path, body));
-    status = td_tree_check(parser->arena, body->tree, &inner);
+        TD_TRY(parse_joint(parser, item, index, record->path, body, placed));
+    tdStatus status = td_robot_masses(parser->arena, body->tree, &inner); // of a base that is free after all
+    if (status == TD_OK)
+        status = td_robot_starts(parser->arena, body->tree, placed, &inner);
+    if (status == TD_OK)
+        status = td_tree_check(parser->arena, body->tree, &inner);
     if (status != TD_OK)
     {
         char text[700];

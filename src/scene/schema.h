@@ -198,3 +198,9 @@ typedef enum tdMethodChoice
     TD_CHOICE_NEWMARK,
     TD_CHOICE_STATIC
 } tdMethodChoice;
+
+typedef enum tdCollisionChoice
+{
+    TD_COLLISION_SURFACE,
+    TD_COLLISION_HULL
+} tdCollisionChoice;
