@@ -511,18 +511,18 @@ static void starts_outside_limits(void **unused)
 {
     (void)unused;
     static const char limits[] = ELBOW("<limit lower=\"0.5\" upper=\"2\"/>");
-    tdModel *model = robot_model(limits, "time_step: 1 ms", "", "");
+    tdModel *model = robot_model(limits, "time_step: 1 ms\nsteps: 1", "", "");
     assert_near(model->scene.bodies[0].tree->links[1].start, 0.5, 0);
     assert_true(warned(model->scene.bodies[0].tree,
                        "joint 'shoulder' would start at 0 rad, but its limits are 0.5 and 1 "
                        "rad; it starts at 0.5 rad"));
     td_model_free(model);
-    robot_refused(limits, "time_step: 1 ms", "joints: [{name: shoulder, position: 0.1 rad}]", "",
+    robot_refused(limits, "time_step: 1 ms\nsteps: 1", "joints: [{name: shoulder, position: 0.1 rad}]", "",
                   "joint 'shoulder' goes from 0.5 to 2 (rad); 0.1 is beyond its limits");
-    robot_refused(limits, "time_step: 1 ms", "joints: [{name: shoulder, position: 1.2 rad}]", "",
+    robot_refused(limits, "time_step: 1 ms\nsteps: 1", "joints: [{name: shoulder, position: 1.2 rad}]", "",
                   "joint 'elbow' (line 1 of");
     // Limits that contradict each other have no start.
-    robot_refused(ELBOW("<limit lower=\"1.5\" upper=\"2\"/>"), "time_step: 1 ms", "", "", "its limits are");
+    robot_refused(ELBOW("<limit lower=\"1.5\" upper=\"2\"/>"), "time_step: 1 ms\nsteps: 1", "", "", "its limits are");
 }
 
 // ---------------------------------------------------------------- links that meet
@@ -558,18 +558,19 @@ static bool meet(const tdModel *model, const char *one, const char *other)
 static void who_meets_whom(void **unused)
 {
     (void)unused;
-    tdModel *model = robot_model(chain, "time_step: 1 ms", "", "contact: {self: true}");
+    tdModel *model = robot_model(chain, "time_step: 1 ms\nsteps: 1", "", "contact: {self: true}");
     assert_true(!meet(model, "base", "a") && !meet(model, "a", "b"));
     assert_false(meet(model, "base", "b")); // overlap at the start
     assert_true(meet(model, "base", "c") && meet(model, "b", "d"));
     td_model_free(model);
-    model = robot_model(chain, "time_step: 1 ms", "",
+    model = robot_model(chain, "time_step: 1 ms\nsteps: 1", "",
                         "contact: {self: true, overlapping: meet, exclude: [{a: r, link_a: base, b: r, link_b: c}]}");
     assert_true(!meet(model, "base", "a") && meet(model, "base", "b") && !meet(model, "base", "c"));
     td_model_free(model);
-    robot_refused(chain, "time_step: 1 ms", "", "contact: {exclude: [{a: r, b: r, link_a: base}]}", "two links of one");
-    robot_refused(chain, "time_step: 1 ms", "", "contact: {exclude: [{a: r, b: r, link_a: base, link_b: bass}]}",
-                  "did you mean 'base'");
+    robot_refused(chain, "time_step: 1 ms\nsteps: 1", "", "contact: {exclude: [{a: r, b: r, link_a: base}]}",
+                  "two links of one");
+    robot_refused(chain, "time_step: 1 ms\nsteps: 1", "",
+                  "contact: {exclude: [{a: r, b: r, link_a: base, link_b: bass}]}", "did you mean 'base'");
 }
 
 // What overlaps at the start is said, by the links' names and how deep.
@@ -588,7 +589,8 @@ static void overlaps_are_said(void **unused)
     assert_true(file >= 0 && write(file, chain, strlen(chain)) == (ssize_t)strlen(chain));
     close(file);
     snprintf(text, sizeof text,
-             "tendril: 1\ntime_step: 1 ms\nbodies: [{name: r, type: articulated, urdf: %s}]\ncontact: {self: true}\n",
+             "tendril: 1\ntime_step: 1 ms\nsteps: 1\nbodies: [{name: r, type: articulated, urdf: %s}]\ncontact: {self: "
+             "true}\n",
              path);
     tdSettings settings = td_default_settings();
     settings.log = hear;
