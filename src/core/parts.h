@@ -25,6 +25,10 @@ typedef struct tdBodyShape
     tdPose pose;      ///< in the part's frame
     const char *file; ///< where it is from, for messages
     int line;
+    bool rubs; ///< `friction` is its own, else it is that of the body
+    double friction;
+    uint32_t type, meets; ///< two of one body meet when the type of one has a bit of what the other meets; both zero of
+                          ///< either: always
 } tdBodyShape;
 
 /// Triangles of a body's surface that are of one part and one colour; a plane is always one of its own.
@@ -49,6 +53,9 @@ typedef struct tdBodyParts
     int n_joints, n_shapes, n_drawings;
     tdBodyJoint *joints;
     tdBodyShape *shapes;
+    int n_excluded, n_pairs;
+    int (*excluded)[2];      ///< parts that do not meet
+    int (*pairs)[2];         ///< shapes that meet whatever else is said of parts of one body
     tdBodyDrawing *drawings; ///< triangles that belong to none are not drawn
 } tdBodyParts;
 

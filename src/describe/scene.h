@@ -279,6 +279,8 @@ typedef struct tdSceneActuator
     int joint;      ///< link of the body's tree whose joint it is
     double damping; ///< [N m s/rad, N s/m]
     bool rate;      ///< servo: of the rate, else of the position
+    bool rests;     ///< `rest` is given
+    double rest;    ///< what its input is without a motion; else the start of a position, or zero
     // limits; infinite where there are none
     double effort[2], displacement[2];     ///< least, most; the least effort of a cable is not negative
     double gas[2];                         ///< the same of the gas pumped in, for TD_DRIVE_GAS [m^3]

@@ -52,6 +52,33 @@ int td_tree_joint(const tdTree *tree, const char *name)
     return -1;
 }
 
+// Rotation about a unit axis.
+static void turn_about(const double n[3], double angle, double R[9])
+{
+    double c = cos(angle), s = sin(angle);
+    const double skew[9] = {0, -n[2], n[1], n[2], 0, -n[0], -n[1], n[0], 0};
+    for (int i = 0; i < 9; i++)
+        R[i] = (i % 4 == 0 ? c : 0) + (1 - c) * n[i / 3] * n[i % 3] + s * skew[i];
+}
+
+tdPose td_tree_start(const tdTree *tree, int link)
+{
+    tdPose out = td_pose_identity();
+    for (int l = link; l >= 0; l = tree->links[l].parent)
+    {
+        const tdTreeLink *at = &tree->links[l];
+        double x = at->mimic >= 0 ? at->ratio * tree->links[at->mimic].start + at->offset : at->start;
+        tdPose motion = td_pose_identity();
+        if (at->kind == TD_JOINT_REVOLUTE || at->kind == TD_JOINT_CONTINUOUS)
+            turn_about(at->axis, x, motion.R);
+        for (int k = 0; k < 3 && at->kind == TD_JOINT_PRISMATIC; k++)
+            motion.t[k] = x * at->axis[k];
+        motion = td_pose_multiply(&at->origin, &motion);
+        out = td_pose_multiply(&motion, &out);
+    }
+    return out;
+}
+
 static const int pairs[6][2] = {{0, 0}, {1, 1}, {2, 2}, {0, 1}, {0, 2}, {1, 2}};
 
 void td_inertia_turn(const double R[9], const double I[6], double out[6])
@@ -74,13 +101,38 @@ void td_inertia_shift(double mass, const double at[3], double sign, const double
         sum[e] += I[e] + sign * mass * ((e < 3 ? square : 0) - at[pairs[e][0]] * at[pairs[e][1]]);
 }
 
+double td_tree_moved(const tdTree *tree, int link)
+{
+    const tdTreeLink *joint = &tree->links[link];
+    double sum = joint->armature;
+    for (int l = link; l < tree->n_links; l++)
+    {
+        tdPose pose = td_pose_identity(); // of l in the frame of the link
+        int at = l;
+        for (; at > link; at = tree->links[at].parent)
+            pose = td_pose_multiply(&tree->links[at].origin, &pose);
+        if (at != link)
+            continue;
+        double I[6], center[3], about[6] = {0};
+        const double *a = joint->axis;
+        td_inertia_turn(pose.R, tree->links[l].inertia, I);
+        td_place(&pose, tree->links[l].center, center);
+        td_inertia_shift(tree->links[l].mass, center, 1, I, about);
+        sum += joint->kind == TD_JOINT_PRISMATIC
+                   ? tree->links[l].mass
+                   : a[0] * a[0] * about[0] + a[1] * a[1] * about[1] + a[2] * a[2] * about[2] +
+                         2 * (a[0] * a[1] * about[3] + a[0] * a[2] * about[4] + a[1] * a[2] * about[5]);
+    }
+    return sum;
+}
+
 bool td_tree_warn(tdArena *arena, tdTree *tree, const char *format, ...)
 {
     enum
     {
         MOST = 100
     };
-    char text[900];
+    char text[4000];
     va_list list;
     va_start(list, format);
     vsnprintf(text, sizeof text, format, list);

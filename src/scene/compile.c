@@ -40,6 +40,8 @@ static void add_input(tdModel *model, const char *name, double standard)
 static double actuator_standard(const tdScene *scene, const tdSceneActuator *given)
 {
     bool joint = given->kind == TD_ACTUATOR_JOINT || given->kind == TD_ACTUATOR_SLIDE;
+    if (given->rests)
+        return given->rest;
     return joint && given->drive != TD_DRIVE_EFFORT && !given->rate
                ? scene->bodies[given->body].tree->links[given->joint].start
                : 0;

@@ -13,7 +13,8 @@
 enum
 {
     MOVES = 1,
-    STANDS = 2 // what stands does not meet what stands
+    STANDS = 2, // what stands does not meet what stands
+    PAIRED = 4  // meets the other shape of a pair
 };
 
 typedef struct colliderWork
@@ -34,7 +35,9 @@ static double or_scene(double own, double of_scene)
 
 static bool meets_itself(const tdScene *scene, int b)
 {
-    return scene->bodies[b].contact.self >= 0 ? scene->bodies[b].contact.self != 0 : scene->contact.self;
+    const tdSceneBody *body = &scene->bodies[b];
+    bool by_file = body->tree != NULL && body->tree->meets_itself;
+    return body->contact.self >= 0 ? body->contact.self != 0 : scene->contact.self || by_file;
 }
 
 // ---------------------------------------------------------------- colliders
@@ -157,7 +160,7 @@ static double part_size(const tdBodyParts *parts, int part)
     double box[6] = {INFINITY, INFINITY, INFINITY, -INFINITY, -INFINITY, -INFINITY}, own[6], thin;
     for (int s = 0; s < parts->n_shapes; s++)
     {
-        if (parts->shapes[s].part != part)
+        if (parts->shapes[s].part != part || parts->shapes[s].shape->type == TD_SHAPE_PLANE)
             continue;
         td_shape_bounds(parts->shapes[s].shape, &parts->shapes[s].pose, own);
         for (int k = 0; k < 3; k++)
@@ -167,6 +170,20 @@ static double part_size(const tdBodyParts *parts, int part)
         }
     }
     return extent_of(box, &thin);
+}
+
+// Shapes of pairs meet each other also where neither meets anything else.
+static void set_pairs(colliderWork *work, const tdBodyParts *parts, int first)
+{
+    for (int p = 0; p < parts->n_pairs; p++)
+        for (int k = 0; k < 2; k++)
+        {
+            const tdBodyShape *shape = &parts->shapes[parts->pairs[p][k]];
+            tdColliderDef *def = &work->defs[first + parts->pairs[p][k]];
+            bool alone = shape->type == 0 && shape->meets == 0;
+            def->group = alone ? PAIRED : def->group | PAIRED;
+            def->mask = alone ? PAIRED : def->mask | PAIRED;
+        }
 }
 
 static void add_parts(colliderWork *work, int b)
@@ -182,6 +199,8 @@ static void add_parts(colliderWork *work, int b)
         def->shape = *shape->shape;
         def->pose = shape->pose;
         def->within_body = meets_itself(&work->model->scene, b);
+        if (shape->rubs && isnan(work->model->scene.bodies[b].contact.friction))
+            contact->colliders[work->n - 1].friction = shape->friction;
         if (shape->shape->type != TD_SHAPE_PLANE)
         {
             tdPose own = td_pose_identity();
@@ -200,6 +219,7 @@ static void add_parts(colliderWork *work, int b)
             def->mask = MOVES;
         }
     }
+    set_pairs(work, parts, work->n - parts->n_shapes);
 }
 
 // ---------------------------------------------------------------- pairs that do not meet
@@ -226,10 +246,20 @@ static bool hangs_on(const tdBodyParts *parts, int p, int q)
     return false;
 }
 
-// Parts of one piece, and those on both sides of a joint.
-static bool are_neighbours(const tdBodyParts *parts, int a, int b)
+// Part 0 of some robots' files is the world, floor and all, on which bodies stand that are joined to it.
+static bool is_world(const colliderWork *work, int b, int part)
 {
+    const tdTree *tree = work->model->scene.bodies[b].tree;
+    return part == 0 && tree != NULL && tree->meets_itself;
+}
+
+// Parts of one piece, and those on both sides of a joint.
+static bool are_neighbours(const colliderWork *work, int body, int a, int b)
+{
+    const tdBodyParts *parts = work->model->bodies[body].parts;
     int p = parts->piece[a], q = parts->piece[b];
+    if (is_world(work, body, a) || is_world(work, body, b))
+        return p == q;
     return p == q || hangs_on(parts, p, q) || hangs_on(parts, q, p);
 }
 
@@ -251,6 +281,36 @@ static int colliders_of(const colliderWork *work, int body, int *count)
     return low;
 }
 
+// Pairs of two bodies, or of two links.
+static tdStatus exclude_links(colliderWork *work, const tdSceneExclude *pair, tdError *error)
+{
+    const tdContactCollider *list = work->contact->colliders;
+    int n, m, first = colliders_of(work, pair->body[0], &n), other = colliders_of(work, pair->body[1], &m);
+    for (int i = first; i < first + n; i++)
+        for (int j = other; j < other + m; j++)
+            if (i != j && (pair->link[0] < 0 || list[i].link == pair->link[0]) &&
+                (pair->link[1] < 0 || list[j].link == pair->link[1]))
+                TD_TRY(exclude(work, i, j, error));
+    return TD_OK;
+}
+
+static bool is_pair(const tdBodyParts *parts, int a, int b)
+{
+    for (int p = 0; p < parts->n_pairs; p++)
+        if ((parts->pairs[p][0] == a && parts->pairs[p][1] == b) ||
+            (parts->pairs[p][0] == b && parts->pairs[p][1] == a))
+            return true;
+    return false;
+}
+
+// Whether the file has two shapes of a robot meet.
+static bool masks_meet(const tdBodyParts *parts, int a, int b)
+{
+    const tdBodyShape *x = &parts->shapes[a], *y = &parts->shapes[b];
+    bool all = (x->type == 0 && x->meets == 0) || (y->type == 0 && y->meets == 0);
+    return parts->n_pairs > 0 && all ? false : all || (x->type & y->meets) != 0 || (y->type & x->meets) != 0;
+}
+
 static tdStatus exclude_neighbours(colliderWork *work, int b, tdError *error)
 {
     const tdBodyParts *parts = work->model->bodies[b].parts;
@@ -260,8 +320,11 @@ static tdStatus exclude_neighbours(colliderWork *work, int b, tdError *error)
         return TD_OK;
     for (int i = first; i < first + n; i++)
         for (int j = i + 1; j < first + n; j++)
-            if (are_neighbours(parts, list[i].link, list[j].link))
+            if (!is_pair(parts, i - first, j - first) &&
+                (are_neighbours(work, b, list[i].link, list[j].link) || !masks_meet(parts, i - first, j - first)))
                 TD_TRY(exclude(work, i, j, error));
+    for (int k = 0; k < parts->n_excluded; k++)
+        TD_TRY(exclude_links(work, &(tdSceneExclude){{b, b}, {parts->excluded[k][0], parts->excluded[k][1]}}, error));
     return TD_OK;
 }
 
@@ -273,19 +336,6 @@ static tdStatus exclude_attached(colliderWork *work, int a, int b, tdError *erro
     for (int i = first; i < first + n; i++)
         for (int j = other; j < other + m; j++)
             if (i != j && td_bonds_part(work->model, a, list[i].link, b, list[j].link))
-                TD_TRY(exclude(work, i, j, error));
-    return TD_OK;
-}
-
-// Pairs of two bodies, or of two links.
-static tdStatus exclude_links(colliderWork *work, const tdSceneExclude *pair, tdError *error)
-{
-    const tdContactCollider *list = work->contact->colliders;
-    int n, m, first = colliders_of(work, pair->body[0], &n), other = colliders_of(work, pair->body[1], &m);
-    for (int i = first; i < first + n; i++)
-        for (int j = other; j < other + m; j++)
-            if (i != j && (pair->link[0] < 0 || list[i].link == pair->link[0]) &&
-                (pair->link[1] < 0 || list[j].link == pair->link[1]))
                 TD_TRY(exclude(work, i, j, error));
     return TD_OK;
 }
@@ -404,8 +454,9 @@ static tdStatus exempt_overlaps(colliderWork *work, const tdSettings *settings, 
     for (int64_t i = 0; i < n && status == TD_OK; i++)
     {
         int a = contacts[i].a.collider, b = contacts[i].b.collider;
-        if (list[a].body == list[b].body && list[a].link >= 0 && list[a].link != list[b].link &&
-            contacts[i].phi < -TOUCHING * fmin(list[a].size, list[b].size))
+        bool links = list[a].body == list[b].body && list[a].link >= 0 && list[a].link != list[b].link &&
+                     !is_world(work, list[a].body, list[a].link) && !is_world(work, list[b].body, list[b].link);
+        if (links && contacts[i].phi < -TOUCHING * fmin(list[a].size, list[b].size))
             status = exempt(work, a, b, -contacts[i].phi, settings, &told, error);
     }
     td_collide_state_free(state);

@@ -352,6 +352,7 @@ static tdStatus parse_scene(tdSceneParser *parser, const tdYaml *root_node)
     const tdYaml *effectors = td_record_get(&root, "effectors")->node;
     if (actuators != NULL)
         TD_TRY(td_parse_actuators(parser, actuators));
+    TD_TRY(td_parse_robot_drives(parser));
     if (effectors != NULL)
         TD_TRY(td_parse_effectors(parser, effectors));
     const tdYaml *tools = td_record_get(&root, "tools")->node;
@@ -367,6 +368,7 @@ static tdStatus parse_scene(tdSceneParser *parser, const tdYaml *root_node)
     const tdYaml *attachments = td_record_get(&root, "attachments")->node;
     if (attachments != NULL)
         TD_TRY(td_parse_attachments(parser, attachments));
+    TD_TRY(td_parse_robot_bonds(parser));
     const tdYaml *couplings = td_record_get(&root, "couplings")->node;
     if (couplings != NULL)
         TD_TRY(td_parse_couplings(parser, couplings));

@@ -5,6 +5,7 @@
 #include "body/drawing.h"
 #include "mesh/generate.h"
 #include "mesh/topology.h"
+#include "scene/mjcf.h"
 #include "scene/parse.h"
 #include "scene/urdf.h"
 
@@ -45,11 +46,13 @@ tdStatus td_parse_body_keys(tdSceneParser *parser, const tdRecord *record, tdBod
         {"prescribed", SOFT, 0},
         {"repeat", SOFT, 0},
         {"fixed", SOFT | RIGID, 0},
-        {"urdf", ARTICULATED, ARTICULATED},
+        {"urdf", ARTICULATED, 0},
         {"base", ARTICULATED, 0},
         {"joints", ARTICULATED, 0},
         {"shape", RIGID, RIGID},
         {"collision_mesh", ARTICULATED, 0},
+        {"mjcf", ARTICULATED, 0},
+        {"keyframe", ARTICULATED, 0},
         {"density", RIGID, 0},
         {"total_mass", RIGID, 0},
         {"angular_velocity", RIGID | ARTICULATED, 0},
@@ -352,6 +355,12 @@ static tdStatus parse_joint(tdSceneParser *parser, const tdYaml *item, int index
     return read_per_angle(parser, &record, "armature", inertia, 0, &link->armature);
 }
 
+// The key that names the robot's file.
+static const char *robot_key(const tdRecord *record)
+{
+    return given(record, "mjcf") ? "mjcf" : "urdf";
+}
+
 // A joint that starts beyond its limits is thrown back by them: a robot would be launched by what nobody asked for.
 static tdStatus check_start(tdSceneParser *parser, const tdRecord *record, const tdSceneBody *body)
 {
@@ -363,7 +372,7 @@ static tdStatus check_start(tdSceneParser *parser, const tdRecord *record, const
         double slack = 1e-9 * fmax(1, fabs(start)); // a limit in degrees, rounded
         if (td_joint_coordinates(link->kind) != 1 || (start >= link->lower - slack && start <= link->upper + slack))
             continue;
-        const char *key = given(record, "joints") ? "joints" : "urdf", *unit = turns(link) ? "rad" : "m";
+        const char *key = given(record, "joints") ? "joints" : robot_key(record), *unit = turns(link) ? "rad" : "m";
         const char *moved = follows ? body->tree->links[link->mimic].joint : link->joint;
         return td_record_fail(&parser->reader, record, key,
                               "joint '%s' (line %d of '%.200s') starts at %g %s, but its limits are %g and %g %s; say "
@@ -374,24 +383,47 @@ static tdStatus check_start(tdSceneParser *parser, const tdRecord *record, const
     return TD_OK;
 }
 
+static tdStatus check_robot_keys(tdSceneParser *parser, const tdRecord *record)
+{
+    static const char *const urdf_keys[] = {"base", "collision_mesh"};
+    bool mjcf = given(record, "mjcf");
+    if (given(record, "urdf") == mjcf)
+        return mjcf ? td_record_fail(&parser->reader, record, "mjcf", "'urdf' and 'mjcf' exclude each other; give one")
+                    : td_reader_fail(&parser->reader, record->node->line, record->path, "urdf",
+                                     "the key 'urdf' is missing: the file of the robot, or 'mjcf'");
+    for (int k = 0; k < 2 && mjcf; k++)
+        if (given(record, urdf_keys[k]))
+            return td_record_fail(&parser->reader, record, urdf_keys[k], "is for URDF files; an MJCF file says %s",
+                                  k == 0 ? "itself what is free" : "that meshes touch by their convex hulls");
+    if (!mjcf && given(record, "keyframe"))
+        return td_record_fail(&parser->reader, record, "keyframe",
+                              "is for MJCF files; 'joints' says where joints start");
+    return TD_OK;
+}
+
 // Reads the robot's file. The scene's line leads to it; the reader's message says what is wrong with it.
 static tdStatus read_robot(tdSceneParser *parser, const tdRecord *record, tdSceneBody *body)
 {
-    const char *path = NULL;
+    const char *path = NULL, *key = robot_key(record);
     tdError inner = {0};
     tdRobotFiles files = {.packages = parser->packages,
                           .hulls = td_record_get(record, "collision_mesh")->integer[0] == TD_COLLISION_HULL};
-    TD_TRY(td_parse_path(parser, record, "urdf", td_record_get(record, "urdf")->text, &path));
-    tdStatus status = td_urdf_read(parser->arena, path, &files, body->tree, &inner);
+    TD_TRY(check_robot_keys(parser, record));
+    TD_TRY(td_parse_path(parser, record, key, td_record_get(record, key)->text, &path));
+    bool mjcf = given(record, "mjcf");
+    tdStatus status = mjcf ? td_mjcf_read(parser->arena, path, &files,
+                                          given(record, "keyframe") ? td_record_get(record, "keyframe")->text : NULL,
+                                          body->tree, &inner)
+                           : td_urdf_read(parser->arena, path, &files, body->tree, &inner);
     if (status != TD_OK)
     {
         char text[700];
         td_error_format(&inner, text, sizeof text);
-        td_record_fail(&parser->reader, record, "urdf", "%.600s", text);
+        td_record_fail(&parser->reader, record, key, "%.600s", text);
         return status;
     }
     tdTreeLink *root = &body->tree->links[0];
-    root->kind = td_record_get(record, "base")->integer[0] != 0 ? TD_JOINT_FREE : TD_JOINT_FIXED;
+    root->kind = !mjcf && td_record_get(record, "base")->integer[0] != 0 ? TD_JOINT_FREE : TD_JOINT_FIXED;
     root->joint = "base";
     root->joint_line = root->line;
     return TD_OK;
@@ -420,7 +452,7 @@ static tdStatus parse_articulated(tdSceneParser *parser, const tdRecord *record,
     {
         char text[700];
         td_error_format(&inner, text, sizeof text);
-        td_record_fail(&parser->reader, record, "urdf", "%.600s", text);
+        td_record_fail(&parser->reader, record, robot_key(record), "%.600s", text);
     }
     return status == TD_OK ? check_start(parser, record, body) : status;
 }
