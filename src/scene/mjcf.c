@@ -199,7 +199,8 @@ static void count_sections(tdMjcf *m)
         for (const xmlNode *child = section->children; child != NULL; child = child->next)
             if (child->type == XML_ELEMENT_NODE && !td_xml_listed(whole, (const char *)section->name))
             {
-                td_mjcf_unused(m, (const char *)section->name, (const char *)child->name);
+                if (child->_private == NULL) // a tendon that an actuator uses
+                    td_mjcf_unused(m, (const char *)section->name, (const char *)child->name);
                 any = true;
             }
         for (const xmlAttr *a = section->properties; a != NULL && td_xml_is(section, "option"); a = a->next)

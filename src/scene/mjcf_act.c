@@ -115,8 +115,11 @@ static tdStatus read_transmission(tdMjcf *m, const tdMjElement *e, transmission 
         {
             tdMjElement own = {.node = at, .class_of = -1};
             const char *called = td_xml_is(at, "fixed") ? td_mjcf_text(m, &own, "name") : NULL;
-            if (called != NULL && strcmp(called, tendon) == 0)
-                return read_tendon(m, at, gear[0], out);
+            if (called == NULL || strcmp(called, tendon) != 0)
+                continue;
+            TD_TRY(read_tendon(m, at, gear[0], out));
+            ((xmlNode *)at)->_private = out->link >= 0 ? m : NULL; // used
+            return TD_OK;
         }
     return TD_OK;
 }

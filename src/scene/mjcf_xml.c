@@ -86,6 +86,8 @@ static const char *used_of(const xmlNode *node)
         {"key", "name qpos ctrl time"},
         {"default", "class"},
     };
+    if (td_xml_is(node, "joint") && node->parent != NULL && td_xml_is(node->parent, "equality"))
+        return "name class active joint1 joint2 polycoef";
     for (size_t i = 0; i < sizeof used / sizeof used[0]; i++)
         if (td_xml_listed(used[i].elements, (const char *)node->name))
             return used[i].attributes;
