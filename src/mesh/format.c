@@ -15,12 +15,8 @@ static const struct
 {
     const char *extension;
     tdMeshFormat format;
-} extensions[] = {{".msh", TD_MESH_MSH41},
-                  {".vtk", TD_MESH_VTK},
-                  {".vtu", TD_MESH_VTU},
-                  {".stl", TD_MESH_STL},
-                  {".obj", TD_MESH_OBJ},
-                  {".dae", TD_MESH_DAE}};
+} extensions[] = {{".msh", TD_MESH_MSH41}, {".vtk", TD_MESH_VTK}, {".vtu", TD_MESH_VTU},
+                  {".stl", TD_MESH_STL},   {".obj", TD_MESH_OBJ}, {".dae", TD_MESH_DAE}};
 
 static bool begins(const char *data, size_t size, const char *word)
 {
@@ -126,7 +122,8 @@ static tdStatus write_bytes(const tdMesh *mesh, tdMeshFormat format, tdMeshEncod
     case TD_MESH_DAE:
     case TD_MESH_UNKNOWN: break;
     }
-    return td_fail(error, TD_ERROR_USAGE, "the name's extension tells no mesh format that is written; " WRITTEN_FORMATS " are written");
+    return td_fail(error, TD_ERROR_USAGE,
+                   "the name's extension tells no mesh format that is written; " WRITTEN_FORMATS " are written");
 }
 
 tdStatus td_mesh_write(const tdMesh *mesh, const char *path, tdMeshFormat format, tdMeshEncoding encoding,
