@@ -11,8 +11,8 @@
 
 #define DENSITY   1000.0 // of geoms that give none [kg/m^3]
 #define SEEN      2      // geoms of groups up to this are drawn; the others are for contact
-#define ROUND     16     // corners of an ellipsoid around its axis
-#define ELLIPSOID (ROUND * (ROUND / 2 - 1) + 2)
+#define RINGS     8      // of an ellipsoid, from pole to pole; twice as many corners around
+#define ELLIPSOID (2 * RINGS * (RINGS - 1) + 2)
 
 // ---------------------------------------------------------------- meshes
 
@@ -187,13 +187,13 @@ static tdStatus find_mesh(tdMjcf *m, const tdMjElement *e, const char *name, boo
 static bool make_ellipsoid(tdArena *arena, const double size[3], tdShape *out)
 {
     double x[3 * ELLIPSOID] = {0, 0, size[2], 0, 0, -size[2]}, *at = x + 6;
-    const double turn = 8 * atan(1);
-    for (int i = 1; i < ROUND / 2; i++)
-        for (int k = 0; k < ROUND; k++, at += 3)
+    const double half = 4 * atan(1);
+    for (int i = 1; i < RINGS; i++)
+        for (int k = 0; k < 2 * RINGS; k++, at += 3)
         {
-            at[0] = size[0] * sin(turn / 2 * i / (ROUND / 2)) * cos(turn * k / ROUND);
-            at[1] = size[1] * sin(turn / 2 * i / (ROUND / 2)) * sin(turn * k / ROUND);
-            at[2] = size[2] * cos(turn / 2 * i / (ROUND / 2));
+            at[0] = size[0] * sin(half * i / RINGS) * cos(half * k / RINGS);
+            at[1] = size[1] * sin(half * i / RINGS) * sin(half * k / RINGS);
+            at[2] = size[2] * cos(half * i / RINGS);
         }
     return td_robot_hull(arena, ELLIPSOID, x, out);
 }

@@ -156,8 +156,6 @@ bool td_robot_find(const tdRobotFiles *files, const char *given, char *out, size
 
 // ---------------------------------------------------------------- xacro
 
-extern char **environ;
-
 // The environment, with ROS_PACKAGE_PATH being the folders of the list that have no name: what xacro's $(find) asks.
 static char **environment(tdArena *arena, const char *packages)
 {
