@@ -364,6 +364,8 @@ int td_contact_arrays(const tdModel *model, tdState *state, tdStateArray *out, i
         out[n++] = (tdStateArray){"contact_depth", -1, false, count_colliders(model), cs->depth};
     if (n < most && model->contact->n_bonds > 0)
         out[n++] = (tdStateArray){"bond_impulse", -1, false, 3 * (int64_t)model->contact->n_bonds, cs->bond_told};
+    if (n < most)
+        out[n++] = (tdStateArray){"contact_softness", -1, false, model->n_bodies + model->n_actuators, cs->softness};
     return n;
 }
 

@@ -101,6 +101,7 @@ typedef struct tdContactWay
 typedef struct tdContactBody
 {
     bool acted_on;    ///< velocities of it take part
+    bool condensed;   ///< not all of its unknowns take part, and the others follow
     int32_t block;    ///< -1: none
     tdBodyBlock part; ///< the velocities that take part, where it is acted on
     /// Velocities of the block before those that take part (contact_block.c): the motion of driven actuators, of bodies
@@ -170,7 +171,9 @@ typedef struct tdContactState
     int64_t gap_room, own_room;
     tdContactDrive *drives; ///< by actuator
     bool *held;             ///< by coordinate: its motion is given
-    int phase;              ///< of the search for loads (contact_solve.c)
+    double *softness; ///< by body, then by actuator: how much softer bodies whose blocks are sparse are than their
+                      ///< diagonals say; 0: not known yet
+    int phase;        ///< of the search for loads (contact_solve.c)
     struct tdContactLoads
     {
         const tdModel *model;
@@ -268,6 +271,8 @@ const double *td_contact_motion(const tdModel *model, const tdState *state, cons
 int td_contact_columns(const tdModel *model, const tdState *state);
 tdStatus td_contact_blocks(const tdModel *model, tdState *state, bool first, bool fresh);
 tdStatus td_contact_recover(const tdModel *model, tdState *state);
+/// After rows are known: how soft bodies are whose blocks are sparse.
+tdStatus td_contact_soften(const tdModel *model, tdState *state);
 /// contact_rows.c: rows of the problem; laws without R.
 tdStatus td_contact_rows(const tdModel *model, tdState *state, bool first);
 /// Rows that bodies bring themselves. False: no memory.

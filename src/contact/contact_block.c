@@ -42,7 +42,8 @@ tdStatus td_contact_blocks_create(const tdModel *model, tdState *state, tdError 
     cs->ahead = TD_TAKE(arena, double *, model->n_bodies);
     cs->drives = TD_TAKE(arena, tdContactDrive, model->n_actuators);
     cs->held = TD_TAKE(arena, bool, model->coords);
-    if (cs->bodies == NULL || cs->ahead == NULL || cs->drives == NULL || cs->held == NULL)
+    cs->softness = TD_TAKE(arena, double, model->n_bodies + model->n_actuators);
+    if (cs->softness == NULL || cs->bodies == NULL || cs->ahead == NULL || cs->drives == NULL || cs->held == NULL)
         return td_fail_memory(error, "the contacts");
     for (int b = 0; b < model->n_bodies; b++)
     {
@@ -66,6 +67,36 @@ bool td_contact_acts_on(const tdActuator *actuator, int body)
     return false;
 }
 
+// Bodies that are condensed and that bonds join with one, itself included.
+static int company_of(const tdModel *model, int body)
+{
+    int n = 1;
+    for (int b = 0; b < model->n_bodies; b++)
+    {
+        bool joined = false;
+        for (int i = 0; i < model->contact->n_bonds && b != body && !joined; i++)
+        {
+            const tdPointSet *side = model->contact->bonds[i].side;
+            joined = (side[0].body == body && side[1].body == b) || (side[0].body == b && side[1].body == body);
+        }
+        n += joined && model->bodies[b].ops->recover != NULL;
+    }
+    return n;
+}
+
+// Whether so many velocities of a body take part that all do. A solver on impulses has no use for that, nor have nodes
+// that an effort moves.
+static bool takes_all(const tdModel *model, tdState *state, const tdBody *body)
+{
+    if (body->ops->part_all == NULL || model->scene.contact.solver == TD_CONTACT_NLCP)
+        return false;
+    for (int a = 0; a < model->n_actuators; a++)
+        if (model->actuators[a].held && model->actuators[a].given->body == body->index &&
+            state->constraint->role[a] == TD_ROLE_EFFORT)
+            return false;
+    return body->ops->part_all(body, state, company_of(model, body->index));
+}
+
 // Bodies that driven actuators act on: those that are condensed by a column, of the others all velocities take part.
 void td_contact_touch_scalars(const tdModel *model, tdState *state)
 {
@@ -74,11 +105,12 @@ void td_contact_touch_scalars(const tdModel *model, tdState *state)
         const tdBody *body = &model->bodies[b];
         tdContactBody *mine = &state->contact->bodies[b];
         mine->n_scalar = 0;
+        mine->condensed = body->ops->recover != NULL && !takes_all(model, state, body);
         for (int a = 0; a < model->n_actuators; a++)
         {
             if (!td_contact_drives(model, state, a) || !td_contact_acts_on(&model->actuators[a], b))
                 continue;
-            if (body->ops->recover == NULL)
+            if (!mine->condensed)
                 mine->acted_on = mine->acted_on || body->unknowns > 0;
             else if (body->unknowns > 0)
                 mine->scalar[mine->n_scalar++] = a;
@@ -305,7 +337,7 @@ tdStatus td_contact_blocks(const tdModel *model, tdState *state, bool first, boo
         const tdBody *body = &model->bodies[b];
         tdContactBody *mine = &cs->bodies[b];
         mine->block = -1;
-        mine->part.n = 0;
+        mine->part = (tdBodyBlock){0};
         if (mine->acted_on)
             TD_TRY(body->ops->condense(body, state, &mine->part));
         mine->acted_on = mine->part.n > 0;
@@ -319,6 +351,7 @@ tdStatus td_contact_blocks(const tdModel *model, tdState *state, bool first, boo
         if (mine->block < 0)
             return td_fail_memory(&state->report.error, "the constraint problem");
         tdSapBlock *block = &cs->problem->blocks[mine->block];
+        block->sparse = mine->part.sparse;
         if (mine->n_scalar > 0 && fresh)
             TD_TRY(make_columns(model, state, body));
         if (lead > 0)
@@ -335,6 +368,87 @@ tdStatus td_contact_blocks(const tdModel *model, tdState *state, bool first, boo
 const double *td_contact_motion(const tdModel *model, const tdState *state, const tdContactBody *body, int32_t moved)
 {
     return state->constraint->condensed->X + body->moved[moved] * model->coords;
+}
+
+// ---------------------------------------------------------------- weights
+
+#define SAMPLES 4 // points
+
+// The row of the side of a constraint on a block, over the body's coordinates; of a contact its normal. What its size
+// is by the diagonal of A.
+static double sample_row(const tdSapConstraint *constraint, int32_t block, const tdBodyBlock *part, double *b)
+{
+    int r = constraint->law.kind == TD_SAP_CONTACT ? 2 : 0;
+    double size = 0;
+    for (int s = 0; s < constraint->sides; s++)
+        for (int32_t j = 0; j < constraint->side[s].count && constraint->side[s].block == block; j++)
+        {
+            const tdSapSide *side = &constraint->side[s];
+            const tdSapSparse *A = part->sparse;
+            int32_t column = side->columns[j];
+            double J = side->J[r * (int64_t)side->count + j];
+            b[part->coord[column]] += J;
+            size += J * J / A->values[A->source[A->start[column]]];
+        }
+    return size;
+}
+
+// How much softer the body is than its diagonal says, where a row acts.
+static tdStatus softness(const tdModel *model, tdState *state, const tdBody *body, int32_t c, double *out)
+{
+    tdContactState *cs = state->contact;
+    const tdContactBody *mine = &cs->bodies[body->index];
+    double *b = state->work, *x = state->saved, flat = 0, sum = 0;
+    memset(b + body->first, 0, (size_t)body->count * sizeof *b);
+    memset(x + body->first, 0, (size_t)body->count * sizeof *x);
+    flat = sample_row(&cs->problem->constraints[c], mine->block, &mine->part, b + body->first);
+    TD_TRY(body->ops->apply_inverse(model, body, state, 1, model->coords, b + body->first, x + body->first));
+    for (int64_t i = body->first; i < body->first + body->count; i++)
+        sum += b[i] * x[i];
+    *out = flat > 0 ? fmax(sum / flat, 1) : 1;
+    return TD_OK;
+}
+
+#define LASTS 50 // steps: how soft a body is changes little
+
+// It is part of the state, so that a run that is resumed goes on as it was.
+tdStatus td_contact_soften(const tdModel *model, tdState *state)
+{
+    tdContactState *cs = state->contact;
+    tdProblem *problem = cs->problem;
+    for (int b = 0; b < model->n_bodies; b++)
+    {
+        const tdBody *body = &model->bodies[b];
+        const tdContactBody *mine = &cs->bodies[b];
+        double sum = 0, one = 0;
+        int samples = 0;
+        if (mine->block < 0 || mine->part.sparse == NULL)
+            continue;
+        bool old = cs->softness[b] == 0 || state->steps % LASTS == 0;
+        // Contacts are listed as they lie along the surface: some far from each other.
+        int64_t stride = cs->n > SAMPLES ? cs->n / SAMPLES : 1;
+        for (int32_t c = 0; c < problem->n_constraints; c++)
+        {
+            const tdSapConstraint *constraint = &problem->constraints[c];
+            tdOwner owner = problem->owner[c];
+            bool acts = constraint->side[0].block == mine->block ||
+                        (constraint->sides == 2 && constraint->side[1].block == mine->block);
+            bool sampled =
+                old && owner.kind == TD_OWNER_CONTACT && owner.index % stride == stride / 2 && samples < SAMPLES;
+            double *row = owner.kind == TD_OWNER_ACTUATOR ? &cs->softness[model->n_bodies + owner.index] : NULL;
+            if (!acts || !(sampled || (row != NULL && (old || *row == 0))))
+                continue;
+            TD_TRY(softness(model, state, body, c, &one));
+            if (row != NULL)
+                *row = one;
+            sum += sampled ? one : 0;
+            samples += sampled;
+        }
+        if (samples > 0)
+            cs->softness[b] = sum / samples;
+        problem->blocks[mine->block].softness = cs->softness[b];
+    }
+    return TD_OK;
 }
 
 // ---------------------------------------------------------------- the solution
@@ -388,10 +502,13 @@ tdStatus td_contact_recover(const tdModel *model, tdState *state)
         if (mine->block < 0)
             continue;
         const tdSapBlock *block = &cs->problem->blocks[mine->block];
-        if (body->ops->recover != NULL)
+        if (mine->condensed)
             TD_TRY(recover(model, state, body));
-        for (int32_t i = mine->n_moved; i < block->n && body->ops->recover == NULL; i++)
-            state->dv[body->first + i - mine->n_moved] += block->v[i] - block->v_star[i];
+        for (int32_t i = 0; i < mine->part.n && !mine->condensed; i++)
+        {
+            int64_t coord = body->first + (mine->part.coord != NULL ? mine->part.coord[i] : i);
+            state->dv[coord] += block->v[mine->n_moved + i] - block->v_star[mine->n_moved + i];
+        }
         for (int32_t j = 0; j < mine->n_moved; j++)
             move(model, state, body, mine->moved[j], block->v[mine->n_scalar + j]);
     }

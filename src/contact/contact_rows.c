@@ -128,7 +128,8 @@ static bool add_actuator_sides(const tdModel *model, tdState *state, int a)
         if (mine->block < 0 || !td_contact_acts_on(&model->actuators[a], b))
             continue;
         assert(cs->problem->constraints[cs->problem->n_constraints - 1].sides < 2); // td_compile_contact
-        int32_t most = mine->n_moved + (body->ops->recover != NULL ? 1 : mine->part.n);
+        int64_t columns_most = end - start < mine->part.n ? end - start : mine->part.n;
+        int32_t most = mine->n_moved + (mine->condensed ? 1 : (int32_t)columns_most);
         if (td_problem_side(cs->problem, mine->block, most, &J, &columns) == NULL)
             return false;
         for (int32_t j = 0; j < mine->n_scalar; j++)
@@ -137,7 +138,7 @@ static bool add_actuator_sides(const tdModel *model, tdState *state, int a)
                 columns[n] = j;
                 J[n++] = 1;
             }
-        for (int64_t k = start; k < end && body->ops->recover == NULL; k++)
+        for (int64_t k = start; k < end && !mine->condensed; k++)
         {
             int64_t i = model->row_coord[k];
             if (i < body->first || i >= body->first + body->count || sum[i] == 0)

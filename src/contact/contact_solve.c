@@ -76,25 +76,6 @@ static void make_laws(const tdModel *model, tdState *state)
 
 // ---------------------------------------------------------------- what comes of it
 
-// |A v| over the blocks: what the solver's own residual is relative to. Bodies that glide along without forces have a
-// balance of next to nothing, beside which rounding of the impulses would be much.
-static double momentum(const tdProblem *problem)
-{
-    double square = 0;
-    for (int32_t b = 0; b < problem->n_blocks; b++)
-    {
-        const tdSapBlock *block = &problem->blocks[b];
-        for (int32_t i = 0; i < block->n; i++)
-        {
-            double sum = 0;
-            for (int32_t j = 0; j < block->n; j++)
-                sum += block->A[i >= j ? i + (int64_t)j * block->stride : j + (int64_t)i * block->stride] * block->v[j];
-            square += sum * sum;
-        }
-    }
-    return sqrt(square);
-}
-
 static void take_impulses(const tdModel *model, tdState *state)
 {
     tdContactState *cs = state->contact;
@@ -238,17 +219,24 @@ static bool weigh_loads(void *context, tdProblem *problem, const tdSolveResult *
 
 // w of the bodies, in the first pass: with others in each the passes would have no common solution. The share of R that
 // blocks have already is that of contact_block.c.
-static tdStatus weigh(tdState *state, bool first, bool *weighed)
+static tdStatus weigh(const tdModel *model, tdState *state, bool first, bool *weighed)
 {
     tdContactState *cs = state->contact;
     tdProblem *problem = cs->problem;
     *weighed = first || cs->n_weighed != problem->n_constraints;
     if (!*weighed)
         return TD_OK;
+    TD_TRY(td_contact_soften(model, state));
     TD_TRY(td_problem_weigh(problem, state->tasks, &state->report.error));
     for (int32_t c = 0; c < problem->n_constraints; c++)
+    {
+        int32_t i = problem->owner[c].index;
         if (problem->owner[c].kind == TD_OWNER_CONTACT)
-            cs->w_own[problem->owner[c].index] = problem->w[c];
+            cs->w_own[i] = problem->w[c];
+        if (problem->owner[c].kind == TD_OWNER_ACTUATOR &&
+            problem->blocks[problem->constraints[c].side[0].block].sparse != NULL)
+            problem->w[c] *= fmax(cs->softness[model->n_bodies + i], 1);
+    }
     cs->n_weighed = problem->n_constraints;
     return TD_OK;
 }
@@ -259,7 +247,7 @@ static tdStatus make_problem(const tdModel *model, tdState *state, bool first, b
     bool weighed = false;
     TD_TRY(td_contact_blocks(model, state, first, fresh));
     TD_TRY(td_contact_rows(model, state, first));
-    TD_TRY(weigh(state, first, &weighed));
+    TD_TRY(weigh(model, state, first, &weighed));
     make_laws(model, state);
     cs->phase = weighed ? FIRST : SOLVED;
     cs->loads = (struct tdContactLoads){model, state};
@@ -281,7 +269,7 @@ tdStatus td_contact_take(const tdModel *model, tdState *state, const tdSolveResu
     state->report.contact_residual = result->residual;
     state->report.contact_limit = state->report.contact_limit || result->limit;
     state->report.constraints = cs->problem->n_constraints;
-    cs->scale = state->newton ? momentum(cs->problem) : 0;
+    cs->scale = state->newton ? td_problem_momentum(cs->problem) : 0;
     tdStatus status = td_contact_recover(model, state);
     if (status != TD_OK)
         return td_contact_fail(model, state, status);

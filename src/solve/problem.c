@@ -2,7 +2,9 @@
 #include "solve/problem.h"
 
 #include "solve/nlcp.h"
+#include "solve/sap_plan.h"
 
+#include <cblas.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -137,6 +139,27 @@ tdStatus td_problem_weigh(tdProblem *problem, tdTasks *tasks, tdError *error)
     for (int32_t c = 0; c < problem->n_constraints; c++)
         problem->w[c] = fmax(problem->w[c], fmax(1e-12 * largest, 1e-30));
     return TD_OK;
+}
+
+double td_problem_momentum(tdProblem *problem)
+{
+    double square = 0;
+    for (int32_t b = 0; b < problem->n_blocks; b++)
+    {
+        const tdSapBlock *block = &problem->blocks[b];
+        tdStackMark mark = td_stack_mark(&problem->entries);
+        double *p = td_stack_take(&problem->entries, block->n, sizeof *p);
+        if (p == NULL || block->n == 0)
+            continue;
+        if (block->sparse != NULL)
+            td_sap_sparse_multiply(block->sparse, block->n, block->v, p);
+        else
+            cblas_dsymv(CblasColMajor, CblasLower, block->n, 1, block->A, block->stride, block->v, 1, 0, p, 1);
+        for (int32_t i = 0; i < block->n; i++)
+            square += p[i] * p[i];
+        td_stack_release(&problem->entries, mark);
+    }
+    return sqrt(square);
 }
 
 static tdStatus by_velocities(tdProblem *problem, double tolerance, tdTasks *tasks, tdSolveResult *out, tdError *error)

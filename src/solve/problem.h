@@ -88,6 +88,10 @@ void td_problem_drop(tdProblem *problem);
 /// w of all constraints by the factors of the blocks, none of them zero.
 tdStatus td_problem_weigh(tdProblem *problem, tdTasks *tasks, tdError *error);
 
+/// |A v| over the blocks: what the solver's own residual is relative to. Bodies that glide along without forces have a
+/// balance of next to nothing, beside which rounding of the impulses would be much.
+double td_problem_momentum(tdProblem *problem);
+
 typedef enum tdSolveMethod
 {
     TD_SOLVE_CONVEX,  ///< by velocities (sap.h)
