@@ -281,6 +281,8 @@ typedef struct tdSceneActuator
     int joint;      ///< link of the body's tree whose joint it is
     double damping; ///< [N m s/rad, N s/m]
     bool rate;      ///< servo: of the rate, else of the position
+    bool rests;     ///< `rest` is given
+    double rest;    ///< what its input is without a motion; else the start of a position, or zero
     // limits; infinite where there are none
     double effort[2], displacement[2];     ///< least, most; the least effort of a cable is not negative
     double gas[2];                         ///< the same of the gas pumped in, for TD_DRIVE_GAS [m^3]
@@ -438,6 +440,19 @@ typedef enum tdContactSolver
     TD_CONTACT_NLCP
 } tdContactSolver;
 
+typedef enum tdOverlapChoice
+{
+    TD_OVERLAP_EXEMPT,
+    TD_OVERLAP_MEET
+} tdOverlapChoice;
+
+/// Two bodies, or links of them, that do not meet.
+typedef struct tdSceneExclude
+{
+    int body[2];
+    int link[2]; ///< -1: all
+} tdSceneExclude;
+
 typedef struct tdSceneContact
 {
     int line;           ///< 0: not given, no contact
@@ -450,8 +465,9 @@ typedef struct tdSceneContact
     tdContactSolver solver;
     int points; ///< n x n of each triangle touch besides nodes
     bool self;
+    tdOverlapChoice overlapping; ///< links of one body that overlap at the start
     int n_exclude;
-    int (*exclude)[2]; ///< pairs of bodies that do not meet
+    tdSceneExclude *exclude;
 } tdSceneContact;
 
 /// Points of a body that are welded to another one, or to places in space.
@@ -585,6 +601,9 @@ static inline double td_scene_file_scale(const tdScene *scene, const tdSceneBody
 /// Parses and checks text. On failure *error names file, line and field. td_scene_free() also after failure.
 tdStatus td_scene_parse(const char *text, size_t length, const char *name, const char *folder, tdScene *scene,
                         tdError *error);
+/// The same, with the packages of tdSettings.packages for robots.
+tdStatus td_scene_parse_packages(const char *text, size_t length, const char *name, const char *folder,
+                                 const char *packages, tdScene *scene, tdError *error);
 void td_scene_free(tdScene *scene);
 
 /// Name of a law as a scene writes it.

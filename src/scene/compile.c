@@ -41,6 +41,8 @@ static void add_input(tdModel *model, const char *name, double standard)
 static double actuator_standard(const tdScene *scene, const tdSceneActuator *given)
 {
     bool joint = given->kind == TD_ACTUATOR_JOINT || given->kind == TD_ACTUATOR_SLIDE;
+    if (given->rests)
+        return given->rest;
     return joint && given->drive != TD_DRIVE_EFFORT && !given->rate
                ? scene->bodies[given->body].tree->links[given->joint].start
                : 0;
@@ -439,7 +441,8 @@ static tdStatus parse(const char *text, size_t length, const char *name, const c
     tdModel *model = td_take(1, sizeof *model);
     if (model == NULL)
         return td_fail_memory(error, "the model");
-    tdStatus status = td_scene_parse(text, length, name, folder, &model->scene, error);
+    tdStatus status =
+        td_scene_parse_packages(text, length, name, folder, more->settings->packages, &model->scene, error);
     if (status == TD_OK && more->edit != NULL)
         status = more->edit(more->context, &model->scene, error);
     if (status == TD_OK)

@@ -17,14 +17,23 @@ static const tdChoice contact_solver_choices[] = {
 
 static const tdKey exclude_keys[] = {
     {.name = "a", .kind = TD_KEY_NAME, .required = true, .doc = "a body"},
-    {.name = "b", .kind = TD_KEY_NAME, .required = true, .doc = "another one"},
+    {.name = "b", .kind = TD_KEY_NAME, .required = true, .doc = "another one, or the same with two links"},
+    {.name = "link_a", .kind = TD_KEY_TEXT, .standard_doc = "all links", .doc = "only this link of a"},
+    {.name = "link_b", .kind = TD_KEY_TEXT, .standard_doc = "all links", .doc = "only this link of b"},
     {0},
 };
 const tdSchema td_schema_exclude = {
     .title = "exclude",
-    .doc = "Two bodies that pass through each other.",
-    .example = "contact: {friction: 0.5, exclude: [{a: finger, b: palm}]}",
+    .doc = "Two bodies, or two links, that pass through each other.",
+    .example = "contact:\n"
+               "  exclude: [{a: finger, b: palm}, {a: robot, link_a: upper_arm, b: robot, link_b: forearm}]",
     .keys = exclude_keys,
+};
+
+static const tdChoice overlap_choices[] = {
+    {"exempt", TD_OVERLAP_EXEMPT, "do not meet, which the log says", NULL},
+    {"meet", TD_OVERLAP_MEET, "are pushed apart", NULL},
+    {0},
 };
 
 static const tdKey contact_keys[] = {
@@ -81,11 +90,16 @@ static const tdKey contact_keys[] = {
      .kind = TD_KEY_BOOL,
      .standard = "false",
      .doc = "soft bodies meet themselves, links meet other links of their body (but not their neighbours)"},
+    {.name = "overlapping",
+     .kind = TD_KEY_CHOICE,
+     .choices = overlap_choices,
+     .standard = "exempt",
+     .doc = "with `self`: links of one body that overlap at the start"},
     {.name = "exclude",
      .kind = TD_KEY_LIST,
      .schema = &td_schema_exclude,
      .most = 100000,
-     .doc = "pairs of bodies that do not meet"},
+     .doc = "pairs of bodies, or of links, that do not meet"},
     {0},
 };
 const tdSchema td_schema_contact = {

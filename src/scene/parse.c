@@ -358,6 +358,7 @@ static tdStatus parse_scene(tdSceneParser *parser, const tdYaml *root_node)
     const tdYaml *effectors = td_record_get(&root, "effectors")->node;
     if (actuators != NULL)
         TD_TRY(td_parse_actuators(parser, actuators));
+    TD_TRY(td_parse_robot_drives(parser));
     if (effectors != NULL)
         TD_TRY(td_parse_effectors(parser, effectors));
     const tdYaml *tools = td_record_get(&root, "tools")->node;
@@ -373,6 +374,7 @@ static tdStatus parse_scene(tdSceneParser *parser, const tdYaml *root_node)
     const tdYaml *attachments = td_record_get(&root, "attachments")->node;
     if (attachments != NULL)
         TD_TRY(td_parse_attachments(parser, attachments));
+    TD_TRY(td_parse_robot_bonds(parser));
     const tdYaml *couplings = td_record_get(&root, "couplings")->node;
     if (couplings != NULL)
         TD_TRY(td_parse_couplings(parser, couplings));
@@ -419,9 +421,15 @@ static uint64_t hash_equilibria(const tdYaml *root)
 tdStatus td_scene_parse(const char *text, size_t length, const char *name, const char *folder, tdScene *scene,
                         tdError *error)
 {
+    return td_scene_parse_packages(text, length, name, folder, NULL, scene, error);
+}
+
+tdStatus td_scene_parse_packages(const char *text, size_t length, const char *name, const char *folder,
+                                 const char *packages, tdScene *scene, tdError *error)
+{
     memset(scene, 0, sizeof *scene);
     tdArena tree = {0};
-    tdSceneParser parser = {.scene = scene, .arena = &scene->arena, .folder = folder};
+    tdSceneParser parser = {.scene = scene, .arena = &scene->arena, .folder = folder, .packages = packages};
     parser.reader = (tdReader){.error = error};
     tdStatus status = td_parse_copy(&parser, name != NULL ? name : "scene", &scene->file);
     parser.reader.file = scene->file;

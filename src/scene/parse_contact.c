@@ -54,6 +54,17 @@ tdStatus td_parse_body_contact(tdSceneParser *parser, const tdRecord *body_recor
     return parse_surface(parser, &record, body);
 }
 
+static tdStatus parse_exclude_link(tdSceneParser *parser, const tdRecord *record, const char *key, int body, int *out)
+{
+    const char *name = NULL;
+    *out = -1;
+    if (td_record_get(record, key)->node == NULL)
+        return TD_OK;
+    TD_TRY(td_parse_link_name(parser, record, key, body, &name));
+    *out = td_tree_link(parser->scene->bodies[body].tree, name);
+    return TD_OK;
+}
+
 static tdStatus parse_exclude(tdSceneParser *parser, const tdYaml *list, tdSceneContact *contact)
 {
     contact->exclude = td_arena_take(parser->arena, (size_t)list->n, sizeof *contact->exclude);
@@ -65,13 +76,16 @@ static tdStatus parse_exclude(tdSceneParser *parser, const tdYaml *list, tdScene
         tdRecord record;
         td_path_item(path, sizeof path, "contact", "exclude", contact->n_exclude);
         TD_TRY(td_schema_read(&parser->reader, item, &td_schema_exclude, path, &record));
-        int *pair = contact->exclude[contact->n_exclude++];
-        TD_TRY(td_parse_body_name(parser, &record, "a", &pair[0]));
-        TD_TRY(td_parse_body_name(parser, &record, "b", &pair[1]));
-        if (pair[0] == pair[1])
-            return td_record_fail(
-                &parser->reader, &record, "b",
-                "a pair is of two bodies; whether a body meets itself is its 'contact: {self: false}'");
+        tdSceneExclude *pair = &contact->exclude[contact->n_exclude++];
+        TD_TRY(td_parse_body_name(parser, &record, "a", &pair->body[0]));
+        TD_TRY(td_parse_body_name(parser, &record, "b", &pair->body[1]));
+        TD_TRY(parse_exclude_link(parser, &record, "link_a", pair->body[0], &pair->link[0]));
+        TD_TRY(parse_exclude_link(parser, &record, "link_b", pair->body[1], &pair->link[1]));
+        if (pair->body[0] == pair->body[1] &&
+            (pair->link[0] == pair->link[1] || pair->link[0] < 0 || pair->link[1] < 0))
+            return td_record_fail(&parser->reader, &record, "b",
+                                  "a pair is of two bodies, or of two links of one, 'link_a' and 'link_b'; whether a "
+                                  "body meets itself is its 'contact: {self: false}'");
     }
     return TD_OK;
 }
@@ -124,6 +138,7 @@ tdStatus td_parse_contact(tdSceneParser *parser, const tdYaml *node)
     contact->solver = (tdContactSolver)td_record_get(&record, "solver")->integer[0];
     contact->points = (int)td_record_get(&record, "points")->integer[0];
     contact->self = td_record_get(&record, "self")->integer[0] != 0;
+    contact->overlapping = (tdOverlapChoice)td_record_get(&record, "overlapping")->integer[0];
     const tdYaml *exclude = td_record_get(&record, "exclude")->node;
     if (exclude != NULL)
         TD_TRY(parse_exclude(parser, exclude, contact));

@@ -199,3 +199,9 @@ typedef enum tdMethodChoice
     TD_CHOICE_RK4,
     TD_CHOICE_STATIC
 } tdMethodChoice;
+
+typedef enum tdCollisionChoice
+{
+    TD_COLLISION_SURFACE,
+    TD_COLLISION_HULL
+} tdCollisionChoice;
