@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Soft surfaces for the tests of collision.
 #pragma once
-#include "collide.h"
+#include "shapes.h"
 
 /// Positions and triangles with normals outwards.
 typedef struct soft

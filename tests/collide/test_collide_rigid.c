@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Contacts of rigid shapes: least distance of every pair of convex shapes against its definition, patches of boxes,
 // cylinders and hulls, names that stay.
-#include "collide.h"
+#include "shapes.h"
 
 #include "base/vector.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Signed distances and supports of shapes, and convex hulls, against what defines them.
-#include "collide.h"
+#include "shapes.h"
 
 #include "base/vector.h"
 
