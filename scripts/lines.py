@@ -50,19 +50,20 @@ def read_records(folder):
 class Table:
     """The lines of a library's pieces."""
 
-    def __init__(self, path, begins, root):
+    def __init__(self, path, begins, root, build):
         self.lines = {}  # by where a piece begins: (file, line)
         starts = sorted(set(memoryview(begins).cast("Q")))
         at = 0
-        for address, file, line in sorted(self.rows(path, root)):
+        for address, file, line in sorted(self.rows(path, root, build)):
             while at + 1 < len(starts) and starts[at + 1] <= address:
                 at += 1
             if starts and starts[at] <= address:
                 self.lines.setdefault(starts[at], set()).add((file, line))
 
     @staticmethod
-    def rows(path, root):
-        """Address, file and line of what the debug information tells about sources of ours."""
+    def rows(path, root, build):
+        """Address, file and line of what the debug information tells about sources of ours. Their paths are relative to the build,
+        whichever was written down: a cache of objects may have them from another one."""
         told = subprocess.Popen(["llvm-dwarfdump-14", "--debug-line", path], stdout=subprocess.PIPE, text=True, errors="replace")
         folders, files, entry = {}, {}, None
         row = re.compile(r"0x([0-9a-f]+)\s+(\d+)\s+\d+\s+(\d+)\s")
@@ -80,8 +81,8 @@ class Table:
             elif text.strip().startswith("name:"):
                 name = text.split('"')[1]
             elif text.strip().startswith("dir_index:"):
-                folder = os.path.join(folders.get(0, ""), folders.get(int(text.split()[1]), ""))
-                file = os.path.relpath(os.path.join(folder, name), root)
+                folder = folders.get(int(text.split()[1]), "") if text.split()[1] != "0" else ""
+                file = os.path.relpath(os.path.join(build, folder, name), root)
                 files[entry] = file if file.startswith(("src/", "apps/")) else None
         told.wait()
 
@@ -89,8 +90,9 @@ class Table:
 class Map:
     """Collects the lines of tests."""
 
-    def __init__(self, root):
+    def __init__(self, root, build):
         self.root = root
+        self.build = build
         self.tables = {}  # by library
         self.covers = {}  # by file, by test: lines that it runs
 
@@ -99,7 +101,7 @@ class Map:
         lines = set()
         for path, (begins, ran) in read_records(folder).items():
             if path not in self.tables:
-                self.tables[path] = Table(path, begins, self.root)
+                self.tables[path] = Table(path, begins, self.root, self.build)
             table = self.tables[path]
             for begin, flag in zip(memoryview(begins).cast("Q"), ran):
                 if flag:
