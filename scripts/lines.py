@@ -94,10 +94,12 @@ class Map:
         self.root = root
         self.build = build
         self.tables = {}  # by library
+        self.seconds = {}  # by test: how long it took
         self.covers = {}  # by file, by test: lines that it runs
 
-    def add(self, test, folder):
+    def add(self, test, folder, seconds):
         """What the programs of a test have left in a folder, which is removed."""
+        self.seconds[test] = seconds
         lines = set()
         for path, (begins, ran) in read_records(folder).items():
             if path not in self.tables:
@@ -111,13 +113,13 @@ class Map:
         shutil.rmtree(folder)
 
     def found(self):
-        """For json: what tests run, and by file the lines that have code."""
+        """For json: what tests run, how long they take, and by file the lines that have code."""
         known = {}
         for table in self.tables.values():
             for piece in table.lines.values():
                 for file, line in piece:
                     known.setdefault(file, set()).add(line)
-        return {"covers": self.covers, "known": {file: sorted(numbers) for file, numbers in known.items()}}
+        return {"covers": self.covers, "seconds": self.seconds, "known": {file: sorted(numbers) for file, numbers in known.items()}}
 
 
 def has_code(found, file, line):
