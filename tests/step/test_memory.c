@@ -197,9 +197,21 @@ static int refuse_each(deed act, const void *what, const char *name)
     return n_list;
 }
 
+// A beam that a cable with friction presses on a post.
+static const char touching_cable[] =
+    "tendril: 1\ntime_step: 2 ms\nsteps: 2\ncontact: {friction: 0.2}\nbodies:\n  - name: beam\n"
+    "    mesh: {box: [[0, 0, 0], [0.1, 0.02, 0.02]], cells: [4, 1, 1]}\n    fixed: [{group: xmin}]\n"
+    "    material: {law: corotational, young: 0.5 MPa, poisson: 0.3, density: 1000}\n"
+    "  - {name: post, type: rigid, shape: {box: [0.01, 0.1, 0.02]}, fixed: true, transform: {translate: [0.1, 0, "
+    "-0.01]}}\n"
+    "actuators: [{name: c, type: cable, body: beam, path: [[0.1, 0.01, 0.002], [0.05, 0.01, 0.004], [0, 0.01, 0.002]], "
+    "drive: force, "
+    "friction: "
+    "0.5}]\nmotion: {keyframes: [{t: 0, c: 1}]}\n";
+
 typedef struct run
 {
-    const char *scene, *rom;
+    const char *scene, *rom; ///< files; a scene may also be text
     int steps;
 } run;
 
@@ -211,7 +223,9 @@ static tdStatus simulate(const void *what, tdError *error)
     settings.threads = 1;
     tdModel *model = NULL;
     tdState *state = NULL;
-    tdStatus status = td_model_load(r->scene, &settings, &model, error);
+    bool text = strncmp(r->scene, "tendril:", 8) == 0;
+    tdStatus status = text ? td_model_parse(r->scene, strlen(r->scene), "scene", NULL, &settings, &model, error)
+                           : td_model_load(r->scene, &settings, &model, error);
     if (status == TD_OK)
         status = td_state_create(model, &settings, &state, error);
     for (int i = 0; i < r->steps && status == TD_OK; i++)
@@ -242,10 +256,14 @@ static void simulations_tell(void **unused)
                                {CONTACT "gear.yaml", NULL, 20},
                                {CONTACT "lean.yaml", NULL, 20},
                                {CONTACT "grasp.yaml", NULL, 10},
-                               {CONTACT "arm_hand.yaml", NULL, 5}};
+                               {CONTACT "arm_hand.yaml", NULL, 5},
+                               {touching_cable, NULL, 2}};
     int places = 0;
     for (size_t i = 0; i < sizeof runs / sizeof runs[0]; i++)
-        places += refuse_each(simulate, &runs[i], strrchr(runs[i].scene, '/') + 1);
+    {
+        const char *slash = strrchr(runs[i].scene, '/');
+        places += refuse_each(simulate, &runs[i], slash == NULL ? "a text" : slash + 1);
+    }
     assert_int_equal(wrong, 0);
     assert_true(places > 300);
 }
