@@ -332,7 +332,8 @@ static tdStatus scene_make(scene *s, int32_t blocks, int32_t n, const double *A,
         s->columns == NULL || s->gamma == NULL || s->w == NULL)
         return td_fail_memory(error, "the contact problem");
     for (int32_t b = 0; b < blocks; b++)
-        s->blocks[b] = (tdSapBlock){n, n, A, s->v_star + (int64_t)b * n, s->v + (int64_t)b * n};
+        s->blocks[b] =
+            (tdSapBlock){.n = n, .stride = n, .A = A, .v_star = s->v_star + (int64_t)b * n, .v = s->v + (int64_t)b * n};
     return TD_OK;
 }
 

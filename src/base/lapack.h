@@ -18,5 +18,8 @@ void dgesvd_(const char *jobu, const char *jobvt, const int *m, const int *n, do
 void dpotrf_(const char *uplo, const int *n, double *A, const int *lda, int *info, size_t length);
 /// The inverse of A from what dpotrf_ left, the same triangle.
 void dpotri_(const char *uplo, const int *n, double *A, const int *lda, int *info, size_t length);
+/// X = A^-1 B in place of B, from what dpotrf_ left.
+void dpotrs_(const char *uplo, const int *n, const int *columns, const double *A, const int *lda, double *B,
+             const int *ldb, int *info, size_t length);
 /// U U' ('U') or L' L ('L') in place of the triangle.
 void dlauum_(const char *uplo, const int *n, double *A, const int *lda, int *info, size_t length);

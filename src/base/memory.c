@@ -80,6 +80,72 @@ void td_arena_free(tdArena *arena)
     *arena = (tdArena){0};
 }
 
+// ---------------------------------------------------------------- stack
+
+typedef struct tdStackBlock
+{
+    struct tdStackBlock *next;
+    size_t used, size;
+    _Alignas(TD_ALIGN) char data[];
+} tdStackBlock;
+
+void *td_stack_take(tdStack *stack, int64_t count, size_t size)
+{
+    size_t bytes = 0;
+    if (count < 0 || !bytes_of((size_t)count, size, &bytes))
+        return NULL;
+    // The next block that is large enough; those in between come into use again when the stack is released.
+    tdStackBlock *block = stack->now;
+    while (block != NULL && block->size - block->used < bytes)
+    {
+        block = block->next;
+        if (block != NULL)
+            block->used = 0;
+    }
+    if (block == NULL)
+    {
+        size_t room = bytes > BLOCK_BYTES ? bytes : BLOCK_BYTES;
+        block = aligned_alloc(TD_ALIGN, sizeof(tdStackBlock) + room);
+        if (block == NULL)
+            return NULL;
+        *block = (tdStackBlock){.size = room};
+        tdStackBlock **last = &stack->first;
+        while (*last != NULL)
+            last = &(*last)->next;
+        *last = block;
+    }
+    stack->now = block;
+    void *result = block->data + block->used;
+    block->used += bytes;
+    return result;
+}
+
+tdStackMark td_stack_mark(const tdStack *stack)
+{
+    return (tdStackMark){stack->now, stack->now != NULL ? stack->now->used : 0};
+}
+
+void td_stack_release(tdStack *stack, tdStackMark mark)
+{
+    stack->now = mark.now != NULL ? mark.now : stack->first;
+    if (stack->now != NULL)
+        stack->now->used = mark.used;
+}
+
+void td_stack_free(tdStack *stack)
+{
+    tdStackBlock *block = stack->first;
+    while (block != NULL)
+    {
+        tdStackBlock *next = block->next;
+        free(block);
+        block = next;
+    }
+    *stack = (tdStack){0};
+}
+
+// ---------------------------------------------------------------- single pieces
+
 void *td_take(size_t count, size_t size)
 {
     size_t bytes = 0;

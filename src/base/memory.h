@@ -23,6 +23,27 @@ void td_arena_free(tdArena *arena);
 
 #define TD_TAKE(arena, type, count) ((type *)td_arena_take((arena), (size_t)(count), sizeof(type)))
 
+/// Scratch that is taken and given back like a stack. Its blocks are kept, so that after a while nothing is allocated;
+/// what was taken stays where it is. Zero-initialize before use.
+typedef struct tdStack
+{
+    struct tdStackBlock *first, *now;
+} tdStack;
+
+/// Where a stack stands.
+typedef struct tdStackMark
+{
+    struct tdStackBlock *now;
+    size_t used;
+} tdStackMark;
+
+/// TD_ALIGN-aligned memory for count elements, not initialized, or NULL (overflow or out of memory).
+void *td_stack_take(tdStack *stack, int64_t count, size_t size);
+tdStackMark td_stack_mark(const tdStack *stack);
+/// Gives back what was taken since.
+void td_stack_release(tdStack *stack, tdStackMark mark);
+void td_stack_free(tdStack *stack);
+
 /// Zeroed, aligned memory to be released by free(); NULL on failure.
 void *td_take(size_t count, size_t size);
 

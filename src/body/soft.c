@@ -386,7 +386,7 @@ static tdStatus free_motion(const tdModel *model, const tdBody *body, tdState *s
         if (!mine->same)
             build_matrix(model, body, state);
         const tdSoftPart *part = &mine->part;
-        mine->condensed = part->n_nodes > 0;
+        mine->condensed = part->n_nodes > 0 && !part->all;
         if (mine->condensed)
         {
             tdSchurReport report;
@@ -653,6 +653,7 @@ const tdBodyOps td_soft_ops = {
     .part_none = td_soft_part_none,
     .part_coords = td_soft_part_coords,
     .part_side = td_soft_part_side,
+    .part_all = td_soft_part_all,
     .condense = td_soft_condense,
     .recover = td_soft_recover,
     .nodal = true,

@@ -21,6 +21,7 @@
 #include "material/law.h"
 #include "mesh/mesh.h"
 #include "solve/linear.h"
+#include "solve/sap.h"
 #include "solve/schur.h"
 
 typedef enum tdElementKind
@@ -192,6 +193,8 @@ typedef struct tdSoftPart
     bool *takes_part;        ///< by node
     int64_t *ordered, *left; ///< what a checkpoint keeps of schur, by node
     double spent;
+    bool all;          ///< so many nodes take part that all do
+    tdSapSparse whole; ///< then: A
 } tdSoftPart;
 
 /// The state of a soft body.
@@ -287,6 +290,7 @@ void td_soft_part_none(const tdBody *body, tdState *state);
 bool td_soft_part_coords(const tdBody *body, tdState *state, int64_t n, const int32_t *coord);
 bool td_soft_part_side(const tdBody *body, tdState *state, const struct tdContactSide *side);
 tdStatus td_soft_condense(const tdBody *body, tdState *state, tdBodyBlock *out);
+bool td_soft_part_all(const tdBody *body, tdState *state, int company);
 tdStatus td_soft_recover(const tdBody *body, tdState *state, const double *dv_p, double *dv);
 int32_t td_soft_touch(const tdBody *body, tdState *state, const struct tdContactSide *side, int link,
                       const tdBodyBlock *block, double sign, double frame[3][3], double *J, int32_t *columns,

@@ -5,6 +5,9 @@
 
 #include "collide/collide.h"
 
+#include <cholmod.h>
+#include <math.h>
+
 #include <string.h>
 
 static tdSoftPart *part_of(const tdBody *body, const tdState *state)
@@ -36,6 +39,7 @@ void td_soft_part_none(const tdBody *body, tdState *state)
     for (int32_t k = 0; k < part->n_nodes; k++)
         part->takes_part[part->nodes[k]] = false;
     part->n_nodes = 0;
+    part->all = false;
 }
 
 static bool take_part(const tdBody *body, tdSoftPart *part, int32_t node)
@@ -69,8 +73,43 @@ bool td_soft_part_side(const tdBody *body, tdState *state, const tdContactSide *
 
 // ---------------------------------------------------------------- the block
 
+// How long both ways take, by counts of operations and usual rates [1/s]: dense matrices go at their full rate, a
+// sparse factor at less, the less the smaller it is, and solutions with it at that of memory.
+#define DENSE_RATE  20e9
+#define SPARSE_RATE 6e9
+#define LARGE       1e9 // operations of a factor that goes at more than twice that
+#define SOLVE_RATE  2e9
+#define PASSES      4.0   // of the convex problem; condensing counts as one more
+#define SOLUTIONS   3.0   // with the factor, in each
+#define WORTH       0.005 // [s] less: with few nodes it is known exactly how soft a body is at each point
+
+bool td_soft_part_all(const tdBody *body, tdState *state, int company)
+{
+    tdSoftPart *part = part_of(body, state);
+    const tdLinearModel *linear = &body->soft->linear;
+    double n = 3.0 * part->n_nodes, share = fmin(fmax(linear->factor_flops / LARGE, 0), 1);
+    double dense = (PASSES + 1) / 3 * n * n * n / DENSE_RATE * company * company;
+    double sparse = PASSES * (linear->factor_flops / (SPARSE_RATE * (1 + 1.5 * share)) +
+                              SOLUTIONS * 4 * linear->factor_entries / SOLVE_RATE);
+    part->all = part->n_nodes > 0 && dense - sparse > WORTH;
+    return part->all;
+}
+
 tdStatus td_soft_condense(const tdBody *body, tdState *state, tdBodyBlock *out)
 {
+    tdSoftPart *part = part_of(body, state);
+    const tdLinearModel *linear = &body->soft->linear;
+    if (part->all)
+    {
+        part->whole = (tdSapSparse){.start = linear->Ap,
+                                    .row = linear->Ai,
+                                    .source = linear->source,
+                                    .values = ((tdSoftState *)state->bodies[body->index])->A,
+                                    .order = linear->symbolic->Perm};
+        *out = (tdBodyBlock){
+            .n = linear->n, .coord = linear->coord, .column = linear->dof, .touched = 9, .sparse = &part->whole};
+        return TD_OK;
+    }
     tdSchurBody condensed;
     TD_TRY(td_schur_condense(part_of(body, state)->schur, true, &condensed, &state->report.error));
     *out = (tdBodyBlock){.n = condensed.n,

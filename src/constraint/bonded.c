@@ -115,13 +115,26 @@ static void add(const tdModel *model, const tdBonded *bonded, const double *p, d
     }
 }
 
-tdStatus td_bonded_free(const tdModel *model, tdState *state)
+tdStatus td_bonded_factor(const tdModel *model, tdState *state)
 {
     tdBonded *bonded = state->bonded;
     int n = bonded->n, info = 0;
     for (int r = 0; r < n; r++)
-    {
         bonded->S[r + (int64_t)r * n] += bonded->R[r];
+    dpotrf_("L", &n, bonded->S, &n, &info, 1);
+    if (info == 0)
+        return TD_OK;
+    return td_fail(&state->report.error, TD_ERROR_NUMERIC,
+                   "attachments, t = %g s (step %lld): the bodies that they join do not resist them; use a smaller "
+                   "time_step",
+                   state->time + model->scheme.h, (long long)state->steps + 1);
+}
+
+tdStatus td_bonded_free(const tdModel *model, tdState *state)
+{
+    tdBonded *bonded = state->bonded;
+    for (int r = 0; r < bonded->n; r++)
+    {
         bonded->gamma[r] = bonded->aim[r];
         for (int64_t k = bonded->start[r]; k < bonded->start[r + 1]; k++)
         {
@@ -130,12 +143,6 @@ tdStatus td_bonded_free(const tdModel *model, tdState *state)
                 bonded->gamma[r] -= bonded->B[k] * (state->v_new[i] + state->dv[i]);
         }
     }
-    dpotrf_("L", &n, bonded->S, &n, &info, 1);
-    if (info != 0)
-        return td_fail(&state->report.error, TD_ERROR_NUMERIC,
-                       "attachments, t = %g s (step %lld): the bodies that they join do not resist them; use a smaller "
-                       "time_step",
-                       state->time + model->scheme.h, (long long)state->steps + 1);
     solve(bonded, bonded->gamma);
     add(model, bonded, bonded->gamma, state->dv);
     return TD_OK;

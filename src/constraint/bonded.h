@@ -31,7 +31,9 @@ typedef struct tdBonded
 tdStatus td_bonded_create(const tdModel *model, tdState *state, int rows, int64_t entries, int columns, tdError *error);
 /// reads rows      writes Y, and B Y into S
 tdStatus td_bonded_answer(const tdModel *model, tdState *state);
-/// After R and aim are known: S, gamma of the free motion, which becomes that of the joined bodies in state->dv.
+/// After R is known: the factor of S.
+tdStatus td_bonded_factor(const tdModel *model, tdState *state);
+/// After aim is known: gamma of the free motion, which becomes that of the joined bodies in state->dv.
 tdStatus td_bonded_free(const tdModel *model, tdState *state);
 /// Corrects columns X = A^-1 b, `coords` apart, and writes G from column `at` on.
 void td_bonded_project(const tdModel *model, const tdBonded *bonded, int at, int n, double *X);

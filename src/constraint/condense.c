@@ -3,8 +3,7 @@
 
 #include "constraint/bonded.h"
 #include "core/state.h"
-#include "solve/driven.h"
-#include "solve/sap_law.h"
+#include "solve/problem.h"
 
 #include <math.h>
 #include <string.h>
@@ -91,9 +90,11 @@ tdStatus td_condense_create(const tdModel *model, tdState *state, tdError *error
             return td_fail_memory(error, "the condensed problem");
     cd->unknown = TD_TAKE(arena, int, n);
     cd->active = TD_TAKE(arena, signed char, n);
+    cd->unknown_active = TD_TAKE(arena, signed char, n);
     cd->inverse_active = TD_TAKE(arena, signed char, n + n_c);
     cd->work = n_e == 0 ? NULL : td_inverse_work(arena, n, n_e, n_c);
-    if (cd->unknown == NULL || cd->active == NULL || cd->inverse_active == NULL || (n_e > 0 && cd->work == NULL))
+    if (cd->unknown == NULL || cd->active == NULL || cd->unknown_active == NULL || cd->inverse_active == NULL ||
+        (n_e > 0 && cd->work == NULL))
         return td_fail_memory(error, "the condensed problem");
     state->constraint->condensed = cd;
     return TD_OK;
@@ -114,10 +115,10 @@ static double *psi_of(const tdModel *model, const struct tdCondensed *cd, int ac
 static bool is_unknown(const tdModel *model, const tdState *state, int a)
 {
     const tdConstraintState *cs = state->constraint;
-    if (state->joined)
-        return false; // a row there
     if (model->actuators[a].held)
         return cs->role[a] == TD_ROLE_EFFORT || cs->role[a] == TD_ROLE_INVERSE;
+    if (state->joined)
+        return false; // a row beside those of contacts
     if (cs->role[a] == TD_ROLE_EFFORT)
         return isfinite(cs->travel_limit[2 * a]) || isfinite(cs->travel_limit[2 * a + 1]);
     return cs->role[a] != TD_ROLE_SERVO;
@@ -154,7 +155,7 @@ static void effort_load(const tdModel *model, const tdState *state, const tdActu
         b[model->row_coord[k]] += model->scheme.s * state->constraint->F[k];
 }
 
-static double per_step(const tdModel *model)
+double td_condense_per_step(const tdModel *model)
 {
     return model->scheme.method == TD_METHOD_STATIC ? 1 : 1 / model->scheme.h;
 }
@@ -168,7 +169,7 @@ static void held_load(const tdModel *model, tdState *state, const tdActuator *ac
     memset(b, 0, (size_t)model->coords * sizeof *b);
     body->ops->drive(model, body, state, actuator->input, psi + body->first);
     for (int64_t i = 0; i < body->count; i++)
-        moved[i] = -per_step(model) * psi[body->first + i];
+        moved[i] = -td_condense_per_step(model) * psi[body->first + i];
     body->ops->multiply(model, body, state, moved, b + body->first);
 }
 
@@ -223,7 +224,7 @@ static tdStatus make_columns(const tdModel *model, tdState *state, struct tdCond
             continue;
         const double *psi = psi_of(model, cd, cd->unknown[k]) + body->first;
         for (int32_t j = 0; j < body->n_held; j++)
-            cd->X[k * model->coords + body->first + body->held[j]] = per_step(model) * psi[body->held[j]];
+            cd->X[k * model->coords + body->first + body->held[j]] = td_condense_per_step(model) * psi[body->held[j]];
     }
     if (state->bonded != NULL)
         td_bonded_project(model, state->bonded, 0, cd->n, cd->X);
@@ -375,28 +376,39 @@ static bool contradicts(const tdModel *model, const struct tdCondensed *cd, doub
     return false;
 }
 
-static tdStatus solve_driven(const tdModel *model, tdState *state, struct tdCondensed *cd)
+// How much is asked for, relative to sizes.
+static double asked_for(const tdModel *model, const struct tdCondensed *cd)
 {
-    signed char *active = cd->inverse_active; // for the moment
     double asked = 0;
+    for (int k = 0; k < cd->n; k++)
+        if (!model->actuators[cd->unknown[k]].held)
+            asked = fmax(asked, fabs(cd->b[k]) / model->actuators[cd->unknown[k]].size);
+    return asked;
+}
+
+static void add_driven(const tdModel *model, tdState *state, struct tdCondensed *cd)
+{
+    tdScalarRows *rows = &state->problem->scalar;
     for (int k = 0; k < cd->n; k++)
     {
         td_condense_law(model, state, cd, k);
-        active[k] = cd->active[cd->unknown[k]];
-        if (!model->actuators[cd->unknown[k]].held)
-            asked = fmax(asked, fabs(cd->b[k]) / model->actuators[cd->unknown[k]].size);
+        cd->unknown_active[k] = cd->active[cd->unknown[k]];
     }
+    cd->asked = asked_for(model, cd);
     for (int k = 0; k < cd->n; k++)
         for (int j = 0; j < cd->n; j++)
             cd->b[k] -= cd->M[k * cd->n + j] * cd->now[j];
-    tdDrivenProblem problem = {cd->n, cd->M, cd->b, cd->lo, cd->hi};
-    bool solved = td_driven_solve(&problem, cd->scratch, cd->next, active);
+    rows->driven = (tdDrivenProblem){cd->n, cd->M, cd->b, cd->lo, cd->hi};
+    rows->y = cd->next;
+    rows->active = cd->unknown_active;
+    rows->scratch = cd->scratch;
+}
+
+static tdStatus take_driven(const tdModel *model, tdState *state, struct tdCondensed *cd)
+{
     for (int k = 0; k < cd->n; k++)
-    {
-        cd->active[cd->unknown[k]] = active[k];
-        active[k] = 0;
-    }
-    if (solved && !contradicts(model, cd, asked))
+        cd->active[cd->unknown[k]] = cd->unknown_active[k];
+    if (state->problem->scalar.solved && !contradicts(model, cd, cd->asked))
         return TD_OK;
     return td_fail(
         &state->report.error, TD_ERROR_NUMERIC,
@@ -474,31 +486,54 @@ double td_condense_push(const tdModel *model, tdState *state)
 // slowly when a target is out of reach.
 #define LEAST_DAMPING 1e-3
 
-tdStatus td_condense(const tdModel *model, tdState *state, bool first, bool fresh, int *unknowns)
+// Beside contact the unknowns are nodes that an effort moves, and their motion is a velocity of the problem.
+static void limit_moved(const tdState *state, struct tdCondensed *cd)
+{
+    for (int k = 0; k < cd->n; k++)
+    {
+        cd->lo[k] = state->constraint->travel_limit[2 * cd->unknown[k]];
+        cd->hi[k] = state->constraint->travel_limit[2 * cd->unknown[k] + 1];
+        cd->next[k] = cd->now[k];
+    }
+}
+
+tdStatus td_condense_rows(const tdModel *model, tdState *state, bool first, bool fresh)
 {
     struct tdCondensed *cd = state->constraint->condensed;
-    *unknowns = 0;
     if (cd == NULL)
         return TD_OK;
-    if (first)
+    if (first && fresh)
     {
         cd->damping = LEAST_DAMPING;
         cd->move = 0;
         cd->passes = 0;
     }
     list_unknowns(model, state, cd);
-    *unknowns = cd->n;
     if (cd->n == 0)
         return TD_OK;
-    if (fresh)
+    if (fresh && state->columns > 0)
         TD_TRY(make_columns(model, state, cd));
     double *way = state->saved;
     free_way(model, state, first, way);
     make_matrix(model, state, cd, way);
-    if (state->constraint->inverse)
+    if (state->joined)
+        limit_moved(state, cd);
+    else if (state->constraint->inverse)
         td_condense_inverse(model, state, cd, way);
     else
-        TD_TRY(solve_driven(model, state, cd));
+        add_driven(model, state, cd);
+    return TD_OK;
+}
+
+tdStatus td_condense_take(const tdModel *model, tdState *state)
+{
+    struct tdCondensed *cd = state->constraint->condensed;
+    if (cd == NULL || cd->n == 0 || state->joined)
+        return TD_OK;
+    if (state->constraint->inverse)
+        td_condense_inverse_take(state, cd);
+    else
+        TD_TRY(take_driven(model, state, cd));
     apply(model, state, cd);
     return TD_OK;
 }

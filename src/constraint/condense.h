@@ -23,7 +23,8 @@ struct tdCondensed
     double *second;     ///< second quantity for y = now, with the motion without change of y
     double *predicted;  ///< the same for y = next
     double *M, *b, *lo, *hi, *scratch;
-    signed char *active; ///< by actuator: of the driven problem, a warm start
+    double asked;                         ///< of the driven problem: how much, relative to sizes
+    signed char *active, *unknown_active; ///< of the driven problem, a warm start: by actuator, by unknown
     // inverse problem
     double *E, *e0, *W, *C, *cl, *cu, *xl, *xu;
     double *row_size;        ///< by row of C: size of the displacement that it is about; 0: it is about efforts
@@ -31,6 +32,16 @@ struct tdCondensed
     signed char *inverse_active;
     tdInverseWork *work;
     bool warm;
+    // its tries (condense_inverse.c)
+    tdInverse inverse;
+    int phase, n_e, n_limits;
+    unsigned turns, best;
+    double best_residual, best_energy, clock;
+    struct tdCondensedContext
+    {
+        const tdModel *model;
+        tdState *state;
+    } context;
     // Targets out of reach: how much a change of y is resisted, and how the passes go.
     double damping, move;
     int passes;
@@ -41,10 +52,13 @@ tdStatus td_condense_create(const tdModel *model, tdState *state, tdError *error
 
 /// Unknowns of the latched step.
 int td_condense_unknowns(const tdModel *model, const tdState *state);
-/// reads rows, m, A, dv (the free motion)      writes efforts, dv, predictions; m with the new efforts
-/// first: held coordinates have not arrived yet. fresh: columns are made anew, else those of the last pass do.
-/// *unknowns: how many there were.
-tdStatus td_condense(const tdModel *model, tdState *state, bool first, bool fresh, int *unknowns);
+/// Columns, and what is asked of the unknowns, into the state's problem. first: held coordinates have not arrived yet.
+/// fresh: A is new since the last time; then columns are made anew, unless state->columns says that those of the last
+/// pass do.
+/// reads rows, m, A, dv (the free motion)
+tdStatus td_condense_rows(const tdModel *model, tdState *state, bool first, bool fresh);
+/// reads the solution      writes efforts, dv, predictions; m with the new efforts
+tdStatus td_condense_take(const tdModel *model, tdState *state);
 /// Size of what the way of held coordinates whose u is unknown does to the balance of the others: as a right-hand side,
 /// by which a line search judges what is left. Uses work and scratch.
 double td_condense_push(const tdModel *model, tdState *state);
@@ -59,11 +73,15 @@ void td_condense_report(const tdModel *model, tdState *state);
 /// A cavity with a given amount of gas, linearized: volume growth + compliance pressure = target.
 void td_condense_gas(const tdModel *model, const tdConstraintState *cs, int actuator, double *compliance,
                      double *target);
+/// By how much v changes with u of held coordinates, in a step: 1/h; in statics v is the way, 1.
+double td_condense_per_step(const tdModel *model);
 /// Within this stage. The law of unknown k: adds to M and `second`, sets lo <= y <= hi and b = second - what is asked
 /// for.
 void td_condense_law(const tdModel *model, const tdState *state, struct tdCondensed *cd, int k);
-/// condense_inverse.c: y of inverse control; `way`: the motion at y = now, over all coordinates.
+/// condense_inverse.c: the problem of inverse control; `way`: the motion at y = now, over all coordinates. After its
+/// solution.
 void td_condense_inverse(const tdModel *model, tdState *state, struct tdCondensed *cd, const double *way);
+void td_condense_inverse_take(tdState *state, struct tdCondensed *cd);
 /// Groups of cables of which a motor winds some in while it lets others out; every way to turn them is tried.
 int td_condense_antagonists(const tdModel *model);
 #define TD_MOST_ANTAGONISTS 6

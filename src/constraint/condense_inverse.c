@@ -3,6 +3,7 @@
 #include "base/timer.h"
 #include "constraint/condense.h"
 #include "core/state.h"
+#include "solve/problem.h"
 
 #include <math.h>
 #include <string.h>
@@ -304,90 +305,133 @@ static bool misses(const tdModel *model, const tdState *state, const struct tdCo
     return false;
 }
 
-// Which way each antagonistic motor turns: all are tried, the nearest wins, and of equals the least energy.
-static unsigned best_turns(const tdModel *model, const tdState *state, struct tdCondensed *cd, tdInverse *problem,
-                           int rows, tdReport *report)
+// ---------------------------------------------------------------- tries
+
+enum
 {
-    int motors = td_condense_antagonists(model), n = cd->n;
-    double *xl = cd->scratch, *xu = xl + n, best_residual = INFINITY, best_energy = INFINITY;
-    unsigned best = 0;
-    memcpy(xl, cd->xl, (size_t)n * sizeof *xl);
-    memcpy(xu, cd->xu, (size_t)n * sizeof *xu);
-    for (unsigned turns = 0; motors > 0 && turns < 1u << motors; turns++)
-    {
-        tdInverseResult result = {.x = cd->next, .active = cd->inverse_active};
-        memcpy(cd->xl, xl, (size_t)n * sizeof *xl);
-        memcpy(cd->xu, xu, (size_t)n * sizeof *xu);
+    TURNS, // which way each antagonistic motor turns: all are tried, the nearest wins, and of equals the least energy
+    FOUND, // with the best turns
+    DAMPED // a target is out of reach: what a change of y costs counts too
+};
+
+// Bounds and groups for motors that turn so.
+static void set_turns(struct tdCondensed *cd, unsigned turns)
+{
+    const tdModel *model = cd->context.model;
+    const double *xl = cd->scratch, *xu = xl + cd->n; // without turns
+    memcpy(cd->xl, xl, (size_t)cd->n * sizeof *xl);
+    memcpy(cd->xu, xu, (size_t)cd->n * sizeof *xu);
+    if (td_condense_antagonists(model) > 0)
         slacken(model, cd, turns);
-        problem->n_c = make_groups(model, state, cd, rows, turns);
-        td_inverse_solve(problem, cd->work, false, &result);
-        report->inverse_iterations += result.iterations;
-        double energy = 0;
-        for (int k = 0; k < n; k++)
-            for (int j = 0; j < n; j++)
-                energy += cd->next[k] * cd->W[k * n + j] * cd->next[j];
-        bool nearer = result.residual < best_residual - problem->tolerance;
-        if (nearer || (result.residual < best_residual + problem->tolerance && energy < best_energy))
-        {
-            best = turns;
-            best_residual = result.residual;
-            best_energy = energy;
-        }
+    cd->inverse.n_c = make_groups(model, cd->context.state, cd, cd->n_limits, turns);
+}
+
+// The next try begins at the present y.
+static void begin(struct tdCondensed *cd, int phase, bool warm)
+{
+    cd->phase = phase;
+    cd->context.state->problem->scalar.warm = warm;
+    if (phase != TURNS)
+        memcpy(cd->next, cd->now, (size_t)cd->n * sizeof *cd->next);
+}
+
+static void judge_turns(struct tdCondensed *cd, double residual)
+{
+    double energy = 0, tolerance = cd->inverse.tolerance;
+    for (int k = 0; k < cd->n; k++)
+        for (int j = 0; j < cd->n; j++)
+            energy += cd->next[k] * cd->W[k * cd->n + j] * cd->next[j];
+    bool nearer = residual < cd->best_residual - tolerance;
+    if (!nearer && (residual >= cd->best_residual + tolerance || energy >= cd->best_energy))
+        return;
+    cd->best = cd->turns;
+    cd->best_residual = residual;
+    cd->best_energy = energy;
+}
+
+static bool try_again(void *context, tdProblem *problem, const tdSolveResult *unused)
+{
+    struct tdCondensed *cd = context;
+    const tdModel *model = cd->context.model;
+    tdState *state = cd->context.state;
+    tdReport *report = &state->report;
+    const tdInverseResult *result = &problem->scalar.result;
+    (void)unused;
+    report->inverse_iterations += result->iterations;
+    if (cd->phase == TURNS)
+    {
+        judge_turns(cd, result->residual);
+        bool all = ++cd->turns == 1u << td_condense_antagonists(model);
+        set_turns(cd, all ? cd->best : cd->turns);
+        begin(cd, all ? FOUND : TURNS, all && cd->warm);
+        return true;
     }
-    memcpy(cd->xl, xl, (size_t)n * sizeof *xl);
-    memcpy(cd->xu, xu, (size_t)n * sizeof *xu);
-    if (motors > 0)
-        slacken(model, cd, best);
-    return best;
+    if (cd->phase == FOUND)
+    {
+        predict_errors(model, state, cd);
+        report->out_of_reach = misses(model, state, cd, cd->inverse.tolerance);
+        report->inverse_residual = result->residual;
+        report->inverse_optimality = result->stationarity;
+        if (!report->out_of_reach)
+            return false;
+        cd->inverse.n_e = damp(cd, cd->n_e);
+        begin(cd, DAMPED, true);
+        return true;
+    }
+    report->inverse_optimality = fmax(report->inverse_optimality, result->stationarity);
+    return false;
 }
 
 void td_condense_inverse(const tdModel *model, tdState *state, struct tdCondensed *cd, const double *way)
 {
     const tdSceneControl *control = &model->scene.control;
-    int n_e = make_effectors(model, state, cd, way), rows = make_limits(model, state, cd);
+    cd->n_e = make_effectors(model, state, cd, way);
+    cd->n_limits = make_limits(model, state, cd);
     make_energy(model, cd);
-    tdInverse problem = {.n_a = cd->n,
-                         .n_e = n_e,
-                         .E = cd->E,
-                         .e0 = cd->e0,
-                         .W = cd->W,
-                         .xl = cd->xl,
-                         .xu = cd->xu,
-                         .C = cd->C,
-                         .cl = cd->cl,
-                         .cu = cd->cu,
-                         .energy = control->energy,
-                         .solver = control->solver,
-                         .epsilon = control->epsilon,
-                         .max_iterations = control->max_iterations,
-                         .tolerance = control->tolerance > 0 ? control->tolerance : 1e-6 * model->size};
+    cd->inverse = (tdInverse){.n_a = cd->n,
+                              .n_e = cd->n_e,
+                              .E = cd->E,
+                              .e0 = cd->e0,
+                              .W = cd->W,
+                              .xl = cd->xl,
+                              .xu = cd->xu,
+                              .C = cd->C,
+                              .cl = cd->cl,
+                              .cu = cd->cu,
+                              .energy = control->energy,
+                              .solver = control->solver,
+                              .epsilon = control->epsilon,
+                              .max_iterations = control->max_iterations,
+                              .tolerance = control->tolerance > 0 ? control->tolerance : 1e-6 * model->size};
+    cd->context = (struct tdCondensedContext){model, state};
+    cd->clock = td_seconds();
+    cd->turns = cd->best = 0;
+    cd->best_residual = cd->best_energy = INFINITY;
+    memcpy(cd->scratch, cd->xl, (size_t)cd->n * sizeof *cd->xl);
+    memcpy(cd->scratch + cd->n, cd->xu, (size_t)cd->n * sizeof *cd->xu);
+    set_turns(cd, 0);
+    tdProblem *problem = state->problem;
+    problem->scalar.inverse = &cd->inverse;
+    problem->scalar.work = cd->work;
+    problem->scalar.result = (tdInverseResult){.x = cd->next, .active = cd->inverse_active};
+    problem->again = try_again;
+    problem->context = cd;
+    bool motors = td_condense_antagonists(model) > 0;
+    begin(cd, motors ? TURNS : FOUND, !motors && cd->warm);
+}
+
+void td_condense_inverse_take(tdState *state, struct tdCondensed *cd)
+{
+    const tdModel *model = cd->context.model;
+    const tdInverseResult *result = &state->problem->scalar.result;
     tdReport *report = &state->report;
-    double clock = td_seconds();
-    unsigned turns = best_turns(model, state, cd, &problem, rows, report);
-    int n_c = problem.n_c = make_groups(model, state, cd, rows, turns);
-    memcpy(cd->next, cd->now, (size_t)cd->n * sizeof *cd->next);
-    tdInverseResult result = {.x = cd->next, .active = cd->inverse_active};
-    td_inverse_solve(&problem, cd->work, cd->warm, &result);
-    predict_errors(model, state, cd);
-    report->out_of_reach = misses(model, state, cd, problem.tolerance);
-    report->inverse_residual = result.residual;
-    report->inverse_optimality = result.stationarity;
-    report->inverse_iterations += result.iterations;
-    if (report->out_of_reach)
-    {
-        problem.n_e = damp(cd, n_e);
-        memcpy(cd->next, cd->now, (size_t)cd->n * sizeof *cd->next);
-        td_inverse_solve(&problem, cd->work, true, &result);
-        report->inverse_iterations += result.iterations;
-        report->inverse_optimality = fmax(report->inverse_optimality, result.stationarity);
-    }
-    report->inverse_seconds += td_seconds() - clock;
+    report->inverse_seconds += td_seconds() - cd->clock;
     report->inverse = true;
-    report->inverse_limit = result.status == TD_QP_ITERATIONS;
-    report->bound_violation = result.violation > 0 ? relative_violation(cd, n_c) : result.violation;
+    report->inverse_limit = result->status == TD_QP_ITERATIONS;
+    report->bound_violation = result->violation > 0 ? relative_violation(cd, cd->inverse.n_c) : result->violation;
     report->active_bounds = 0;
-    for (int k = 0; k < cd->n + n_c; k++)
-        report->active_bounds += result.active[k] != 0;
+    for (int k = 0; k < cd->n + cd->inverse.n_c; k++)
+        report->active_bounds += result->active[k] != 0;
     cd->warm = true;
     adapt_damping(cd, report->out_of_reach);
     predict_errors(model, state, cd);

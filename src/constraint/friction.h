@@ -1,19 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
-// Friction of cables in a linearization. The sense of sliding, -1..1, turns round over the slip distance: a spring
-// between the cable and its guides that is as stiff as the slip is short. Where the force is given it has to be found
-// with the motion; taken at the start of a step it would swing from one side to the other. With b = s effort dF/dslide
+// Friction of cables in a linearization. Rows of the problem push as they measure, by J'. A cable with friction pushes
+// by F', which differs by what its guides take:
 //
-//     slide = clamp(slide_start + (travel - travel_start) / slip),   travel = travel(v) + c J A^-1 b (slide -
-//     slide_now)
+//     effort is given       F changes with the sense of sliding, -1..1, which turns round over the slip distance: a
+//                           spring between the cable and its guides that is as stiff as the slip is short. It has to be
+//                           found with the motion; taken at the start of a step it would swing from side to side.
+//                           With b = s effort dF/dslide and Y = A^-1 b
+//                               slide = clamp(slide_start + (travel - travel_start) / slip)
+//                               travel = travel(v) + c J Y (slide - slide_now)
+//     effort is unknown     beside contact the problem finds it with J'; s (F - J)' times its change is left over.
+//                           Without contact its column is made with F, and nothing is left
 //
-// one cable after the other. Where the displacement is given, the travel is known.
+// Both are part of the free motion, and the problem is solved again until nothing changes: friction takes a share of a
+// tension, so that each round leaves a part of the change before.
 #pragma once
 #include "constraint/constraint.h"
 
-/// reads rows, A, dv      writes dv, m, slide. *slid: whether there is such a cable. Beside contact (state->joined) it
-/// is found with that (contact/contact_cable.c).
-tdStatus td_friction_solve(const tdModel *model, tdState *state, bool *slid);
-/// Y = A^-1 b. Cables between bodies act on both.
-tdStatus td_friction_answer(const tdModel *model, tdState *state, const double *b, double *Y);
-/// The sense of sliding that goes with dv, where a change of it by one moves bodies by Y.
-double td_friction_slide(const tdModel *model, const tdState *state, int actuator, const double *Y);
+tdStatus td_friction_create(const tdModel *model, tdState *state, tdError *error);
+/// Whether a cable slides whose effort is given in this step.
+bool td_friction_slides(const tdModel *model, const tdState *state);
+/// After the free motion, before the problem.
+/// reads rows, A, dv, m
+tdStatus td_friction_start(const tdModel *model, tdState *state);
+/// After a solution: whether friction has changed by it. Then dv and m are the free motion with that friction, and
+/// efforts are what they were, so that the problem can be solved again; else all is as it was left.
+/// reads dv      writes slide
+bool td_friction_changed(const tdModel *model, tdState *state, int round);

@@ -57,31 +57,25 @@ tdStatus td_contact_create(const tdModel *model, tdState *state, tdError *error)
         return td_fail_memory(error, "the contacts");
     state->contact = cs;
     int colliders = count_colliders(model);
-    cs->bodies = TD_TAKE(arena, tdContactBody, model->n_bodies);
-    cs->blocks = TD_TAKE(arena, tdSapBlock, model->n_bodies);
-    cs->factors = TD_TAKE(arena, const double *, model->n_bodies);
     cs->island = TD_TAKE(arena, int32_t, model->n_bodies);
     cs->gives_way = TD_TAKE(arena, bool, model->n_bodies);
-    cs->v_star = TD_TAKE(arena, double, model->coords);
-    cs->ahead = TD_TAKE(arena, double, model->coords);
-    cs->v_block = TD_TAKE(arena, double, model->coords);
     cs->depth = TD_TAKE(arena, double, colliders + 1);
     cs->depth_now = TD_TAKE(arena, double, colliders + 1);
     cs->bond_effort = TD_TAKE(arena, double, 3 * (int64_t)model->contact->n_bonds + 1);
     cs->bond_told = TD_TAKE(arena, double, 3 * (int64_t)model->contact->n_bonds + 1);
     cs->bond_base = TD_TAKE(arena, double, 3 * (int64_t)model->contact->n_bonds + 1);
     cs->bond_row = TD_TAKE(arena, double, model->contact->bond_size + 1);
-    if (cs->bodies == NULL || cs->blocks == NULL || cs->factors == NULL || cs->island == NULL ||
-        cs->gives_way == NULL || cs->v_star == NULL || cs->ahead == NULL || cs->v_block == NULL || cs->depth == NULL ||
-        cs->depth_now == NULL || cs->bond_effort == NULL || cs->bond_row == NULL ||
-        (model->contact->n_bonds > 0 && (cs->bond_told == NULL || cs->bond_base == NULL)))
+    cs->bond_dead = TD_TAKE(arena, bool, 3 * (int64_t)model->contact->n_bonds + 1);
+    if (cs->island == NULL || cs->gives_way == NULL || cs->depth == NULL || cs->depth_now == NULL ||
+        cs->bond_effort == NULL || cs->bond_row == NULL || cs->bond_dead == NULL || cs->bond_told == NULL ||
+        cs->bond_base == NULL)
         return td_fail_memory(error, "the contacts");
     for (int i = 0; i < colliders; i++)
         cs->depth[i] = -1;
     TD_TRY(take_fields(model, state, error));
     TD_TRY(td_bonds_create(model, state, error));
-    TD_TRY(td_contact_cables_create(model, state, error));
-    TD_TRY(td_sap_create(&cs->sap, error));
+    TD_TRY(td_contact_blocks_create(model, state, error));
+    cs->problem = state->problem;
     if (model->contact->world == NULL)
         return TD_OK;
     if (model->scheme.method == TD_METHOD_STATIC)
@@ -96,21 +90,10 @@ void td_contact_free(tdState *state)
         return;
     td_collide_state_free(cs->collide);
     td_collide_state_free(cs->again);
-    td_sap_free(cs->sap);
-    td_contact_nlcp_free(&cs->nlcp);
-    free(cs->constraints);
-    free(cs->rows);
     free(cs->body_rows);
     free(cs->row_body);
-    free(cs->drift);
     free(cs->gap);
-    free(cs->gamma);
-    free(cs->v_c);
-    free(cs->w);
     free(cs->w_own);
-    free(cs->contact_of);
-    free(cs->pool);
-    free(cs->columns);
     free(cs->impulse);
     free(cs->points);
 }
@@ -148,25 +131,6 @@ static void touch_side(const tdModel *model, tdState *state, const tdContactSide
     bool moves = body->ops->part_side != NULL ? body->ops->part_side(body, state, side) : body->unknowns > 0;
     tdContactBody *mine = &state->contact->bodies[body->index];
     mine->acted_on = mine->acted_on || moves;
-}
-
-// Nodes and bodies that driven actuators act on.
-static void touch_actuators(const tdModel *model, tdState *state)
-{
-    for (int a = 0; a < model->n_actuators; a++)
-    {
-        if (!td_contact_drives(model, state, a))
-            continue;
-        int row = model->actuators[a].row, b = 0;
-        for (int64_t k = model->row_start[row]; k < model->row_start[row + 1]; k++)
-        {
-            int64_t i = model->row_coord[k];
-            while (i < model->bodies[b].first || i >= model->bodies[b].first + model->bodies[b].count)
-                b = i < model->bodies[b].first ? 0 : b + 1;
-            int32_t coord = (int32_t)(i - model->bodies[b].first);
-            td_contact_take_part(model, state, b, 1, &coord);
-        }
-    }
 }
 
 #define DEEP 5 // margins: what overlaps by more at the start was hardly meant to
@@ -266,8 +230,7 @@ tdStatus td_contact_find(const tdModel *model, tdState *state)
         return td_fail_memory(&state->report.error, "the limits of joints");
     state->joined = cs->n + cs->n_body_rows + (state->bonded == NULL ? model->contact->n_bonds : 0) > 0;
     if (state->joined)
-        touch_actuators(model, state);
-    cs->n_constraints = 0;
+        td_contact_touch_scalars(model, state);
     return TD_OK;
 }
 
@@ -321,31 +284,33 @@ void td_contact_commit(const tdModel *model, tdState *state)
         memcpy(point->normal, contact->normal, sizeof point->normal);
         report_found(model, state, contact);
     }
+    const tdProblem *problem = cs->problem;
     int active = 0;
     cs->pushed = 0;
-    for (int32_t c = 0; c < cs->n_constraints; c++)
+    for (int32_t c = 0; c < problem->n_constraints; c++)
     {
-        int32_t i = cs->contact_of[c];
-        if (i < 0)
+        int32_t i = problem->owner[c].index;
+        if (problem->owner[c].kind != TD_OWNER_CONTACT)
             continue;
         tdContactPoint *point = &cs->points[i];
         double t[3][3];
         td_contact_frame(cs->contacts[i].normal, t);
-        const double *v = cs->v_c + TD_SAP_ROWS * c, *drift = cs->drift + TD_SAP_ROWS * c;
+        const double *v = problem->v_c + TD_SAP_ROWS * (int64_t)c, *gamma = problem->gamma + TD_SAP_ROWS * (int64_t)c;
+        const double *drift = problem->drift + TD_SAP_ROWS * (int64_t)c;
         for (int k = 0; k < 3; k++)
         {
             point->force[k] = cs->impulse[3 * i + k] / model->scheme.s;
             point->slip[k] = (v[0] + drift[0]) * t[0][k] + (v[1] + drift[1]) * t[1][k];
         }
-        if (cs->gamma[TD_SAP_ROWS * c + 2] > 0)
+        if (gamma[2] > 0)
         {
             tdContactPair pair;
             active++;
             // As far as it may give way it stores what presses it in, and gives that back.
             if (td_contact_is_near_rigid(model, cs, c, &pair) && -point->distance > pair.give)
                 for (int r = 0; r < TD_SAP_ROWS; r++)
-                    cs->pushed += cs->gamma[TD_SAP_ROWS * c + r] * (v[r] + drift[r]);
-            report_depth(model, state, i, -(cs->gap[c] + model->scheme.c * (v[2] + drift[2])));
+                    cs->pushed += gamma[r] * (v[r] + drift[r]);
+            report_depth(model, state, i, -(cs->gap[i] + model->scheme.c * (v[2] + drift[2])));
         }
     }
     state->report.contacts = (int)cs->n;
@@ -399,6 +364,8 @@ int td_contact_arrays(const tdModel *model, tdState *state, tdStateArray *out, i
         out[n++] = (tdStateArray){"contact_depth", -1, false, count_colliders(model), cs->depth};
     if (n < most && model->contact->n_bonds > 0)
         out[n++] = (tdStateArray){"bond_impulse", -1, false, 3 * (int64_t)model->contact->n_bonds, cs->bond_told};
+    if (n < most)
+        out[n++] = (tdStateArray){"contact_softness", -1, false, model->n_bodies + model->n_actuators, cs->softness};
     return n;
 }
 

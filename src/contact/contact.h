@@ -6,14 +6,14 @@
 // Contacts are found once a step, where bodies are at its start. A contact has three rows, two tangents and its normal,
 // over the coordinates of the two bodies: nodes that take part of a full-order body, all coordinates of a reduced one,
 // joints on the way to a link. Coordinates whose motion is given have no column; what they move by is part of v_hat.
-// Driven actuators and limits of joints that would be solved by themselves are rows of the same problem.
+// Driven actuators and limits of joints that would be solved by themselves are rows of the same problem
+// (solve/problem.h).
 //
 // Nothing here allocates in a step unless there are more contacts, or entries of rows, than ever before.
 #pragma once
 #include "collide/collide.h"
 #include "core/model.h"
-#include "solve/nlcp.h"
-#include "solve/sap.h"
+#include "solve/problem.h"
 #include "tendril/tendril.h"
 
 /// How a collider touches.
@@ -100,56 +100,49 @@ typedef struct tdContactWay
 /// A body in the problem.
 typedef struct tdContactBody
 {
-    bool acted_on;    ///< something acts on it: it has a block
+    bool acted_on;    ///< velocities of it take part
+    bool condensed;   ///< not all of its unknowns take part, and the others follow
     int32_t block;    ///< -1: none
-    tdBodyBlock part; ///< where it has one
+    tdBodyBlock part; ///< the velocities that take part, where it is acted on
+    /// Velocities of the block before those that take part (contact_block.c): the motion of driven actuators, of bodies
+    /// that are condensed, and of efforts that move nodes.
+    int32_t n_scalar, *scalar;
+    int32_t n_moved, *moved; ///< unknowns of the condensed problem
+    double *share;           ///< by scalar: of R of its row, which the block has already
 } tdContactBody;
 
 /// Column of a coordinate of a body; -1: none.
 static inline int32_t td_contact_column(const tdContactBody *body, int64_t coord)
 {
-    return body->block < 0 ? -1 : td_block_column(&body->part, coord);
+    int32_t column = body->block < 0 || !body->acted_on ? -1 : td_block_column(&body->part, coord);
+    return column < 0 ? -1 : body->n_scalar + body->n_moved + column;
 }
 
+/// Owners of rows.
 enum
 {
-    TD_ROW_BODY = -1,
-    TD_ROW_BOND = -2
+    TD_OWNER_CONTACT,  ///< by contact
+    TD_OWNER_ACTUATOR, ///< by actuator: one that is driven
+    TD_OWNER_STOP,     ///< by actuator, twice: a limit of the motion of nodes that its effort moves
+    TD_OWNER_BODY,     ///< by tdContactState.body_rows: a limit of a joint, a servo with a limited effort
+    TD_OWNER_BOND      ///< by bond
 };
 
-/// A constraint that is no contact: of a driven actuator, one that a body brings itself (a limit of a joint, a servo
-/// with a limited effort), or a bond.
-typedef struct tdContactRow
+/// What a driven actuator is asked: displacement + compliance effort = target, within limits of the effort.
+typedef struct tdContactDrive
 {
-    int actuator; ///< or TD_ROW_BODY, TD_ROW_BOND
-    int bond;
-    bool dead[3]; ///< rows of a bond that nothing can move
-    // actuator
-    double now;                ///< effort before
-    double compliance, target; ///< displacement + compliance effort = target
-    double limit[2];           ///< of the effort
-    // of a body
-    int body;
-    tdBodyRow own;
-} tdContactRow;
-
-/// Of the solver on impulses.
-typedef struct tdContactNlcp
-{
-    double *W, *S;  ///< J A^-1 J', and the share of a block
-    double *Y, *L;  ///< of one block
-    double *b;      ///< b, gamma, velocity, impulse on a block
-    int32_t *row;   ///< of those that act on a block
-    tdSapLaw *laws; ///< by constraint
-    int64_t W_room, S_room, Y_room, L_room, b_room, row_room, law_room;
-} tdContactNlcp;
+    double now; ///< effort before
+    double compliance, target;
+    double limit[2];
+    double share; ///< of R of its row, which the blocks have already
+    int32_t row;  ///< its constraint; -1: none
+} tdContactDrive;
 
 typedef struct tdContactState
 {
     tdCollideState *collide;
     tdCollideState *again; ///< static scenes: where an increment has come to
-    tdSap *sap;
-    double *depth; ///< by collider: how deep it was met in the last step that was accepted; -1: not known yet
+    double *depth;         ///< by collider: how deep it was met in the last step that was accepted; -1: not known yet
     double *depth_now;
     // what td_collide reads
     const double **x, **v;
@@ -170,41 +163,35 @@ typedef struct tdContactState
     int64_t body_row_room;
     tdContactBody *bodies;
     // the problem
-    int32_t n_blocks, n_constraints;
-    int32_t n_weighed; ///< constraints whose w is known in this step
-    tdSapBlock *blocks;
-    const double **factors;
-    double *v_star, *v_block; ///< over coordinates, blocks one after the other
-    double *ahead;            ///< the same: how far they move in the step if its last velocity is zero
-    double *gap;              ///< by constraint, of contacts: signed distance at the end of the step, then [m]
-    tdSapConstraint *constraints;
-    tdContactRow *rows; ///< by constraint that is no contact
-    double *drift;      ///< TD_SAP_ROWS a constraint: what given motion adds to J v
-    double *gamma, *v_c;
-    double *w;           ///< size of J A^-1 J', of a contact no more than goes with what it bears
-    double *w_own;       ///< of the constraint's own bodies
-    int32_t *contact_of; ///< by constraint: its contact; -1: a row of its own
-    int64_t constraint_room;
-    double *pool; ///< entries of rows
-    int32_t *columns;
-    int64_t pool_used, pool_room, columns_used, columns_room;
+    tdProblem *problem; ///< the state's
+    int32_t n_weighed;  ///< constraints whose w is known in this step
+    double **ahead;     ///< by block: how far it moves in the step if its last velocity is zero
+    double *gap;        ///< by contact: signed distance at the end of the step, then [m]
+    double *w_own;      ///< by contact: w of its own bodies; its w is no more than goes with what it bears
+    int64_t gap_room, own_room;
+    tdContactDrive *drives; ///< by actuator
+    bool *held;             ///< by coordinate: its motion is given
+    double *softness; ///< by body, then by actuator: how much softer bodies whose blocks are sparse are than their
+                      ///< diagonals say; 0: not known yet
+    int phase;        ///< of the search for loads (contact_solve.c)
+    struct tdContactLoads
+    {
+        const tdModel *model;
+        tdState *state;
+    } loads;         ///< what it is about
     double *impulse; ///< 3 a contact: on side B, in the world
     int64_t impulse_room;
     tdContactPoint *points;
     int64_t point_room, n_points;
-    tdContactNlcp nlcp;
-    double *bond_effort;       ///< 3 a bond: impulse on side 0
-    double *bond_told;         ///< the same of the last step that was accepted
-    double *bond_base;         ///< what of it the free motion has already; the problem finds the rest
-    double *bond_row;          ///< a row of one side, for the moment only
-    double *bond_w;            ///< by bond, where they are part of the response: size of J A^-1 J' in the first pass
-    bool *bond_dead;           ///< 3 a bond: rows that nothing can move
-    double *cable_b, *cable_Y; ///< by cable with friction, over all coordinates; NULL: there is none
-    double *free_dv, *free_m;  ///< dv and m before contact
-    double *effort_before;     ///< by actuator, twice: before the problem, and as the free motion has it
-    double scale;              ///< size of the momentum of the blocks, for relative residuals
-    double pushed;             ///< work of near-rigid points that were found deep in this step [J], friction included
-    bool whole;                ///< Newton went the whole way to what the problem said
+    double *bond_effort; ///< 3 a bond: impulse on side 0
+    double *bond_told;   ///< the same of the last step that was accepted
+    double *bond_base;   ///< what of it the free motion has already; the problem finds the rest
+    double *bond_row;    ///< a row of one side, for the moment only
+    double *bond_w;      ///< by bond, where they are part of the response: size of J A^-1 J' in the first pass
+    bool *bond_dead;     ///< 3 a bond: rows that nothing can move
+    double scale;        ///< size of the momentum of the blocks, for relative residuals
+    double pushed;       ///< work of near-rigid points that were found deep in this step [J], friction included
+    bool whole;          ///< Newton went the whole way to what the problem said
 } tdContactState;
 
 /// compile_contact.c: model->contact, when the scene asks for it.
@@ -239,12 +226,14 @@ tdStatus td_contact_overlooks(const tdModel *model, tdState *state, bool *overlo
 /// Coordinates of a body take part.
 void td_contact_take_part(const tdModel *model, tdState *state, int body, int64_t n, const int32_t *coord);
 
-/// reads A, dv (the free motion), rows of actuators      writes dv, m (with impulses), efforts
-/// first: held coordinates have not arrived yet.
-tdStatus td_contact_solve(const tdModel *model, tdState *state, bool first);
-/// contact_cable.c: the same, with cables that have friction.
-tdStatus td_contact_cables_create(const tdModel *model, tdState *state, tdError *error);
-tdStatus td_contact_solve_cables(const tdModel *model, tdState *state, bool first);
+/// contact_solve.c: blocks, rows and laws of all that acts, into the state's problem. first: held coordinates have not
+/// arrived yet. fresh: A is new since the last time.
+/// reads A, dv (the free motion), rows of actuators      writes the problem
+tdStatus td_contact_problem(const tdModel *model, tdState *state, bool first, bool fresh);
+/// Says where and when, of an error that the report has.
+tdStatus td_contact_fail(const tdModel *model, tdState *state, tdStatus status);
+/// reads the solution      writes dv, m (with impulses), efforts
+tdStatus td_contact_take(const tdModel *model, tdState *state, const tdSolveResult *result);
 /// Before the free motion: m -= J' of the impulses that bonds had in the last step, so that it is near to what comes.
 void td_contact_expect(const tdModel *model, tdState *state, double *m);
 /// m -= J' gamma, of the last solution.
@@ -265,16 +254,26 @@ double td_contact_miss(const tdModel *model, const tdState *state);
 
 /// contact_side.c: positions and velocities of field f into x and v of the state.
 void td_contact_place(const tdModel *model, tdState *state, int f);
-/// Columns that a side adds at most; what it adds to a constraint (sign * frame * dx/dt, and what given motion does to
-/// drift); m += (dx/dq)' f.
-int64_t td_contact_side_columns(const tdModel *model, const tdContactState *cs, const tdContactSide *side);
-void td_contact_side(const tdModel *model, tdState *state, const tdContactSide *side, double sign, double frame[3][3],
-                     tdSapConstraint *constraint, double *drift);
+/// What a side adds to the last constraint of the problem (sign * frame * dx/dt, and what given motion does to drift);
+/// false: no memory. m += (dx/dq)' f.
+bool td_contact_side(const tdModel *model, tdState *state, const tdContactSide *side, double sign, double frame[3][3],
+                     double *drift);
 void td_contact_push_side(const tdModel *model, const tdState *state, const tdContactSide *side, const double f[3],
                           double *m);
 
-/// contact_rows.c: blocks and rows of the problem; laws without R.
-tdStatus td_contact_blocks(const tdModel *model, tdState *state, bool first);
+/// contact_block.c: what acts on bodies by columns; blocks; and from their solution the motion of all coordinates.
+tdStatus td_contact_blocks_create(const tdModel *model, tdState *state, tdError *error);
+bool td_contact_acts_on(const tdActuator *actuator, int body);
+void td_contact_touch_scalars(const tdModel *model, tdState *state);
+/// How all coordinates move with a unit of what moves nodes of the body, by n_moved.
+const double *td_contact_motion(const tdModel *model, const tdState *state, const tdContactBody *body, int32_t moved);
+/// Vectors that apply_inverse will be asked for.
+int td_contact_columns(const tdModel *model, const tdState *state);
+tdStatus td_contact_blocks(const tdModel *model, tdState *state, bool first, bool fresh);
+tdStatus td_contact_recover(const tdModel *model, tdState *state);
+/// After rows are known: how soft bodies are whose blocks are sparse.
+tdStatus td_contact_soften(const tdModel *model, tdState *state);
+/// contact_rows.c: rows of the problem; laws without R.
 tdStatus td_contact_rows(const tdModel *model, tdState *state, bool first);
 /// Rows that bodies bring themselves. False: no memory.
 bool td_contact_body_rows(const tdModel *model, tdState *state);
@@ -294,7 +293,7 @@ bool td_contact_drives(const tdModel *model, const tdState *state, int actuator)
 
 /// contact_bond.c: bodies that bonds act on; rows, taken at q_c; the law of constraint c; its solution.
 void td_bond_touch(const tdModel *model, tdState *state);
-void td_bond_rows(const tdModel *model, tdState *state, bool first);
+bool td_bond_rows(const tdModel *model, tdState *state, bool first);
 tdSapLaw td_bond_law(const tdModel *model, const tdState *state, int bond, const double *error, const bool *dead,
                      double w);
 void td_bond_take(const tdModel *model, tdState *state, int32_t c);
@@ -313,14 +312,9 @@ void td_bond_error(const tdModel *model, const tdState *state, const tdBond *bon
 void td_bond_row(const tdModel *model, const tdState *state, const tdBond *bond, int s, int r);
 double td_bond_reach(const tdModel *model, tdState *state, const tdBond *bond);
 
-/// contact_dual.c: bonds as part of the response of bodies (constraint/bonded.h), where the model says so. Before
+/// contact_response.c: bonds as part of the response of bodies (constraint/bonded.h), where the model says so. Before
 /// columns are made; after efforts are known; how far they are from what their laws say, relative to the model's size.
 tdStatus td_bonds_create(const tdModel *model, tdState *state, tdError *error);
-tdStatus td_bonds_condense(const tdModel *model, tdState *state, bool first);
+tdStatus td_bonds_respond(const tdModel *model, tdState *state, bool first, bool fresh);
 void td_bonds_take(const tdModel *model, tdState *state);
 double td_bonds_miss(const tdModel *model, const tdState *state);
-
-/// contact_nlcp.c: the same problem, its laws made, by Gauss-Seidel on impulses. Writes v of the blocks, gamma, v_c.
-tdStatus td_contact_nlcp(tdContactState *cs, const tdSapProblem *problem, const tdNlcpSettings *settings,
-                         tdNlcpResult *result, tdError *error);
-void td_contact_nlcp_free(tdContactNlcp *mine);

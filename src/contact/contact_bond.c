@@ -9,6 +9,7 @@
 // that in the end g itself is what the law says, however bodies have turned.
 #include "contact/contact.h"
 
+#include "constraint/condense.h"
 #include "core/state.h"
 
 #include <math.h>
@@ -108,20 +109,22 @@ void td_bond_touch(const tdModel *model, tdState *state)
 // ---------------------------------------------------------------- rows
 
 // Adds a side's columns; what v_new of unknowns, and the way and the speed of given motion, make of the rows.
-static void add_side(const tdModel *model, tdState *state, const tdBond *bond, int s, bool first,
-                     tdSapConstraint *constraint, double *of_free, double *of_held, double *held_rate)
+static bool add_side(const tdModel *model, tdState *state, const tdBond *bond, int s, bool first, double *of_free,
+                     double *of_held, double *held_rate)
 {
     tdContactState *cs = state->contact;
     const tdPointSet *set = &bond->side[s];
     if (set->body < 0)
-        return;
+        return true;
     const tdBody *body = &model->bodies[set->body];
     const tdContactBody *mine = &cs->bodies[set->body];
-    double *J = cs->pool + cs->pool_used;
-    int32_t *columns = cs->columns + cs->columns_used, n = 0;
+    double *J = NULL;
+    int32_t *columns = NULL, n = 0;
     for (int64_t k = 0; k < set->size; k++)
-        if (td_contact_column(mine, set->coord[k]) >= 0)
-            columns[n++] = td_contact_column(mine, set->coord[k]);
+        n += td_contact_column(mine, set->coord[k]) >= 0;
+    n += mine->block < 0 ? 0 : mine->n_moved;
+    if (n > 0 && td_problem_side(cs->problem, mine->block, n, &J, &columns) == NULL)
+        return false;
     for (int r = 0; r < bond->rows; r++)
     {
         int32_t j = 0;
@@ -129,9 +132,11 @@ static void add_side(const tdModel *model, tdState *state, const tdBond *bond, i
         for (int64_t k = 0; k < set->size; k++)
         {
             int64_t i = body->first + set->coord[k];
+            int32_t column = td_contact_column(mine, set->coord[k]);
             double value = cs->bond_row[k];
-            if (td_contact_column(mine, set->coord[k]) >= 0)
+            if (column >= 0)
             {
+                columns[j] = column;
                 J[r * n + j++] = value;
                 of_free[r] += value * state->v_new[i];
                 continue;
@@ -139,12 +144,16 @@ static void add_side(const tdModel *model, tdState *state, const tdBond *bond, i
             of_held[r] += first ? value * (state->q_end[i] - state->q_c[i]) : 0;
             held_rate[r] += value * state->v_new[i];
         }
+        for (int32_t m = 0; j < n; m++, j++)
+        {
+            const double *motion = td_contact_motion(model, state, mine, m) + body->first;
+            columns[j] = mine->n_scalar + m;
+            J[r * n + j] = 0;
+            for (int64_t k = 0; k < set->size; k++)
+                J[r * n + j] += cs->bond_row[k] * motion[set->coord[k]] / td_condense_per_step(model);
+        }
     }
-    if (n == 0)
-        return;
-    constraint->side[constraint->sides++] = (tdSapSide){.block = mine->block, .count = n, .columns = columns, .J = J};
-    cs->pool_used += bond->rows * (int64_t)n;
-    cs->columns_used += n;
+    return true;
 }
 
 // How far the points of a bond move, whichever way, by a unit of each coordinate: squared.
@@ -181,39 +190,45 @@ static bool moves_nothing(const tdSapConstraint *constraint, int r, double reach
     return net <= 1e-20 * reach;
 }
 
-static void add_bond(const tdModel *model, tdState *state, int i, bool first)
+static bool add_bond(const tdModel *model, tdState *state, int i, bool first)
 {
     tdContactState *cs = state->contact;
     const tdBond *bond = &model->contact->bonds[i];
     double tau = model->contact->groups[bond->group].dissipation;
-    tdSapConstraint *constraint = &cs->constraints[cs->n_constraints];
     double g[3], of_free[3] = {0}, of_held[3] = {0}, held_rate[3] = {0};
-    *constraint = (tdSapConstraint){.law = {.kind = TD_SAP_BILATERAL, .rows = bond->rows}};
+    int32_t c = td_problem_row(cs->problem, (tdOwner){TD_OWNER_BOND, i}, TD_SAP_BILATERAL, bond->rows);
+    if (c < 0)
+        return false;
     for (int s = 0; s < 2; s++)
-        add_side(model, state, bond, s, first, constraint, of_free, of_held, held_rate);
+        if (!add_side(model, state, bond, s, first, of_free, of_held, held_rate))
+            return false;
+    const tdSapConstraint *constraint = &cs->problem->constraints[c];
     if (constraint->sides == 0)
-        return;
+    {
+        td_problem_drop(cs->problem);
+        return true;
+    }
     td_bond_error(model, state, bond, state->q_c, g);
     for (int r = 0; r < bond->rows; r++)
-        cs->drift[TD_SAP_ROWS * cs->n_constraints + r] =
+        cs->problem->drift[TD_SAP_ROWS * (int64_t)c + r] =
             g[r] + of_held[r] + tau * held_rate[r] - model->scheme.c * of_free[r];
-    tdContactRow *row = &cs->rows[cs->n_constraints];
-    *row = (tdContactRow){.actuator = TD_ROW_BOND, .bond = i};
     double reach = td_bond_reach(model, state, bond);
     for (int r = 0; r < bond->rows; r++)
     {
-        row->dead[r] = moves_nothing(constraint, r, reach);
-        for (int s = 0; s < constraint->sides && row->dead[r]; s++)
+        bool dead = cs->bond_dead[3 * (int64_t)i + r] = moves_nothing(constraint, r, reach);
+        for (int s = 0; s < constraint->sides && dead; s++)
             memset((double *)constraint->side[s].J + (int64_t)r * constraint->side[s].count, 0,
                    (size_t)constraint->side[s].count * sizeof(double));
     }
-    cs->contact_of[cs->n_constraints++] = -1;
+    return true;
 }
 
-void td_bond_rows(const tdModel *model, tdState *state, bool first)
+bool td_bond_rows(const tdModel *model, tdState *state, bool first)
 {
-    for (int i = 0; i < model->contact->n_bonds; i++)
-        add_bond(model, state, i, first);
+    bool good = true;
+    for (int i = 0; i < model->contact->n_bonds && state->bonded == NULL && good; i++)
+        good = add_bond(model, state, i, first);
+    return good;
 }
 
 tdSapLaw td_bond_law(const tdModel *model, const tdState *state, int i, const double *error, const bool *dead, double w)
@@ -236,9 +251,9 @@ tdSapLaw td_bond_law(const tdModel *model, const tdState *state, int i, const do
 void td_bond_take(const tdModel *model, tdState *state, int32_t c)
 {
     tdContactState *cs = state->contact;
-    int bond = cs->rows[c].bond;
+    int bond = cs->problem->owner[c].index;
     for (int r = 0; r < model->contact->bonds[bond].rows; r++)
-        cs->bond_effort[3 * (int64_t)bond + r] = cs->gamma[TD_SAP_ROWS * (int64_t)c + r];
+        cs->bond_effort[3 * (int64_t)bond + r] = cs->problem->gamma[TD_SAP_ROWS * (int64_t)c + r];
 }
 
 void td_bond_push(const tdModel *model, tdState *state, const double *impulse, double *m)

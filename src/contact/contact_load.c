@@ -32,17 +32,19 @@ static double kappa(const tdSapTuning *tuning)
 bool td_contact_is_near_rigid(const tdModel *model, const tdContactState *cs, int32_t c, tdContactPair *pair)
 {
     const tdSapTuning *tuning = &model->contact->tuning;
-    if (cs->contact_of[c] < 0)
+    tdOwner owner = cs->problem->owner[c];
+    if (owner.kind != TD_OWNER_CONTACT)
         return false;
-    *pair = td_contact_pair(model, &cs->contacts[cs->contact_of[c]]);
-    return kappa(tuning) * cs->w_own[c] > 1 / (tuning->s * pair->stiffness * (tuning->c + pair->dissipation));
+    *pair = td_contact_pair(model, &cs->contacts[owner.index]);
+    return kappa(tuning) * cs->w_own[owner.index] > 1 / (tuning->s * pair->stiffness * (tuning->c + pair->dissipation));
 }
 
 // By how much it gives way, relative to what it may; other constraints: 0.
 static double give_of(const tdModel *model, const tdContactState *cs, int32_t c)
 {
     tdContactPair pair;
-    double gamma = cs->gamma[TD_SAP_ROWS * (int64_t)c + 2], R = cs->constraints[c].law.R[2];
+    const tdProblem *problem = cs->problem;
+    double gamma = problem->gamma[TD_SAP_ROWS * (int64_t)c + 2], R = problem->constraints[c].law.R[2];
     if (!td_contact_is_near_rigid(model, cs, c, &pair))
         return 0;
     return (model->contact->tuning.c + pair.dissipation) * R * gamma / pair.give;
@@ -59,16 +61,16 @@ static int32_t first_of(int32_t *island, int32_t block)
 
 static void join_islands(tdContactState *cs)
 {
-    for (int32_t b = 0; b < cs->n_blocks; b++)
+    for (int32_t b = 0; b < cs->problem->n_blocks; b++)
     {
         cs->island[b] = b;
         cs->gives_way[b] = false;
     }
-    for (int32_t c = 0; c < cs->n_constraints; c++)
-        if (cs->constraints[c].sides == 2)
+    for (int32_t c = 0; c < cs->problem->n_constraints; c++)
+        if (cs->problem->constraints[c].sides == 2)
         {
-            int32_t a = first_of(cs->island, cs->constraints[c].side[0].block);
-            int32_t b = first_of(cs->island, cs->constraints[c].side[1].block);
+            int32_t a = first_of(cs->island, cs->problem->constraints[c].side[0].block);
+            int32_t b = first_of(cs->island, cs->problem->constraints[c].side[1].block);
             cs->island[a < b ? b : a] = a < b ? a : b;
         }
 }
@@ -79,44 +81,46 @@ bool td_contact_gives_way(const tdModel *model, tdState *state)
 {
     tdContactState *cs = state->contact;
     bool any = false;
-    for (int32_t c = 0; c < cs->n_constraints; c++)
+    for (int32_t c = 0; c < cs->problem->n_constraints; c++)
     {
         if (give_of(model, cs, c) <= 1)
             continue;
         if (!any)
             join_islands(cs);
         any = true;
-        cs->gives_way[first_of(cs->island, cs->constraints[c].side[0].block)] = true;
+        cs->gives_way[first_of(cs->island, cs->problem->constraints[c].side[0].block)] = true;
     }
     return any;
 }
 
 static bool was_tightened(const tdModel *model, const tdContactState *cs, int32_t c)
 {
-    return cs->constraints[c].law.R[2] < 0.5 * kappa(&model->contact->tuning) * cs->w_own[c];
+    tdOwner owner = cs->problem->owner[c];
+    return owner.kind == TD_OWNER_CONTACT &&
+           cs->problem->constraints[c].law.R[2] < 0.5 * kappa(&model->contact->tuning) * cs->w_own[owner.index];
 }
 
 // What a point bears where it is: how deep it is already must not count, or bodies would bounce on their own depth.
 void td_contact_tighten(const tdModel *model, tdState *state)
 {
     tdContactState *cs = state->contact;
-    for (int32_t c = 0; c < cs->n_constraints; c++)
+    for (int32_t c = 0; c < cs->problem->n_constraints; c++)
     {
         tdContactPair pair;
-        tdSapLaw *law = &cs->constraints[c].law;
+        tdSapLaw *law = &cs->problem->constraints[c].law;
         if (!td_contact_is_near_rigid(model, cs, c, &pair) ||
-            !cs->gives_way[first_of(cs->island, cs->constraints[c].side[0].block)])
+            !cs->gives_way[first_of(cs->island, cs->problem->constraints[c].side[0].block)])
             continue;
         for (int r = 0; r < TD_SAP_ROWS; r++)
             law->R[r] *= TIGHT;
-        law->v_hat[2] = fmin(law->v_hat[2], -cs->drift[TD_SAP_ROWS * (int64_t)c + 2]);
+        law->v_hat[2] = fmin(law->v_hat[2], -cs->problem->drift[TD_SAP_ROWS * (int64_t)c + 2]);
     }
 }
 
 bool td_contact_is_tight(const tdModel *model, const tdState *state)
 {
     const tdContactState *cs = state->contact;
-    for (int32_t c = 0; c < cs->n_constraints; c++)
+    for (int32_t c = 0; c < cs->problem->n_constraints; c++)
         if (was_tightened(model, cs, c) && give_of(model, cs, c) > STEADY)
             return false;
     return true;
@@ -127,11 +131,12 @@ void td_contact_weigh_load(const tdModel *model, tdState *state)
 {
     const tdSapTuning *tuning = &model->contact->tuning;
     tdContactState *cs = state->contact;
-    for (int32_t c = 0; c < cs->n_constraints; c++)
+    for (int32_t c = 0; c < cs->problem->n_constraints; c++)
     {
         tdContactPair pair;
-        double gamma = cs->gamma[TD_SAP_ROWS * (int64_t)c + 2];
+        double gamma = cs->problem->gamma[TD_SAP_ROWS * (int64_t)c + 2];
         if (gamma > 0 && td_contact_is_near_rigid(model, cs, c, &pair) && give_of(model, cs, c) <= 1)
-            cs->w[c] = fmin(cs->w_own[c], pair.give / ((tuning->c + pair.dissipation) * kappa(tuning) * gamma));
+            cs->problem->w[c] = fmin(cs->w_own[cs->problem->owner[c].index],
+                                     pair.give / ((tuning->c + pair.dissipation) * kappa(tuning) * gamma));
     }
 }

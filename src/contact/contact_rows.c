@@ -28,96 +28,7 @@ void td_contact_frame(const double normal[3], double frame[3][3])
     }
 }
 
-// ---------------------------------------------------------------- blocks
-
-tdStatus td_contact_blocks(const tdModel *model, tdState *state, bool first)
-{
-    tdContactState *cs = state->contact;
-    int64_t used = 0;
-    cs->n_blocks = 0;
-    for (int b = 0; b < model->n_bodies; b++)
-    {
-        const tdBody *body = &model->bodies[b];
-        tdContactBody *mine = &cs->bodies[b];
-        mine->block = -1;
-        if (!mine->acted_on)
-            continue;
-        tdSapBlock *block = &cs->blocks[cs->n_blocks];
-        TD_TRY(body->ops->condense(body, state, &mine->part));
-        const tdBodyBlock *part = &mine->part;
-        if (part->n == 0)
-            continue;
-        *block = (tdSapBlock){.n = part->n, .stride = part->stride, .A = part->A};
-        cs->factors[cs->n_blocks] = part->L;
-        double *v_star = cs->v_star + used, *v = cs->v_block + used;
-        for (int32_t i = 0; i < block->n; i++)
-        {
-            int64_t k = body->first + (part->coord != NULL ? part->coord[i] : i);
-            v_star[i] = state->v_new[k] + state->dv[k];
-            v[i] = first ? state->v[k] : state->v_new[k];
-            cs->ahead[used + i] = td_scheme_drift(&model->scheme, state->v[k], state->a[k]);
-        }
-        block->v_star = v_star;
-        block->v = v;
-        used += block->n;
-        mine->block = cs->n_blocks++;
-    }
-    return TD_OK;
-}
-
-// ---------------------------------------------------------------- room
-
-static bool grow_constraints(tdContactState *cs, int64_t need)
-{
-    int64_t room[9];
-    for (int k = 0; k < 9; k++)
-        room[k] = cs->constraint_room;
-    if (need <= cs->constraint_room)
-        return true;
-    bool good = td_grow((void **)&cs->constraints, &room[0], need, sizeof *cs->constraints) &&
-                td_grow((void **)&cs->rows, &room[1], need, sizeof *cs->rows) &&
-                td_grow((void **)&cs->drift, &room[2], need, TD_SAP_ROWS * sizeof *cs->drift) &&
-                td_grow((void **)&cs->gamma, &room[3], need, TD_SAP_ROWS * sizeof *cs->gamma) &&
-                td_grow((void **)&cs->v_c, &room[4], need, TD_SAP_ROWS * sizeof *cs->v_c) &&
-                td_grow((void **)&cs->w, &room[5], need, sizeof *cs->w) &&
-                td_grow((void **)&cs->contact_of, &room[6], need, sizeof *cs->contact_of) &&
-                td_grow((void **)&cs->w_own, &room[7], need, sizeof *cs->w_own) &&
-                td_grow((void **)&cs->gap, &room[8], need, sizeof *cs->gap);
-    if (!good)
-        return false;
-    cs->constraint_room = room[0];
-    for (int k = 1; k < 9; k++)
-        cs->constraint_room = room[k] < cs->constraint_room ? room[k] : cs->constraint_room;
-    return true;
-}
-
-static tdStatus make_room(const tdModel *model, tdState *state)
-{
-    tdContactState *cs = state->contact;
-    int64_t columns = 0, rows = cs->n;
-    for (int64_t i = 0; i < cs->n; i++)
-        columns += td_contact_side_columns(model, cs, &cs->contacts[i].a) +
-                   td_contact_side_columns(model, cs, &cs->contacts[i].b);
-    int64_t entries = 3 * columns + cs->n_body_rows + model->contact->bond_entries;
-    rows += cs->n_body_rows + model->contact->n_bonds;
-    columns += cs->n_body_rows + model->contact->bond_columns;
-    for (int a = 0; a < model->n_actuators; a++)
-        if (td_contact_drives(model, state, a))
-        {
-            int row = model->actuators[a].row;
-            int64_t most = model->row_start[row + 1] - model->row_start[row];
-            rows++;
-            entries += most;
-            columns += most;
-        }
-    if (!grow_constraints(cs, rows) || !td_grow((void **)&cs->pool, &cs->pool_room, entries, sizeof *cs->pool) ||
-        !td_grow((void **)&cs->columns, &cs->columns_room, columns, sizeof *cs->columns) ||
-        !td_grow((void **)&cs->impulse, &cs->impulse_room, 3 * cs->n, sizeof *cs->impulse) ||
-        !td_grow((void **)&cs->points, &cs->point_room, cs->n, sizeof *cs->points))
-        return td_fail_memory(&state->report.error, "the contacts of a step");
-    cs->pool_used = cs->columns_used = 0;
-    return TD_OK;
-}
+// ---------------------------------------------------------------- contacts
 
 // Where a contact is at the end of the step if velocities are zero there. Given motion is in `drift` as a rate: what it
 // covers in the step is more than c times that where the velocity before counts too.
@@ -131,28 +42,31 @@ static double gap_ahead(const tdModel *model, const tdContactState *cs, const td
     for (int s = 0; s < constraint->sides; s++)
     {
         const tdSapSide *side = &constraint->side[s];
-        const double *ahead = cs->ahead + (cs->blocks[side->block].v_star - cs->v_star);
+        const double *ahead = cs->ahead[side->block];
         for (int32_t k = 0; k < side->count; k++)
             gap += side->J[2 * side->count + k] * ahead[side->columns != NULL ? side->columns[k] : k];
     }
     return gap + (whole - scheme->c) * drift;
 }
 
-static void add_contact(const tdModel *model, tdState *state, int64_t i)
+static bool add_contact(const tdModel *model, tdState *state, int32_t i)
 {
     tdContactState *cs = state->contact;
     const tdContact *contact = &cs->contacts[i];
-    tdSapConstraint *constraint = &cs->constraints[cs->n_constraints];
-    double frame[3][3], *drift = cs->drift + TD_SAP_ROWS * cs->n_constraints;
-    *constraint = (tdSapConstraint){.law = {.kind = TD_SAP_CONTACT, .rows = 3}};
-    drift[0] = drift[1] = drift[2] = 0;
+    double frame[3][3];
+    int32_t c = td_problem_row(cs->problem, (tdOwner){TD_OWNER_CONTACT, i}, TD_SAP_CONTACT, 3);
+    if (c < 0)
+        return false;
+    double *drift = cs->problem->drift + TD_SAP_ROWS * (int64_t)c;
     td_contact_frame(contact->normal, frame);
-    td_contact_side(model, state, &contact->a, -1, frame, constraint, drift);
-    td_contact_side(model, state, &contact->b, 1, frame, constraint, drift);
+    if (!td_contact_side(model, state, &contact->a, -1, frame, drift) ||
+        !td_contact_side(model, state, &contact->b, 1, frame, drift))
+        return false;
+    const tdSapConstraint *constraint = &cs->problem->constraints[c];
+    cs->gap[i] = gap_ahead(model, cs, constraint, contact->phi, drift[2]);
     if (constraint->sides == 0)
-        return;
-    cs->gap[cs->n_constraints] = gap_ahead(model, cs, constraint, contact->phi, drift[2]);
-    cs->contact_of[cs->n_constraints++] = (int32_t)i;
+        td_problem_drop(cs->problem);
+    return true;
 }
 
 // ---------------------------------------------------------------- driven actuators
@@ -171,9 +85,8 @@ bool td_contact_drives(const tdModel *model, const tdState *state, int actuator)
 
 // An effort that is given is as given between the stops, and less than that at the one that it pushes against: the
 // nearer one.
-static void stop_row(const tdModel *model, const tdConstraintState *rows, tdContactRow *row)
+static void stop_row(const tdModel *model, const tdConstraintState *rows, int a, tdContactDrive *row)
 {
-    int a = row->actuator;
     const double *stop = rows->travel_limit + 2 * a;
     double at = rows->travel[a] + model->actuators[a].compliance * rows->effort[a];
     bool upper = isfinite(stop[1]) && (!isfinite(stop[0]) || stop[1] - at < at - stop[0]);
@@ -182,27 +95,50 @@ static void stop_row(const tdModel *model, const tdConstraintState *rows, tdCont
     row->limit[1] = upper ? rows->given[a] : fmax(rows->effort_limit[2 * a + 1], rows->given[a]);
 }
 
-// One side for each body. A row may name a coordinate more than once: entries are summed in state->scratch.
-static void add_actuator_sides(const tdModel *model, tdState *state, int a, tdSapConstraint *constraint,
-                               double *of_free, double *of_held, bool first)
+// The row of an actuator, of one body, times the motion of nodes that an effort moves.
+static double row_along(const tdModel *model, const tdState *state, int a, const tdBody *body, const double *motion)
+{
+    int row = model->actuators[a].row;
+    double sum = 0;
+    for (int64_t k = model->row_start[row]; k < model->row_start[row + 1]; k++)
+        if (model->row_coord[k] >= body->first && model->row_coord[k] < body->first + body->count)
+            sum += state->constraint->J[k] * motion[model->row_coord[k]];
+    return sum / td_condense_per_step(model);
+}
+
+// One side for each body: the motion that is a velocity of its block, or the row over its velocities. A row may name a
+// coordinate more than once: entries are summed in state->scratch.
+static bool add_actuator_sides(const tdModel *model, tdState *state, int a)
 {
     tdContactState *cs = state->contact;
     const tdConstraintState *rows = state->constraint;
-    int row = model->actuators[a].row;
     double *sum = state->scratch;
+    int row = model->actuators[a].row;
     int64_t start = model->row_start[row], end = model->row_start[row + 1];
     for (int64_t k = start; k < end; k++)
         sum[model->row_coord[k]] = 0;
     for (int64_t k = start; k < end; k++)
         sum[model->row_coord[k]] += rows->J[k];
-    *of_free = *of_held = 0;
     for (int b = 0; b < model->n_bodies; b++)
     {
         const tdBody *body = &model->bodies[b];
         const tdContactBody *mine = &cs->bodies[b];
-        double *J = cs->pool + cs->pool_used;
-        int32_t *columns = cs->columns + cs->columns_used, n = 0;
-        for (int64_t k = start; k < end; k++)
+        double *J = NULL;
+        int32_t *columns = NULL, n = 0;
+        if (mine->block < 0 || !td_contact_acts_on(&model->actuators[a], b))
+            continue;
+        assert(cs->problem->constraints[cs->problem->n_constraints - 1].sides < 2); // td_compile_contact
+        int64_t columns_most = end - start < mine->part.n ? end - start : mine->part.n;
+        int32_t most = mine->n_moved + (mine->condensed ? 1 : (int32_t)columns_most);
+        if (td_problem_side(cs->problem, mine->block, most, &J, &columns) == NULL)
+            return false;
+        for (int32_t j = 0; j < mine->n_scalar; j++)
+            if (mine->scalar[j] == a)
+            {
+                columns[n] = j;
+                J[n++] = 1;
+            }
+        for (int64_t k = start; k < end && !mine->condensed; k++)
         {
             int64_t i = model->row_coord[k];
             if (i < body->first || i >= body->first + body->count || sum[i] == 0)
@@ -212,46 +148,106 @@ static void add_actuator_sides(const tdModel *model, tdState *state, int a, tdSa
             {
                 columns[n] = column;
                 J[n++] = sum[i];
-                *of_free += sum[i] * state->v_new[i];
             }
-            else if (first)
-                *of_held += sum[i] * (state->q_end[i] - state->q_c[i]);
             sum[i] = 0;
         }
-        if (n == 0)
-            continue;
-        assert(constraint->sides < 2); // td_compile_contact
-        constraint->side[constraint->sides++] =
-            (tdSapSide){.block = mine->block, .count = n, .columns = columns, .J = J};
-        cs->pool_used += n;
-        cs->columns_used += n;
+        for (int32_t m = 0; m < mine->n_moved; m++)
+        {
+            columns[n] = mine->n_scalar + m;
+            J[n++] = row_along(model, state, a, body, td_contact_motion(model, state, mine, m));
+        }
+        td_problem_side_is(cs->problem, n);
+    }
+    return true;
+}
+
+// What v_new of unknowns, and the way of given motion in the first pass, make of the row.
+static void known_motion(const tdModel *model, const tdState *state, int a, bool first, double *of_free,
+                         double *of_held)
+{
+    const tdConstraintState *rows = state->constraint;
+    int row = model->actuators[a].row;
+    *of_free = *of_held = 0;
+    for (int64_t k = model->row_start[row]; k < model->row_start[row + 1]; k++)
+    {
+        int64_t i = model->row_coord[k];
+        if (!state->contact->held[i])
+            *of_free += rows->J[k] * state->v_new[i];
+        else if (first)
+            *of_held += rows->J[k] * (state->q_end[i] - state->q_c[i]);
     }
 }
 
-static void add_actuator(const tdModel *model, tdState *state, int a, bool first)
+// Half of the regularization of a row over blocks of its own velocities is in the blocks (contact_block.c).
+static double share_of(const tdModel *model, const tdState *state, int a)
+{
+    double share = 0;
+    for (int b = 0; b < model->n_bodies; b++)
+    {
+        const tdContactBody *mine = &state->contact->bodies[b];
+        for (int32_t j = 0; j < mine->n_scalar; j++)
+            if (mine->scalar[j] == a)
+                share += mine->share[j];
+    }
+    return share;
+}
+
+static bool add_actuator(const tdModel *model, tdState *state, int a, bool first)
 {
     tdContactState *cs = state->contact;
     const tdConstraintState *rows = state->constraint;
-    tdSapConstraint *constraint = &cs->constraints[cs->n_constraints];
-    tdContactRow *row = &cs->rows[cs->n_constraints];
-    *constraint = (tdSapConstraint){.law = {.kind = TD_SAP_BOX, .rows = 1}};
-    *row = (tdContactRow){.actuator = a,
-                          .now = rows->effort[a],
-                          .compliance = model->actuators[a].compliance,
-                          .target = rows->given[a],
-                          .limit = {rows->effort_limit[2 * a], rows->effort_limit[2 * a + 1]}};
+    tdContactDrive *row = &cs->drives[a];
+    *row = (tdContactDrive){.now = rows->effort[a],
+                            .compliance = model->actuators[a].compliance,
+                            .target = rows->given[a],
+                            .limit = {rows->effort_limit[2 * a], rows->effort_limit[2 * a + 1]},
+                            .share = share_of(model, state, a)};
     if (rows->role[a] == TD_ROLE_EFFORT)
-        stop_row(model, rows, row);
+        stop_row(model, rows, a, row);
     if (rows->role[a] == TD_ROLE_GAS)
         td_condense_gas(model, rows, a, &row->compliance, &row->target);
-    double of_free = 0, of_held = 0;
-    add_actuator_sides(model, state, a, constraint, &of_free, &of_held, first);
-    if (constraint->sides == 0)
-        return;
+    row->row = td_problem_row(cs->problem, (tdOwner){TD_OWNER_ACTUATOR, a}, TD_SAP_BOX, 1);
+    if (row->row < 0 || !add_actuator_sides(model, state, a))
+        return false;
+    if (cs->problem->constraints[row->row].sides == 0)
+    {
+        td_problem_drop(cs->problem);
+        row->row = -1;
+        return true;
+    }
     // displacement at the end = travel + c J (v - v_new) + way of held coordinates; with the stretch, what is asked.
-    double error = rows->travel[a] + row->compliance * row->now + of_held - row->target - model->scheme.c * of_free;
-    cs->drift[TD_SAP_ROWS * cs->n_constraints] = error;
-    cs->contact_of[cs->n_constraints++] = -1;
+    double of_free = 0, of_held = 0;
+    known_motion(model, state, a, first, &of_free, &of_held);
+    cs->problem->drift[TD_SAP_ROWS * (int64_t)row->row] =
+        rows->travel[a] + row->compliance * row->now + of_held - row->target - model->scheme.c * of_free;
+    return true;
+}
+
+// Limits of the motion of nodes that efforts move.
+static bool add_stops(const tdModel *model, tdState *state)
+{
+    tdContactState *cs = state->contact;
+    const struct tdCondensed *cd = state->constraint->condensed;
+    for (int b = 0; b < model->n_bodies; b++)
+        for (int32_t m = 0; m < cs->bodies[b].n_moved; m++)
+            for (int upper = 0; upper < 2; upper++)
+            {
+                int k = cs->bodies[b].moved[m];
+                double stop = upper ? cd->hi[k] : cd->lo[k], *J = NULL;
+                int32_t *columns = NULL;
+                tdOwner owner = {TD_OWNER_STOP, 2 * cd->unknown[k] + upper};
+                if (!isfinite(stop))
+                    continue;
+                if (td_problem_row(cs->problem, owner, TD_SAP_BOX, 1) < 0 ||
+                    td_problem_side(cs->problem, cs->bodies[b].block, 1, &J, &columns) == NULL)
+                    return false;
+                *columns = cs->bodies[b].n_scalar + m;
+                *J = upper ? -1 : 1;
+                // the way that is left
+                cs->problem->drift[TD_SAP_ROWS * (int64_t)(cs->problem->n_constraints - 1)] =
+                    upper ? stop - cd->now[k] : cd->now[k] - stop;
+            }
+    return true;
 }
 
 // ---------------------------------------------------------------- rows that bodies bring
@@ -291,37 +287,37 @@ bool td_contact_body_rows(const tdModel *model, tdState *state)
     return true;
 }
 
-static void add_body_row(tdContactState *cs, int64_t k)
+static bool add_body_row(tdContactState *cs, int32_t k)
 {
     const tdBodyRow *own = &cs->body_rows[k];
     const tdContactBody *mine = &cs->bodies[cs->row_body[k]];
-    double *J = cs->pool + cs->pool_used;
-    int32_t *column = cs->columns + cs->columns_used;
+    int32_t column = td_contact_column(mine, own->coord), *columns = NULL;
+    double *J = NULL;
+    if (column < 0)
+        return true; // its motion is given
+    if (td_problem_row(cs->problem, (tdOwner){TD_OWNER_BODY, k}, TD_SAP_BOX, 1) < 0 ||
+        td_problem_side(cs->problem, mine->block, 1, &J, &columns) == NULL)
+        return false;
+    *columns = column;
     *J = own->ratio;
-    *column = td_contact_column(mine, own->coord);
-    if (*column < 0)
-        return; // its motion is given
-    cs->pool_used++;
-    cs->columns_used++;
-    tdSapConstraint *constraint = &cs->constraints[cs->n_constraints];
-    *constraint = (tdSapConstraint){.law = {.kind = TD_SAP_BOX, .rows = 1}, .sides = 1};
-    constraint->side[0] = (tdSapSide){.block = mine->block, .count = 1, .columns = column, .J = J};
-    cs->rows[cs->n_constraints] = (tdContactRow){.actuator = TD_ROW_BODY, .body = cs->row_body[k], .own = *own};
-    cs->contact_of[cs->n_constraints++] = -1;
+    return true;
 }
 
 tdStatus td_contact_rows(const tdModel *model, tdState *state, bool first)
 {
     tdContactState *cs = state->contact;
-    TD_TRY(make_room(model, state));
-    cs->n_constraints = 0;
-    for (int64_t i = 0; i < cs->n; i++)
-        add_contact(model, state, i);
-    for (int a = 0; a < model->n_actuators; a++)
+    bool good = td_grow((void **)&cs->gap, &cs->gap_room, cs->n, sizeof *cs->gap) &&
+                td_grow((void **)&cs->w_own, &cs->own_room, cs->n, sizeof *cs->w_own) &&
+                td_grow((void **)&cs->impulse, &cs->impulse_room, 3 * cs->n, sizeof *cs->impulse) &&
+                td_grow((void **)&cs->points, &cs->point_room, cs->n, sizeof *cs->points);
+    for (int32_t i = 0; i < cs->n && good; i++)
+        good = add_contact(model, state, i);
+    for (int a = 0; a < model->n_actuators && good; a++)
         if (td_contact_drives(model, state, a))
-            add_actuator(model, state, a, first);
-    for (int64_t k = 0; k < cs->n_body_rows; k++)
-        add_body_row(cs, k);
-    td_bond_rows(model, state, first);
-    return TD_OK;
+            good = add_actuator(model, state, a, first);
+    good = good && add_stops(model, state);
+    for (int32_t k = 0; k < cs->n_body_rows && good; k++)
+        good = add_body_row(cs, k);
+    good = good && td_bond_rows(model, state, first);
+    return good ? TD_OK : td_fail_memory(&state->report.error, "the contacts of a step");
 }

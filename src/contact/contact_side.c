@@ -3,7 +3,10 @@
 // does to the momentum balance.
 #include "contact/contact.h"
 
+#include "constraint/condense.h"
 #include "core/state.h"
+
+#include <string.h>
 
 static const tdBody *side_body(const tdModel *model, const tdContactSide *side)
 {
@@ -25,27 +28,81 @@ void td_contact_place(const tdModel *model, tdState *state, int f)
 
 // ---------------------------------------------------------------- rows
 
-int64_t td_contact_side_columns(const tdModel *model, const tdContactState *cs, const tdContactSide *side)
+// What a point does: its rows over the block, and what given motion adds to drift.
+static int32_t touch(const tdModel *model, tdState *state, const tdContactSide *side, double sign, double frame[3][3],
+                     double *J, int32_t *columns, double *drift)
 {
-    const tdContactBody *mine = &cs->bodies[side_body(model, side)->index];
-    return mine->block < 0 ? 0 : mine->part.touched;
+    const tdBody *body = side_body(model, side);
+    const tdContactBody *mine = &state->contact->bodies[body->index];
+    int32_t n =
+        body->ops->touch(body, state, side, model->contact->colliders[side->collider].link,
+                         mine->block < 0 || !mine->acted_on ? NULL : &mine->part, sign, frame, J, columns, drift);
+    for (int32_t k = 0; k < n; k++)
+        columns[k] += mine->n_scalar + mine->n_moved;
+    return n;
 }
 
-void td_contact_side(const tdModel *model, tdState *state, const tdContactSide *side, double sign, double frame[3][3],
-                     tdSapConstraint *constraint, double *drift)
+// Columns of nodes that efforts move: the rows times the motion of a unit of each. Coordinates that have a column move
+// by the rows, the others as given motion does. J: n columns, then wider ones.
+static bool add_moved(const tdModel *model, tdState *state, const tdContactSide *side, double sign, double frame[3][3],
+                      int32_t n, double *J, int32_t *columns)
 {
     tdContactState *cs = state->contact;
     const tdBody *body = side_body(model, side);
     const tdContactBody *mine = &cs->bodies[body->index];
-    double *J = cs->pool + cs->pool_used;
-    int32_t *columns = cs->columns + cs->columns_used;
-    int32_t n = body->ops->touch(body, state, side, model->contact->colliders[side->collider].link,
-                                 mine->block < 0 ? NULL : &mine->part, sign, frame, J, columns, drift);
-    if (n == 0)
-        return;
-    constraint->side[constraint->sides++] = (tdSapSide){.block = mine->block, .count = n, .columns = columns, .J = J};
-    cs->pool_used += 3 * (int64_t)n;
-    cs->columns_used += n;
+    int32_t lead = mine->n_scalar + mine->n_moved, wide = n + mine->n_moved;
+    tdStackMark mark = td_stack_mark(&cs->problem->entries);
+    double *again = td_stack_take(&cs->problem->entries, 3 * (int64_t)n, sizeof *again), *v_new = state->v_new;
+    double *rates = td_stack_take(&cs->problem->entries, 3 * (int64_t)mine->n_moved, sizeof *rates);
+    int32_t *unused = td_stack_take(&cs->problem->entries, n, sizeof *unused);
+    if (again == NULL || rates == NULL || unused == NULL)
+        return false;
+    for (int32_t k = 0; k < mine->n_moved; k++)
+    {
+        const double *motion = td_contact_motion(model, state, mine, k);
+        double *rate = rates + 3 * k;
+        rate[0] = rate[1] = rate[2] = 0;
+        state->v_new = (double *)motion; // what is given moves so
+        touch(model, state, side, sign, frame, again, unused, rate);
+        state->v_new = v_new;
+        for (int32_t j = 0; j < n; j++)
+        {
+            int32_t p = columns[j] - lead;
+            double moves = motion[body->first + (mine->part.coord != NULL ? mine->part.coord[p] : p)];
+            for (int r = 0; r < 3; r++)
+                rate[r] += J[r * n + j] * moves;
+        }
+        columns[n + k] = mine->n_scalar + k;
+    }
+    for (int r = 2; r >= 0; r--)
+    {
+        memmove(J + r * wide, J + r * n, (size_t)n * sizeof *J);
+        for (int32_t k = 0; k < mine->n_moved; k++)
+            J[r * wide + n + k] = rates[3 * k + r] / td_condense_per_step(model);
+    }
+    td_stack_release(&cs->problem->entries, mark);
+    return true;
+}
+
+bool td_contact_side(const tdModel *model, tdState *state, const tdContactSide *side, double sign, double frame[3][3],
+                     double *drift)
+{
+    tdContactState *cs = state->contact;
+    const tdContactBody *mine = &cs->bodies[side_body(model, side)->index];
+    double *J = NULL;
+    int32_t *columns = NULL, most = mine->n_moved + (mine->acted_on ? mine->part.touched : 0);
+    if (mine->block < 0 || most == 0)
+    {
+        touch(model, state, side, sign, frame, NULL, NULL, drift);
+        return true;
+    }
+    if (td_problem_side(cs->problem, mine->block, most, &J, &columns) == NULL)
+        return false;
+    int32_t n = touch(model, state, side, sign, frame, J, columns, drift);
+    if (mine->n_moved > 0 && !add_moved(model, state, side, sign, frame, n, J, columns))
+        return false;
+    td_problem_side_is(cs->problem, n + mine->n_moved);
+    return true;
 }
 
 // ---------------------------------------------------------------- forces

@@ -40,111 +40,67 @@ static tdSapLaw body_law(const tdSapTuning *tuning, const tdBodyRow *row, double
     return law;
 }
 
+static tdSapLaw drive_law(const tdModel *model, const tdContactDrive *drive, double error, double w)
+{
+    double k = drive->compliance > 0 ? 1 / drive->compliance : INFINITY, s = model->scheme.s;
+    tdSapLaw law = td_sap_box(&model->contact->tuning, error, k, 0, w, s * (drive->limit[0] - drive->now),
+                              s * (drive->limit[1] - drive->now));
+    law.R[0] = fmax(law.R[0] - drive->share, 0.1 * law.R[0]); // the share is of this pass, w of the first
+    return law;
+}
+
 static void make_laws(const tdModel *model, tdState *state)
 {
-    tdContactState *cs = state->contact;
-    double s = model->scheme.s;
-    for (int32_t c = 0; c < cs->n_constraints; c++)
+    const tdContactState *cs = state->contact;
+    tdProblem *problem = cs->problem;
+    for (int32_t c = 0; c < problem->n_constraints; c++)
     {
-        tdSapConstraint *constraint = &cs->constraints[c];
-        double w = cs->w[c], *drift = cs->drift + TD_SAP_ROWS * c;
-        if (cs->contact_of[c] >= 0)
+        tdSapLaw *law = &problem->constraints[c].law;
+        const double *drift = problem->drift + TD_SAP_ROWS * (int64_t)c;
+        int32_t i = problem->owner[c].index;
+        double w = problem->w[c];
+        switch (problem->owner[c].kind)
         {
-            constraint->law = contact_law(model, &cs->contacts[cs->contact_of[c]], cs->gap[c], w);
+        case TD_OWNER_CONTACT:
+            *law = contact_law(model, &cs->contacts[i], cs->gap[i], w);
             for (int r = 0; r < 3; r++)
-                constraint->law.v_hat[r] -= drift[r];
-            continue;
+                law->v_hat[r] -= drift[r];
+            break;
+        case TD_OWNER_ACTUATOR: *law = drive_law(model, &cs->drives[i], drift[0], w); break;
+        case TD_OWNER_STOP: *law = td_sap_box(&model->contact->tuning, drift[0], INFINITY, 0, w, 0, INFINITY); break;
+        case TD_OWNER_BODY: *law = body_law(&model->contact->tuning, &cs->body_rows[i], w); break;
+        default: *law = td_bond_law(model, state, i, drift, cs->bond_dead + 3 * (int64_t)i, w);
         }
-        const tdContactRow *row = &cs->rows[c];
-        if (row->actuator == TD_ROW_BOND)
-        {
-            constraint->law = td_bond_law(model, state, row->bond, drift, row->dead, w);
-            continue;
-        }
-        if (row->actuator == TD_ROW_BODY)
-        {
-            constraint->law = body_law(&model->contact->tuning, &row->own, w);
-            continue;
-        }
-        double k = row->compliance > 0 ? 1 / row->compliance : INFINITY;
-        constraint->law = td_sap_box(&model->contact->tuning, drift[0], k, 0, w, s * (row->limit[0] - row->now),
-                                     s * (row->limit[1] - row->now));
     }
 }
 
 // ---------------------------------------------------------------- what comes of it
 
-// |A v| over the blocks: what the solver's own residual is relative to. Bodies that glide along without forces have a
-// balance of next to nothing, beside which rounding of the impulses would be much.
-static double momentum(const tdContactState *cs)
-{
-    double square = 0;
-    for (int32_t b = 0; b < cs->n_blocks; b++)
-    {
-        const tdSapBlock *block = &cs->blocks[b];
-        for (int32_t i = 0; i < block->n; i++)
-        {
-            double sum = 0;
-            for (int32_t j = 0; j < block->n; j++)
-                sum += block->A[i >= j ? i + (int64_t)j * block->stride : j + (int64_t)i * block->stride] * block->v[j];
-            square += sum * sum;
-        }
-    }
-    return sqrt(square);
-}
-
-static tdStatus correct_velocities(const tdModel *model, tdState *state)
-{
-    tdContactState *cs = state->contact;
-    for (int b = 0; b < model->n_bodies; b++)
-    {
-        const tdBody *body = &model->bodies[b];
-        const tdContactBody *mine = &cs->bodies[b];
-        if (mine->block < 0)
-            continue;
-        tdSapBlock *block = &cs->blocks[mine->block];
-        double *dv = state->dv + body->first;
-        for (int32_t i = 0; i < block->n; i++)
-            block->v[i] -= block->v_star[i];
-        if (mine->part.coord == NULL)
-        {
-            for (int32_t i = 0; i < block->n; i++)
-                dv[i] += block->v[i];
-            continue;
-        }
-        double *change = state->scratch + body->first;
-        TD_TRY(body->ops->recover(body, state, block->v, change));
-        for (int64_t i = 0; i < body->count; i++)
-            dv[i] += change[i];
-    }
-    return TD_OK;
-}
-
 static void take_impulses(const tdModel *model, tdState *state)
 {
     tdContactState *cs = state->contact;
+    const tdProblem *problem = cs->problem;
     if (cs->n > 0)
         memset(cs->impulse, 0, 3 * (size_t)cs->n * sizeof *cs->impulse);
-    for (int32_t c = 0; c < cs->n_constraints; c++)
+    for (int32_t c = 0; c < problem->n_constraints; c++)
     {
-        const double *gamma = cs->gamma + TD_SAP_ROWS * c;
-        int32_t i = cs->contact_of[c];
-        if (i >= 0)
+        const double *gamma = problem->gamma + TD_SAP_ROWS * (int64_t)c;
+        int32_t i = problem->owner[c].index;
+        if (problem->owner[c].kind == TD_OWNER_CONTACT)
         {
             double frame[3][3];
             td_contact_frame(cs->contacts[i].normal, frame);
             for (int k = 0; k < 3; k++)
                 cs->impulse[3 * i + k] = gamma[0] * frame[0][k] + gamma[1] * frame[1][k] + gamma[2] * frame[2][k];
-            continue;
         }
-        const tdContactRow *row = &cs->rows[c];
-        if (row->actuator == TD_ROW_BOND)
+        if (problem->owner[c].kind == TD_OWNER_BOND)
             td_bond_take(model, state, c);
-        if (row->actuator < 0)
+        if (problem->owner[c].kind != TD_OWNER_ACTUATOR)
             continue;
-        double effort = fmin(fmax(row->now + gamma[0] / model->scheme.s, row->limit[0]), row->limit[1]);
-        td_constraint_push(model, state, row->actuator, effort - row->now);
-        state->constraint->effort[row->actuator] = effort;
+        const tdContactDrive *drive = &cs->drives[i];
+        double effort = fmin(fmax(drive->now + gamma[0] / model->scheme.s, drive->limit[0]), drive->limit[1]);
+        td_constraint_push(model, state, i, effort - drive->now);
+        state->constraint->effort[i] = effort;
     }
 }
 
@@ -153,6 +109,7 @@ void td_contact_push(const tdModel *model, tdState *state, double *m)
     const tdContactState *cs = state->contact;
     if (!state->joined && state->bonded == NULL)
         return;
+    const tdProblem *problem = cs->problem;
     for (int64_t i = 0; i < cs->n; i++)
     {
         const double *p = cs->impulse + 3 * i, back[3] = {-p[0], -p[1], -p[2]};
@@ -161,11 +118,12 @@ void td_contact_push(const tdModel *model, tdState *state, double *m)
         td_contact_push_side(model, state, &cs->contacts[i].a, p, m);
         td_contact_push_side(model, state, &cs->contacts[i].b, back, m);
     }
-    for (int32_t c = 0; c < cs->n_constraints; c++)
-        if (cs->contact_of[c] < 0 && cs->rows[c].actuator == TD_ROW_BODY)
+    for (int32_t c = 0; c < problem->n_constraints; c++)
+        if (problem->owner[c].kind == TD_OWNER_BODY)
         {
-            const tdContactRow *row = &cs->rows[c];
-            m[model->bodies[row->body].first + row->own.coord] -= row->own.ratio * cs->gamma[TD_SAP_ROWS * c];
+            int32_t k = problem->owner[c].index;
+            m[model->bodies[cs->row_body[k]].first + cs->body_rows[k].coord] -=
+                cs->body_rows[k].ratio * problem->gamma[TD_SAP_ROWS * (int64_t)c];
         }
     td_bond_push(model, state, cs->bond_effort, m);
 }
@@ -197,24 +155,28 @@ double td_contact_miss(const tdModel *model, const tdState *state)
         return INFINITY;
     if (!state->joined)
         return td_bonds_miss(model, state);
-    for (int32_t c = 0; c < cs->n_constraints; c++)
+    const tdProblem *problem = cs->problem;
+    for (int32_t c = 0; c < problem->n_constraints; c++)
     {
-        const tdContactRow *row = &cs->rows[c];
-        int a = cs->contact_of[c] < 0 ? row->actuator : TD_ROW_BODY;
-        if (a == TD_ROW_BOND)
-            miss = fmax(miss, td_bond_miss(model, state, row->bond, cs->constraints[c].law.R,
-                                           cs->gamma + TD_SAP_ROWS * (int64_t)c, row->dead) /
+        tdOwner owner = problem->owner[c];
+        if (owner.kind == TD_OWNER_BOND)
+            miss = fmax(miss, td_bond_miss(model, state, owner.index, problem->constraints[c].law.R,
+                                           problem->gamma + TD_SAP_ROWS * (int64_t)c,
+                                           cs->bond_dead + 3 * (int64_t)owner.index) /
                                   model->size);
-        if (a >= 0 && row->limit[0] < rows->effort[a] && rows->effort[a] < row->limit[1])
-            miss = fmax(miss, fabs(rows->travel[a] + row->compliance * rows->effort[a] - row->target) /
-                                  model->actuators[a].size);
+        if (owner.kind != TD_OWNER_ACTUATOR)
+            continue;
+        const tdContactDrive *drive = &cs->drives[owner.index];
+        double effort = rows->effort[owner.index], size = model->actuators[owner.index].size;
+        if (drive->limit[0] < effort && effort < drive->limit[1])
+            miss = fmax(miss, fabs(rows->travel[owner.index] + drive->compliance * effort - drive->target) / size);
     }
     return miss;
 }
 
 // ---------------------------------------------------------------- together
 
-static tdStatus fail(const tdModel *model, tdState *state, tdStatus status)
+tdStatus td_contact_fail(const tdModel *model, tdState *state, tdStatus status)
 {
     char why[sizeof state->report.error.message];
     memcpy(why, state->report.error.message, sizeof why);
@@ -222,114 +184,95 @@ static tdStatus fail(const tdModel *model, tdState *state, tdStatus status)
                    (long long)state->steps + 1, why);
 }
 
-// Newton's own tolerance is beyond that of the contact problem.
-static double tolerance(const tdModel *model, const tdState *state, double standard)
-{
-    return state->newton ? fmin(standard, 0.1 * model->scene.settings.tolerance) : standard;
-}
-
-static tdStatus by_velocities(const tdModel *model, tdState *state, const tdSapProblem *problem, bool *limit)
-{
-    tdSapSettings settings = td_default_sap();
-    settings.tolerance = tolerance(model, state, settings.tolerance);
-    tdSapResult result;
-    TD_TRY(td_sap_solve(state->contact->sap, state->tasks, problem, &settings, &result, &state->report.error));
-    state->report.contact_iterations += result.iterations;
-    // An island where nothing moves ends by its absolute bound; relative to next to nothing its residual says nothing.
-    bool all = result.bound + result.roundoff == 0;
-    state->report.contact_residual = all ? fmin(result.residual, settings.tolerance) : result.residual;
-    *limit = result.bound > 0;
-    return TD_OK;
-}
-
-static tdStatus by_impulses(const tdModel *model, tdState *state, const tdSapProblem *problem, bool *limit)
-{
-    tdNlcpSettings settings = td_default_nlcp();
-    settings.tolerance = tolerance(model, state, settings.tolerance);
-    tdNlcpResult result;
-    TD_TRY(td_contact_nlcp(state->contact, problem, &settings, &result, &state->report.error));
-    state->report.contact_iterations += result.iterations;
-    state->report.contact_residual = result.residual;
-    *limit = !result.converged;
-    return TD_OK;
-}
-
-static tdStatus solve_once(const tdModel *model, tdState *state, const tdSapProblem *problem, bool *limit)
-{
-    return model->scene.contact.solver == TD_CONTACT_NLCP ? by_impulses(model, state, problem, limit)
-                                                          : by_velocities(model, state, problem, limit);
-}
-
 #define TIGHTER 3 // times: for ratios of masses of 1e9 and more
+
+enum
+{
+    SOLVED = -1, // for good
+    FIRST = 0,   // with w of the points' own bodies; then how often they were made tighter
+};
 
 // Near-rigid points that give way too far bear more than their own bodies: what they bear is found first, and with it
 // how soft they may be (contact_load.c). A solver that does not arrive has nothing to say about loads.
-static tdStatus solve_by_load(const tdModel *model, tdState *state, const tdSapProblem *problem, bool weigh)
+static bool weigh_loads(void *context, tdProblem *problem, const tdSolveResult *result)
 {
-    bool limit = false;
-    make_laws(model, state);
-    TD_TRY(solve_once(model, state, problem, &limit));
-    if (weigh && !limit && td_contact_gives_way(model, state))
+    const struct tdContactLoads *loads = context;
+    const tdModel *model = loads->model;
+    tdState *state = loads->state;
+    tdContactState *cs = state->contact;
+    (void)problem;
+    if (cs->phase == SOLVED || (cs->phase == FIRST && (result->limit || !td_contact_gives_way(model, state))))
+        return false;
+    bool tight = cs->phase > FIRST && td_contact_is_tight(model, state);
+    if (cs->phase < TIGHTER && !tight && !result->limit)
     {
-        bool tight = false;
-        for (int k = 0; k < TIGHTER && !tight && !limit; k++)
-        {
-            td_contact_tighten(model, state);
-            TD_TRY(solve_once(model, state, problem, &limit));
-            tight = td_contact_is_tight(model, state);
-        }
-        if (!limit)
-            td_contact_weigh_load(model, state);
-        make_laws(model, state);
-        TD_TRY(solve_once(model, state, problem, &limit));
+        cs->phase++;
+        td_contact_tighten(model, state);
+        return true;
     }
-    state->report.contact_limit = state->report.contact_limit || limit;
+    cs->phase = SOLVED;
+    if (!result->limit)
+        td_contact_weigh_load(model, state);
+    make_laws(model, state);
+    return true;
+}
+
+// w of the bodies, in the first pass: with others in each the passes would have no common solution. The share of R that
+// blocks have already is that of contact_block.c.
+static tdStatus weigh(const tdModel *model, tdState *state, bool first, bool *weighed)
+{
+    tdContactState *cs = state->contact;
+    tdProblem *problem = cs->problem;
+    *weighed = first || cs->n_weighed != problem->n_constraints;
+    if (!*weighed)
+        return TD_OK;
+    TD_TRY(td_contact_soften(model, state));
+    TD_TRY(td_problem_weigh(problem, state->tasks, &state->report.error));
+    for (int32_t c = 0; c < problem->n_constraints; c++)
+    {
+        int32_t i = problem->owner[c].index;
+        if (problem->owner[c].kind == TD_OWNER_CONTACT)
+            cs->w_own[i] = problem->w[c];
+        if (problem->owner[c].kind == TD_OWNER_ACTUATOR &&
+            problem->blocks[problem->constraints[c].side[0].block].sparse != NULL)
+            problem->w[c] *= fmax(cs->softness[model->n_bodies + i], 1);
+    }
+    cs->n_weighed = problem->n_constraints;
     return TD_OK;
 }
 
-static tdStatus weigh_bodies(tdState *state, const tdSapProblem *problem)
+static tdStatus make_problem(const tdModel *model, tdState *state, bool first, bool fresh)
 {
     tdContactState *cs = state->contact;
-    double largest = 0;
-    TD_TRY(td_sap_weights(cs->sap, state->tasks, problem, TD_SAP_EXACT, cs->factors, cs->w, &state->report.error));
-    for (int32_t c = 0; c < cs->n_constraints; c++)
-        largest = fmax(largest, cs->w[c]);
-    // A point that no coordinate of its bodies moves, as on the axis of a joint, has none.
-    for (int32_t c = 0; c < cs->n_constraints; c++)
-        cs->w_own[c] = cs->w[c] = fmax(cs->w[c], fmax(1e-12 * largest, 1e-30));
-    cs->n_weighed = cs->n_constraints;
-    return TD_OK;
-}
-
-static tdStatus solve(const tdModel *model, tdState *state, bool first)
-{
-    tdContactState *cs = state->contact;
-    TD_TRY(td_contact_blocks(model, state, first));
+    bool weighed = false;
+    TD_TRY(td_contact_blocks(model, state, first, fresh));
     TD_TRY(td_contact_rows(model, state, first));
-    tdSapProblem problem = {.n_blocks = cs->n_blocks,
-                            .n_constraints = cs->n_constraints,
-                            .blocks = cs->blocks,
-                            .constraints = cs->constraints,
-                            .gamma = cs->gamma,
-                            .v_c = cs->v_c};
-    // Regularizations are those of the first pass: with others in each the passes would have no common solution.
-    bool weigh = first || cs->n_weighed != cs->n_constraints;
-    if (weigh)
-        TD_TRY(weigh_bodies(state, &problem));
-    TD_TRY(solve_by_load(model, state, &problem, weigh));
-    cs->scale = state->newton ? momentum(cs) : 0;
-    state->report.constraints = cs->n_constraints;
+    TD_TRY(weigh(model, state, first, &weighed));
+    make_laws(model, state);
+    cs->phase = weighed ? FIRST : SOLVED;
+    cs->loads = (struct tdContactLoads){model, state};
+    cs->problem->again = weigh_loads;
+    cs->problem->context = &cs->loads;
     return TD_OK;
 }
 
-tdStatus td_contact_solve(const tdModel *model, tdState *state, bool first)
+tdStatus td_contact_problem(const tdModel *model, tdState *state, bool first, bool fresh)
+{
+    tdStatus status = make_problem(model, state, first, fresh);
+    return status == TD_OK ? TD_OK : td_contact_fail(model, state, status);
+}
+
+tdStatus td_contact_take(const tdModel *model, tdState *state, const tdSolveResult *result)
 {
     tdContactState *cs = state->contact;
-    tdStatus status = solve(model, state, first);
-    if (status == TD_OK)
-        status = correct_velocities(model, state);
+    state->report.contact_iterations += result->iterations;
+    state->report.contact_residual = result->residual;
+    state->report.contact_limit = state->report.contact_limit || result->limit;
+    state->report.constraints = cs->problem->n_constraints;
+    cs->scale = state->newton ? td_problem_momentum(cs->problem) : 0;
+    tdStatus status = td_contact_recover(model, state);
     if (status != TD_OK)
-        return fail(model, state, status);
+        return td_contact_fail(model, state, status);
     take_impulses(model, state);
     td_contact_push(model, state, state->m);
     for (int64_t i = 0; i < 3 * (int64_t)model->contact->n_bonds; i++)

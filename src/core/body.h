@@ -40,6 +40,8 @@ typedef struct tdBodyBlock
     const int32_t *coord;  ///< n: the coordinate of each; NULL: the first n coordinates in order
     const int32_t *column; ///< by coordinate: its row of A, -1: none; with coord
     int32_t touched;       ///< columns that a row of one point has, at most
+    /// All of its unknowns take part, and A is sparse (solve/sap.h): A and L are not there. NULL: as above.
+    const struct tdSapSparse *sparse;
 } tdBodyBlock;
 
 /// Row of A that a coordinate of the body has; -1: none.
@@ -127,9 +129,12 @@ struct tdBodyOps
     void (*part_none)(const tdBody *body, tdState *state);
     bool (*part_coords)(const tdBody *body, tdState *state, int64_t n, const int32_t *coord);
     bool (*part_side)(const tdBody *body, tdState *state, const struct tdContactSide *side);
+    /// Optional: whether so many take part that all do, which makes the block sparse. company: bodies that are joined so
+    /// that their blocks are factored together, itself included.
+    bool (*part_all)(const tdBody *body, tdState *state, int company);
     /// After free_motion: the block; valid until A changes.
     tdStatus (*condense)(const tdBody *body, tdState *state, tdBodyBlock *out);
-    /// Of blocks that have `coord`: dv of all coordinates from those that take part.
+    /// Of blocks that have `coord` and are not sparse: dv of all coordinates from those that take part.
     tdStatus (*recover)(const tdBody *body, tdState *state, const double *dv_p, double *dv);
     /// Optional, where rows_apart: rows that the body brings itself, at the start of the step. Writes `most` at most
     /// and returns how many there are.

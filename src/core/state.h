@@ -65,9 +65,11 @@ struct tdState
     struct tdMonitor *monitor; ///< of monitor.h
 
     // constrain, solve
-    bool joined;             ///< contacts or bonds act in this step: driven actuators are rows of their problem
-    int columns;             ///< vectors that apply_inverse will be asked for in each pass
-    struct tdBonded *bonded; ///< of constraint/bonded.h; NULL: bonds, if any, are rows of the contact problem
+    bool joined;                 ///< contacts or bonds act in this step: driven actuators are rows of their problem
+    int columns;                 ///< vectors that apply_inverse will be asked for in each pass
+    struct tdProblem *problem;   ///< of solve/problem.h: the rows of this linearization
+    struct tdFriction *friction; ///< of constraint/friction.h; NULL: no cable has friction
+    struct tdBonded *bonded;     ///< of constraint/bonded.h; NULL: bonds, if any, are rows of the contact problem
     struct tdConstraintState *constraint;
     struct tdToolsState *tools;     ///< of constraint/tool.h; NULL: none
     struct tdContactState *contact; ///< of contact/contact.h; NULL: bodies do not touch

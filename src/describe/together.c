@@ -23,9 +23,6 @@ static const struct
 } clashes[] = {
     {TD_PART_CONTACT, TD_PART_INVERSE,
      "inverse control does not know of contacts; remove the targets or 'contact', or drive the actuators"},
-    {TD_PART_CONTACT, TD_PART_MOVED,
-     "nodes that are moved by a given effort do not go together with contact; drive them by displacement, or remove "
-     "'contact'"},
     {TD_PART_CONTACT, TD_PART_UNDAMPED,
      "forces of contacts would alternate from step to step, because in this integrator a blow does not die "
      "away; " SETTLE},

@@ -60,15 +60,6 @@ static tdStatus check_together(const tdSceneParser *parser)
         if (scene->effectors[e].has_target)
             return td_reader_fail(reader, scene->effectors[e].line, "contact", NULL, "effector '%s' has a target: %s",
                                   scene->effectors[e].name, td_part_clash(TD_PART_CONTACT, TD_PART_INVERSE));
-    for (int a = 0; a < scene->n_actuators; a++)
-    {
-        const tdSceneActuator *actuator = &scene->actuators[a];
-        bool moves = actuator->kind == TD_ACTUATOR_TRANSLATION || actuator->kind == TD_ACTUATOR_ROTATION;
-        bool effort = actuator->drive == TD_DRIVE_EFFORT;
-        if (moves && effort)
-            return td_reader_fail(reader, actuator->line, "contact", NULL, "actuator '%s': %s", actuator->name,
-                                  td_part_clash(TD_PART_CONTACT, TD_PART_MOVED));
-    }
     return TD_OK;
 }
 

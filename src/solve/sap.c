@@ -4,6 +4,7 @@
 
 #include "solve/sap_plan.h"
 
+#include <assert.h>
 #include <cblas.h>
 #include <float.h>
 #include <stdlib.h>
@@ -35,6 +36,7 @@ void td_sap_free(tdSap *sap)
     if (sap == NULL)
         return;
     td_sap_stack_free(&sap->stack);
+    td_sap_sparse_free(sap->factors);
     free(sap);
 }
 
@@ -50,8 +52,11 @@ static void multiply_A(const tdSapProblem *problem, const tdSapIsland *island, c
         double *in = member->in, *out = member->out;
         for (int32_t i = 0; i < block->n; i++)
             in[member->column[i]] = x[member->patch.at[i]];
-        cblas_dsymv(CblasColMajor, CblasLower, block->n, 1, block->A, block->stride > 0 ? block->stride : 1, in, 1, 0,
-                    out, 1);
+        if (block->sparse != NULL)
+            td_sap_sparse_multiply(block->sparse, block->n, in, out);
+        else
+            cblas_dsymv(CblasColMajor, CblasLower, block->n, 1, block->A, block->stride > 0 ? block->stride : 1, in, 1,
+                        0, out, 1);
         for (int32_t i = 0; i < block->n; i++)
             y[member->patch.at[i]] = out[member->column[i]];
     }
@@ -290,14 +295,14 @@ static double search(const costLine *line, int most, int *evaluations)
 
 // ---------------------------------------------------------------- Newton
 
-static bool factor(tdSapIsland *island, tdTasks *tasks)
+static bool factor(const tdSapProblem *problem, tdSapIsland *island, tdTasks *tasks)
 {
-    if (td_sap_factor(island, tasks, 0))
+    if (td_sap_factor(problem, island, tasks, 0))
         return true;
     for (double shift = FIRST_SHIFT; shift <= LAST_SHIFT; shift *= 100)
     {
         island->shifted++;
-        if (td_sap_factor(island, tasks, shift))
+        if (td_sap_factor(problem, island, tasks, shift))
             return true;
     }
     return false;
@@ -370,7 +375,7 @@ static void stick(const tdSapProblem *problem, tdSapIsland *island, tdTasks *tas
     for (int32_t i = 0; i < island->n; i++)
         island->x[i] = island->force[i] - island->p[i];
     island->iterations++;
-    if (!factor(island, tasks))
+    if (!factor(problem, island, tasks))
         return;
     td_sap_substitute(island, island->x, island->dv);
     for (int32_t i = 0; i < island->n; i++)
@@ -414,7 +419,7 @@ static void newton(const tdSapProblem *problem, tdSapIsland *island, tdTasks *ta
         }
         if (!bound && idle < IDLE_STEPS)
         {
-            if (!factor(island, tasks))
+            if (!factor(problem, island, tasks))
             {
                 island->failed = true;
                 return;
@@ -460,7 +465,7 @@ void td_sap_load(const tdSapProblem *problem, tdSapIsland *island)
             int32_t at = patch->at[i], c = member->column[i];
             island->v[at] = block->v[c];
             island->v_star[at] = block->v_star[c];
-            island->scale[at] = 1 / sqrt(block->A[c + (int64_t)c * block->stride]);
+            island->scale[at] = 1 / sqrt(td_sap_diagonal(block, c));
         }
         for (int32_t r = 0; r < patch->n_runs; r++)
         {
@@ -545,7 +550,7 @@ tdStatus td_sap_solve(tdSap *sap, tdTasks *tasks, const tdSapProblem *problem, c
     islandWork work = {.problem = problem, .settings = settings};
     *result = (tdSapResult){0};
     td_sap_stack_reset(&sap->stack);
-    TD_TRY(td_sap_plan(&sap->stack, problem, settings->structure, &work.plan, error));
+    TD_TRY(td_sap_plan(sap, problem, settings->structure, &work.plan, error));
     td_parallel(tasks, work.plan.n_islands, solve_small, &work);
     for (int32_t i = 0; i < work.plan.n_islands; i++)
         if (work.plan.islands[i].n_trees > 1)
@@ -573,6 +578,7 @@ double td_sap_evaluate(const tdSapProblem *problem, double *gradient)
     for (int32_t b = 0; b < problem->n_blocks; first += problem->blocks[b++].n)
     {
         const tdSapBlock *block = &problem->blocks[b];
+        assert(block->sparse == NULL);
         for (int32_t i = 0; i < block->n; i++)
         {
             double sum = 0;

@@ -7,11 +7,21 @@
 // A is block diagonal with one dense block for a body (or for an island of a body). Newton's method with exact line
 // search converges from any start; islands of bodies joined by constraints are independent problems. The Hessian
 // A + J' G J is factored whole where that is cheap, else by supernodes, one a block, with minimum degree on the graph
-// of blocks. Results do not depend on the number of threads.
+// of blocks; with blocks that are sparse as a sparse matrix (sap_sparse.c). Results do not depend on the number of
+// threads.
 #pragma once
 #include "base/memory.h"
 #include "base/task.h"
 #include "solve/sap_law.h"
+
+/// The lower triangle of a sparse matrix by columns, rows ascending.
+typedef struct tdSapSparse
+{
+    const int32_t *start, *row;
+    const int32_t *source; ///< where the value of each entry stands; NULL: in order
+    const double *values;
+    const int32_t *order; ///< of elimination, with little fill; NULL: none is known
+} tdSapSparse;
 
 /// Participating velocities of a body.
 typedef struct tdSapBlock
@@ -21,6 +31,9 @@ typedef struct tdSapBlock
     const double *A;      ///< symmetric positive definite; only i >= j of A[i + j stride] is read
     const double *v_star; ///< n: the motion without constraints
     double *v;            ///< n: on entry where to start (the last step's, or v_star), then the solution
+    /// A of a body of which so many velocities take part that all do; NULL: it is dense.
+    const tdSapSparse *sparse;
+    double softness; ///< of a sparse block: w of contacts is so many times what its diagonal says; 0: as that
 } tdSapBlock;
 
 /// What a constraint does to one block: v_c += J v[columns].
@@ -105,7 +118,8 @@ tdStatus td_sap_solve(tdSap *sap, tdTasks *tasks, const tdSapProblem *problem, c
 typedef enum tdSapWeighing
 {
     TD_SAP_EXACT,   ///< J A^-1 J' by the factors of the blocks
-    TD_SAP_DIAGONAL ///< J diag(A)^-1 J': cheap; too small for stiff bodies, which makes R smaller, never too large
+    TD_SAP_DIAGONAL ///< J diag(A)^-1 J': cheap; too small for stiff bodies, which makes R smaller, never too large. Of
+                    ///< sparse blocks always
 } tdSapWeighing;
 
 /// w[i] = |J_i A^-1 J_i'| / rows of each constraint, to choose R by before solving (of the laws only `rows` is read).

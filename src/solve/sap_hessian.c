@@ -239,12 +239,19 @@ static void join_tree(tdSapIsland *island, const tdSapTree *all, const tdSapTree
     update_above(island, &whole, root);
 }
 
-bool td_sap_factor(tdSapIsland *island, tdTasks *tasks, double shift)
+void td_sap_prepare_links(tdSapIsland *island, tdTasks *tasks)
 {
+    td_parallel(tasks, td_pieces(island->n_links, LINKS_PIECE), prepare_links, island);
+}
+
+bool td_sap_factor(const tdSapProblem *problem, tdSapIsland *island, tdTasks *tasks, double shift)
+{
+    if (island->factor != NULL)
+        return td_sap_sparse_factor(problem, island, tasks, shift);
     factorWork work = {island, shift};
     int32_t trees = island->n_trees - 1;
     const tdSapTree *all = &island->trees[trees];
-    td_parallel(tasks, td_pieces(island->n_links, LINKS_PIECE), prepare_links, island);
+    td_sap_prepare_links(island, tasks);
     td_parallel(tasks, trees, factor_tree, &work);
     for (int32_t k = 0; k < trees; k++)
         if (island->trees[k].failed)
@@ -262,6 +269,11 @@ bool td_sap_factor(tdSapIsland *island, tdTasks *tasks, double shift)
 
 void td_sap_substitute(const tdSapIsland *island, const double *b, double *x)
 {
+    if (island->factor != NULL)
+    {
+        td_sap_sparse_substitute(island, b, x);
+        return;
+    }
     if (x != b)
         memcpy(x, b, (size_t)island->n * sizeof *x);
     double *below = island->y; // as long as the rows of any supernode

@@ -105,12 +105,12 @@ static bool all_finite(const double *a, int64_t n)
 
 static tdStatus check_block(const tdSapBlock *block, int32_t number, tdError *error)
 {
-    if (block->n < 0 || block->stride < block->n || block->n > INT32_MAX / TD_SAP_ROWS)
+    if (block->n < 0 || (block->sparse == NULL && block->stride < block->n) || block->n > INT32_MAX / TD_SAP_ROWS)
         return td_fail(error, TD_ERROR_USAGE, "block %d of the contact problem has %d velocities with stride %d",
                        number, block->n, block->stride);
     for (int32_t i = 0; i < block->n; i++)
     {
-        double d = block->A[i + (int64_t)i * block->stride];
+        double d = td_sap_diagonal(block, i);
         if (!(d > 0 && d < INFINITY))
             return td_fail(error, TD_ERROR_NUMERIC,
                            "block %d of the contact problem is not positive definite: its diagonal entry %d is %g",
@@ -273,9 +273,18 @@ static bool take_vectors(tdSapStack *stack, tdSapIsland *island)
     return !stack->failed;
 }
 
-tdStatus td_sap_plan(tdSapStack *stack, const tdSapProblem *problem, tdSapStructure structure, tdSapPlan *out,
-                     tdError *error)
+static bool has_sparse(const tdSapProblem *problem, const tdSapIsland *island)
 {
+    for (int32_t k = 0; k < island->n_members; k++)
+        if (problem->blocks[island->members[k].block].sparse != NULL)
+            return true;
+    return false;
+}
+
+tdStatus td_sap_plan(tdSap *sap, const tdSapProblem *problem, tdSapStructure structure, tdSapPlan *out, tdError *error)
+{
+    tdSapStack *stack = &sap->stack;
+    td_sap_sparse_start(sap);
     *out = (tdSapPlan){0};
     TD_TRY(td_sap_check(problem, true, error));
     islandCut map = {.parent = TD_SAP_TAKE(stack, int32_t, problem->n_blocks),
@@ -287,7 +296,13 @@ tdStatus td_sap_plan(tdSapStack *stack, const tdSapProblem *problem, tdSapStruct
         join(problem, map.parent, map.touched);
     good = good && count_islands(stack, problem, &map, out) && fill_islands(stack, problem, &map, out);
     for (int32_t i = 0; i < out->n_islands && good; i++)
-        good = take_vectors(stack, &out->islands[i]) &&
-               td_sap_order(stack, problem, structure, map.first, &out->islands[i]);
+    {
+        tdSapIsland *island = &out->islands[i];
+        good = take_vectors(stack, island);
+        if (good && has_sparse(problem, island))
+            TD_TRY(td_sap_sparse_order(sap, problem, map.first, island, error));
+        else
+            good = good && td_sap_order(stack, problem, structure, map.first, island);
+    }
     return good ? TD_OK : td_fail_memory(error, "the contact problem");
 }

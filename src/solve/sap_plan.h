@@ -27,6 +27,7 @@ void *td_sap_stack_take(tdSapStack *stack, int64_t count, size_t size);
 struct tdSap
 {
     tdSapStack stack;
+    struct tdSapFactor *factors; ///< of islands with sparse blocks, kept (sap_sparse.c)
 };
 
 // ---------------------------------------------------------------- plan
@@ -70,6 +71,8 @@ typedef struct tdSapLink
     double *T;                           ///< the same: scratch for G J
     double S[TD_SAP_ROWS * TD_SAP_ROWS]; ///< S'S = G
     bool idle;                           ///< G = 0
+    int32_t *entry; ///< in islands with sparse blocks: of each pair of places; NULL: too many, a border
+    double *border; ///< H^-1 J' of its row
 } tdSapLink;
 
 /// A part of the elimination tree that is factored by itself: supernodes [first, last], all descendants of the last.
@@ -98,6 +101,7 @@ typedef struct tdSapIsland
     tdSapMember *members;
     tdSapLink *links;
     tdSapSuper *supers;
+    struct tdSapFactor *factor; ///< with sparse blocks, instead of supernodes
     bool sparse;
     // vectors over the unknowns
     double *v, *v_star;
@@ -132,8 +136,7 @@ typedef struct tdSapPlan
 /// Sizes, numbers and sides; the laws too where asked for.
 tdStatus td_sap_check(const tdSapProblem *problem, bool laws, tdError *error);
 /// Islands of the problem, ordered, with memory for their solution.
-tdStatus td_sap_plan(tdSapStack *stack, const tdSapProblem *problem, tdSapStructure structure, tdSapPlan *out,
-                     tdError *error);
+tdStatus td_sap_plan(tdSap *sap, const tdSapProblem *problem, tdSapStructure structure, tdSapPlan *out, tdError *error);
 /// Order of elimination, supernodes and patches of an island whose members (block, first) and links (constraint, law)
 /// are set. first_of_block: by block, its first coordinate in the island. False: out of memory.
 bool td_sap_order(tdSapStack *stack, const tdSapProblem *problem, tdSapStructure structure,
@@ -162,11 +165,37 @@ bool td_sap_units(tdSapStack *stack, const tdSapProblem *problem, tdSapStructure
 /// One dense supernode for all.
 void td_sap_one_super(tdSapIsland *island, tdSapUnits *u);
 
+/// Diagonal entry of a block.
+static inline double td_sap_diagonal(const tdSapBlock *block, int64_t i)
+{
+    const tdSapSparse *sparse = block->sparse;
+    if (sparse == NULL)
+        return block->A[i + i * block->stride];
+    int32_t k = sparse->start[i];
+    return sparse->values[sparse->source != NULL ? sparse->source[k] : k];
+}
+
+// ---------------------------------------------------------------- islands with sparse blocks, sap_sparse.c
+
+/// Patches, and the structure of the Hessian, of an island whose members (block, first) and links are set; it is
+/// analysed again only when it has changed.
+tdStatus td_sap_sparse_order(tdSap *sap, const tdSapProblem *problem, const int32_t *first_of_block,
+                             tdSapIsland *island, tdError *error);
+void td_sap_sparse_free(struct tdSapFactor *factors);
+/// Of the islands to come none has a factor yet.
+void td_sap_sparse_start(tdSap *sap);
+/// y = A x of a sparse block.
+void td_sap_sparse_multiply(const tdSapSparse *A, int32_t n, const double *x, double *y);
+bool td_sap_sparse_factor(const tdSapProblem *problem, tdSapIsland *island, tdTasks *tasks, double shift);
+void td_sap_sparse_substitute(const tdSapIsland *island, const double *b, double *x);
+/// G J of each constraint into T.
+void td_sap_prepare_links(tdSapIsland *island, tdTasks *tasks);
+
 // ---------------------------------------------------------------- Hessian
 
 /// What depends on numbers: A in the shape of the panels, vectors in the order of the island.
 void td_sap_load(const tdSapProblem *problem, tdSapIsland *island);
 /// Panels = A + shift diag(A) + J' G J, factored. False: not positive definite.
-bool td_sap_factor(tdSapIsland *island, tdTasks *tasks, double shift);
+bool td_sap_factor(const tdSapProblem *problem, tdSapIsland *island, tdTasks *tasks, double shift);
 /// x = H^-1 b; b and x may be the same.
 void td_sap_substitute(const tdSapIsland *island, const double *b, double *x);

@@ -125,6 +125,27 @@ static bool square_side(const tdSapConstraint *c, int32_t block, int32_t n, cons
     return true;
 }
 
+// The same of a sparse block, by its diagonal.
+static void weigh_sparse(const tdSapProblem *problem, const tdSapBlock *block, int32_t b, blockShare *share)
+{
+    for (int32_t k = 0; k < share->n_sides; k++)
+    {
+        const tdSapConstraint *c = &problem->constraints[share->constraint[k]];
+        double *W = share->W + 9 * (int64_t)k, soft = c->law.kind == TD_SAP_CONTACT ? fmax(block->softness, 1) : 1;
+        int rows = c->law.rows;
+        for (int s = 0; s < c->sides; s++)
+            for (int32_t j = 0; j < c->side[s].count && c->side[s].block == b; j++)
+            {
+                const tdSapSide *side = &c->side[s];
+                double d = td_sap_diagonal(block, side->columns == NULL ? j : side->columns[j]) / soft;
+                for (int r = 0; r < rows; r++)
+                    for (int q = 0; q < rows; q++)
+                        W[r * rows + q] +=
+                            side->J[r * (int64_t)side->count + j] * side->J[q * (int64_t)side->count + j] / d;
+            }
+    }
+}
+
 static void weigh_block(void *context, int b)
 {
     const weightWork *work = context;
@@ -133,6 +154,11 @@ static void weigh_block(void *context, int b)
     int n = block->n, info = 0;
     if (share->n_sides == 0 || n == 0)
         return;
+    if (block->sparse != NULL)
+    {
+        weigh_sparse(work->problem, block, b, share);
+        return;
+    }
     const double *L = work->factors != NULL ? work->factors[b] : NULL;
     if (work->how == TD_SAP_EXACT && L == NULL)
     {
@@ -222,15 +248,16 @@ static bool take_shares(tdSapStack *stack, weightWork *work)
         {
             blockShare *share = &work->share[b];
             int64_t n = problem->blocks[b].n;
-            bool make = work->how == TD_SAP_EXACT && (work->factors == NULL || work->factors[b] == NULL);
+            bool dense = problem->blocks[b].sparse == NULL;
+            bool make = dense && work->how == TD_SAP_EXACT && (work->factors == NULL || work->factors[b] == NULL);
             share->constraint = TD_SAP_TAKE(stack, int32_t, share->n_sides);
             share->W = TD_SAP_TAKE(stack, double, 9 * (int64_t)share->n_sides);
             share->inverse =
-                work->how == TD_SAP_EXACT && 2.0 / 3 * (double)(n * n * n) + share->picking < share->solving;
+                dense && work->how == TD_SAP_EXACT && 2.0 / 3 * (double)(n * n * n) + share->picking < share->solving;
             make = make || share->inverse;
             share->columns = TD_SAP_TAKE(stack, int32_t, n);
             share->factor = make && share->n_sides > 0 ? TD_SAP_TAKE(stack, double, n *n) : NULL;
-            share->X = share->n_sides > 0 ? TD_SAP_TAKE(stack, double, n *BATCH) : NULL;
+            share->X = dense && share->n_sides > 0 ? TD_SAP_TAKE(stack, double, n *BATCH) : NULL;
             if (stack->failed)
                 return false;
             memset(share->W, 0, 9 * (size_t)share->n_sides * sizeof *share->W);

@@ -246,6 +246,7 @@ tdStatus td_step_balance(const tdModel *model, tdState *state, double *clock)
         bool strides = pass > 0 && state->bonded == NULL && size < STRIDE * last_size && miss < STRIDE * last_miss;
         state->columns =
             strides ? 0 : td_condense_unknowns(model, state) + (state->bonded != NULL ? state->bonded->most : 0);
+        state->columns += td_contact_columns(model, state);
         last_size = size;
         last_miss = miss;
         TD_TRY(td_check_cancel(&state->settings, &state->report.error));

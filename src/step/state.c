@@ -6,6 +6,7 @@
 #include "body/soft.h"
 #include "body/spring.h"
 #include "constraint/condense.h"
+#include "constraint/friction.h"
 #include "constraint/tool.h"
 #include "contact/contact.h"
 #include "step/monitor.h"
@@ -57,6 +58,8 @@ tdStatus td_state_create(const tdModel *model, const tdSettings *settings, tdSta
     tdStatus status = td_tasks_create(state->settings.threads, &state->tasks, error);
     if (status == TD_OK)
         status = take_vectors(model, state, error);
+    if (status == TD_OK)
+        status = td_problem_create(&state->problem, error);
     for (int b = 0; b < model->n_bodies && status == TD_OK; b++)
         status = model->bodies[b].ops->state_create(model, &model->bodies[b], state, error);
     if (status == TD_OK)
@@ -65,6 +68,8 @@ tdStatus td_state_create(const tdModel *model, const tdSettings *settings, tdSta
         status = td_tools_create(model, state, error);
     if (status == TD_OK)
         status = td_condense_create(model, state, error);
+    if (status == TD_OK)
+        status = td_friction_create(model, state, error);
     if (status == TD_OK)
         status = td_contact_create(model, state, error);
     if (status == TD_OK)
@@ -85,6 +90,7 @@ void td_state_free(tdState *state)
     for (int b = 0; state->bodies != NULL && b < state->model->n_bodies; b++)
         state->model->bodies[b].ops->state_free(&state->model->bodies[b], state);
     td_contact_free(state);
+    td_problem_free(state->problem);
     td_tasks_free(state->tasks);
     td_arena_free(&state->arena);
     free(state);

@@ -111,24 +111,57 @@ tdStatus td_stage_free(const tdModel *model, tdState *state)
     return TD_OK;
 }
 
-// The condensed problem, which corrects dv by A^-1 J' times the change of the efforts; without unknown efforts the
-// free motion is the motion. Newton's line search goes with the new efforts from the start, so that dv leads downhill.
+// reads  rows, A, dv      writes  problem
+static tdStatus add_rows(const tdModel *model, tdState *state, bool first, bool fresh)
+{
+    td_problem_clear(state->problem);
+    TD_TRY(td_bonds_respond(model, state, first, fresh));
+    TD_TRY(td_condense_rows(model, state, first, fresh));
+    return state->joined ? td_contact_problem(model, state, first, fresh) : TD_OK;
+}
+
+// reads  solution      writes  dv, m, efforts
+static tdStatus take_solution(const tdModel *model, tdState *state, const tdSolveResult *result)
+{
+    TD_TRY(td_condense_take(model, state));
+    if (state->joined)
+        TD_TRY(td_contact_take(model, state, result));
+    td_bonds_take(model, state);
+    return TD_OK;
+}
+
+static tdSolveMethod method_of(const tdModel *model, const tdState *state)
+{
+    if (state->problem->scalar.inverse != NULL)
+        return TD_SOLVE_INVERSE;
+    return model->scene.contact.solver == TD_CONTACT_NLCP ? TD_SOLVE_COULOMB : TD_SOLVE_CONVEX;
+}
+
+// Everything that acts, as rows of one problem. Its solution corrects dv by A^-1 J' times the change of the efforts;
+// without rows the free motion is the motion. Friction of cables is part of the free motion and may change with it.
+// Newton's line search goes with the new efforts from the start, so that dv leads downhill.
 tdStatus td_stage_solve(const tdModel *model, tdState *state, bool first, int *unknowns)
 {
-    bool slid = false, contact = state->joined;
-    TD_TRY(td_bonds_condense(model, state, first));
-    TD_TRY(td_condense(model, state, first, state->columns > 0, unknowns));
-    if (contact)
-        TD_TRY(td_contact_solve_cables(model, state, first));
-    *unknowns += contact;
-    if (*unknowns > contact)
-        state->rhs = fmax(state->rhs, td_condense_push(model, state));
-    TD_TRY(td_friction_solve(model, state, &slid));
-    *unknowns += slid;
-    td_bonds_take(model, state);
-    *unknowns += state->bonded != NULL;
+    // Newton's own tolerance is beyond that of the problem.
+    double tolerance = state->newton ? 0.1 * model->scene.settings.tolerance : INFINITY;
+    *unknowns =
+        td_condense_unknowns(model, state) + td_friction_slides(model, state) + state->joined + (state->bonded != NULL);
+    TD_TRY(td_friction_start(model, state));
+    int round = 0;
+    do
+    {
+        tdSolveResult result;
+        TD_TRY(add_rows(model, state, first, round == 0));
+        tdStatus status =
+            td_solve(state->problem, method_of(model, state), tolerance, state->tasks, &result, &state->report.error);
+        if (status != TD_OK)
+            return td_contact_fail(model, state, status);
+        TD_TRY(take_solution(model, state, &result));
+    } while (td_friction_changed(model, state, round++));
     if (*unknowns == 0)
         return TD_OK;
+    if (td_condense_unknowns(model, state) > 0)
+        state->rhs = fmax(state->rhs, td_condense_push(model, state));
     state->rhs = fmax(state->rhs, td_step_residual(model, state));
     state->slope = td_dot(state->tasks, model->coords, state->dv, state->work);
     return TD_OK;

@@ -217,10 +217,10 @@ static void test_spring_in_a_plane(void **unused)
     }
     assert_true(most > 5);
     const tdContactState *cs = state->contact;
-    const double *R = cs->constraints[0].law.R;
-    assert_true(td_bond_miss(model, state, 0, R, cs->gamma, cs->rows[0].dead) < 1e-9);
+    const double *R = cs->problem->constraints[0].law.R;
+    assert_true(td_bond_miss(model, state, 0, R, cs->problem->gamma, cs->bond_dead) < 1e-9);
     state->q_c[0] += 0.01;
-    assert_near(td_bond_miss(model, state, 0, R, cs->gamma, cs->rows[0].dead), 0.2 * 0.01, 1e-3);
+    assert_near(td_bond_miss(model, state, 0, R, cs->problem->gamma, cs->bond_dead), 0.2 * 0.01, 1e-3);
     scene_free(model, state);
 }
 

@@ -178,8 +178,7 @@ static void make_held(sceneMaking *making, madeBody *body)
 {
     uint64_t *seed = &making->seed;
     bool turns = random_chance(seed, 0.5);
-    bool effort = (making->supports || strcmp(making->method, "backward_euler") == 0) && !making->contact &&
-                  random_chance(seed, 0.4);
+    bool effort = (making->supports || strcmp(making->method, "backward_euler") == 0) && random_chance(seed, 0.4);
     char name[32], direction[64];
     snprintf(name, sizeof name, "%s_%s", turns ? "turn" : "shift", body->name);
     direction_text(seed, direction, sizeof direction);

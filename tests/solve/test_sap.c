@@ -247,7 +247,7 @@ static void the_hessian_is_assembled_and_factored(void **unused)
         tdSapPlan plan;
         tdError error = {0};
         td_sap_stack_reset(&sap->stack);
-        tdStatus status = td_sap_plan(&sap->stack, &p.problem, k % 3, &plan, &error);
+        tdStatus status = td_sap_plan(sap, &p.problem, k % 3, &plan, &error);
         assert_ok(status, error);
         for (int i = 0; i < plan.n_islands; i++)
         {
@@ -265,7 +265,7 @@ static void the_hessian_is_assembled_and_factored(void **unused)
             split += island->n_supers > 1;
             for (int s = 0; s < island->n_supers; s++)
                 stacked += island->supers[s].stacked != NULL;
-            assert_true(td_sap_factor(island, NULL, 0));
+            assert_true(td_sap_factor(&p.problem, island, NULL, 0));
             // H x = b: the residual of x with the plain H, backward stable.
             int coordinate[DENSE];
             for (int m = 0; m < island->n_members; m++)
@@ -355,7 +355,8 @@ static void weights_are_those_of_the_delassus_operator(void **unused)
     // Two masses, one contact between them: W = (1/m1 + 1/m2) I; one body on itself: rows subtract.
     double A1[9] = {2, 0, 0, 0, 2, 0, 0, 0, 2}, A2[9] = {3, 0, 0, 0, 3, 0, 0, 0, 3}, zero[3] = {0}, v[2][3] = {{0}};
     double J[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1}, minus[9] = {-1, 0, 0, 0, -1, 0, 0, 0, -1}, gamma[9], w[3];
-    tdSapBlock blocks[2] = {{3, 3, A1, zero, v[0]}, {3, 3, A2, zero, v[1]}};
+    tdSapBlock blocks[2] = {{.n = 3, .stride = 3, .A = A1, .v_star = zero, .v = v[0]},
+                            {.n = 3, .stride = 3, .A = A2, .v_star = zero, .v = v[1]}};
     int32_t first[1] = {0}, second[1] = {1};
     double one[1] = {1}, less[1] = {-1};
     tdSapConstraint constraints[3] = {
@@ -441,7 +442,7 @@ static void a_long_chain_is_cut_and_keeps_its_bits(void **unused)
         random_law(&p, c, 0.01);
     tdSapPlan plan;
     td_sap_stack_reset(&sap->stack);
-    assert_ok(td_sap_plan(&sap->stack, &p.problem, TD_SAP_AUTO, &plan, &error), error);
+    assert_ok(td_sap_plan(sap, &p.problem, TD_SAP_AUTO, &plan, &error), error);
     assert_int_equal(plan.n_islands, 1);
     assert_true(plan.islands[0].sparse && plan.islands[0].n_trees >= 3);
     memcpy(start, p.v, sizeof start);
@@ -465,7 +466,8 @@ static void bodies_without_constraints_move_freely(void **unused)
 {
     (void)unused;
     double A[1] = {2}, star[2] = {3, -1}, v[2] = {0}, J[1] = {1}, gamma[3];
-    tdSapBlock blocks[2] = {{1, 1, A, &star[0], &v[0]}, {1, 1, A, &star[1], &v[1]}};
+    tdSapBlock blocks[2] = {{.n = 1, .stride = 1, .A = A, .v_star = &star[0], .v = &v[0]},
+                            {.n = 1, .stride = 1, .A = A, .v_star = &star[1], .v = &v[1]}};
     tdSapTuning tuning = td_sap_tuning(0.01, 0.01);
     tdSapConstraint stop = {.law = td_sap_box(&tuning, 0, INFINITY, 0, 0.5, 0, INFINITY),
                             .sides = 1,
@@ -504,7 +506,7 @@ static void bad_problems_are_refused(void **unused)
     (void)unused;
     double A[4] = {2, 0, 0, 2}, star[2] = {3, -1}, v[2] = {7, 7}, J[6] = {1, 1, 1, 1, 1, 1}, gamma[3];
     int32_t columns[2] = {0, 1};
-    tdSapBlock block = {2, 2, A, star, v};
+    tdSapBlock block = {.n = 2, .stride = 2, .A = A, .v_star = star, .v = v};
     tdSapTuning tuning = td_sap_tuning(0.01, 0.01);
     tdSapConstraint contact = {.law = td_sap_contact(&tuning, 0.5, 0, INFINITY, 0, 0.5),
                                .sides = 1,
@@ -544,9 +546,133 @@ static void bad_problems_are_refused(void **unused)
     td_sap_free(sap);
 }
 
+// ---------------------------------------------------------------- sparse blocks
+
+enum
+{
+    LONG = 300, // velocities of a sparse block
+    SHORT = 12,
+    TOUCHES = 60
+};
+
+typedef struct sparseBlock
+{
+    int32_t start[LONG + 1], row[4 * LONG];
+    double values[4 * LONG], A[LONG * LONG];
+    tdSapSparse sparse;
+} sparseBlock;
+
+// A band, with one entry farther off in some columns.
+static void make_band(sparseBlock *b, int n, uint64_t *seed)
+{
+    int at = 0;
+    memset(b->A, 0, sizeof b->A);
+    for (int j = 0; j < n; j++)
+    {
+        int far = j + random_whole(seed, 3, 40);
+        b->start[j] = at;
+        for (int i = j; i < n; i++)
+        {
+            if (i > j + 1 && i != far)
+                continue;
+            b->row[at] = i;
+            b->values[at] = i == j ? random_in(seed, 1.2, 3) : random_in(seed, -0.25, 0.25);
+            b->A[i + j * LONG] = b->values[at++];
+        }
+    }
+    b->start[n] = at;
+    b->sparse = (tdSapSparse){.start = b->start, .row = b->row, .values = b->values};
+}
+
+// Two sparse blocks and a small dense one, joined by points, welds, and rows over all of a block (which are borders):
+// the same solution as with dense blocks.
+static void sparse_blocks_give_the_same(void **unused)
+{
+    (void)unused;
+    static sparseBlock sparse[3];
+    static double v_star[3][LONG], v[2][3][LONG], J[TOUCHES + 4][2][9], wide[2][LONG], gamma[2][3 * (TOUCHES + 4)];
+    static int32_t columns[TOUCHES + 4][2][3];
+    tdSap *sap = make_sap();
+    tdSapTuning tuning = td_sap_tuning(0.01, 0.01);
+    for (uint64_t seed = 1; seed < 40; seed += 3)
+    {
+        uint64_t random = seed * 7919;
+        int n[3] = {LONG, SHORT, LONG / 2}, most = TOUCHES + 4;
+        tdSapConstraint constraints[TOUCHES + 4];
+        for (int b = 0; b < 3; b++)
+        {
+            make_band(&sparse[b], n[b], &random);
+            for (int i = 0; i < n[b]; i++)
+                v_star[b][i] = random_in(&random, -1, 1);
+        }
+        for (int c = 0; c < most; c++)
+        {
+            bool over_all = c >= TOUCHES && c < TOUCHES + 2, box = c == TOUCHES + 2;
+            int rows = over_all || box ? 1 : 3;
+            constraints[c] = (tdSapConstraint){.sides = over_all || c % 3 == 0 ? 1 : 2};
+            for (int s = 0; s < constraints[c].sides; s++)
+            {
+                int block = over_all ? 0 : s == 0 ? (c % 2) * 2 : (c % 4 == 1 ? 1 : 2 - (c % 2) * 2), count = 3;
+                for (int j = 0; j < count; j++)
+                    columns[c][s][j] = random_whole(&random, 0, n[block] - 1);
+                for (int j = 0; j < 9; j++)
+                    J[c][s][j] = random_in(&random, -1, 1);
+                constraints[c].side[s] =
+                    (tdSapSide){.block = block, .count = count, .columns = columns[c][s], .J = J[c][s]};
+            }
+            if (over_all)
+            {
+                for (int i = 0; i < LONG; i++)
+                    wide[c - TOUCHES][i] = random_in(&random, -1, 1);
+                constraints[c].side[0] = (tdSapSide){.block = 0, .count = LONG, .J = wide[c - TOUCHES]};
+            }
+            double g[3] = {0, 1e-3, -1e-3};
+            constraints[c].law = over_all || box ? td_sap_box(&tuning, 2e-3, INFINITY, 0, over_all ? 100 : 0.5,
+                                                              box ? -0.01 : 0, box ? 0.01 : INFINITY)
+                                 : c % 7 == 0    ? td_sap_bilateral(&tuning, rows, g, INFINITY, 0, 0.5)
+                                                 : td_sap_contact(&tuning, 0.5, -1e-3, INFINITY, 0, 0.5);
+        }
+        for (int way = 0; way < 2; way++)
+        {
+            tdSapBlock blocks[3];
+            for (int b = 0; b < 3; b++)
+            {
+                memset(v[way][b], 0, sizeof v[way][b]);
+                blocks[b] =
+                    (tdSapBlock){.n = n[b], .stride = LONG, .A = sparse[b].A, .v_star = v_star[b], .v = v[way][b]};
+                if (way == 1 && b != 1)
+                    blocks[b] =
+                        (tdSapBlock){.n = n[b], .v_star = v_star[b], .v = v[way][b], .sparse = &sparse[b].sparse};
+            }
+            tdSapProblem problem = {3, most, blocks, constraints, gamma[way], NULL};
+            tdSapSettings settings = td_default_sap();
+            settings.tolerance = 1e-10;
+            tdSapResult result = solve(sap, NULL, &problem, &settings);
+            assert_int_equal(result.bound, 0);
+            assert_int_equal(result.islands, 1);
+        }
+        for (int b = 0; b < 3; b++)
+            for (int i = 0; i < n[b]; i++)
+                assert_near(v[1][b][i], v[0][b][i], 1e-7);
+        // The same structure again is not analysed again.
+        tdSapBlock again[3];
+        for (int b = 0; b < 3; b++)
+            again[b] =
+                b == 1 ? (tdSapBlock){.n = n[b], .stride = LONG, .A = sparse[b].A, .v_star = v_star[b], .v = v[1][b]}
+                       : (tdSapBlock){.n = n[b], .v_star = v_star[b], .v = v[1][b], .sparse = &sparse[b].sparse};
+        tdSapProblem problem = {3, most, again, constraints, gamma[1], NULL};
+        tdSapResult result = solve(sap, NULL, &problem, NULL);
+        assert_int_equal(result.iterations, 0);
+        result = solve(sap, NULL, &problem, NULL);
+        assert_false(result.grown);
+    }
+    td_sap_free(sap);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sparse_blocks_give_the_same),
         cmocka_unit_test(ten_thousand_random_problems),
         cmocka_unit_test(structures_agree),
         cmocka_unit_test(warm_starts_need_nothing),

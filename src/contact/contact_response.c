@@ -18,10 +18,9 @@ tdStatus td_bonds_create(const tdModel *model, tdState *state, tdError *error)
     for (int i = 0; i < contact->n_bonds; i++)
         rows += contact->bonds[i].rows;
     cs->bond_w = TD_TAKE(&state->arena, double, contact->n_bonds);
-    cs->bond_dead = TD_TAKE(&state->arena, bool, 3 * (int64_t)contact->n_bonds);
-    if (cs->bond_w == NULL || cs->bond_dead == NULL)
+    if (cs->bond_w == NULL)
         return td_fail_memory(error, "the attachments");
-    return td_bonded_create(model, state, rows, contact->bond_entries, model->n_actuators + 1, error);
+    return td_bonded_create(model, state, rows, contact->bond_entries, model->n_actuators, error);
 }
 
 // Row r of a bond over the state's vectors, both sides.
@@ -117,12 +116,14 @@ static void weigh(const tdModel *model, tdState *state)
         cs->bond_w[i] = fmax(cs->bond_w[i], fmax(1e-12 * largest, 1e-30));
 }
 
-tdStatus td_bonds_condense(const tdModel *model, tdState *state, bool first)
+tdStatus td_bonds_respond(const tdModel *model, tdState *state, bool first, bool fresh)
 {
     tdBonded *bonded = state->bonded;
     tdContactState *cs = state->contact;
     if (bonded == NULL)
         return TD_OK;
+    if (!fresh)
+        return td_bonded_free(model, state);
     make_rows(model, state);
     TD_TRY(td_bonded_answer(model, state));
     if (first)
@@ -141,6 +142,7 @@ tdStatus td_bonds_condense(const tdModel *model, tdState *state, bool first)
             bonded->aim[row + r] = law.v_hat[r];
         }
     }
+    TD_TRY(td_bonded_factor(model, state));
     return td_bonded_free(model, state);
 }
 
