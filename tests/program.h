@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The program as a user meets it: started in a folder of the test's own, its streams and files read back.
 #pragma once
-#include "test.h"
+#include "json.h"
 
 #include "base/file.h"
 
@@ -136,6 +136,7 @@ static inline void assert_refuses(const char *name, const char *arguments, int c
 static inline char *json_value(const char *key)
 {
     char *text = read_text("stdout.txt"), quoted[64];
+    assert_json(text);
     snprintf(quoted, sizeof quoted, "\"%s\": ", key);
     if (strstr(text, quoted) == NULL)
         fail_msg("no key %s in %s", key, text);

@@ -34,7 +34,14 @@ typedef struct tdQuickhull
     int32_t *seen; ///< facets that the point at hand sees
     int64_t n_seen, seen_room;
     int added;
+    bool starved; ///< memory ran out
 } tdQuickhull;
+
+static bool make_room(tdQuickhull *h, void **data, int64_t *room, int64_t need, size_t size)
+{
+    h->starved = !td_grow(data, room, need, size);
+    return !h->starved;
+}
 
 static double above(const tdFacet *f, const double *p)
 {
@@ -44,7 +51,7 @@ static double above(const tdFacet *f, const double *p)
 static int32_t new_facet(tdQuickhull *h, int32_t a, int32_t b, int32_t c)
 {
     if (h->n_facets > INT32_MAX / 2 ||
-        !td_grow((void **)&h->facets, &h->facet_room, h->n_facets + 1, sizeof *h->facets))
+        !make_room(h, (void **)&h->facets, &h->facet_room, h->n_facets + 1, sizeof *h->facets))
         return -1;
     tdFacet *f = &h->facets[h->n_facets];
     *f = (tdFacet){.v = {a, b, c}, .next_to = {-1, -1, -1}, .list = -1, .alive = true};
@@ -155,7 +162,7 @@ static tdStatus first_tetrahedron(tdQuickhull *h, tdError *error)
 static bool find_horizon(tdQuickhull *h, const double *p, int32_t facet, int from)
 {
     h->facets[facet].seen = true;
-    if (!td_grow((void **)&h->seen, &h->seen_room, h->n_seen + 1, sizeof *h->seen))
+    if (!make_room(h, (void **)&h->seen, &h->seen_room, h->n_seen + 1, sizeof *h->seen))
         return false;
     h->seen[h->n_seen++] = facet;
     for (int i = 0; i < 3; i++)
@@ -174,7 +181,7 @@ static bool find_horizon(tdQuickhull *h, const double *p, int32_t facet, int fro
                 return false;
             continue;
         }
-        if (!td_grow((void **)&h->horizon, &h->horizon_room, 2 * (h->n_horizon + 1), sizeof *h->horizon))
+        if (!make_room(h, (void **)&h->horizon, &h->horizon_room, 2 * (h->n_horizon + 1), sizeof *h->horizon))
             return false;
         h->horizon[2 * h->n_horizon] = other;
         h->horizon[2 * h->n_horizon + 1] = back;
@@ -238,7 +245,10 @@ static tdStatus grow_hull(tdQuickhull *h, tdError *error)
             return td_fail(error, TD_ERROR_INPUT,
                            "a convex hull has more than %d corners; simplify its mesh, or use it as a mesh",
                            TD_HULL_POINTS);
-        if (!add_point(h, (int32_t)f))
+        bool added = add_point(h, (int32_t)f);
+        if (h->starved)
+            return td_fail_memory(error, "a convex hull");
+        if (!added)
             return td_fail(error, TD_ERROR_INPUT,
                            "the convex hull of %lld points breaks down near point %d; move the points that nearly "
                            "coincide apart, or use the mesh itself",

@@ -82,8 +82,11 @@ static tdStatus shift(modesWork *w, double sigma, tdError *error)
             w->mine->A[9 * b + c] = w->mine->K[9 * b + c] - (c % 4 == 0 ? sigma * soft->mass[b] : 0);
     w->out->shift = sigma;
     tdError why = {0};
-    if (td_linear_refresh(w->mine->linear, w->state->tasks, w->mine->A, &why) == TD_OK)
+    tdStatus status = td_linear_refresh(w->mine->linear, w->state->tasks, w->mine->A, &why);
+    if (status == TD_OK)
         return TD_OK;
+    if (status == TD_ERROR_MEMORY)
+        return td_fail(error, status, "%s", why.message);
     return td_fail(error, TD_ERROR_NUMERIC,
                    "body '%s' can move without resistance besides as a whole, or its stiffness at rest is indefinite: "
                    "hold every part of it and check its mesh for parts that do not hang together (%s)",

@@ -351,6 +351,17 @@ static void test_convert(void **state)
         assert_true(report.surface.closed);
         assert_near(report.max[0], 14, 1e-5); // STL holds single precision
     }
+    // What a format cannot hold is told.
+    tdMesh block = {0};
+    tdError error = {0};
+    char path[256];
+    const double min[3] = {0, 0, 0}, max[3] = {1, 1, 1};
+    assert_ok(td_mesh_box(min, max, (const int[3]){1, 1, 1}, false, &block, &error), error);
+    path_of(path, "block.vtk");
+    assert_ok(td_mesh_write(&block, path, TD_MESH_VTK, TD_MESH_ASCII, &error), error);
+    td_mesh_free(&block);
+    expect("convert block.vtk block.vtu", 0, "");
+    expect("convert block.vtk block.stl", 0, "STL holds no volumes");
     expect("convert torus.obj", 2, "missing");
     expect("convert torus.obj x.xyz", 2, ".xyz");
     expect("convert torus.obj x.vtk --format msh22", 2, "--format");

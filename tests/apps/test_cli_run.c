@@ -283,6 +283,9 @@ static void test_json_of_odd_names(void **state)
     assert_says("stdout.txt", "\"checkpoint\": \"\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD.h5\""); // half a pair is none
     assert_int_equal(run("'none\xFE.yaml' --json --quiet"), 3);
     assert_says("stdout.txt", "\"file\": \"none\xEF\xBF\xBD.yaml\"");
+    char *kind = json_value("kind"); // of an object that is whole
+    assert_string_equal(kind, "\"bad input\"");
+    free(kind);
 }
 
 // Trouble that must not come out late, or not at all.

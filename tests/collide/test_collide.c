@@ -390,7 +390,12 @@ static void bad_surfaces(void **unused)
     assert_non_null(strstr(error.message, "node 6"));
     s.tris = twice;
     assert_int_equal(world_of(&s, &error), TD_ERROR_INPUT);
+    int32_t second[] = {0, 1, 2, 3, 4, 3, 3, 3, 4, 0, 1, 3}; // two that name a node twice, behind a good one
+    s = (soft){6, 3, x, second};
+    assert_ok(world_of(&s, &error), error);
+    assert_non_null(strstr(logged, "2 triangles name a node twice and are left out (the first is 1)"));
     s.tris = flat;
+    s.n_tris = 1;
     assert_ok(world_of(&s, &error), error);
     assert_non_null(strstr(logged, "no area (the first is 0)"));
     assert_non_null(strstr(logged, "one triangle only"));

@@ -369,9 +369,69 @@ static void far_targets(void **unused)
     }
 }
 
+// A force that inverse control finds stops where its displacement ends, at either end, however far weight has moved it
+// before.
+static void inverse_keeps_the_displacement_of_a_force(void **unused)
+{
+    (void)unused;
+    for (int k = 0; k < 2; k++)
+    {
+        tdModel *model = scene_model(
+            "tendril: 1\nintegrator: {method: static}\ngravity: [0, 0, -0.5]\ntime_step: 1\nsteps: 1\n" ACT_BEAM
+            "actuators: [{name: push, " PUSH ", direction: [0, 0, 1], displacement_range: [-3 mm, 1 mm]}]\n"
+            "effectors: [{name: tip, body: beam, point: [0.1, 0.01, 0.01]}]\n");
+        tdState *state = scene_state(model);
+        scene_steps(model, state, 1);
+        double sunk = act_of(model, state, "push").displacement;
+        assert_true(sunk < -0.5e-3 && sunk > -3e-3);
+        const double target[3] = {0.1, 0.01, k == 0 ? 0.03 : -0.01}; // beyond
+        assert_int_equal(td_state_set_target(model, state, 0, target), TD_OK);
+        scene_steps(model, state, 10);
+        assert_true(td_state_report(state)->out_of_reach);
+        assert_near(act_of(model, state, "push").displacement, k == 0 ? 1e-3 : -3e-3, 1e-6);
+        scene_free(model, state);
+    }
+}
+
+// A target that is taken back is none any more, while another effector keeps its own: the robot moves as one whose
+// second effector never had a target.
+static void targets_are_taken_back(void **unused)
+{
+    (void)unused;
+    tdModel *model = scene_model("tendril: 1\nintegrator: {method: static}\ntime_step: 1\nsteps: 1\n" ACT_BEAM
+                                 "actuators: [{name: push, " PUSH ", direction: [0, 0, 1]}, "
+                                 "{name: turn, " PUSH ", direction: [0, 1, 0]}]\n"
+                                 "effectors: [{name: tip, body: beam, point: [0.1, 0.01, 0.01]}, "
+                                 "{name: middle, body: beam, point: [0.05, 0.01, 0.01]}]\n");
+    tdState *state = scene_state(model), *other = scene_state(model);
+    const double tip[3] = {0.1, 0.012, 0.013}, middle[3] = {0.05, 0.002, 0.01};
+    double target[3], one[3], two[3];
+    for (int e = 0; e < 2; e++)
+        assert_int_equal(td_state_set_target(model, state, e, e == 0 ? tip : middle), TD_OK);
+    assert_int_equal(td_state_set_target(model, other, 0, tip), TD_OK);
+    scene_steps(model, state, 1);
+    assert_true(td_state_target(model, state, 1, target));
+    assert_int_equal(td_state_set_target(model, state, 1, NULL), TD_OK);
+    scene_steps(model, state, 3);
+    scene_steps(model, other, 4);
+    assert_true(td_state_target(model, state, 0, target));
+    assert_false(td_state_target(model, state, 1, target));
+    for (int e = 0; e < 2; e++)
+    {
+        td_state_effector(model, state, e, one);
+        td_state_effector(model, other, e, two);
+        for (int c = 0; c < 3; c++)
+            assert_near(one[c], two[c], 1e-6);
+    }
+    td_state_free(other);
+    scene_free(model, state);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(inverse_keeps_the_displacement_of_a_force),
+        cmocka_unit_test(targets_are_taken_back),
         cmocka_unit_test(gas_stops_at_a_pressure),
         cmocka_unit_test(gas_is_limited_in_inverse_control),
         cmocka_unit_test(limits_that_nothing_keeps),

@@ -184,6 +184,56 @@ static void reads_binary_with_all_sections(void **state)
     }
 }
 
+// Arrays of every type that VTK's own writer names, in the bytes that it gives them: what comes behind is found.
+static void reads_every_type(void **state)
+{
+    (void)state;
+    static const struct
+    {
+        const char *name;
+        int bytes; // 0: texts
+    } types[] = {{"char", 1},           {"signed_char", 1},    {"unsigned_char", 1},
+                 {"short", 2},          {"unsigned_short", 2}, {"int", 4},
+                 {"unsigned_int", 4},   {"long", 8},           {"unsigned_long", 8},
+                 {"float", 4},          {"double", 8},         {"vtkIdType", 4},
+                 {"vtktypeint8", 1},    {"vtktypeuint8", 1},   {"vtktypeint16", 2},
+                 {"vtktypeuint16", 2},  {"vtktypeint32", 4},   {"vtktypeuint32", 4},
+                 {"vtktypeint64", 8},   {"vtktypeuint64", 8},  {"vtktypefloat32", 4},
+                 {"vtktypefloat64", 8}, {"string", 0},         {"utf8_string", 0},
+                 {"unicode_string", 0}};
+    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
+        for (int binary = 0; binary < 2; binary++)
+        {
+            tdText t = {0};
+            tdMesh mesh = {0};
+            td_text_format(&t, "# vtk DataFile Version 3.0\nt\n%s\nDATASET UNSTRUCTURED_GRID\n",
+                           binary ? "BINARY" : "ASCII");
+            td_text_format(&t, "FIELD FieldData 1\nnote 1 2 %s\n%s", types[i].name,
+                           binary               ? ""
+                           : types[i].bytes > 0 ? "1 2\n"
+                                                : "one\ntwo\n");
+            for (int k = 0; k < 2 && binary; k++)
+            {
+                put_big(&t, types[i].bytes == 0 ? 0xC0 | 3 : 0, types[i].bytes == 0 ? 1 : types[i].bytes);
+                td_text_append(&t, "one", types[i].bytes == 0 ? 3 : 0);
+            }
+            td_text_format(&t, "%sPOINTS 1 float\n%s", binary ? "\n" : "", binary ? "" : "0 0 0\n");
+            for (int k = 0; k < 3 && binary; k++)
+                put_float(&t, 0);
+            td_text_format(&t, "\nCELLS 1 2\n%s", binary ? "" : "1 0\n");
+            if (binary)
+                PUT_INTS(&t, 4, 1, 0);
+            td_text_format(&t, "CELL_TYPES 1\n%s", binary ? "" : "1\n");
+            if (binary)
+                PUT_INTS(&t, 4, 1);
+            tdError error = {0};
+            assert_ok(td_mesh_read_vtk(t.data, (size_t)t.size, "types.vtk", &mesh, &error), error);
+            assert_int_equal(mesh.n_nodes, 1);
+            td_mesh_free(&mesh);
+            free(t.data);
+        }
+}
+
 static const char ascii_51[] = "# vtk DataFile Version 5.1\nt\nASCII\nDATASET UNSTRUCTURED_GRID\n"
                                "POINTS 4 int\n0 0 0 1 0 0 0 1 0 0 0 1\n"
                                "CELLS 3 7\nOFFSETS vtktypeint64\n0 3 7\nCONNECTIVITY vtktypeint64\n0 1 2 0 1 2 3\n"
@@ -505,6 +555,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_ascii_with_all_sections),
         cmocka_unit_test(reads_binary_with_all_sections),
+        cmocka_unit_test(reads_every_type),
         cmocka_unit_test(reads_version_5_text),
         cmocka_unit_test(reads_polydata),
         cmocka_unit_test(converts_cells),

@@ -480,6 +480,31 @@ static void test_going_on_gives_the_files_of_one_run(void **unused)
     run_end(&parts);
 }
 
+// A run that was ended before its first row: what goes on writes the same table as one that begins.
+static void test_table_without_rows_is_gone_on_with(void **unused)
+{
+    (void)unused;
+    testRun run = run_begin();
+    tdError error = {0};
+    tdText header = {0};
+    td_csv_title(&header, "tip", "_x", "m");
+    for (int again = 0; again < 3; again++)
+    {
+        tdCsv *csv = NULL;
+        assert_ok(td_csv_open(run.folder, "empty.csv", &header, again == 0 ? -1 : 5, &csv, &error), error);
+        assert_int_equal(td_csv_kept(csv), -1);
+        if (again == 2)
+            assert_ok(td_csv_row(csv, 1, 0.5, 1, (const double[]){2}, &error), error);
+        assert_ok(td_csv_close(csv, &error), error);
+    }
+    size_t size = 0;
+    char *data = read_file(&run, "empty.csv", &size);
+    assert_string_equal(data, "step,time [s],tip_x [m]\n1,0.5,2\n");
+    free(data);
+    free(header.data);
+    run_end(&run);
+}
+
 static void test_refuses_a_foreign_folder(void **unused)
 {
     (void)unused;
@@ -557,6 +582,7 @@ int main(void)
         cmocka_unit_test(test_equal_runs_give_equal_bytes),
         cmocka_unit_test(test_output_leaves_the_run_as_it_is),
         cmocka_unit_test(test_going_on_gives_the_files_of_one_run),
+        cmocka_unit_test(test_table_without_rows_is_gone_on_with),
         cmocka_unit_test(test_refuses_a_foreign_folder),
         cmocka_unit_test(test_reports_what_cannot_be_written),
     };

@@ -189,12 +189,29 @@ static void test_refusals(void **unused)
     }
 }
 
+// Along the scene's motion, where nothing touches: equilibria at as many places as were asked for, after gravity has
+// come on. (What touches follows the motion step by step: test_crawl.)
+static void motion_without_contact(void **unused)
+{
+    (void)unused;
+    tdReduceReport report;
+    tdError error;
+    write_scene(TEXT("100 kPa", "samples: motion, count: 6, pod_tolerance: 1e-3, ecsw_tolerance: 1e-2"));
+    assert_ok(reduce(1, true, &report, &error), error);
+    assert_int_equal(report.snapshots, 6);
+    assert_true(report.weight_snapshots > 0);
+    unlink(OUT);
+    write_scene(scene);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_accuracy),     cmocka_unit_test(test_threads),   cmocka_unit_test(test_killed),
-        cmocka_unit_test(test_damaged_part), cmocka_unit_test(test_other_job), cmocka_unit_test(test_other_scene),
-        cmocka_unit_test(test_stop),         cmocka_unit_test(test_refusals),
+        cmocka_unit_test(motion_without_contact), cmocka_unit_test(test_accuracy),
+        cmocka_unit_test(test_threads),           cmocka_unit_test(test_killed),
+        cmocka_unit_test(test_damaged_part),      cmocka_unit_test(test_other_job),
+        cmocka_unit_test(test_other_scene),       cmocka_unit_test(test_stop),
+        cmocka_unit_test(test_refusals),
     };
     return cmocka_run_group_tests(tests, NULL, remove_files);
 }

@@ -447,6 +447,10 @@ static void test_bad_values(void **state)
         {MATERIAL("law: linear, young: 40 mm, poisson: 0.3, density: 1"), 7,
          "found '40 mm' (length), expected a pressure, e.g. '40 kPa'"},
         {MATERIAL("law: linear, young: 0, poisson: 0.3, density: 1"), 7, "must be > 0"},
+        // Nothing, in the three ways in which YAML writes it.
+        {HEAD "bodies:\n  - name:\n    mesh: beam.msh\n", 5, "found nothing, expected a name"},
+        {HEAD "bodies:\n  - name: ~\n    mesh: beam.msh\n", 5, "found nothing, expected a name"},
+        {HEAD "bodies:\n  - name: null\n    mesh: beam.msh\n", 5, "found nothing, expected a name"},
         {MATERIAL("law: linear, young: -3 kPa, poisson: 0.3, density: 1"), 7, "found '-3 kPa', must be > 0"},
         {MATERIAL("law: linear, young: .nan, poisson: 0.3, density: 1"), 7, "found '.nan', expected a pressure"},
         {MATERIAL("law: linear, young: .inf, poisson: 0.3, density: 1"), 7, "expected a pressure"},

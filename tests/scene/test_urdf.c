@@ -144,6 +144,43 @@ static void meshes(void **unused)
     rmdir(folder);
 }
 
+// Of a convex hull they are those of the body: here of a box that lies askew to the axes, away from the origin.
+static void mass_of_a_hull(void **unused)
+{
+    (void)unused;
+    const double half[3] = {0.3, 0.2, 0.1}, at[3] = {1, -2, 0.5}, c = 0.8, s = 0.6;
+    double x[24], volume, center[3], inertia[6];
+    for (int i = 0; i < 8; i++)
+    {
+        double p[3];
+        for (int k = 0; k < 3; k++)
+            p[k] = (i >> k & 1 ? 1 : -1) * half[k];
+        x[3 * i] = at[0] + c * p[0] - s * p[1]; // turned about z
+        x[3 * i + 1] = at[1] + s * p[0] + c * p[1];
+        x[3 * i + 2] = at[2] + p[2];
+    }
+    tdArena arena = {0};
+    tdShape shape = {0};
+    tdError error = {0};
+    assert_ok(td_shape_hull(&arena, 8, x, &shape, &error), error);
+    td_shape_mass(&shape, &volume, center, inertia);
+    double V = 8 * half[0] * half[1] * half[2], square[3], own[3];
+    for (int k = 0; k < 3; k++)
+        square[k] = half[k] * half[k] / 3;
+    for (int k = 0; k < 3; k++)
+        own[k] = V * (square[(k + 1) % 3] + square[(k + 2) % 3]);
+    assert_near(volume, V, 1e-12);
+    for (int k = 0; k < 3; k++)
+        assert_near(center[k], at[k], 1e-12);
+    assert_near(inertia[0], c * c * own[0] + s * s * own[1], 1e-12); // xx, yy, zz, xy, xz, yz
+    assert_near(inertia[1], s * s * own[0] + c * c * own[1], 1e-12);
+    assert_near(inertia[2], own[2], 1e-12);
+    assert_near(inertia[3], c * s * (own[0] - own[1]), 1e-12);
+    assert_near(inertia[4], 0, 1e-12);
+    assert_near(inertia[5], 0, 1e-12);
+    td_arena_free(&arena);
+}
+
 // ---------------------------------------------------------------- what is refused
 
 #define A           LINK("a", "1", "0 0 0", "1", "1", "1")
@@ -299,8 +336,9 @@ static void doubtful_inertia(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reads_all),     cmocka_unit_test(mimic_of_a_mimic), cmocka_unit_test(meshes),
-        cmocka_unit_test(bad_documents), cmocka_unit_test(absurd_sizes),     cmocka_unit_test(doubtful_inertia),
+        cmocka_unit_test(mass_of_a_hull),   cmocka_unit_test(reads_all),     cmocka_unit_test(mimic_of_a_mimic),
+        cmocka_unit_test(meshes),           cmocka_unit_test(bad_documents), cmocka_unit_test(absurd_sizes),
+        cmocka_unit_test(doubtful_inertia),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -490,20 +490,58 @@ static void recordings_go_where_they_may(void **unused)
     server_clean(&s);
 }
 
+// Where the scene gives limits they are those of the slider; else what its motion spans; else a guess that leaves room.
+static void ranges_of_sliders(void **unused)
+{
+    (void)unused;
+    static const struct
+    {
+        const char *given, *motion;
+        double low, high; // NAN: by guess
+    } cases[] = {{"type: force, direction: [0, 0, 1], range: [-3, 8]", "1", -3, 8},
+                 {"type: force, direction: [0, 0, 1]", "-2", -2, 7},
+                 {"type: force, direction: [0, 0, 1], effort_range: [none, 9]", "-2", -2, 9},
+                 {"type: force, direction: [0, 0, 1], effort_range: [-4, none]", "-2", -4, 7},
+                 {"type: force, direction: [0, 0, 1]", NULL, NAN, NAN}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+    {
+        char motion[128] = "";
+        if (cases[i].motion != NULL)
+            snprintf(motion, sizeof motion, "motion: {keyframes: [{t: 0, push: %s}, {t: 1, push: 7}]}\n",
+                     cases[i].motion);
+        tdModel *model =
+            scene_model("tendril: 1\ntime_step: 0.01\nsteps: 9\nbodies:\n  - name: arm\n"
+                        "    mesh: {box: [[0, 0, 0], [0.4, 0.1, 0.1]], cells: [4, 1, 1]}\n    fixed: [{group: xmin}]\n"
+                        "    material: {law: linear, young: 2e5, poisson: 0.3, density: 1000}\n"
+                        "actuators: [{name: push, body: arm, group: xmax, drive: force, %s}]\n%s",
+                        cases[i].given, motion);
+        tdViewStage *stage = NULL;
+        tdError error = {0};
+        assert_ok(td_view_stage_make(model, "scene.yaml", "scene", 1, &stage, &error), error);
+        double low = stage->actuators[0].low, high = stage->actuators[0].high;
+        if (isnan(cases[i].low)) // the force that lifts it twice, both ways
+        {
+            assert_near(high, 2 * 9.81 * 4, 1);
+            assert_near(low, -high, 0);
+        }
+        else
+        {
+            assert_near(low, cases[i].low, 0);
+            assert_near(high, cases[i].high, 0);
+        }
+        td_view_stage_release(stage);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(describes_and_shows),
-        cmocka_unit_test(plays_pauses_steps_resets),
-        cmocka_unit_test(speed_keeps_its_pace),
-        cmocka_unit_test(actuators_and_targets),
-        cmocka_unit_test(springs_pull),
-        cmocka_unit_test(fields_are_of_the_shape),
-        cmocka_unit_test(reduced_bodies_are_expanded_by_the_client),
-        cmocka_unit_test(error_is_that_of_full_order),
-        cmocka_unit_test(scenes_are_picked_from_the_list),
-        cmocka_unit_test(failure_is_shown_and_reset),
-        cmocka_unit_test(recordings_go_where_they_may),
+        cmocka_unit_test(ranges_of_sliders),           cmocka_unit_test(describes_and_shows),
+        cmocka_unit_test(plays_pauses_steps_resets),   cmocka_unit_test(speed_keeps_its_pace),
+        cmocka_unit_test(actuators_and_targets),       cmocka_unit_test(springs_pull),
+        cmocka_unit_test(fields_are_of_the_shape),     cmocka_unit_test(reduced_bodies_are_expanded_by_the_client),
+        cmocka_unit_test(error_is_that_of_full_order), cmocka_unit_test(scenes_are_picked_from_the_list),
+        cmocka_unit_test(failure_is_shown_and_reset),  cmocka_unit_test(recordings_go_where_they_may),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
