@@ -182,10 +182,13 @@ static void save_box(const char *path, int cells, double larger, bool open)
                           &error),
               error);
     assert_ok(td_mesh_boundary(&box, &surface, &error), error);
+    int groups = surface.n_groups;
     surface.cells[TD_CELL_TRI].count -= open;
-    surface.n_groups = 0;
+    surface.n_groups = 0; // not written, which may name the triangle that is missing
     td_mesh_free(&box);
-    ball_save(&surface, path);
+    assert_ok(td_mesh_write(&surface, path, TD_MESH_UNKNOWN, TD_MESH_BINARY, &error), error);
+    surface.n_groups = groups;
+    td_mesh_free(&surface);
 }
 
 // Eight corners of the block: they are as far from its sides as sides are flat, not at all.
