@@ -36,13 +36,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     tdArena arena = {0};
     tdTree tree;
     tdError error = {0};
+    const tdRobotFiles files = {0};
     char *copy = malloc(size + 1);
     if (copy == NULL)
         abort();
     if (size > 0)
         memcpy(copy, data, size);
     copy[size] = '\0';
-    tdStatus status = td_urdf_parse(&arena, copy, size, "fuzz", NULL, &tree, &error);
+    tdStatus status = td_urdf_parse(&arena, copy, size, "fuzz", &files, &tree, NULL, &error);
     if (status != TD_OK && error.message[0] == '\0')
         abort();
     if (status == TD_OK)

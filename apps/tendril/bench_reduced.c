@@ -1,20 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
-// tendril bench reduced: steps of a hyper-reduced arm on four cables, the size of S1's robots: 34 modes, 376 elements.
+// tendril bench reduced: steps of a hyper-reduced arm on four cables, the size of S1's robots: 34 modes, 376 elements;
+// and a smaller one whose tables are written after every step.
 // Modes are smooth and made here, elements drawn at random: what they are does not matter to the speed.
 #include "bench.h"
 
 #include "base/timer.h"
+#include "output/frames.h"
 #include "reduce/reduced_body.h"
 
+#include <dirent.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-#define MODES    34
-#define ELEMENTS 376
-#define WARM     200
-#define STEPS    2000
+#define MODES 34 // at most
+#define WARM  200
+#define STEPS 2000
+
+typedef struct romSize
+{
+    int modes, elements;
+} romSize;
+
+static const romSize usual = {MODES, 376}, small = {25, 150};
 
 typedef struct arm
 {
@@ -36,7 +46,10 @@ static const char scene[] =
     "  - {name: c2, type: cable, body: arm, path: [[0.235, -0.009, 0], [0.19, -0.009, 0], [0.14, -0.009, 0], [0.09, "
     "-0.009, 0], [0.04, -0.009, 0]], pull_point: [-0.01, -0.009, 0], drive: displacement}\n"
     "  - {name: c3, type: cable, body: arm, path: [[0.235, 0, -0.009], [0.19, 0, -0.009], [0.14, 0, -0.009], [0.09, 0, "
-    "-0.009], [0.04, 0, -0.009]], pull_point: [-0.01, 0, -0.009], drive: displacement}\n";
+    "-0.009], [0.04, 0, -0.009]], pull_point: [-0.01, 0, -0.009], drive: displacement}\n"
+    "probes: [{name: tip, body: arm, point: [0.24, 0, 0]}, {name: middle, body: arm, point: [0.12, 0, 0]}, {name: "
+    "edge, "
+    "body: arm, point: [0.24, 0.01, 0.01]}]\n";
 
 // Smooth shapes that vanish at the root: a sine along the arm times a low polynomial across it, in each direction.
 static double shape(int j, const double *x, int axis)
@@ -49,12 +62,12 @@ static double shape(int j, const double *x, int axis)
            pow(x[2] / 0.01, powers[across][1]);
 }
 
-static bool make_modes(const tdSoft *soft, tdRom *rom)
+static bool make_modes(const tdSoft *soft, int modes, tdRom *rom)
 {
     int64_t coords = 3 * (int64_t)soft->n_nodes;
     double *column = calloc((size_t)coords, sizeof *column), along[MODES];
-    rom->phi = TD_TAKE(&rom->arena, double, coords *MODES);
-    for (int j = 0; j < MODES && column != NULL && rom->phi != NULL; j++)
+    rom->phi = TD_TAKE(&rom->arena, double, coords *modes);
+    for (int j = 0; j < modes && column != NULL && rom->phi != NULL; j++)
     {
         for (int64_t i = 0; i < coords; i++)
             column[i] = soft->held[i] ? 0 : shape(j, soft->rest + i / 3 * 3, (int)(i % 3));
@@ -62,58 +75,60 @@ static bool make_modes(const tdSoft *soft, tdRom *rom)
         memset(along, 0, sizeof along);
         for (int64_t i = 0; i < coords; i++)
             for (int k = 0; k < j; k++)
-                along[k] += column[i] * rom->phi[i * MODES + k];
+                along[k] += column[i] * rom->phi[i * modes + k];
         for (int64_t i = 0; i < coords; i++)
         {
             for (int k = 0; k < j; k++)
-                column[i] -= along[k] * rom->phi[i * MODES + k];
+                column[i] -= along[k] * rom->phi[i * modes + k];
             size += column[i] * column[i];
         }
         for (int64_t i = 0; i < coords; i++)
-            rom->phi[i * MODES + j] = column[i] / sqrt(size);
+            rom->phi[i * modes + j] = column[i] / sqrt(size);
     }
     free(column);
     return column != NULL && rom->phi != NULL;
 }
 
 // One of each of as many equal runs of elements.
-static bool draw_elements(const tdSoft *soft, tdArena *arena, uint32_t seed, int32_t **element, double **weight)
+static bool draw_elements(const tdSoft *soft, int n, tdArena *arena, uint32_t seed, int32_t **element, double **weight)
 {
-    *element = TD_TAKE(arena, int32_t, ELEMENTS);
-    *weight = TD_TAKE(arena, double, ELEMENTS);
-    for (int k = 0; k < ELEMENTS && *element != NULL && *weight != NULL; k++)
+    *element = TD_TAKE(arena, int32_t, n);
+    *weight = TD_TAKE(arena, double, n);
+    for (int k = 0; k < n && *element != NULL && *weight != NULL; k++)
     {
         seed = seed * 1664525U + 1013904223U;
-        int64_t first = soft->elements * k / ELEMENTS, end = soft->elements * (k + 1) / ELEMENTS;
+        int64_t first = soft->elements * k / n, end = soft->elements * (k + 1) / n;
         (*element)[k] = (int32_t)(first + (int64_t)(seed * 0x1p-32 * (double)(end - first)));
-        (*weight)[k] = (double)soft->elements / ELEMENTS;
+        (*weight)[k] = (double)soft->elements / n;
     }
     return *element != NULL && *weight != NULL;
 }
 
 // judged: with a second choice of elements, so that each step tells whether it is to be trusted.
-static bool make_rom(const tdModel *full, bool judged, tdRom *rom)
+static bool make_rom(const tdModel *full, romSize of, bool judged, tdRom *rom)
 {
     const tdSoft *soft = full->bodies[0].soft;
-    *rom = (tdRom){.file = "bench", .body = "arm", .n_nodes = soft->n_nodes, .r = MODES, .n_domains = 1};
+    *rom = (tdRom){.file = "bench", .body = "arm", .n_nodes = soft->n_nodes, .r = of.modes, .n_domains = 1};
     rom->physics = td_soft_physics(full, 0);
     rom->domains = TD_TAKE(&rom->arena, tdRomDomain, 1);
     rom->psi = TD_TAKE(&rom->arena, double, 1);
-    if (rom->domains == NULL || rom->psi == NULL || !make_modes(soft, rom))
+    if (rom->domains == NULL || rom->psi == NULL || !make_modes(soft, of.modes, rom))
         return false;
     tdRomDomain *d = rom->domains;
-    *d = (tdRomDomain){.name = "volume", .n = ELEMENTS};
-    if (!draw_elements(soft, &rom->arena, 1, &d->element, &d->weight) || !judged)
+    *d = (tdRomDomain){.name = "volume", .n = of.elements};
+    if (!draw_elements(soft, of.elements, &rom->arena, 1, &d->element, &d->weight) || !judged)
         return d->element != NULL && d->weight != NULL;
-    rom->low = TD_TAKE(&rom->arena, double, MODES);
-    rom->high = TD_TAKE(&rom->arena, double, MODES);
-    for (int i = 0; i < MODES && rom->low != NULL && rom->high != NULL; i++)
+    rom->low = TD_TAKE(&rom->arena, double, of.modes);
+    rom->high = TD_TAKE(&rom->arena, double, of.modes);
+    for (int i = 0; i < of.modes && rom->low != NULL && rom->high != NULL; i++)
         rom->high[i] = -(rom->low[i] = -1e3); // never reached
-    d->n_check = ELEMENTS;
-    return rom->low != NULL && rom->high != NULL && draw_elements(soft, &rom->arena, 2, &d->check, &d->check_weight);
+    d->n_check = of.elements;
+    return rom->low != NULL && rom->high != NULL &&
+           draw_elements(soft, of.elements, &rom->arena, 2, &d->check, &d->check_weight);
 }
 
-static tdStatus make_arm(const tdSettings *settings, const char *law, int cells, bool judged, arm *out, tdError *error)
+static tdStatus make_arm(const tdSettings *settings, const char *law, int cells, romSize of, bool judged, arm *out,
+                         tdError *error)
 {
     char text[4000];
     tdModel *full = NULL;
@@ -122,7 +137,7 @@ static tdStatus make_arm(const tdSettings *settings, const char *law, int cells,
     one.threads = 1;
     int length = snprintf(text, sizeof text, scene, 12 * cells, cells, cells, law);
     TD_TRY(td_model_parse(text, (size_t)length, "bench", NULL, &one, &full, error));
-    tdStatus status = make_rom(full, judged, &rom) ? TD_OK : td_fail_memory(error, "the reduced model");
+    tdStatus status = make_rom(full, of, judged, &rom) ? TD_OK : td_fail_memory(error, "the reduced model");
     out->mesh = full->bodies[0].elements;
     td_model_free(full);
     if (status == TD_OK)
@@ -151,7 +166,8 @@ tdStatus bench_arm(const tdSettings *settings, int cells, const char *scene_path
     tdRom rom = {0};
     int length = snprintf(text, sizeof text, scene, 12 * cells, cells, cells, "corotational");
     TD_TRY(td_model_parse(text, (size_t)length, "bench", NULL, settings, &full, error));
-    tdStatus status = make_rom(full, true, &rom) && complete_rom(&rom) ? TD_OK : td_fail_memory(error, "the arm");
+    tdStatus status =
+        make_rom(full, usual, true, &rom) && complete_rom(&rom) ? TD_OK : td_fail_memory(error, "the arm");
     td_model_free(full);
     if (status == TD_OK)
         status = td_rom_write(&rom, rom_path, error);
@@ -164,8 +180,8 @@ typedef struct timing
     double step[STEPS], each[TD_STAGES][STEPS], stage[TD_STAGES]; // microseconds; medians by stage
 } timing;
 
-// The tip goes round once in 400 steps, bent to either side.
-static tdStatus take_steps(arm *a, timing *out, tdError *error)
+// The tip goes round once in 400 steps, bent to either side. output: a frame after every step, and its time; or NULL.
+static tdStatus take_steps(arm *a, tdOutput *output, timing *out, tdError *error)
 {
     for (int k = -WARM; k < STEPS; k++)
     {
@@ -176,6 +192,11 @@ static tdStatus take_steps(arm *a, timing *out, tdError *error)
         }
         double start = td_seconds();
         tdStatus status = td_step(a->model, a->state);
+        if (output != NULL && status == TD_OK)
+        {
+            td_output_count(output, td_state_report(a->state));
+            TD_TRY(td_output_frame(output, a->state, error));
+        }
         double end = td_seconds();
         if (status != TD_OK)
         {
@@ -216,9 +237,9 @@ static tdStatus bench_row(const tdSettings *settings, const char *law, int cells
     static timing t;
     tdSettings with = *settings;
     with.rom_precision = how == SINGLE ? TD_ROM_SINGLE : TD_ROM_DOUBLE;
-    tdStatus status = make_arm(&with, law, cells, how == JUDGED, &a, error);
+    tdStatus status = make_arm(&with, law, cells, usual, how == JUDGED, &a, error);
     if (status == TD_OK)
-        status = take_steps(&a, &t, error);
+        status = take_steps(&a, NULL, &t, error);
     if (status == TD_OK)
     {
         double work = flops(a.model->bodies[0].data);
@@ -251,6 +272,61 @@ static tdStatus bench_row(const tdSettings *settings, const char *law, int cells
     return status;
 }
 
+static void remove_folder(const char *folder)
+{
+    DIR *directory = opendir(folder);
+    for (struct dirent *entry; directory != NULL && (entry = readdir(directory)) != NULL;)
+        unlinkat(dirfd(directory), entry->d_name, 0); // not "." and "..", which are folders
+    if (directory != NULL)
+        closedir(directory);
+    rmdir(folder);
+}
+
+// The smaller arm, each step judged, tangents in single precision: without files, and with its tables in a folder that
+// is removed.
+static tdStatus bench_written(const tdSettings *settings, bool print, tdJson *json, tdError *error)
+{
+    static timing t;
+    tdSettings with = *settings;
+    with.rom_precision = TD_ROM_SINGLE;
+    spread s[2] = {{0}};
+    double publish = 0;
+    for (int written = 0; written < 2; written++)
+    {
+        arm a = {0};
+        char folder[] = "/tmp/tendril_bench_XXXXXX";
+        tdOutput *output = NULL;
+        tdStatus status = make_arm(&with, "corotational", 10, small, true, &a, error);
+        if (status == TD_OK && written == 1 && mkdtemp(folder) == NULL)
+            status = td_fail(error, TD_ERROR_IO, "no folder can be made in /tmp");
+        const tdOutputSettings tables = {.csv = true, .keep = -1};
+        if (status == TD_OK && written == 1)
+            status = td_output_open(a.model, folder, &tables, &output, error);
+        if (status == TD_OK)
+            status = take_steps(&a, output, &t, error);
+        td_output_close(output, NULL);
+        if (written == 1)
+            remove_folder(folder);
+        td_state_free(a.state);
+        td_model_free(a.model);
+        TD_TRY(status);
+        s[written] = bench_spread(t.step, STEPS);
+        publish = t.stage[TD_STAGE_PUBLISH];
+    }
+    td_json_open(json, "reduced_written", '{');
+    td_json_integer(json, "modes", small.modes);
+    td_json_integer(json, "elements", small.elements);
+    bench_json_spread(json, "step_us", s[0]);
+    bench_json_spread(json, "step_and_tables_us", s[1]);
+    td_json_number(json, "publish", publish);
+    td_json_close(json, '}');
+    if (print)
+        printf("  %d modes, %d elements, corotational, judged, single precision: %.0f steps/s; with tables of probes, "
+               "actuators and reports after each step %.0f\n\n",
+               small.modes, small.elements, 1e6 / s[0].median, 1e6 / s[1].median);
+    return TD_OK;
+}
+
 tdStatus bench_reduced(const tdSettings *settings, double dense, bool print, tdJson *json, tdError *error)
 {
     static const char *const laws[] = {"corotational", "corotational_lagged", "mooney_rivlin", "neo_hookean"};
@@ -260,8 +336,8 @@ tdStatus bench_reduced(const tdSettings *settings, double dense, bool print, tdJ
             "(median of %d steps; dgemm: %.1f Gflop/s; +: each step is judged by a second choice of elements;\n"
             "s: tangents in single precision)\n\n"
             "  %-20s %7s %8s %8s %8s   %6s %6s %5s %5s %5s %6s %9s %7s\n",
-            MODES, ELEMENTS, STEPS, dense * 1e-9, "law", "mesh", "steps/s", "step", "p99", "kin", "forces", "rows",
-            "free", "solve", "judge", "Gflop/s", "of dgemm");
+            usual.modes, usual.elements, STEPS, dense * 1e-9, "law", "mesh", "steps/s", "step", "p99", "kin", "forces",
+            "rows", "free", "solve", "judge", "Gflop/s", "of dgemm");
     td_json_open(json, "reduced", '[');
     for (size_t l = 0; l < sizeof laws / sizeof laws[0]; l++)
         for (int cells = 4; cells <= 10; cells += 6)
@@ -270,5 +346,5 @@ tdStatus bench_reduced(const tdSettings *settings, double dense, bool print, tdJ
     td_json_close(json, ']');
     if (print)
         printf("\n");
-    return TD_OK;
+    return bench_written(settings, print, json, error);
 }

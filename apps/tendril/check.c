@@ -4,6 +4,7 @@
 #include "cli.h"
 
 #include "body/soft.h"
+#include "contact/contact.h"
 #include "core/model.h"
 #include "describe/tree.h"
 #include "mesh/topology.h"
@@ -128,7 +129,7 @@ static void pressure_text(double pascal, char *out, size_t size)
 static const char *method_text(const tdSceneSettings *s)
 {
     if (s->method != TD_METHOD_THETA)
-        return s->method == TD_METHOD_STATIC ? "static" : "newmark";
+        return s->method == TD_METHOD_STATIC ? "static" : s->method == TD_METHOD_RK4 ? "rk4" : "newmark";
     if (s->theta == 1 && s->theta_vq == 1)
         return "backward_euler";
     if (s->theta == 0.5 && s->theta_vq == 0.5)
@@ -286,6 +287,25 @@ static void print_rigid(const tdModel *model, int index)
     }
 }
 
+// What of a soft body can touch; NULL: it does not.
+static const tdContactField *field_of(const tdModel *model, int index)
+{
+    for (int f = 0; model->contact != NULL && f < model->contact->n_fields; f++)
+        if (model->contact->fields[f].body == index)
+            return &model->contact->fields[f];
+    return NULL;
+}
+
+static void print_surface(const tdContactField *field)
+{
+    if (field == NULL)
+        return;
+    printf("  touches by %d nodes, %lld triangles", field->corners, (long long)field->tris);
+    if (!isnan(field->error))
+        printf(" of a surface of its own, at most %.3g m from that of the mesh", field->error);
+    printf("%s\n", field->walls > 0 ? "; walls of cavities meet nothing else" : "");
+}
+
 static void print_body(const tdModel *model, int index)
 {
     const tdSceneBody *body = &model->scene.bodies[index];
@@ -320,6 +340,7 @@ static void print_body(const tdModel *model, int index)
         printf("  prescribed%s%s: %s, by [%g, %g, %g] m\n", p->name != NULL ? " " : "", p->name != NULL ? p->name : "",
                where, p->displacement[0], p->displacement[1], p->displacement[2]);
     }
+    print_surface(field_of(model, index));
 }
 
 static void print_loads(const tdScene *scene)
@@ -438,6 +459,16 @@ static void json_body(tdJson *json, const tdModel *model, int index)
     td_json_string(json, "mass", body->consistent_mass ? "consistent" : "lumped");
     td_json_integer(json, "fixed", body->n_fixed);
     td_json_integer(json, "prescribed", body->n_prescribed);
+    const tdContactField *field = field_of(model, index);
+    if (field != NULL)
+    {
+        td_json_open(json, "touches", '{');
+        td_json_integer(json, "nodes", field->corners);
+        td_json_integer(json, "triangles", field->tris);
+        td_json_integer(json, "wall_triangles", field->walls);
+        td_json_number(json, "surface_error", field->error);
+        td_json_close(json, '}');
+    }
     td_json_close(json, '}');
 }
 

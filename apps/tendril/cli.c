@@ -17,8 +17,9 @@
 static bool json_wanted;
 static bool quiet_wanted;
 static bool json_printed;
-static const char *rom_wanted;
+static const char *rom_wanted, *package_wanted;
 static bool rom_whole_wanted, rom_exact_wanted;
+static tdText packages_wanted; // of --package; then those of ROS_PACKAGE_PATH
 static bool force_wanted;
 static int words;
 static char **word;
@@ -31,6 +32,11 @@ bool cli_json(void)
 bool cli_quiet(void)
 {
     return quiet_wanted;
+}
+
+const char **cli_package(void)
+{
+    return &package_wanted;
 }
 
 const char **cli_rom(void)
@@ -146,6 +152,15 @@ static int unknown_option(const char *given, const cliOption *options, int n)
     return cli_usage("unknown option %s; --help lists the options", given);
 }
 
+static bool keep_package(const char *given)
+{
+    const char *equals = strchr(given, '=');
+    if (equals == NULL || equals == given || equals[1] == '\0' || strchr(given, ':') != NULL)
+        return false;
+    td_text_format(&packages_wanted, "%s:", given);
+    return true;
+}
+
 int cli_parse(int argc, char **argv, const char *help, const cliOption *options, int n_options, const char **positional,
               int min, int max)
 {
@@ -175,6 +190,8 @@ int cli_parse(int argc, char **argv, const char *help, const cliOption *options,
                 return cli_usage("%s needs a value; --help shows how", a);
             else
                 *options[k].value = argv[++i];
+            if (options[k].value == &package_wanted && !keep_package(package_wanted))
+                return cli_usage("--package takes NAME=DIR, not '%s'", package_wanted);
         }
         else if (found == max)
             return cli_usage("unexpected argument '%s'; --help shows the form", a);
@@ -262,12 +279,24 @@ static void log_to_stderr(void *user, tdLogLevel level, const char *message)
     fprintf(stderr, "%s%s\n", level == TD_LOG_WARNING ? "warning: " : "", message);
 }
 
+// --package, then the environment, which is asked for once.
+static const char *packages(void)
+{
+    static bool asked;
+    const char *folders = asked ? NULL : getenv("ROS_PACKAGE_PATH");
+    asked = true;
+    if (folders != NULL)
+        td_text_format(&packages_wanted, "%s", folders);
+    return packages_wanted.data;
+}
+
 tdSettings cli_settings(void)
 {
     tdSettings settings = td_default_settings();
     settings.log = log_to_stderr;
     settings.cancel = sig_cancel;
     settings.rom = rom_wanted;
+    settings.packages = packages();
     settings.rom_whole = rom_whole_wanted;
     settings.rom_precision = rom_exact_wanted ? TD_ROM_DOUBLE : TD_ROM_AUTO;
     return settings;

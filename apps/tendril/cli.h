@@ -21,18 +21,26 @@ typedef struct cliOption
 int cli_parse(int argc, char **argv, const char *help, const cliOption *options, int n_options, const char **positional,
               int min, int max);
 
-/// --rom FILE and how it is used, for commands that load a scene: to be listed among the options; cli_settings() has
-/// what was given. Their lines of the help:
-#define CLI_ROM_OPTIONS                                                                                                \
-    {"--rom", cli_rom(), NULL}, {"--rom-exact", NULL, cli_rom_exact()},                                                \
+/// --package NAME=DIR, for commands that load a scene.
+#define CLI_PACKAGE_OPTION                                                                                             \
     {                                                                                                                  \
-        "--rom-whole", NULL, cli_rom_whole()                                                                           \
+        "--package", cli_package(), NULL                                                                               \
     }
+#define CLI_PACKAGE_HELP                                                                                               \
+    "  --package NAME=DIR  where package://NAME/... of robots is (again for others; see also ROS_PACKAGE_PATH)\n"
+
+/// --rom FILE and how it is used, and --package, for commands that load a scene: to be listed among the options;
+/// cli_settings() has what was given. Their lines of the help:
+#define CLI_ROM_OPTIONS                                                                                                \
+    {"--rom", cli_rom(), NULL}, {"--rom-exact", NULL, cli_rom_exact()}, {"--rom-whole", NULL, cli_rom_whole()},        \
+        CLI_PACKAGE_OPTION
 #define CLI_ROM_HELP(space)                                                                                            \
     "  --rom FILE " space "use the reduced model of a body, made by 'tendril reduce'\n"                                \
     "  --rom-whole" space "with it: integrate over all elements, not over the reduced domain\n"                        \
-    "  --rom-exact" space "and: double precision, even where single precision was found to be good enough\n"
+    "  --rom-exact" space                                                                                              \
+    "and: double precision, even where single precision was found to be good enough\n" CLI_PACKAGE_HELP
 const char **cli_rom(void);
+const char **cli_package(void); ///< NAME=DIR; cli_parse() keeps all that are given
 /// --force (folder.h)
 bool *cli_force(void);
 /// What the user typed, to be shown in messages, with `more` behind it; quoted so that a shell takes it. False: it

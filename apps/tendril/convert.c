@@ -13,7 +13,7 @@
 static const char help[] =
     "usage: tendril convert IN OUT [options]\n"
     "\n"
-    "Reads a mesh (.msh, .vtk, .vtu, .stl, .obj) and writes it in the format of OUT's extension.\n"
+    "Reads a mesh (.msh, .vtk, .vtu, .stl, .obj, .dae) and writes it in the format of OUT's extension.\n"
     "STL and OBJ hold surfaces: a volume is written as its boundary.\n"
     "\n"
     "  --format msh22|msh41   version of a .msh file (default msh41)\n"

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // tendril estimate: unknown loads from where points of a body were measured.
 #include "control/estimate.h"
+
+#include "base/print.h"
 #include "base/timer.h"
 #include "folder.h"
 #include "output/csv.h"
@@ -37,7 +39,7 @@ static void put_numbers(tdText *text, int n, const double *values, const char *b
     for (int k = 0; k < n; k++)
     {
         td_text_format(text, "%s", k == 0 ? before : ",");
-        td_csv_number(text, values[k]);
+        td_print_number(text, values[k]);
     }
 }
 

@@ -8,21 +8,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char help[] = "usage: tendril info FILE [--plot PNG] [--json]\n"
-                           "\n"
-                           "Examines a mesh (.msh, .vtk, .vtu, .stl, .obj): counts, size, volume, groups, quality of\n"
-                           "its cells, and a list of problems with advice. Ends with 0 when the file could be read,\n"
-                           "even if the mesh has problems; with --json, \"usable\" says whether it can be simulated.\n"
-                           "\n"
-                           "Of a scene (.yaml) it tells what 'tendril check' does. Of a reduced model (.h5) it tells\n"
-                           "in words what it is; --plot draws its singular values.\n"
-                           "\n"
-                           "Quality is 1 for a regular cell and 0 for a flat or inverted one. Numbers of nodes and\n"
-                           "cells start at 0.\n"
-                           "\n"
-                           "  tendril info arm.msh\n"
-                           "  tendril info cavity.stl --json\n"
-                           "  tendril info robot.h5 --plot modes.png\n";
+static const char help[] =
+    "usage: tendril info FILE [--plot PNG] [--json]\n"
+    "\n"
+    "Examines a mesh (.msh, .vtk, .vtu, .stl, .obj, .dae): counts, size, volume, groups, quality of\n"
+    "its cells, and a list of problems with advice. Ends with 0 when the file could be read,\n"
+    "even if the mesh has problems; with --json, \"usable\" says whether it can be simulated.\n"
+    "\n"
+    "Of a scene (.yaml) it tells what 'tendril check' does. Of a reduced model (.h5) it tells\n"
+    "in words what it is; --plot draws its singular values.\n"
+    "\n"
+    "Quality is 1 for a regular cell and 0 for a flat or inverted one. Numbers of nodes and\n"
+    "cells start at 0.\n"
+    "\n"
+    "  tendril info arm.msh\n"
+    "  tendril info cavity.stl --json\n"
+    "  tendril info robot.h5 --plot modes.png\n";
 
 static bool usable(const tdMeshReport *r)
 {

@@ -30,8 +30,7 @@ static const char help[] =
     "                   the law stvk, what its polynomials take\n"
     "  --out DIR        writes frequencies.csv, modes.png and derivatives.png there\n" OUT_HELP("          ") //
     "  --deform F       largest displacement in pictures, as part of the body's size (default 0.2)\n"
-    "  --threads N      default: all cores\n"
-    "\n"
+    "  --threads N      default: all cores\n" CLI_PACKAGE_HELP "\n"
     "example: tendril modes scenes/beam.yaml --modes 8 --derivatives 4 --out modes\n";
 
 typedef struct Task
@@ -305,9 +304,9 @@ int cmd_modes(int argc, char **argv)
                *threads = "0";
     Task task = {.settings = cli_settings(), .wanted = td_default_modes()};
     const cliOption options[] = {
-        {"--body", &body, NULL},      {"--modes", &modes, NULL}, {"--derivatives", &derivatives, NULL},
-        {"--basis", &basis, NULL},    OUT_OPTIONS(task.folder),  {"--deform", &deform, NULL},
-        {"--threads", &threads, NULL}};
+        {"--body", &body, NULL},       {"--modes", &modes, NULL}, {"--derivatives", &derivatives, NULL},
+        {"--basis", &basis, NULL},     OUT_OPTIONS(task.folder),  {"--deform", &deform, NULL},
+        {"--threads", &threads, NULL}, CLI_PACKAGE_OPTION};
     int code = cli_parse(argc, argv, help, options, (int)(sizeof options / sizeof options[0]), &scene, 1, 1);
     long n = 0, n_derivatives = 0, columns = 0, n_threads = 0;
     if (code >= 0)

@@ -30,7 +30,7 @@ static const char help[] =
     "  --work FOLDER        keep the work there, and leave it: for several outputs from the same equilibria\n"
     "  --keep               leave the work folder\n"
     "  --restart            throw work away that an earlier run left\n"
-    "  --threads N          worker threads (default: all cores); the result does not depend on it\n"
+    "  --threads N          worker threads (default: all cores); the result does not depend on it\n" CLI_PACKAGE_HELP
     "  --portable           use kernels without AVX2, for results that are the same on any machine\n"
     "  --json               print one JSON object: snapshots, modes, elements, rid_elements, pod_error, ecsw_error,\n"
     "                       held_out_error, reused work and seconds of each phase, peak_rss\n"
@@ -290,6 +290,7 @@ int cmd_reduce(int argc, char **argv)
         {"--restart", NULL, &task.restart},
         {"--threads", &threads, NULL},
         {"--portable", NULL, &portable},
+        CLI_PACKAGE_OPTION,
     };
     int code = cli_parse(argc, argv, help, options, (int)(sizeof options / sizeof options[0]), &task.scene, 1, 1);
     if (code >= 0)

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // tendril workspace: where the effectors of a robot can get.
 #include "control/workspace.h"
+
+#include "base/print.h"
 #include "base/suggest.h"
 #include "base/timer.h"
 #include "control/control.h"
@@ -174,7 +176,7 @@ static void put_place(const Workspace *w, int64_t place, tdText *text)
     {
         if (a > 0)
             td_text_append(text, ",", 1);
-        td_csv_number(text, set_value(w, place, a));
+        td_print_number(text, set_value(w, place, a));
     }
 }
 
@@ -207,7 +209,7 @@ static tdStatus write_points(const Workspace *w, const char *folder, tdError *er
         for (int k = 0; k < w->n_values; k++)
         {
             td_text_append(&text, ",", 1);
-            td_csv_number(&text, w->found[i * w->n_values + k]);
+            td_print_number(&text, w->found[i * w->n_values + k]);
         }
         td_text_append(&text, "\n", 1);
     }

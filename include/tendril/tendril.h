@@ -84,9 +84,12 @@ extern "C"
         const char *rom; ///< reduced model (made by `tendril reduce`) of the scene's body; NULL: full order
         bool rom_whole;  ///< with it: integrate over all elements instead of the reduced domain
         tdRomPrecision rom_precision; ///< with it: of the tangent on the reduced domain
-        tdLogFn log;                  ///< receives messages; NULL = silent
-        void *log_user;               ///< handed to log
-        tdLogLevel level;             ///< least level that is handed to log
+        const char *packages; ///< where package://NAME/... of robots is: "NAME=FOLDER:FOLDER:...", folders of packages
+                              ///< by name, and folders that hold packages (as ROS_PACKAGE_PATH); NULL: only in and
+                              ///< above the robot's own folder
+        tdLogFn log;          ///< receives messages; NULL = silent
+        void *log_user;       ///< handed to log
+        tdLogLevel level;     ///< least level that is handed to log
         tdCancelFn cancel; ///< asked in each pass of a step and each iteration of its linear solver: true ends the step
                            ///< with TD_CANCELLED and the state as it was before it; NULL = never. Of states in several
                            ///< threads it is called by each

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // An articulated body in the step: what each stage of src/step/step.c asks of it.
 //
-//     m = mass M(q_e) (v - v_hat) + s [ b(q_e, v) - gravity + D v_e + laws of joints - efforts ]
+//     m = mass M (v - v_hat) + s [ -gravity + D v_e + laws of joints - efforts ]
 //     A = mass M + s de D + slopes of the laws + stiffness of constraints
 //
-// b are the Coriolis and gyroscopic forces. With one linearization a step, b and the laws are found with the velocity
-// at its end (articulated_free.c). Newton has them in m like all else, and adds the stiffness of gravity to A, which
-// leaves the slope of b out: it is the step times a rate, so that an iteration gains the more the shorter the step is.
+// M is that of one place of the step, and Coriolis and gyroscopic forces b act on the way to and from it
+// (articulated_drift.c). With one linearization a step, the laws are found with the velocity at its end
+// (articulated_free.c); Newton has them in m like all else, and adds the stiffness of gravity to A. Newmark's method
+// has accelerations, so that b has to be among its forces, s b(q_e, v), and M goes with the place.
 #include "body/articulated.h"
+#include "base/vector.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -55,6 +57,13 @@ static tdStatus state_create(const tdModel *model, const tdBody *body, tdState *
         {&mine->A, square},
         {&mine->L, square},
         {&mine->coupling, 2 * square},
+        {&mine->M_end, square},
+        {&mine->sluggish, square},
+        {&mine->kick_q, n},
+        {&mine->kick_v, n},
+        {&mine->drift, 3 * n},
+        {&mine->weight, n},
+        {&mine->at_q, n},
         {&mine->points_q, n},
         {&mine->rhs, n},
         {&mine->trial, n},
@@ -109,28 +118,31 @@ static void drive(const tdModel *model, const tdBody *body, const tdState *state
     memset(psi, 0, (size_t)body->count * sizeof *psi);
 }
 
-// Momentum of all links, for what the base bears.
-static void momentum(const tdBody *body, const tdState *state, double p[3])
-{
-    tdArticulatedState *mine = td_articulated_mine(body, state);
-    td_articulated_poses(body, state, state->q + body->first);
-    td_tree_momentum(td_articulated_of(body), state->v + body->first, &mine->points, NULL, p, NULL, NULL);
-}
-
 static void begin(const tdModel *model, const tdBody *body, tdState *state)
 {
     (void)model;
     td_articulated_mine(body, state)->indefinite = false;
-    if (td_articulated_is_based(body))
-        momentum(body, state, td_articulated_mine(body, state)->momentum);
 }
 
+void td_articulated_place(const tdArticulated *given, tdArticulatedState *mine, const double *q)
+{
+    size_t bytes = (size_t)given->n * sizeof *q;
+    if (mine->at_valid && memcmp(mine->at_q, q, bytes) == 0)
+        return;
+    memcpy(mine->at_q, q, bytes);
+    td_tree_kinematics(given, q, mine->reference, &mine->at);
+    mine->at_valid = true;
+}
+
+// One linearization takes forces where the kick is.
 static void kinematics(const tdModel *model, const tdBody *body, tdState *state)
 {
     const tdArticulated *given = td_articulated_of(body);
     tdArticulatedState *mine = td_articulated_mine(body, state);
-    (void)model;
-    td_tree_kinematics(given, state->q_e + body->first, mine->reference, &mine->at);
+    double *q_e = state->q_e + body->first;
+    if (td_articulated_drifts(model) && !td_articulated_iterates(model, state))
+        memcpy(q_e, mine->kick_q, (size_t)given->n * sizeof *q_e);
+    td_articulated_place(given, mine, q_e);
     if (mine->stiffened)
         memset(mine->coupling, 0, 2 * (size_t)given->n * (size_t)given->n * sizeof(double));
     mine->stiffened = false;
@@ -141,11 +153,21 @@ bool td_articulated_iterates(const tdModel *model, const tdState *state)
     return state->newton || model->scheme.method == TD_METHOD_STATIC;
 }
 
-// Share of gravity that acts.
-static void gravity_of(const tdArticulated *given, const tdState *state, double g[3])
+void td_articulated_gravity(const tdArticulated *given, const tdState *state, double g[3])
 {
     for (int k = 0; k < 3; k++)
         g[k] = state->gravity * given->gravity[k];
+}
+
+tdScheme td_articulated_law_scheme(const tdModel *model)
+{
+    tdScheme scheme = model->scheme;
+    if (scheme.method == TD_METHOD_THETA && scheme.theta < 0.5)
+    {
+        scheme.theta = scheme.de = 1;
+        scheme.ce = scheme.c;
+    }
+    return scheme;
 }
 
 void td_articulated_laws(const tdModel *model, const tdBody *body, const tdState *state, const double *q_e,
@@ -157,6 +179,56 @@ void td_articulated_laws(const tdModel *model, const tdBody *body, const tdState
     td_joint_laws(model, body, state, q_e, v_e, secant, mine->law, mine->law + n, mine->law + 2 * n);
 }
 
+// mass M (v - v_hat) into m. Newmark's M goes with the place, and is made with A.
+static void add_inertia(const tdModel *model, const tdBody *body, tdState *state, bool tangent)
+{
+    const tdArticulated *given = td_articulated_of(body);
+    tdArticulatedState *mine = td_articulated_mine(body, state);
+    double mass = model->scheme.mass, *m = state->m + body->first, *rest = mine->rhs;
+    const double *inertia = state->inertia + body->first, none[3] = {0, 0, 0};
+    int n = given->n;
+    if (!(mass > 0))
+        return;
+    bool drifts = td_articulated_drifts(model);
+    if (tangent && !drifts)
+        td_tree_mass(given, &mine->at, mine->M);
+    if (tangent || drifts)
+    {
+        multiply_add(n, mass, mine->M, inertia, m);
+        if (mine->hangs)
+            multiply_add(n, mass, mine->sluggish, inertia, m);
+        return;
+    }
+    memset(rest, 0, (size_t)n * sizeof *rest);
+    td_tree_inverse(given, rest, inertia, none, &mine->at, m);
+    for (int i = 0; i < n; i++)
+        m[i] *= mass;
+}
+
+// Damping and, with Newton, laws of joints into force.
+static void add_laws(const tdModel *model, const tdBody *body, tdState *state)
+{
+    const tdArticulated *given = td_articulated_of(body);
+    tdArticulatedState *mine = td_articulated_mine(body, state);
+    const tdScheme scheme = td_articulated_law_scheme(model);
+    double *q_e = state->q_e + body->first, *v_e = state->v_e + body->first, *force = state->force + body->first;
+    int64_t n = given->n;
+    if (scheme.theta != model->scheme.theta)
+    {
+        q_e = state->work + body->first;
+        v_e = state->scratch + body->first;
+        td_scheme_evaluate(&scheme, n, state->q + body->first, state->v + body->first, state->a + body->first,
+                           state->v_new + body->first, q_e, v_e, mine->rhs);
+    }
+    for (int64_t i = 0; i < n; i++)
+        force[i] += given->damping[i] * v_e[i];
+    if (!td_articulated_iterates(model, state))
+        return;
+    td_articulated_laws(model, body, state, q_e, v_e, false);
+    for (int64_t i = 0; i < n; i++)
+        force[i] += mine->law[i];
+}
+
 static tdStatus forces(const tdModel *model, const tdBody *body, tdState *state, bool tangent)
 {
     const tdArticulated *given = td_articulated_of(body);
@@ -165,40 +237,24 @@ static tdStatus forces(const tdModel *model, const tdBody *body, tdState *state,
     int n = given->n;
     double *m = state->m + body->first, *force = state->force + body->first, *load = state->load + body->first, g[3];
     double *own = state->own + body->first;
-    const double *v_e = state->v_e + body->first, *inertia = state->inertia + body->first, none[3] = {0, 0, 0};
-    bool newton = td_articulated_iterates(model, state);
-    gravity_of(given, state, g);
-    // With one linearization a step, Coriolis forces are found with the velocity at its end: here there are none.
+    const double *v_e = state->v_e + body->first, none[3] = {0, 0, 0};
+    td_articulated_gravity(given, state, g);
     memset(mine->trial, 0, (size_t)n * sizeof(double));
-    const double *v = newton ? v_e : mine->trial;
-    td_tree_inverse(given, v, NULL, none, &mine->at, force);
-    memcpy(load, force, (size_t)n * sizeof *load);
-    td_tree_inverse(given, v, NULL, g, &mine->at, mine->rhs);
+    td_tree_inverse(given, mine->trial, NULL, g, &mine->at, mine->weight);
+    // Coriolis forces: none that drift; with one linearization they are found with the velocity at the end of the step.
+    memset(force, 0, (size_t)n * sizeof *force);
+    if (td_articulated_iterates(model, state) && !td_articulated_drifts(model))
+        td_tree_inverse(given, v_e, NULL, none, &mine->at, force);
     for (int i = 0; i < n; i++)
     {
-        load[i] -= mine->rhs[i];
+        mine->weight[i] = -mine->weight[i];
+        load[i] = mine->weight[i];
         own[i] = scheme->s * force[i];
-        force[i] += given->damping[i] * v_e[i];
     }
     td_articulated_spring_loads(body, state, load);
-    if (newton)
-    {
-        td_articulated_laws(model, body, state, state->q_e + body->first, v_e, false);
-        for (int i = 0; i < n; i++)
-            force[i] += mine->law[i];
-    }
-    if (tangent && scheme->mass > 0)
-        td_tree_mass(given, &mine->at, mine->M);
+    add_laws(model, body, state);
     memset(m, 0, (size_t)n * sizeof *m);
-    if (scheme->mass > 0 && tangent)
-        multiply_add(n, scheme->mass, mine->M, inertia, m);
-    else if (scheme->mass > 0)
-    {
-        memset(mine->rhs, 0, (size_t)n * sizeof(double));
-        td_tree_inverse(given, mine->rhs, inertia, none, &mine->at, m);
-        for (int i = 0; i < n; i++)
-            m[i] *= scheme->mass;
-    }
+    add_inertia(model, body, state, tangent);
     double of_inertia = dot(n, m, m), s2 = scheme->s * scheme->s;
     for (int i = 0; i < n; i++)
     {
@@ -220,22 +276,25 @@ void td_articulated_matrix(const tdModel *model, const tdBody *body, tdState *st
     if (td_articulated_iterates(model, state) && all && of_K > 0)
     {
         double g[3];
-        gravity_of(given, state, g);
+        td_articulated_gravity(given, state, g);
         td_tree_gravity_stiffness(given, g, &mine->at, mine->A);
     }
     for (int64_t k = 0; k < n * n; k++)
         mine->A[k] = of_K * mine->A[k] + scheme->mass * mine->M[k];
+    for (int64_t k = 0; k < n * n && mine->hangs; k++)
+        mine->A[k] += scheme->mass * mine->sluggish[k];
     for (int64_t k = 0; k < n * n && mine->stiffened; k++)
         mine->A[k] += of_K * (mine->coupling[k] + (all ? mine->coupling[n * n + k] : 0));
     for (int64_t i = 0; i < n; i++)
-        mine->A[i * n + i] += scheme->s * scheme->de * given->damping[i];
+        mine->A[i * n + i] += scheme->s * td_articulated_law_scheme(model).de * given->damping[i];
     td_articulated_spring_stiffness(body, state, of_K, mine->A);
 }
 
-static void add_slopes(const tdScheme *scheme, int64_t n, const double *slope_q, const double *slope_v, double *A)
+static void add_slopes(const tdModel *model, int64_t n, const double *slope_q, const double *slope_v, double *A)
 {
+    const tdScheme scheme = td_articulated_law_scheme(model);
     for (int64_t i = 0; i < n; i++)
-        A[i * n + i] += scheme->s * (scheme->ce * slope_q[i] + scheme->de * slope_v[i]);
+        A[i * n + i] += scheme.s * (scheme.ce * slope_q[i] + scheme.de * slope_v[i]);
 }
 
 tdStatus td_articulated_indefinite(const tdModel *model, tdState *state)
@@ -268,7 +327,7 @@ static tdStatus newton_motion(const tdModel *model, const tdBody *body, tdState 
     for (int attempt = mine->indefinite; attempt < 2; attempt++)
     {
         td_articulated_matrix(model, body, state, attempt == 0);
-        add_slopes(&model->scheme, n, mine->law + n, mine->law + 2 * (int64_t)n, mine->A);
+        add_slopes(model, n, mine->law + n, mine->law + 2 * (int64_t)n, mine->A);
         if (!td_small_cholesky(n, mine->A, mine->L))
         {
             mine->indefinite = true;
@@ -304,34 +363,44 @@ static void balance(const tdModel *model, const tdBody *body, tdState *state)
 }
 
 // s times all forces but those of inertia and of limits, which are springs of the body's own. With one linearization a
-// step, Coriolis forces and laws are in m with their slopes: what is left when inertia is taken away is simpler.
+// step, laws are in m with their slopes: what is left when inertia is taken away is simpler. Runge-Kutta's method has
+// neither inertia nor laws in m.
 static void outside(const tdModel *model, const tdBody *body, tdState *state, double *f)
 {
     const tdArticulatedState *mine = td_articulated_mine(body, state);
     int64_t n = body->count, first = body->first;
-    const tdScheme *scheme = &model->scheme;
+    const tdScheme scheme = td_articulated_law_scheme(model);
     const tdArticulated *given = td_articulated_of(body);
     double *q_e = state->work + first, *v_e = state->scratch + first;
-    td_scheme_evaluate(scheme, n, state->q + first, state->v + first, state->a + first, state->v_new + first, q_e, v_e,
-                       mine->rhs);
-    bool iterates = td_articulated_iterates(model, state);
+    bool rk4 = scheme.method == TD_METHOD_RK4;
+    if (rk4)
+    {
+        q_e = state->q_e + first;
+        v_e = state->v_e + first;
+    }
+    else
+        td_scheme_evaluate(&scheme, n, state->q + first, state->v + first, state->a + first, state->v_new + first, q_e,
+                           v_e, mine->rhs);
+    bool of_inertia = td_articulated_drifts(model) || (!rk4 && !td_articulated_iterates(model, state));
     for (int64_t i = 0; i < n; i++)
-        f[i] = iterates ? state->own[first + i] - state->m[first + i] : scheme->s * mine->turning[i];
-    if (!iterates)
-        multiply_add((int)n, scheme->mass, mine->M, mine->rhs, f);
+        f[i] = of_inertia ? scheme.s * mine->turning[i]
+                          : state->own[first + i] - state->m[first + i] - (rk4 ? scheme.s * mine->law[i] : 0);
+    if (of_inertia)
+        multiply_add((int)n, scheme.mass, mine->M, mine->rhs, f);
     if (body->rows_apart || given->n_limits == 0)
         return;
     memset(mine->rhs, 0, (size_t)n * sizeof(double));
     td_joint_limits(given, q_e, v_e, mine->rhs);
     for (int64_t i = 0; i < n; i++)
-        f[i] += scheme->s * mine->rhs[i];
+        f[i] += scheme.s * mine->rhs[i];
 }
 
 static void arrive(const tdModel *model, const tdBody *body, tdState *state, tdArrival *arrival)
 {
     const tdArticulated *given = td_articulated_of(body);
     tdArticulatedState *mine = td_articulated_mine(body, state);
-    (void)model;
+    if (td_articulated_drifts(model) && given->n > 0)
+        td_articulated_come_in(model, body, state);
     td_articulated_poses(body, state, state->q + body->first);
     td_tree_momentum(given, state->v + body->first, &mine->points, &arrival->kinetic, mine->arrived, NULL, NULL);
     if (body->rows_apart)
@@ -376,14 +445,40 @@ static tdStatus start_acceleration(const tdModel *model, const tdBody *body, tdS
     return TD_OK;
 }
 
+// A turn by phi, in the link's axes, that goes on at the angular velocity w: d(phi)/dt = w + 1/2 phi x w + c phi x (phi
+// x w), c = (1 - |phi|/2 cot(|phi|/2)) / |phi|^2.
+static void turn_rate(const double phi[3], const double w[3], double out[3])
+{
+    double size = sqrt(td_dot3(phi, phi)), once[3], twice[3];
+    double c = size < 1e-3 ? 1. / 12 + size * size / 720 : (1 - 0.5 * size / tan(0.5 * size)) / (size * size);
+    td_cross3(phi, w, once);
+    td_cross3(phi, once, twice);
+    for (int k = 0; k < 3; k++)
+        out[k] = w[k] + 0.5 * once[k] + c * twice[k];
+}
+
+static void rates(const tdBody *body, const double *q, const double *v, double *dq)
+{
+    const tdArticulated *given = td_articulated_of(body);
+    for (int l = 0; l < given->n_links; l++)
+    {
+        const tdLink *link = &given->links[l];
+        int32_t at = link->coord + (link->kind == TD_JOINT_FREE ? 3 : 0);
+        if (link->ball >= 0)
+            turn_rate(q + at, v + at, dq + at);
+    }
+}
+
 // ---------------------------------------------------------------- end of a step
 
-// Rotations go into the reference; efforts of servos are told.
+// Rotations go into the reference; efforts of servos are told as the step had them.
 static void commit(const tdModel *model, const tdBody *body, tdState *state)
 {
     const tdArticulated *given = td_articulated_of(body);
     tdArticulatedState *mine = td_articulated_mine(body, state);
-    const double *q = state->q + body->first, *v = state->v + body->first;
+    const double *q = state->q + body->first;
+    const double *v = (model->scheme.method == TD_METHOD_STATIC ? state->v : state->v_new) + body->first;
+    memcpy(mine->account, mine->next, sizeof mine->account);
     for (int k = 0; k < given->n_servos; k++)
     {
         const tdServo *servo = &given->servos[k];
@@ -394,7 +489,7 @@ static void commit(const tdModel *model, const tdBody *body, tdState *state)
     for (int c = 0; c < 3 && td_articulated_is_based(body); c++)
         mine->gain[c] = (mine->arrived[c] - mine->momentum[c]) / model->scheme.h;
     td_tree_fold(given, state->q + body->first, mine->reference);
-    mine->points_valid = false;
+    mine->points_valid = mine->at_valid = false;
 }
 
 static void describe(const tdBody *body, int64_t element, char *out, size_t size)
@@ -405,13 +500,14 @@ static void describe(const tdBody *body, int64_t element, char *out, size_t size
 static int arrays(const tdModel *model, const tdBody *body, tdState *state, tdStateArray *out, int most)
 {
     const tdArticulated *given = td_articulated_of(body);
-    const tdArticulatedState *mine = td_articulated_mine(body, state);
+    tdArticulatedState *mine = td_articulated_mine(body, state);
     (void)model;
-    if (most < 2)
+    if (most < 3)
         return 0;
     out[0] = (tdStateArray){"orientation", body->index, false, 4 * (int64_t)given->n_balls, mine->reference};
     out[1] = (tdStateArray){"servo", body->index, false, given->n_servos, mine->effort};
-    return 2;
+    out[2] = (tdStateArray){"account", body->index, false, 2, mine->account};
+    return 3;
 }
 
 static tdStatus restore(const tdModel *model, const tdBody *body, tdState *state, tdError *error)
@@ -419,7 +515,7 @@ static tdStatus restore(const tdModel *model, const tdBody *body, tdState *state
     (void)model;
     (void)error;
     tdArticulatedState *mine = td_articulated_mine(body, state);
-    mine->points_valid = false;
+    mine->points_valid = mine->at_valid = false;
     mine->gain[0] = mine->gain[1] = mine->gain[2] = NAN;
     return TD_OK;
 }
@@ -439,8 +535,8 @@ static void energy(const tdModel *model, const tdBody *body, tdState *state, dou
 {
     const tdArticulated *given = td_articulated_of(body);
     tdArticulatedState *mine = td_articulated_mine(body, state);
-    td_tree_kinematics(given, state->q + body->first, mine->reference, &mine->at);
-    td_tree_momentum(given, state->v + body->first, &mine->at, kinetic, NULL, NULL, NULL);
+    td_articulated_poses(body, state, state->q + body->first);
+    td_tree_momentum(given, state->v + body->first, &mine->points, kinetic, NULL, NULL, NULL);
     *elastic = td_joint_energy(model, body, state);
 }
 
@@ -450,11 +546,13 @@ const tdBodyOps td_articulated_ops = {
     .state_create = state_create,
     .state_free = state_free,
     .place = place,
+    .set_out = td_articulated_set_out,
     .begin = begin,
     .kinematics = kinematics,
     .forces = forces,
     .free_motion = free_motion,
     .start_acceleration = start_acceleration,
+    .rates = rates,
     .apply_inverse = apply_inverse,
     .multiply = multiply,
     .condense = td_articulated_condense,

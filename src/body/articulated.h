@@ -2,6 +2,7 @@
 // Articulated rigid body: a tree of links in joint coordinates, A dense.
 //
 //     M(q) dv/dt + b(q, v) = tau            M by the composite rigid body algorithm, b by recursive Newton-Euler
+//     b = 1/2 dM/dt v + G v                 G skew, for drifts that keep the energy (articulated_drift.c)
 //
 // Spatial vectors are (angular, linear) in world axes, linear parts taken at the origin of the root link, a point that
 // stands still for the moment of the evaluation. Inertias of links then simply add up, and far from the world's origin
@@ -113,25 +114,38 @@ typedef struct tdTreeWork
 {
     tdPose *pose;      ///< of links in the world
     double *S;         ///< 6 a column: what a unit rate of the joint does, at the root's origin
+    double *rate;      ///< 6 a column: dS/dt
     double *I, *C;     ///< 10 a link: mass, first moment, second moment (xx, yy, zz, xy, xz, yz); of the subtree
     double *v, *a, *f; ///< 6 a link
+    double *hang;      ///< 9 a link: stiffness of what hangs, of the subtree
     double origin[3];  ///< where spatial vectors are taken
 } tdTreeWork;
 
 typedef struct tdArticulatedState
 {
     double *reference; ///< 4 a ball: unit quaternions (w, x, y, z) of R_ref
-    tdTreeWork at;     ///< where forces are taken
+    tdTreeWork at;     ///< where forces are taken, at `at_q`
+    double *at_q;
+    bool at_valid;
     tdTreeWork points; ///< of points, at `points_q`
     double *points_q;
     bool points_valid;
-    double *M, *A, *L;         ///< n^2
-    double *coupling;          ///< 2 n^2: stiffness of constraints, definite ones, then those that may not be
-    double *rhs;               ///< n: for the moment only
-    double *law;               ///< 3 n: forces of the laws of joints, slopes by position and by rate
-    double *slope;             ///< n: by v
-    double *trial;             ///< n: velocity that the laws are linearized about
-    double *turning;           ///< n: Coriolis and gyroscopic forces at the trial velocity
+    double *M, *A, *L;       ///< n^2
+    double *M_end;           ///< n^2: M where the step ends
+    double *sluggish;        ///< n^2: what is added to M for steps that are long for pendulums,
+    bool hangs;              ///< where there is some
+    double *kick_q, *kick_v; ///< n: where forces change the velocity, and the velocity that they find there
+    double *drift;           ///< 3 n: for the moment only
+    double *weight;          ///< n: forces of gravity as the step has them
+    double potential;        ///< of gravity at the start of the step
+    double account[2];       ///< [J] gained since the start, at most zero but for what was not there to be taken back,
+    double next[2];          ///< and the most kinetic energy; both after the step that is judged
+    double *coupling;        ///< 2 n^2: stiffness of constraints, definite ones, then those that may not be
+    double *rhs;             ///< n: for the moment only
+    double *law;             ///< 3 n: forces of the laws of joints, slopes by position and by rate
+    double *slope;           ///< n: by v
+    double *trial;           ///< n: velocity that the laws are linearized about
+    double *turning;         ///< n: Coriolis and gyroscopic forces at the trial velocity
     double *expected, *before; ///< n: for the moment only
     double *asked;             ///< 3 n: rates of joints whose position is given, NAN: none; their bias and diagonal
     double *slope_A;           ///< n^2: A with the slope of Coriolis forces
@@ -203,6 +217,9 @@ void td_tree_inverse(const tdArticulated *body, const double *v, const double *d
                      tdTreeWork *work, double *tau);
 /// Composite rigid bodies: M[n x n], both triangles.
 void td_tree_mass(const tdArticulated *body, tdTreeWork *work, double *M);
+/// The skew part G[n x n] of the Coriolis matrix: b(q, v) = 1/2 dM/dt v + G v. reads pose, S, I      writes v, f, rate,
+/// C
+void td_tree_gyration(const tdArticulated *body, const double *v, tdTreeWork *work, double *G);
 /// Kinetic energy, linear and angular momentum about the world's origin, center of mass; any may be NULL.
 void td_tree_momentum(const tdArticulated *body, const double *v, tdTreeWork *work, double *energy, double linear[3],
                       double angular[3], double center[3]);
@@ -210,6 +227,8 @@ void td_tree_momentum(const tdArticulated *body, const double *v, tdTreeWork *wo
 double td_tree_potential(const tdArticulated *body, const double gravity[3], const tdTreeWork *work);
 /// Derivative of -gravity of td_tree_inverse() by the coordinates, K[n x n]; after td_tree_mass().
 void td_tree_gravity_stiffness(const tdArticulated *body, const double gravity[3], tdTreeWork *work, double *K);
+/// The part of it, K[n x n], that pulls links back to where they hang: positive semi-definite, link by link.
+void td_tree_hanging_stiffness(const tdArticulated *body, const double gravity[3], tdTreeWork *work, double *K);
 /// R_ref <- R_ref exp(phi), phi <- 0
 void td_tree_fold(const tdArticulated *body, double *q, double *reference);
 
@@ -233,8 +252,15 @@ double td_joint_energy(const tdModel *model, const tdBody *body, const tdState *
 
 // ---------------------------------------------------------------- articulated.c, articulated_free.c: the step
 
+/// Kinematics at q into mine->at.
+void td_articulated_place(const tdArticulated *given, tdArticulatedState *mine, const double *q);
+/// Gravity of which the present share acts.
+void td_articulated_gravity(const tdArticulated *given, const tdState *state, double g[3]);
 /// Newton's method, or one linearization a step.
 bool td_articulated_iterates(const tdModel *model, const tdState *state);
+/// Where joint laws and damping are taken: with a method of theta below 1/2 at the end of the step, since what brakes
+/// overshoots when it is taken at the start.
+tdScheme td_articulated_law_scheme(const tdModel *model);
 /// Laws of joints at q_e, v_e into the state's law: forces, slopes by position and by rate.
 void td_articulated_laws(const tdModel *model, const tdBody *body, const tdState *state, const double *q_e,
                          const double *v_e, bool secant);
@@ -245,9 +271,20 @@ tdStatus td_articulated_linear_motion(const tdModel *model, const tdBody *body, 
 /// Tells the step of a solution.
 void td_articulated_solved(const tdBody *body, tdState *state);
 tdStatus td_articulated_indefinite(const tdModel *model, tdState *state);
+/// x = B^-1 x by elimination with row exchanges; B is lost. False: singular.
+bool td_small_eliminate(int n, double *B, double *x);
 /// L L' = A, lower triangles; L has the reciprocals of its diagonal. False: not definite.
 bool td_small_cholesky(int n, const double *A, double *L);
 void td_small_solve(int n, const double *L, double *x);
+
+// ---------------------------------------------------------------- articulated_drift.c: Coriolis and gyroscopic forces
+
+/// Whether they are in the drifts before and after the forces of the step; else they are among its forces (Newmark).
+bool td_articulated_drifts(const tdModel *model);
+/// See tdBodyOps. writes  v, M, kick_q, kick_v, potential, momentum
+void td_articulated_set_out(const tdModel *model, const tdBody *body, tdState *state);
+/// From where the kick was to the present q. writes  v, M_end, next
+void td_articulated_come_in(const tdModel *model, const tdBody *body, tdState *state);
 
 // ---------------------------------------------------------------- articulated_points.c: links as others see them
 
@@ -262,10 +299,10 @@ void td_articulated_part_pose(const tdBody *body, const tdState *state, const do
                               tdPose *pose, double twist[6]);
 void td_articulated_part_rate(const tdBody *body, const tdState *state, const double *q, int link,
                               const double point[3], int32_t coord, double twist[6]);
-int32_t td_articulated_touch(const tdBody *body, tdState *state, const struct tdContactSide *side, int link,
+int32_t td_articulated_touch(const tdBody *body, tdState *state, const tdTouchPoint *point, int link,
                              const tdBodyBlock *block, double sign, double frame[3][3], double *J, int32_t *columns,
                              double *drift);
-void td_articulated_push_side(const tdBody *body, const tdState *state, const struct tdContactSide *side, int link,
+void td_articulated_push_side(const tdBody *body, const tdState *state, const tdTouchPoint *point, int link,
                               const double f[3], double *m);
 /// row[n] += J' f for a force f at a point of a link (in the link's frame): by coordinate of the body.
 void td_articulated_push(const tdBody *body, const tdState *state, const double *q, int link, const double local[3],

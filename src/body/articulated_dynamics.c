@@ -71,13 +71,15 @@ bool td_tree_work_take(tdArena *arena, const tdArticulated *body, tdTreeWork *wo
     int64_t links = body->n_links;
     work->pose = TD_TAKE(arena, tdPose, links);
     work->S = TD_TAKE(arena, double, 6 * (int64_t)body->n_columns);
+    work->rate = TD_TAKE(arena, double, 6 * (int64_t)body->n_columns);
     work->I = TD_TAKE(arena, double, 10 * links);
     work->C = TD_TAKE(arena, double, 10 * links);
+    work->hang = TD_TAKE(arena, double, 9 * links);
     work->v = TD_TAKE(arena, double, 6 * links);
     work->a = TD_TAKE(arena, double, 6 * links);
     work->f = TD_TAKE(arena, double, 6 * links);
-    return work->pose != NULL && work->S != NULL && work->I != NULL && work->C != NULL && work->v != NULL &&
-           work->a != NULL && work->f != NULL;
+    return work->pose != NULL && work->S != NULL && work->rate != NULL && work->hang != NULL && work->I != NULL &&
+           work->C != NULL && work->v != NULL && work->a != NULL && work->f != NULL;
 }
 
 // The motion of a joint at the coordinates q of its body.
@@ -315,6 +317,60 @@ void td_tree_mass(const tdArticulated *body, tdTreeWork *work, double *M)
     }
 }
 
+// With V the velocity of its link, of a free joint's slides that of its parent: dS/dt = V x S of a column.
+static void column_rate(const tdArticulated *body, const tdTreeWork *work, int l, int c, double out[6])
+{
+    const tdLink *link = &body->links[l];
+    int of = link->columns == 6 && c < 3 ? link->parent : l;
+    memset(out, 0, 6 * sizeof *out);
+    if (of >= 0)
+        add_cross_motion(work->v + 6 * (int64_t)of, work->S + 6 * (int64_t)(link->column + c), out);
+}
+
+// Momenta of subtrees, at the velocities of the links, into f.
+static void add_up_momenta(const tdArticulated *body, tdTreeWork *work)
+{
+    for (int l = 0; l < body->n_links; l++)
+        apply_inertia(work->I + 10 * (int64_t)l, work->v + 6 * (int64_t)l, work->f + 6 * (int64_t)l);
+    for (int l = body->n_links - 1; l > 0; l--)
+        for (int k = 0; k < 6; k++)
+            work->f[6 * (int64_t)body->links[l].parent + k] += work->f[6 * (int64_t)l + k];
+}
+
+// The Coriolis matrix that has dM/dt = C + C' is C = sum over links of J' (I dJ/dt + B J), B = 1/2 (V x* I - I V x) +
+// 1/2 N with N m = m x* I V (S. Echeandia, P. Wensing 2021). The symmetric part of B cancels in C - C', N is skew and
+// adds up over links by their momenta: G_ij = 1/2 [ (C_i S_i)' dS_j - (C_i dS_i)' S_j - S_j' (S_i x* p_i) ], C_i and
+// p_i the inertia and momentum of the subtree of i.
+void td_tree_gyration(const tdArticulated *body, const double *v, tdTreeWork *work, double *G)
+{
+    int64_t n = body->n;
+    td_tree_velocities(body, v, work);
+    add_up_inertias(body, work);
+    add_up_momenta(body, work);
+    memset(G, 0, (size_t)(n * n) * sizeof *G);
+    for (int l = 0; l < body->n_links; l++)
+        for (int c = 0; c < body->links[l].columns; c++)
+            column_rate(body, work, l, c, work->rate + 6 * (int64_t)(body->links[l].column + c));
+    for (int l = body->n_links - 1; l >= 0; l--)
+        for (int c = 0; c < body->links[l].columns; c++)
+        {
+            const tdLink *link = &body->links[l];
+            const double *S = work->S + 6 * (int64_t)(link->column + c), *I = work->C + 10 * (int64_t)l;
+            double F[6], turned[6];
+            apply_inertia(I, S, F);
+            apply_inertia(I, work->rate + 6 * (int64_t)(link->column + c), turned);
+            add_cross_force(S, work->f + 6 * (int64_t)l, turned);
+            for (int j = l; j >= 0; j = body->links[j].parent)
+                for (int d = 0; d < (j == l ? c : body->links[j].columns); d++)
+                {
+                    int64_t other = body->links[j].column + d;
+                    double value = 0.5 * (dot6(F, work->rate + 6 * other) - dot6(turned, work->S + 6 * other));
+                    G[(link->coord + c) * n + body->links[j].coord + d] += value;
+                    G[(body->links[j].coord + d) * n + link->coord + c] -= value;
+                }
+        }
+}
+
 // When joint j, an ancestor of i or i itself, moves by s_j, all that tau_i = S_i' C_i a0 is made of moves along, which
 // is as if a0 moved the other way: d tau_i / dq_j = -S_i' C_i (s_j x a0).
 void td_tree_gravity_stiffness(const tdArticulated *body, const double gravity[3], tdTreeWork *work, double *K)
@@ -336,6 +392,73 @@ void td_tree_gravity_stiffness(const tdArticulated *body, const double gravity[3
                     double turned[6] = {0};
                     add_cross_motion(work->S + 6 * (int64_t)(other->column + d), a0, turned);
                     double value = -dot6(F, turned);
+                    if (j == l && d == c)
+                        K[(link->coord + c) * n + link->coord + c] += value;
+                    else
+                        add_pair(K, n, link->coord + c, other->coord + d, value);
+                }
+        }
+}
+
+// What turns with link l at its joint, as gravity has it: its own mass, and the masses beyond each of its joints at
+// these, against its origin.
+static void hanging_moment(const tdArticulated *body, const tdTreeWork *work, int l, double r[3])
+{
+    const double *own = work->I + 10 * (int64_t)l;
+    for (int k = 0; k < 3; k++)
+        r[k] += own[1 + k] + own[0] * (work->origin[k] - work->pose[l].t[k]);
+    int parent = body->links[l].parent;
+    for (int k = 0; k < 3 && parent >= 0; k++)
+        work->hang[9 * (int64_t)parent + k] +=
+            work->C[10 * (int64_t)l] * (work->pose[l].t[k] - work->pose[parent].t[k]);
+}
+
+// The positive part of the second derivative of -g . exp(t) r by t, (g . r) 1 - 1/2 (g r' + r g'): its eigenvectors are
+// along g |r| - r |g| and g x r.
+static void hanging_part(const double g[3], const double r[3], double H[9])
+{
+    double a = td_dot3(g, r), b = sqrt(td_dot3(g, g) * td_dot3(r, r)), e[3], n[3];
+    memset(H, 0, 9 * sizeof *H);
+    if (!(b > 0))
+        return;
+    for (int k = 0; k < 3; k++)
+        e[k] = g[k] * sqrt(td_dot3(r, r)) - r[k] * sqrt(td_dot3(g, g));
+    td_cross3(g, r, n);
+    double ee = td_dot3(e, e), nn = td_dot3(n, n);
+    bool hangs = b - a < 1e-9 * b; // straight down: all axes across g alike
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++)
+            H[3 * i + j] = hangs ? b * ((i == j) - g[i] * g[j] / td_dot3(g, g))
+                                 : 0.5 * (a + b) * e[i] * e[j] / ee + (nn > 0 ? fmax(a, 0) * n[i] * n[j] / nn : 0);
+}
+
+void td_tree_hanging_stiffness(const tdArticulated *body, const double gravity[3], tdTreeWork *work, double *K)
+{
+    int64_t n = body->n;
+    add_up_inertias(body, work);
+    memset(K, 0, (size_t)(n * n) * sizeof *K);
+    memset(work->hang, 0, 9 * (size_t)body->n_links * sizeof *work->hang);
+    for (int l = body->n_links - 1; l >= 0; l--)
+    {
+        double r[3] = {0};
+        memcpy(r, work->hang + 9 * (int64_t)l, sizeof r);
+        hanging_moment(body, work, l, r);
+        hanging_part(gravity, r, work->hang + 9 * (int64_t)l);
+    }
+    for (int l = body->n_links - 1; l > 0; l--)
+        for (int k = 0; k < 9; k++)
+            work->hang[9 * (int64_t)body->links[l].parent + k] += work->hang[9 * (int64_t)l + k];
+    for (int l = body->n_links - 1; l >= 0; l--)
+        for (int c = 0; c < body->links[l].columns; c++)
+        {
+            const tdLink *link = &body->links[l];
+            const double *H = work->hang + 9 * (int64_t)l, *S = work->S + 6 * (int64_t)(link->column + c);
+            double F[3] = {td_dot3(H, S), td_dot3(H + 3, S), td_dot3(H + 6, S)};
+            for (int j = l; j >= 0; j = body->links[j].parent)
+                for (int d = 0; d < (j == l ? c + 1 : body->links[j].columns); d++)
+                {
+                    const tdLink *other = &body->links[j];
+                    double value = td_dot3(F, work->S + 6 * (int64_t)(other->column + d));
                     if (j == l && d == c)
                         K[(link->coord + c) * n + link->coord + c] += value;
                     else

@@ -4,8 +4,9 @@
 //     A (v - start) + m + s [ laws(v) + b(v) ] = 0          A, m: without laws and Coriolis forces b, at the first q_e
 //
 // The laws of joints and b are taken at the velocity that comes out, for different reasons. Half of the laws are not
-// there at the start of the step: a limit that is not reached yet, a servo that will be at the end of its effort. b
-// does no work, but taken at the start of the step it feeds a body that tumbles with energy until it bursts.
+// there at the start of the step: a limit that is not reached yet, a servo that will be at the end of its effort. b,
+// here with Newmark's method alone (articulated_drift.c has it otherwise), does no work, but taken at the start of the
+// step it feeds a body that tumbles with energy until it bursts.
 //
 // In sweeps, laws are linear about the last velocity: friction by its secant at first, which never overshoots, then by
 // its tangent, which is faster. b is as it was at the last velocity, which gains a factor of the step times the rates;
@@ -14,7 +15,7 @@
 // afterwards. m has all the rest, and A is symmetric and definite.
 //
 // Where a contact solver takes limits and servos (rows_apart), the free motion has neither: arms would fall and
-// fingers whirl. Sweeps find the velocity with them, as far as contacts leave it, and b and friction are those of this
+// fingers whirl. Sweeps find the velocity with them, as far as contacts leave it, and friction is that of this
 // velocity; then A and m are made without them.
 //
 // A joint whose position is given has that rate, not the one that the effort of the last step would give it: a light
@@ -71,8 +72,7 @@ void td_small_solve(int n, const double *L, double *x)
     }
 }
 
-// x = B^-1 x by elimination with row exchanges; B is lost. False: singular.
-static bool eliminate(int n, double *B, double *x)
+bool td_small_eliminate(int n, double *B, double *x)
 {
     for (int k = 0; k < n; k++)
     {
@@ -158,19 +158,20 @@ static void evaluate(const tdModel *model, const tdBody *body, tdState *state, b
 {
     const tdArticulated *given = td_articulated_of(body);
     tdArticulatedState *mine = td_articulated_mine(body, state);
-    const tdScheme *scheme = &model->scheme;
+    const tdScheme scheme = td_articulated_law_scheme(model);
     const double none[3] = {0, 0, 0};
     int64_t n = body->count;
     double *q_e = state->work + body->first, *v_e = state->scratch + body->first;
-    td_scheme_evaluate(scheme, n, state->q + body->first, state->v + body->first, state->a + body->first, mine->trial,
+    td_scheme_evaluate(&scheme, n, state->q + body->first, state->v + body->first, state->a + body->first, mine->trial,
                        q_e, v_e, mine->rhs);
     memcpy(mine->before, mine->turning, (size_t)n * sizeof(double));
-    td_tree_inverse(given, v_e, NULL, none, &mine->at, mine->turning);
+    if (!td_articulated_drifts(model))
+        td_tree_inverse(given, v_e, NULL, none, &mine->at, mine->turning);
     if (!has_laws(given))
         return;
     td_articulated_laws(model, body, state, q_e, v_e, secant);
     for (int64_t i = 0; i < n; i++)
-        mine->slope[i] = scheme->ce * mine->law[n + i] + scheme->de * mine->law[2 * n + i];
+        mine->slope[i] = scheme.ce * mine->law[n + i] + scheme.de * mine->law[2 * n + i];
 }
 
 // A and m with what was evaluated at the trial velocity, and dv. Another factor only where slopes have changed.
@@ -241,7 +242,7 @@ static bool newton_step(const tdModel *model, const tdBody *body, tdState *state
         for (int64_t i = 0; i < n; i++)
             mine->slope_A[i * n + j] += model->scheme.s * model->scheme.de * (both[i] - mine->turning[i] - alone[i]);
     }
-    if (!eliminate((int)n, mine->slope_A, mine->rhs))
+    if (!td_small_eliminate((int)n, mine->slope_A, mine->rhs))
         return false;
     for (int64_t i = 0; i < n; i++)
         mine->trial[i] -= mine->rhs[i];
@@ -289,7 +290,14 @@ tdStatus td_articulated_linear_motion(const tdModel *model, const tdBody *body, 
     for (int64_t i = 0; i < n; i++)
     {
         mine->diagonal[i] = mine->A[i * n + i];
-        mine->law[i] = mine->slope[i] = 0;
+        mine->law[i] = mine->slope[i] = mine->turning[i] = 0;
+    }
+    if (td_articulated_drifts(model) && !has_laws(td_articulated_of(body)))
+    {
+        if (!solve_about(model, body, state, true))
+            return td_articulated_indefinite(model, state);
+        td_articulated_solved(body, state);
+        return TD_OK;
     }
     mine->foreseeing = true;
     bool asked = ask_rates(body, state);

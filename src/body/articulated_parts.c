@@ -33,6 +33,9 @@ static void fill_links(const tdArticulated *rigid, const tdTreeWork *work, tdBod
         parts->start[l] = work->pose[l];
         parts->piece[l] = link->columns > 0 ? l : parent;
         parts->hangs[l] = parent;
+        parts->light[l] = true;
+        if (parts->piece[l] >= 0 && link->mass > 0)
+            parts->light[parts->piece[l]] = false;
         if (link->columns == 1)
             parts->joints[joints++] = (tdBodyJoint){.part = l,
                                                     .name = rigid->tree->links[l].joint,
@@ -49,12 +52,22 @@ static void fill_shapes(const tdArticulated *rigid, tdBodyParts *parts)
     const tdTree *tree = rigid->tree;
     int n = 0;
     for (int s = 0; s < tree->n_shapes; s++)
-        if (tree->shapes[s].collides)
-            parts->shapes[n++] = (tdBodyShape){.part = tree->shapes[s].link,
-                                               .shape = &tree->shapes[s].shape,
-                                               .pose = tree->shapes[s].pose,
+    {
+        const tdTreeShape *shape = &tree->shapes[s];
+        for (int p = 0; p < 2 * tree->n_pairs; p++) // by shapes that collide, which all of these do
+            if (tree->pairs[p / 2][p % 2] == s)
+                parts->pairs[p / 2][p % 2] = n;
+        if (shape->collides)
+            parts->shapes[n++] = (tdBodyShape){.part = shape->link,
+                                               .shape = &shape->shape,
+                                               .pose = shape->pose,
                                                .file = tree->file,
-                                               .line = tree->shapes[s].line};
+                                               .line = shape->line,
+                                               .rubs = shape->rubs,
+                                               .friction = shape->friction,
+                                               .type = shape->type,
+                                               .meets = shape->meets};
+    }
     tdLinkPart drawn = {0};
     for (n = 0; td_articulated_part(rigid, &drawn); n++)
     {
@@ -82,12 +95,17 @@ tdStatus td_articulated_parts(tdArena *arena, tdArticulated *rigid, tdBody *body
     parts->start = TD_TAKE(arena, tdPose, parts->n);
     parts->piece = TD_TAKE(arena, int32_t, parts->n);
     parts->hangs = TD_TAKE(arena, int32_t, parts->n);
+    parts->light = TD_TAKE(arena, bool, parts->n);
+    parts->n_excluded = rigid->tree->n_excluded;
+    parts->excluded = rigid->tree->excluded;
+    parts->n_pairs = rigid->tree->n_pairs;
+    parts->pairs = td_arena_take(arena, (size_t)parts->n_pairs, sizeof *parts->pairs);
     parts->joints = TD_TAKE(arena, tdBodyJoint, parts->n_joints);
     parts->shapes = TD_TAKE(arena, tdBodyShape, parts->n_shapes);
     parts->drawings = TD_TAKE(arena, tdBodyDrawing, parts->n_drawings);
     bool good = parts->names != NULL && parts->start != NULL && parts->piece != NULL && parts->hangs != NULL &&
-                parts->joints != NULL && parts->shapes != NULL && parts->drawings != NULL &&
-                td_tree_work_take(&scratch, rigid, &work);
+                parts->light != NULL && parts->pairs != NULL && parts->joints != NULL && parts->shapes != NULL &&
+                parts->drawings != NULL && td_tree_work_take(&scratch, rigid, &work);
     if (good)
     {
         td_tree_kinematics(rigid, rigid->start, rigid->reference, &work);

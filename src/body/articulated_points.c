@@ -166,7 +166,7 @@ void td_articulated_part_rate(const tdBody *body, const tdState *state, const do
     }
 }
 
-int32_t td_articulated_touch(const tdBody *body, tdState *state, const tdContactSide *side, int link,
+int32_t td_articulated_touch(const tdBody *body, tdState *state, const tdTouchPoint *point, int link,
                              const tdBodyBlock *block, double sign, double frame[3][3], double *J, int32_t *columns,
                              double *drift)
 {
@@ -174,7 +174,7 @@ int32_t td_articulated_touch(const tdBody *body, tdState *state, const tdContact
     (void)drift; // no motion of joints is given
     if (block == NULL)
         return 0;
-    td_articulated_jacobian(body, state, state->q + body->first, link, side->local, D);
+    td_articulated_jacobian(body, state, state->q + body->first, link, point->local, D);
     int n = td_articulated_path(body, link, columns);
     for (int r = 0; r < 3; r++)
         for (int j = 0; j < n; j++)
@@ -187,10 +187,10 @@ int32_t td_articulated_touch(const tdBody *body, tdState *state, const tdContact
     return n;
 }
 
-void td_articulated_push_side(const tdBody *body, const tdState *state, const tdContactSide *side, int link,
+void td_articulated_push_side(const tdBody *body, const tdState *state, const tdTouchPoint *point, int link,
                               const double f[3], double *m)
 {
-    td_articulated_push(body, state, state->q + body->first, link, side->local, f, m);
+    td_articulated_push(body, state, state->q + body->first, link, point->local, f, m);
 }
 
 // ---------------------------------------------------------------- sets of points

@@ -288,15 +288,14 @@ void td_soft_describe(const tdBody *body, int64_t element, char *out, size_t siz
 tdStatus td_soft_part_create(const tdBody *body, tdState *state, tdError *error);
 void td_soft_part_none(const tdBody *body, tdState *state);
 bool td_soft_part_coords(const tdBody *body, tdState *state, int64_t n, const int32_t *coord);
-bool td_soft_part_side(const tdBody *body, tdState *state, const struct tdContactSide *side);
+bool td_soft_part_point(const tdBody *body, tdState *state, const tdTouchPoint *point);
 tdStatus td_soft_condense(const tdBody *body, tdState *state, tdBodyBlock *out);
 bool td_soft_part_all(const tdBody *body, tdState *state, int company);
 tdStatus td_soft_recover(const tdBody *body, tdState *state, const double *dv_p, double *dv);
-int32_t td_soft_touch(const tdBody *body, tdState *state, const struct tdContactSide *side, int link,
-                      const tdBodyBlock *block, double sign, double frame[3][3], double *J, int32_t *columns,
-                      double *drift);
-void td_soft_push(const tdBody *body, const tdState *state, const struct tdContactSide *side, int link,
-                  const double f[3], double *m);
+int32_t td_soft_touch(const tdBody *body, tdState *state, const tdTouchPoint *point, int link, const tdBodyBlock *block,
+                      double sign, double frame[3][3], double *J, int32_t *columns, double *drift);
+void td_soft_push(const tdBody *body, const tdState *state, const tdTouchPoint *point, int link, const double f[3],
+                  double *m);
 int td_soft_part_arrays(const tdBody *body, tdState *state, tdStateArray *out, int most);
 tdStatus td_soft_part_restore(const tdBody *body, tdState *state, tdError *error);
 

@@ -3,11 +3,8 @@
 // are condensed away (solve/schur.h). One factor gives both the free motion and the block.
 #include "body/soft.h"
 
-#include "collide/collide.h"
-
 #include <cholmod.h>
 #include <math.h>
-
 #include <string.h>
 
 static tdSoftPart *part_of(const tdBody *body, const tdState *state)
@@ -62,11 +59,11 @@ bool td_soft_part_coords(const tdBody *body, tdState *state, int64_t n, const in
     return any;
 }
 
-bool td_soft_part_side(const tdBody *body, tdState *state, const tdContactSide *side)
+bool td_soft_part_point(const tdBody *body, tdState *state, const tdTouchPoint *point)
 {
     bool any = false;
-    for (int k = 0; k < side->n; k++)
-        if (take_part(body, part_of(body, state), side->node[k]))
+    for (int k = 0; k < point->n; k++)
+        if (take_part(body, part_of(body, state), point->node[k]))
             any = true;
     return any;
 }
@@ -129,25 +126,25 @@ tdStatus td_soft_recover(const tdBody *body, tdState *state, const double *dv_p,
 
 // ---------------------------------------------------------------- points
 
-int32_t td_soft_touch(const tdBody *body, tdState *state, const tdContactSide *side, int link, const tdBodyBlock *block,
+int32_t td_soft_touch(const tdBody *body, tdState *state, const tdTouchPoint *point, int link, const tdBodyBlock *block,
                       double sign, double frame[3][3], double *J, int32_t *columns, double *drift)
 {
-    int32_t n = 0, coord[9];
-    double weight[9];
+    int32_t n = 0, coord[3 * TD_TOUCH_NODES];
+    double weight[3 * TD_TOUCH_NODES];
     (void)link;
-    for (int k = 0; k < side->n; k++)
+    for (int k = 0; k < point->n; k++)
         for (int c = 0; c < 3; c++)
         {
-            int32_t i = 3 * side->node[k] + c;
+            int32_t i = 3 * point->node[k] + c;
             if (block != NULL && block->column[i] >= 0)
             {
                 columns[n] = block->column[i];
                 coord[n] = c;
-                weight[n++] = sign * side->weight[k];
+                weight[n++] = sign * point->weight[k];
                 continue;
             }
             for (int r = 0; r < 3; r++)
-                drift[r] += sign * side->weight[k] * frame[r][c] * state->v_new[body->first + i];
+                drift[r] += sign * point->weight[k] * frame[r][c] * state->v_new[body->first + i];
         }
     for (int r = 0; r < 3; r++)
         for (int32_t j = 0; j < n; j++)
@@ -155,15 +152,15 @@ int32_t td_soft_touch(const tdBody *body, tdState *state, const tdContactSide *s
     return n;
 }
 
-void td_soft_push(const tdBody *body, const tdState *state, const tdContactSide *side, int link, const double f[3],
+void td_soft_push(const tdBody *body, const tdState *state, const tdTouchPoint *point, int link, const double f[3],
                   double *m)
 {
     (void)body;
     (void)state;
     (void)link;
-    for (int k = 0; k < side->n; k++)
+    for (int k = 0; k < point->n; k++)
         for (int c = 0; c < 3; c++)
-            m[3 * (int64_t)side->node[k] + c] += side->weight[k] * f[c];
+            m[3 * (int64_t)point->node[k] + c] += point->weight[k] * f[c];
 }
 
 // ---------------------------------------------------------------- checkpoints

@@ -50,6 +50,7 @@ typedef struct tdColliderDef
     const double *rest;  ///< 3 * n_nodes, at rest
     int64_t n_tris;      ///< of the surface
     const int32_t *tris; ///< 3 * n_tris, normals outwards
+    bool inward;         ///< it is the wall of a void, into which its normals point
     bool self;           ///< the surface meets itself
     double self_gap;     ///< parts nearer than this at rest never meet each other [m]; 0: two edges, or margins
     int points;          ///< n: n x n points of each triangle touch besides vertices

@@ -97,7 +97,7 @@ static tdStatus make_skin(tdCollideWorld *world, const tdColliderDef *def, const
                          &check, error));
     TD_TRY(td_skin_points(&world->arena, collider->name, def->points, collider->skin, error));
     const tdSkin *skin = collider->skin;
-    if (skin->closed && volume_of(skin) < 0)
+    if (skin->closed && !def->inward && volume_of(skin) < 0)
         return td_fail_at(error, TD_ERROR_INPUT, NULL, 0, collider->name,
                           "the surface is inside out: it encloses %g m^3; turn all of its triangles round",
                           volume_of(skin));

@@ -25,16 +25,23 @@ static tdStatus take_fields(const tdModel *model, tdState *state, tdError *error
     cs->v = TD_TAKE(arena, const double *, contact->n_fields + 1);
     cs->field_x = TD_TAKE(arena, double *, contact->n_fields + 1);
     cs->field_v = TD_TAKE(arena, double *, contact->n_fields + 1);
+    cs->point_x = TD_TAKE(arena, double *, contact->n_fields + 1);
+    cs->point_v = TD_TAKE(arena, double *, contact->n_fields + 1);
     cs->poses = TD_TAKE(arena, tdPose, contact->n_frames + 1);
     cs->twists = td_arena_take(arena, (size_t)contact->n_frames + 1, sizeof *cs->twists);
     cs->x_last = TD_TAKE(arena, const double *, contact->n_fields + 1);
     cs->poses_last = TD_TAKE(arena, tdPose, contact->n_frames + 1);
     cs->ways = TD_TAKE(arena, tdContactWay, count_colliders(model) + 1);
     if (cs->x_last == NULL || cs->poses_last == NULL || cs->ways == NULL || cs->x == NULL || cs->v == NULL ||
-        cs->field_x == NULL || cs->field_v == NULL || cs->poses == NULL || cs->twists == NULL)
+        cs->field_x == NULL || cs->field_v == NULL || cs->point_x == NULL || cs->point_v == NULL || cs->poses == NULL ||
+        cs->twists == NULL)
         return td_fail_memory(error, "the contacts");
     for (int f = 0; f < contact->n_fields; f++)
     {
+        cs->point_x[f] = TD_TAKE(arena, double, 3 * (int64_t)contact->fields[f].n_points);
+        cs->point_v[f] = TD_TAKE(arena, double, 3 * (int64_t)contact->fields[f].n_points);
+        if (cs->point_x[f] == NULL || cs->point_v[f] == NULL)
+            return td_fail_memory(error, "the contacts");
         const tdBody *body = &model->bodies[contact->fields[f].body];
         if (body->ops->nodal)
             continue;
@@ -128,7 +135,10 @@ void td_contact_take_part(const tdModel *model, tdState *state, int b, int64_t n
 static void touch_side(const tdModel *model, tdState *state, const tdContactSide *side)
 {
     const tdBody *body = &model->bodies[model->contact->colliders[side->collider].body];
-    bool moves = body->ops->part_side != NULL ? body->ops->part_side(body, state, side) : body->unknowns > 0;
+    tdSidePoint at;
+    bool moves = body->ops->part_point != NULL
+                     ? body->ops->part_point(body, state, td_contact_side_point(model, side, &at))
+                     : body->unknowns > 0;
     tdContactBody *mine = &state->contact->bodies[body->index];
     mine->acted_on = mine->acted_on || moves;
 }

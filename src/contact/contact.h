@@ -20,6 +20,7 @@
 typedef struct tdContactCollider
 {
     int body, link; ///< link -1: surface of a soft body
+    int field;      ///< of which; -1: none
     double friction, stiffness, dissipation;
     double size; ///< largest extent of its link or surface at rest [m]; of a plane infinite
     double thin; ///< its own smallest extent [m]
@@ -33,12 +34,22 @@ typedef struct tdContactPair
     double give; ///< by which a near-rigid point gives way at most [m]
 } tdContactPair;
 
-/// Nodes of a soft body that can touch, for colliders of one field.
+/// What of a soft body can touch, for colliders of one field: nodes of its mesh, or points of a surface of its own that
+/// are weighted means of nodes.
 typedef struct tdContactField
 {
     int body;
     int32_t n_nodes;
-    const int32_t *nodes; ///< of its surface, ascending
+    const int32_t *nodes; ///< of the mesh that touch or carry a point, ascending
+    int32_t n_points;     ///< 0: nodes touch themselves
+    const int32_t *start; ///< n_points + 1: where the nodes of each point are listed
+    const int32_t *node;
+    const double *weight;
+    uint64_t hash;   ///< of the surface whose points they are
+    int64_t tris;    ///< triangles that meet others
+    int64_t walls;   ///< of cavities, which do not
+    int32_t corners; ///< nodes or points of these triangles
+    double error;    ///< largest distance of a chosen surface from that of the mesh [m]; NAN: it is that of the mesh
 } tdContactField;
 
 typedef struct tdContactFrame
@@ -147,6 +158,7 @@ typedef struct tdContactState
     // what td_collide reads
     const double **x, **v;
     double **field_x, **field_v; ///< by field of reduced bodies: 3 a node
+    double **point_x, **point_v; ///< by field with points: 3 each
     tdPose *poses;
     double (*twists)[6];
     const double **x_last; ///< the same at the end of the step, for contact_fast.c
@@ -252,7 +264,17 @@ void td_contact_restore(tdState *state);
 /// Newton did not go the whole way.
 double td_contact_miss(const tdModel *model, const tdState *state);
 
-/// contact_side.c: positions and velocities of field f into x and v of the state.
+/// A point of a body that a side is, with room for its nodes.
+typedef struct tdSidePoint
+{
+    tdTouchPoint point;
+    int32_t node[TD_TOUCH_NODES];
+    double weight[TD_TOUCH_NODES];
+} tdSidePoint;
+
+/// contact_side.c: what the bodies' own calls take. The side must stay where it is.
+const tdTouchPoint *td_contact_side_point(const tdModel *model, const tdContactSide *side, tdSidePoint *out);
+/// Positions and velocities of field f into x and v of the state.
 void td_contact_place(const tdModel *model, tdState *state, int f);
 /// What a side adds to the last constraint of the problem (sign * frame * dx/dt, and what given motion does to drift);
 /// false: no memory. m += (dx/dq)' f.

@@ -36,7 +36,8 @@ static void find_ways(const tdModel *model, tdState *state)
     for (int f = 0; f < contact->n_fields; f++)
     {
         const tdBody *body = &model->bodies[contact->fields[f].body];
-        cs->x_last[f] = body->ops->nodal ? state->q + body->first : NULL;
+        bool known = body->ops->nodal && contact->fields[f].n_points == 0;
+        cs->x_last[f] = known ? state->q + body->first : NULL;
     }
     for (int f = 0; f < contact->n_frames; f++)
     {

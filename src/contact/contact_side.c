@@ -6,6 +6,7 @@
 #include "constraint/condense.h"
 #include "core/state.h"
 
+#include <assert.h>
 #include <string.h>
 
 static const tdBody *side_body(const tdModel *model, const tdContactSide *side)
@@ -14,6 +15,47 @@ static const tdBody *side_body(const tdModel *model, const tdContactSide *side)
 }
 
 // ---------------------------------------------------------------- where it is
+
+static void add_node(tdSidePoint *out, int32_t node, double weight)
+{
+    int32_t k = 0;
+    while (k < out->point.n && out->node[k] != node)
+        k++;
+    assert(k < TD_TOUCH_NODES);
+    if (k == out->point.n)
+    {
+        out->node[out->point.n++] = node;
+        out->weight[k] = 0;
+    }
+    out->weight[k] += weight;
+}
+
+const tdTouchPoint *td_contact_side_point(const tdModel *model, const tdContactSide *side, tdSidePoint *out)
+{
+    int f = model->contact->colliders[side->collider].field;
+    const tdContactField *field = f >= 0 ? &model->contact->fields[f] : NULL;
+    out->point = (tdTouchPoint){side->n, side->node, side->weight, side->local};
+    if (field == NULL || field->n_points == 0)
+        return &out->point;
+    out->point = (tdTouchPoint){0, out->node, out->weight, side->local};
+    for (int k = 0; k < side->n; k++)
+        for (int32_t i = field->start[side->node[k]]; i < field->start[side->node[k] + 1]; i++)
+            add_node(out, field->node[i], side->weight[k] * field->weight[i]);
+    return &out->point;
+}
+
+// Points of a surface of its own from the nodes that carry them.
+static void place_points(const tdContactField *field, const double *nodes, double *points)
+{
+    for (int32_t p = 0; p < field->n_points; p++)
+        for (int c = 0; c < 3; c++)
+        {
+            double sum = 0;
+            for (int32_t i = field->start[p]; i < field->start[p + 1]; i++)
+                sum += field->weight[i] * nodes[3 * (int64_t)field->node[i] + c];
+            points[3 * (int64_t)p + c] = sum;
+        }
+}
 
 void td_contact_place(const tdModel *model, tdState *state, int f)
 {
@@ -24,6 +66,12 @@ void td_contact_place(const tdModel *model, tdState *state, int f)
         body->ops->surface(body, state, field->n_nodes, field->nodes, cs->field_x[f], cs->field_v[f]);
     cs->x[f] = body->ops->nodal ? state->q + body->first : cs->field_x[f];
     cs->v[f] = body->ops->nodal ? state->v + body->first : cs->field_v[f];
+    if (field->n_points == 0)
+        return;
+    place_points(field, cs->x[f], cs->point_x[f]);
+    place_points(field, cs->v[f], cs->point_v[f]);
+    cs->x[f] = cs->point_x[f];
+    cs->v[f] = cs->point_v[f];
 }
 
 // ---------------------------------------------------------------- rows
@@ -34,9 +82,10 @@ static int32_t touch(const tdModel *model, tdState *state, const tdContactSide *
 {
     const tdBody *body = side_body(model, side);
     const tdContactBody *mine = &state->contact->bodies[body->index];
-    int32_t n =
-        body->ops->touch(body, state, side, model->contact->colliders[side->collider].link,
-                         mine->block < 0 || !mine->acted_on ? NULL : &mine->part, sign, frame, J, columns, drift);
+    tdSidePoint at;
+    int32_t n = body->ops->touch(
+        body, state, td_contact_side_point(model, side, &at), model->contact->colliders[side->collider].link,
+        mine->block < 0 || !mine->acted_on ? NULL : &mine->part, sign, frame, J, columns, drift);
     for (int32_t k = 0; k < n; k++)
         columns[k] += mine->n_scalar + mine->n_moved;
     return n;
@@ -90,7 +139,10 @@ bool td_contact_side(const tdModel *model, tdState *state, const tdContactSide *
     tdContactState *cs = state->contact;
     const tdContactBody *mine = &cs->bodies[side_body(model, side)->index];
     double *J = NULL;
-    int32_t *columns = NULL, most = mine->n_moved + (mine->acted_on ? mine->part.touched : 0);
+    tdSidePoint at;
+    int32_t own = 3 * td_contact_side_point(model, side, &at)->n;
+    own = own > mine->part.touched ? own : mine->part.touched;
+    int32_t *columns = NULL, most = mine->n_moved + (mine->acted_on ? own : 0);
     if (mine->block < 0 || most == 0)
     {
         touch(model, state, side, sign, frame, NULL, NULL, drift);
@@ -112,5 +164,6 @@ void td_contact_push_side(const tdModel *model, const tdState *state, const tdCo
 {
     const tdContactCollider *collider = &model->contact->colliders[side->collider];
     const tdBody *body = &model->bodies[collider->body];
-    body->ops->push(body, state, side, collider->link, f, m + body->first);
+    tdSidePoint at;
+    body->ops->push(body, state, td_contact_side_point(model, side, &at), collider->link, f, m + body->first);
 }

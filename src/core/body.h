@@ -14,9 +14,8 @@ typedef struct tdBodyOps tdBodyOps;
 typedef struct tdBodyState tdBodyState;
 typedef struct tdStateArray tdStateArray;
 struct tdMeasure;
-struct tdContactSide; // collide/collide.h
-struct tdPose;        // collide/shape.h
-struct tdBodyParts;   // core/parts.h
+struct tdPose;      // collide/shape.h
+struct tdBodyParts; // core/parts.h
 struct tdBodyModes;
 
 /// What a body is like where a step has brought it.
@@ -39,7 +38,7 @@ typedef struct tdBodyBlock
     const double *L;       ///< its Cholesky factor, lower triangle by columns, stride n; NULL: it is not known
     const int32_t *coord;  ///< n: the coordinate of each; NULL: the first n coordinates in order
     const int32_t *column; ///< by coordinate: its row of A, -1: none; with coord
-    int32_t touched;       ///< columns that a row of one point has, at most
+    int32_t touched;       ///< columns that a row of a point of three nodes has, at most
     /// All of its unknowns take part, and A is sparse (solve/sap.h): A and L are not there. NULL: as above.
     const struct tdSapSparse *sparse;
 } tdBodyBlock;
@@ -58,6 +57,17 @@ typedef struct tdBodyRow
     double ratio, error, stiffness, damping, rate;
     double low, high; ///< of the impulse
 } tdBodyRow;
+
+/// A point of a body that something touches: on its surface a weighted mean of nodes, else on one of its parts.
+typedef struct tdTouchPoint
+{
+    int32_t n;            ///< nodes, TD_TOUCH_NODES at most, each of them once; 0: on a part
+    const int32_t *node;  ///< of the body
+    const double *weight; ///< with the sum 1
+    const double *local;  ///< on a part: the place in its frame
+} tdTouchPoint;
+
+#define TD_TOUCH_NODES 30 // three corners of a triangle, each a point of an element with ten nodes
 
 /// A body in the model. Its coordinates are [first, first + count) of the state's vectors.
 typedef struct tdBody
@@ -104,6 +114,9 @@ struct tdBodyOps
 
     /// Places held coordinates for the end of the step: target positions into state->q_end (held only).
     void (*place)(const tdModel *model, const tdBody *body, tdState *state);
+    /// Optional, before anything of a step is evaluated: what is done with state->q and v of its start first. May
+    /// change the velocities that the step starts from, and v_new, the first guess of those it ends with.
+    void (*set_out)(const tdModel *model, const tdBody *body, tdState *state);
     /// Start of a step or of a static increment: what is kept constant during it (lagged rotations).
     void (*begin)(const tdModel *model, const tdBody *body, tdState *state);
     /// reads state->q_e      writes the body's deformation gradients, rotations, frames
@@ -112,8 +125,11 @@ struct tdBodyOps
     tdStatus (*forces)(const tdModel *model, const tdBody *body, tdState *state, bool tangent);
     /// reads state->m, A      writes state->dv = -A^-1 (m + A dv_held), the way to the free motion v*
     tdStatus (*free_motion)(const tdModel *model, const tdBody *body, tdState *state);
-    /// Newmark's first step: state->a = M^-1 (external - internal forces) from state->m at q0, v0.
+    /// Newmark's first step, and those of Runge-Kutta: state->a = M^-1 (external - internal forces) from state->m at
+    /// q0, v0.
     tdStatus (*start_acceleration)(const tdModel *model, const tdBody *body, tdState *state);
+    /// Optional: dq/dt of the coordinates at q, where it is not v. reads q, v, both of the body      writes dq
+    void (*rates)(const tdBody *body, const double *q, const double *v, double *dq);
     /// x = A^-1 b over the body's coordinates, for the condensed problem W = J A^-1 J': n vectors, `stride` apart. x
     /// holds first guesses; held coordinates become zero.
     tdStatus (*apply_inverse)(const tdModel *model, const tdBody *body, tdState *state, int n, int64_t stride,
@@ -128,9 +144,9 @@ struct tdBodyOps
     /// one is unknown.
     void (*part_none)(const tdBody *body, tdState *state);
     bool (*part_coords)(const tdBody *body, tdState *state, int64_t n, const int32_t *coord);
-    bool (*part_side)(const tdBody *body, tdState *state, const struct tdContactSide *side);
-    /// Optional: whether so many take part that all do, which makes the block sparse. company: bodies that are joined so
-    /// that their blocks are factored together, itself included.
+    bool (*part_point)(const tdBody *body, tdState *state, const tdTouchPoint *point);
+    /// Optional: whether so many take part that all do, which makes the block sparse. company: bodies that are joined
+    /// so that their blocks are factored together, itself included.
     bool (*part_all)(const tdBody *body, tdState *state, int company);
     /// After free_motion: the block; valid until A changes.
     tdStatus (*condense)(const tdBody *body, tdState *state, tdBodyBlock *out);
@@ -140,7 +156,7 @@ struct tdBodyOps
     /// and returns how many there are.
     int (*rows)(const tdModel *model, const tdBody *body, const tdState *state, tdBodyRow *out, int most);
 
-    // The body as others touch it. Points lie on its surface (side->n nodes) or on one of its parts (side->local).
+    // The body as others touch it. Points lie on its surface (point->n nodes) or on one of its parts (point->local).
 
     bool nodal; ///< its coordinates are the positions of its nodes, 3 each: it needs no `surface`
     /// Positions and velocities at the present q and v of these nodes, into x and v by node.
@@ -151,16 +167,15 @@ struct tdBodyOps
                  struct tdPose *pose, double twist[6]);
     /// Rows sign frame dx/dt of a point, taken at the start of the step: J[3 n] by rows, columns[n] of the block (NULL:
     /// the body has none), and what given motion adds to drift[3]. Returns n.
-    int32_t (*touch)(const tdBody *body, tdState *state, const struct tdContactSide *side, int part,
-                     const tdBodyBlock *block, double sign, double frame[3][3], double *J, int32_t *columns,
-                     double *drift);
+    int32_t (*touch)(const tdBody *body, tdState *state, const tdTouchPoint *point, int part, const tdBodyBlock *block,
+                     double sign, double frame[3][3], double *J, int32_t *columns, double *drift);
     /// Optional, with parts: adds what a unit rate of a coordinate does to a point that a part carries, in the world,
     /// and to the angular velocity of the part, at the coordinates q of the body.
     void (*part_rate)(const tdBody *body, const tdState *state, const double *q, int part, const double point[3],
                       int32_t coord, double twist[6]);
     /// m += (dx/dq)' f over the body's coordinates, for a force or impulse at a point.
-    void (*push)(const tdBody *body, const tdState *state, const struct tdContactSide *side, int part,
-                 const double f[3], double *m);
+    void (*push)(const tdBody *body, const tdState *state, const tdTouchPoint *point, int part, const double f[3],
+                 double *m);
 
     /// Optional, while the model is compiled: nodes and weights (TD_SHAPE_NODES at most) of the place p at rest, on the
     /// part of that name (NULL: the nearest, no farther than `slack` of the body's size). Returns how many; 0: it is on
@@ -199,7 +214,8 @@ struct tdBodyOps
     /// was solved has them, before `balance`.
     void (*outside)(const tdModel *model, const tdBody *body, tdState *state, double *f);
     /// After integration, before the step is accepted: forces and tangent at the present q, from which the next step
-    /// starts without taking them again, and the energy there. reads state->q, v, start      writes state->force
+    /// starts without taking them again, and the energy there. May change the velocities that the step ends with.
+    /// reads state->q, v, start      writes state->force
     void (*arrive)(const tdModel *model, const tdBody *body, tdState *state, tdArrival *arrival);
     /// Optional: how far the body has left the range of laws of small displacements, where F was last taken: the
     /// largest |F - I| among their points, and the turn [rad] there. Zero: it has none.

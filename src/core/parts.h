@@ -25,6 +25,10 @@ typedef struct tdBodyShape
     tdPose pose;      ///< in the part's frame
     const char *file; ///< where it is from, for messages
     int line;
+    bool rubs; ///< `friction` is its own, else it is that of the body
+    double friction;
+    uint32_t type, meets; ///< two of one body meet when the type of one has a bit of what the other meets; both zero of
+                          ///< either: always
 } tdBodyShape;
 
 /// Triangles of a body's surface that are of one part and one colour; a plane is always one of its own.
@@ -43,11 +47,15 @@ typedef struct tdBodyParts
     tdPose *start;    ///< where they are at the start
     int32_t *piece;   ///< parts that nothing moves against each other have the same; -1: that of the world
     int32_t *hangs;   ///< the piece that the joint of the part's piece hangs on; -1: the world
+    bool *light;      ///< by piece: it has no mass
     int64_t frames;   ///< nodes [0, frames) stand for axes of parts, not for corners of shapes
     int32_t *of_node; ///< by node
     int n_joints, n_shapes, n_drawings;
     tdBodyJoint *joints;
     tdBodyShape *shapes;
+    int n_excluded, n_pairs;
+    int (*excluded)[2];      ///< parts that do not meet
+    int (*pairs)[2];         ///< shapes that meet whatever else is said of parts of one body
     tdBodyDrawing *drawings; ///< triangles that belong to none are not drawn
 } tdBodyParts;
 

@@ -150,9 +150,12 @@ typedef struct tdSceneBodyContact
 {
     int line; ///< 0: not given
     double friction, stiffness, dissipation;
-    int self;   ///< it meets itself: 0, 1
-    int points; ///< n x n a triangle
-    bool off;   ///< it touches nothing
+    int self;            ///< it meets itself: 0, 1
+    int points;          ///< n x n a triangle
+    bool off;            ///< it touches nothing
+    bool walls;          ///< walls of its cavities meet others too
+    const char *surface; ///< file of the surface that touches; NULL: that of the mesh
+    int nodes;           ///< of a coarser surface; 0: all
 } tdSceneBodyContact;
 
 /// Makes body number `index` of a model: its kind, tables and coordinates.
@@ -263,10 +266,9 @@ typedef struct tdSceneActuator
     double
         slip; ///< displacement [m] over which friction turns round when the motion does; 0: 1e-3 of the length at rest
     // cavity
-    const char *surface;  ///< mesh file of a closed surface, or NULL; placed by the transform of the body
-    double surface_scale; ///< of its numbers: the scene's length unit times the scale of the body's transform
-    const char *group;    ///< group of boundary triangles of the body's own mesh, or NULL
-    double ambient;       ///< pressure outside [Pa], for TD_DRIVE_GAS
+    const char *surface; ///< mesh file of a closed surface, or NULL; placed by the transform of the body
+    const char *group;   ///< group of boundary triangles of the body's own mesh, or NULL
+    double ambient;      ///< pressure outside [Pa], for TD_DRIVE_GAS
     // force, translation, rotation
     const char *link; ///< force: of a rigid or articulated body, that carries `point`; NULL: the nearest
     bool on_surface;  ///< force: spread over the area of the chosen faces, else evenly over the nodes
@@ -279,6 +281,8 @@ typedef struct tdSceneActuator
     int joint;      ///< link of the body's tree whose joint it is
     double damping; ///< [N m s/rad, N s/m]
     bool rate;      ///< servo: of the rate, else of the position
+    bool rests;     ///< `rest` is given
+    double rest;    ///< what its input is without a motion; else the start of a position, or zero
     // limits; infinite where there are none
     double effort[2], displacement[2];     ///< least, most; the least effort of a cable is not negative
     double gas[2];                         ///< the same of the gas pumped in, for TD_DRIVE_GAS [m^3]
@@ -436,6 +440,19 @@ typedef enum tdContactSolver
     TD_CONTACT_NLCP
 } tdContactSolver;
 
+typedef enum tdOverlapChoice
+{
+    TD_OVERLAP_EXEMPT,
+    TD_OVERLAP_MEET
+} tdOverlapChoice;
+
+/// Two bodies, or links of them, that do not meet.
+typedef struct tdSceneExclude
+{
+    int body[2];
+    int link[2]; ///< -1: all
+} tdSceneExclude;
+
 typedef struct tdSceneContact
 {
     int line;           ///< 0: not given, no contact
@@ -448,8 +465,9 @@ typedef struct tdSceneContact
     tdContactSolver solver;
     int points; ///< n x n of each triangle touch besides nodes
     bool self;
+    tdOverlapChoice overlapping; ///< links of one body that overlap at the start
     int n_exclude;
-    int (*exclude)[2]; ///< pairs of bodies that do not meet
+    tdSceneExclude *exclude;
 } tdSceneContact;
 
 /// Points of a body that are welded to another one, or to places in space.
@@ -510,6 +528,7 @@ typedef enum tdMethod
 {
     TD_METHOD_THETA, // backward Euler, midpoint and symplectic are values of theta, theta_vq
     TD_METHOD_NEWMARK,
+    TD_METHOD_RK4,
     TD_METHOD_STATIC
 } tdMethod;
 
@@ -572,9 +591,19 @@ typedef struct tdScene
     tdSceneTool *tools;
 } tdScene;
 
+/// Factor from the numbers of a surface file that belongs to a body to metres: as the body's mesh has it.
+static inline double td_scene_file_scale(const tdScene *scene, const tdSceneBody *body)
+{
+    // The scale of a body with a mesh file already has the length unit in it.
+    return body->scale * (body->mesh != NULL ? 1 : scene->length_unit);
+}
+
 /// Parses and checks text. On failure *error names file, line and field. td_scene_free() also after failure.
 tdStatus td_scene_parse(const char *text, size_t length, const char *name, const char *folder, tdScene *scene,
                         tdError *error);
+/// The same, with the packages of tdSettings.packages for robots.
+tdStatus td_scene_parse_packages(const char *text, size_t length, const char *name, const char *folder,
+                                 const char *packages, tdScene *scene, tdError *error);
 void td_scene_free(tdScene *scene);
 
 /// Name of a law as a scene writes it.

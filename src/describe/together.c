@@ -7,14 +7,19 @@ static const char *const names[TD_PARTS] = {"contact",
                                             "nodes moved by an effort",
                                             "stops of a given effort",
                                             "friction of cables",
+                                            "given displacements of actuators",
+                                            "soft and reduced bodies",
                                             "backward_euler",
                                             "theta-methods and Newmark that damp",
                                             "midpoint, symplectic, undamped Newmark",
+                                            "rk4",
                                             "static"};
 
 #define SETTLE                                                                                                         \
     "take backward_euler or static, theta with 'theta' and 'theta_vq' above 0.5, or newmark with more than half of "   \
     "'gamma' as 'beta', e.g. gamma: 0.6, beta: 0.3025"
+
+#define REFERENCE "rk4 is for references of rigid bodies in free motion: "
 
 static const struct
 {
@@ -38,6 +43,18 @@ static const struct
     {TD_PART_MOVED, TD_PART_DAMPED,
      "what moves nodes by an effort or by inverse control needs the integrator backward_euler or static; change the "
      "method, or drive it by a motion"},
+    {TD_PART_CONTACT, TD_PART_RK4, REFERENCE "it knows no contact; take backward_euler, or remove 'contact'"},
+    {TD_PART_BONDS, TD_PART_RK4,
+     REFERENCE "it knows no attachments and couplings; take backward_euler, or remove them"},
+    {TD_PART_INVERSE, TD_PART_RK4, REFERENCE "it knows no inverse control; take backward_euler, or remove the targets"},
+    {TD_PART_MOVED, TD_PART_RK4, REFERENCE "it knows no nodes that an effort moves; take backward_euler"},
+    {TD_PART_GIVEN_EFFORT, TD_PART_RK4, REFERENCE "it knows no stops; take backward_euler, or remove the ranges"},
+    {TD_PART_CABLE_FRICTION, TD_PART_RK4,
+     REFERENCE "it knows no friction of cables; take backward_euler, or remove the friction"},
+    {TD_PART_DISPLACEMENT, TD_PART_RK4,
+     REFERENCE "it knows given efforts and servos only; drive the actuator by effort, give a joint's drive a stiffness "
+               "or damping, or take backward_euler"},
+    {TD_PART_SOFT, TD_PART_RK4, REFERENCE "soft bodies need an implicit method; take backward_euler"},
 };
 
 const char *td_part_name(tdPart part)

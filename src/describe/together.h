@@ -12,9 +12,12 @@ typedef enum tdPart
     TD_PART_MOVED,          ///< nodes that a given effort, or inverse control, moves
     TD_PART_GIVEN_EFFORT,   ///< stops of an effort that is given
     TD_PART_CABLE_FRICTION, ///< friction of cables
+    TD_PART_DISPLACEMENT,   ///< actuators whose displacement is given
+    TD_PART_SOFT,           ///< bodies that deform
     TD_PART_BACKWARD_EULER,
     TD_PART_DAMPED,   ///< theta-methods and Newmark's in which a blow dies away
     TD_PART_UNDAMPED, ///< integrators in which it does not: midpoint, symplectic, plain Newmark
+    TD_PART_RK4,
     TD_PART_STATIC,
     TD_PARTS
 } tdPart;

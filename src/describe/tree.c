@@ -52,13 +52,87 @@ int td_tree_joint(const tdTree *tree, const char *name)
     return -1;
 }
 
+// Rotation about a unit axis.
+static void turn_about(const double n[3], double angle, double R[9])
+{
+    double c = cos(angle), s = sin(angle);
+    const double skew[9] = {0, -n[2], n[1], n[2], 0, -n[0], -n[1], n[0], 0};
+    for (int i = 0; i < 9; i++)
+        R[i] = (i % 4 == 0 ? c : 0) + (1 - c) * n[i / 3] * n[i % 3] + s * skew[i];
+}
+
+tdPose td_tree_start(const tdTree *tree, int link)
+{
+    tdPose out = td_pose_identity();
+    for (int l = link; l >= 0; l = tree->links[l].parent)
+    {
+        const tdTreeLink *at = &tree->links[l];
+        double x = at->mimic >= 0 ? at->ratio * tree->links[at->mimic].start + at->offset : at->start;
+        tdPose motion = td_pose_identity();
+        if (at->kind == TD_JOINT_REVOLUTE || at->kind == TD_JOINT_CONTINUOUS)
+            turn_about(at->axis, x, motion.R);
+        for (int k = 0; k < 3 && at->kind == TD_JOINT_PRISMATIC; k++)
+            motion.t[k] = x * at->axis[k];
+        motion = td_pose_multiply(&at->origin, &motion);
+        out = td_pose_multiply(&motion, &out);
+    }
+    return out;
+}
+
+static const int pairs[6][2] = {{0, 0}, {1, 1}, {2, 2}, {0, 1}, {0, 2}, {1, 2}};
+
+void td_inertia_turn(const double R[9], const double I[6], double out[6])
+{
+    const double full[9] = {I[0], I[3], I[4], I[3], I[1], I[5], I[4], I[5], I[2]};
+    for (int e = 0; e < 6; e++)
+    {
+        const double *a = R + 3 * (size_t)pairs[e][0], *b = R + 3 * (size_t)pairs[e][1];
+        out[e] = 0;
+        for (int i = 0; i < 3; i++)
+            for (int j = 0; j < 3; j++)
+                out[e] += a[i] * full[3 * i + j] * b[j];
+    }
+}
+
+void td_inertia_shift(double mass, const double at[3], double sign, const double I[6], double sum[6])
+{
+    double square = at[0] * at[0] + at[1] * at[1] + at[2] * at[2];
+    for (int e = 0; e < 6; e++)
+        sum[e] += I[e] + sign * mass * ((e < 3 ? square : 0) - at[pairs[e][0]] * at[pairs[e][1]]);
+}
+
+double td_tree_moved(const tdTree *tree, int link)
+{
+    const tdTreeLink *joint = &tree->links[link];
+    double sum = joint->armature;
+    for (int l = link; l < tree->n_links; l++)
+    {
+        tdPose pose = td_pose_identity(); // of l in the frame of the link
+        int at = l;
+        for (; at > link; at = tree->links[at].parent)
+            pose = td_pose_multiply(&tree->links[at].origin, &pose);
+        if (at != link)
+            continue;
+        double I[6], center[3], about[6] = {0};
+        const double *a = joint->axis;
+        td_inertia_turn(pose.R, tree->links[l].inertia, I);
+        td_place(&pose, tree->links[l].center, center);
+        td_inertia_shift(tree->links[l].mass, center, 1, I, about);
+        sum += joint->kind == TD_JOINT_PRISMATIC
+                   ? tree->links[l].mass
+                   : a[0] * a[0] * about[0] + a[1] * a[1] * about[1] + a[2] * a[2] * about[2] +
+                         2 * (a[0] * a[1] * about[3] + a[0] * a[2] * about[4] + a[1] * a[2] * about[5]);
+    }
+    return sum;
+}
+
 bool td_tree_warn(tdArena *arena, tdTree *tree, const char *format, ...)
 {
     enum
     {
-        MOST = 32
+        MOST = 100
     };
-    char text[512];
+    char text[4000];
     va_list list;
     va_start(list, format);
     vsnprintf(text, sizeof text, format, list);
@@ -134,7 +208,27 @@ static tdStatus fail(const tdTree *tree, int line, tdError *error, const char *n
     return td_fail_at(error, TD_ERROR_INPUT, tree->file, line, name, "%s", message);
 }
 
-static tdStatus check_inertia(tdArena *arena, tdTree *tree, const tdTreeLink *link, tdError *error)
+#define ROUNDED 1e-15 // moments below are those of nothing, rounded [kg m^2]
+#define LEAST   1e-6  // of the largest moment: what the smallest is made where it is negative
+
+// Moments on the diagonal are positive, but products of inertia too large for them: all are made larger by the least
+// that makes it the inertia of something.
+static bool mend_inertia(tdArena *arena, tdTree *tree, tdTreeLink *link, double e[3])
+{
+    double more = LEAST * e[2] - e[0];
+    bool good = td_tree_warn(arena, tree,
+                             "%s:%d: the inertia of link '%s' is not positive, its principal moments are %g, %g, %g kg "
+                             "m^2; taken are these with %g more. Check the signs of its products ixy, ixz, iyz",
+                             tree->file, link->line, link->name, e[0], e[1], e[2], more);
+    for (int k = 0; k < 3; k++)
+    {
+        link->inertia[k] += more;
+        e[k] += more;
+    }
+    return good;
+}
+
+static tdStatus check_inertia(tdArena *arena, tdTree *tree, tdTreeLink *link, tdError *error)
 {
     if (!not_negative(link->mass))
         return td_fail_at(error, TD_ERROR_INPUT, tree->file, link->line, link->name,
@@ -145,15 +239,23 @@ static tdStatus check_inertia(tdArena *arena, tdTree *tree, const tdTreeLink *li
     double e[3];
     moments(link->inertia, e);
     double size = fmax(fabs(e[0]), fabs(e[2]));
-    if (e[0] < -1e-9 * size)
+    if (size < ROUNDED)
+    {
+        memset(link->inertia, 0, sizeof link->inertia);
+        size = e[0] = e[1] = e[2] = 0;
+    }
+    const double *I = link->inertia;
+    if (e[0] < -1e-9 * size && !(I[0] >= 0 && I[1] >= 0 && I[2] >= 0))
         return td_fail_at(
             error, TD_ERROR_INPUT, tree->file, link->line, link->name,
             "the inertia of link '%s' is not positive: its principal moments are %g, %g, %g kg m^2; check "
-            "the signs of its products ixy, ixz, iyz",
+            "the signs of ixx, iyy, izz",
             link->name, e[0], e[1], e[2]);
-    if (link->mass == 0 && size > 0)
-        return td_fail_at(error, TD_ERROR_INPUT, tree->file, link->line, link->name,
-                          "link '%s' has an inertia but no mass; give it a mass", link->name);
+    if (e[0] < -1e-9 * size && !mend_inertia(arena, tree, link, e))
+        return td_fail_memory(error, "the links");
+    if (link->mass == 0 && size > 0 &&
+        !td_tree_warn(arena, tree, "%s:%d: link '%s' has an inertia but no mass", tree->file, link->line, link->name))
+        return td_fail_memory(error, "the links");
     if (e[2] > (e[0] + e[1]) * (1 + 1e-6) &&
         !td_tree_warn(arena, tree,
                       "%s:%d: no body has the inertia of link '%s': its largest moment %g kg m^2 is more than the sum "
@@ -205,7 +307,8 @@ static tdStatus check_joint(const tdTree *tree, int index, tdError *error)
     return TD_OK;
 }
 
-// Every coordinate has to move some mass; a chain that ends without has a singular mass matrix.
+// Every coordinate has to move some mass, by its own joint or by those that follow it; a chain that ends without has a
+// singular mass matrix.
 static tdStatus check_moved(const tdTree *tree, bool *heavy, tdError *error)
 {
     for (int l = tree->n_links - 1; l >= 0; l--)
@@ -215,14 +318,22 @@ static tdStatus check_moved(const tdTree *tree, bool *heavy, tdError *error)
         moments(link->inertia, e);
         bool extended = e[0] > 0; // a point mass turns about itself without effort
         bool turns = link->kind == TD_JOINT_BALL || link->kind == TD_JOINT_FREE;
-        heavy[l] = heavy[l] || (link->mass > 0 && (!turns || extended));
-        if (td_joint_coordinates(link->kind) > 0 && !heavy[l] && !(link->armature > 0 && !turns))
+        heavy[l] = heavy[l] || (turns ? extended : link->mass > 0 || extended);
+        if (link->parent >= 0)
+            heavy[link->parent] = heavy[link->parent] || heavy[l];
+    }
+    for (int l = tree->n_links - 1; l >= 0; l--)
+    {
+        const tdTreeLink *link = &tree->links[l];
+        bool turns = link->kind == TD_JOINT_BALL || link->kind == TD_JOINT_FREE;
+        bool moves = heavy[l] || link->mimic >= 0 || (link->armature > 0 && !turns);
+        for (int k = 0; k < tree->n_links && !moves; k++)
+            moves = tree->links[k].mimic == l && heavy[k];
+        if (td_joint_coordinates(link->kind) > 0 && !moves)
             return td_fail_at(error, TD_ERROR_INPUT, tree->file, link->joint_line, link->joint,
                               "joint '%s' moves nothing that has %s: link '%s' and what hangs on it have none; add an "
                               "<inertial>, or make the joint fixed",
                               link->joint, link->mass > 0 ? "an inertia" : "a mass", link->name);
-        if (link->parent >= 0)
-            heavy[link->parent] = heavy[link->parent] || heavy[l];
     }
     return TD_OK;
 }
@@ -237,7 +348,7 @@ tdStatus td_tree_check(tdArena *arena, tdTree *tree, tdError *error)
         return td_fail_memory(error, "the links");
     for (int l = 0; l < tree->n_links; l++)
     {
-        const tdTreeLink *link = &tree->links[l];
+        tdTreeLink *link = &tree->links[l];
         if (link->parent >= l || (link->parent < 0) != (l == 0))
             return fail(tree, link->line, error, link->name, "links have to stand after their parents, one root first");
         TD_TRY(check_inertia(arena, tree, link, error));

@@ -60,8 +60,43 @@ typedef struct tdTreeShape
     tdPose pose; ///< in the link's frame
     tdShape shape;
     bool collides, drawn;
-    float colour[4]; ///< red, green, blue, opacity; negative: not given
+    float colour[4];      ///< red, green, blue, opacity; negative: not given
+    const char *name;     ///< NULL: none
+    bool rubs;            ///< `friction` is given
+    double friction;      ///< Coulomb coefficient
+    uint32_t type, meets; ///< of one body two shapes meet when the type of one has a bit of what the other meets; both
+                          ///< zero: always
 } tdTreeShape;
+
+/// How a robot's file has a joint driven.
+typedef enum tdTreeDriveKind
+{
+    TD_TREE_EFFORT,
+    TD_TREE_POSITION, // servo
+    TD_TREE_RATE      // the same
+} tdTreeDriveKind;
+
+typedef struct tdTreeDrive
+{
+    const char *name;
+    int line;
+    int link; ///< whose joint, with a coordinate of its own
+    tdTreeDriveKind kind;
+    double stiffness, damping; ///< of servos [N m/rad, N/m], [N m s/rad, N s/m]
+    double effort[2];          ///< least, most [N m, N]; infinite: no limit
+    double range[2];           ///< of targets [rad, m]; infinite: none
+    double target;             ///< of a servo, as long as nothing else is said [rad, m, or a rate]; NAN: the start
+} tdTreeDrive;
+
+/// Points of a link that another one carries: a ball joint (1) or a weld (3) that closes a loop.
+typedef struct tdTreeBond
+{
+    const char *name;
+    int line;
+    int link[2];
+    int n_points;
+    double points[9]; ///< in the frame of link[0]
+} tdTreeBond;
 
 typedef struct tdTree
 {
@@ -71,6 +106,13 @@ typedef struct tdTree
     tdTreeShape *shapes; ///< by link
     int n_warnings;
     const char **warnings; ///< what was read and is not used, or looks wrong
+    // what some files have besides
+    bool meets_itself; ///< links meet each other, unless the scene says otherwise
+    int n_drives, n_bonds, n_excluded, n_pairs;
+    tdTreeDrive *drives;
+    tdTreeBond *bonds;
+    int (*excluded)[2]; ///< links that do not meet
+    int (*pairs)[2];    ///< shapes that meet whatever else is said
 } tdTree;
 
 /// A link without mass, joint at the parent's origin, no limits, ratio 1.
@@ -82,6 +124,14 @@ const char *td_joint_name(tdJointKind kind);
 tdStatus td_tree_check(tdArena *arena, tdTree *tree, tdError *error);
 /// Adds a warning; false: no memory.
 bool td_tree_warn(tdArena *arena, tdTree *tree, const char *format, ...) TD_PRINTF(3, 4);
+/// Inertia [kg m^2, kg] that the joint of a link with one coordinate moves, all joints at zero; with its armature.
+double td_tree_moved(const tdTree *tree, int link);
+/// Where a link is when all joints are at their start, in the frame that the root's joint hangs on.
+tdPose td_tree_start(const tdTree *tree, int link);
+/// R I R': inertia (xx, yy, zz, xy, xz, yz) in axes that R turns those of I to.
+void td_inertia_turn(const double R[9], const double I[6], double out[6]);
+/// sum += I + sign mass (|at|^2 1 - at at'): from the center of mass to a point `at` away, or back (sign -1).
+void td_inertia_shift(double mass, const double at[3], double sign, const double I[6], double sum[6]);
 /// Index by name of a link or of a joint, -1: none.
 int td_tree_link(const tdTree *tree, const char *name);
 int td_tree_joint(const tdTree *tree, const char *name);

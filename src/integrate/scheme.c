@@ -27,6 +27,10 @@ tdScheme td_scheme_make(const tdSceneSettings *settings)
         s.de = 1;
         s.load_time = h;
         break;
+    case TD_METHOD_RK4:
+        s.mass = 1;
+        s.s = s.c = s.load_time = h;
+        break;
     case TD_METHOD_STATIC:
         s.s = s.ce = s.c = 1;
         s.load_time = h;
@@ -43,6 +47,8 @@ bool td_scheme_ends_apart(const tdScheme *s)
 // The roots of infinite frequency: (θ - 1)/θ and (θvq - 1)/θvq; of Newmark's method |root| < 1 when 2β > γ.
 bool td_scheme_settles(const tdScheme *s)
 {
+    if (s->method == TD_METHOD_RK4)
+        return false;
     if (s->method == TD_METHOD_NEWMARK)
         return s->gamma >= 0.5 && 2 * s->beta > s->gamma;
     return s->method == TD_METHOD_STATIC || (s->theta > 0.5 && s->theta_vq > 0.5);
@@ -52,6 +58,8 @@ tdPart td_scheme_part(const tdScheme *s)
 {
     if (s->method == TD_METHOD_STATIC)
         return TD_PART_STATIC;
+    if (s->method == TD_METHOD_RK4)
+        return TD_PART_RK4;
     if (s->method == TD_METHOD_THETA && s->theta == 1 && s->theta_vq == 1)
         return TD_PART_BACKWARD_EULER;
     return td_scheme_settles(s) ? TD_PART_DAMPED : TD_PART_UNDAMPED;
@@ -130,6 +138,11 @@ void td_scheme_finish(const tdScheme *s, int64_t n, double *q, double *v, double
         {
             q[i] += v_new[i];
             v[i] = 0;
+        }
+        else if (s->method == TD_METHOD_RK4)
+        {
+            q[i] += h * a[i];
+            v[i] = v_new[i];
         }
         else if (s->method == TD_METHOD_NEWMARK)
         {

@@ -8,6 +8,7 @@
 //
 //     theta-method              s = h        ce = theta theta_vq h   de = theta   v_hat = v0
 //     Newmark                   s = gamma h  ce = beta h / gamma     de = 1       v_hat = v0 + h (1 - gamma) a0
+//     Runge-Kutta 4             s = h        ce = 0                  de = 0       step/runge_kutta.c
 //     static                    s = 1        ce = 1                  de = 0       mass = 0
 //
 // c = dq/dv and s with lambda = s * effort are what constraints need to know of the integrator.
@@ -47,5 +48,5 @@ void td_scheme_start(const tdScheme *scheme, int64_t n, const double *v0, const 
 /// Where forces and damping are evaluated for the velocity v, and v - v_hat.
 void td_scheme_evaluate(const tdScheme *scheme, int64_t n, const double *q0, const double *v0, const double *a0,
                         const double *v, double *q_e, double *v_e, double *inertia);
-/// End of the step: q, v and a from the start values and v.
+/// End of the step: q, v and a from the start values and v; of Runge-Kutta's method q by the mean rates in a.
 void td_scheme_finish(const tdScheme *scheme, int64_t n, double *q, double *v, double *a, const double *v_new);

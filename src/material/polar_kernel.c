@@ -12,23 +12,43 @@
 
 void TD_ISA(td_polar)(const double *F_in, double *R_out);
 
-static td4 det3(td4 a, td4 b, td4 c, td4 d, td4 e, td4 f, td4 g, td4 h, td4 i)
+// Determinants of two rows: the upper two by columns 01 02 03 12 13 23, then the lower two.
+static inline __attribute__((always_inline)) void pairs(td4 N[4][4], td4 s[6], td4 c[6])
 {
-    return a * (e * i - f * h) - b * (d * i - f * g) + c * (d * h - e * g);
+    static const int at[6][2] = {{0, 1}, {0, 2}, {0, 3}, {1, 2}, {1, 3}, {2, 3}};
+    for (int k = 0; k < 6; k++)
+    {
+        int i = at[k][0], j = at[k][1];
+        s[k] = N[0][i] * N[1][j] - N[1][i] * N[0][j];
+        c[k] = N[2][i] * N[3][j] - N[3][i] * N[2][j];
+    }
 }
 
-static td4 minor4(td4 N[4][4], int row, int column)
+// Determinant of a 4 x 4 matrix by Laplace, and the adjugate of a symmetric one, its upper triangle by rows.
+static inline __attribute__((always_inline)) td4 det4(td4 N[4][4])
 {
-    int r[3], c[3];
-    for (int i = 0, a = 0, b = 0; i < 4; i++)
-    {
-        if (i != row)
-            r[a++] = i;
-        if (i != column)
-            c[b++] = i;
-    }
-    return det3(N[r[0]][c[0]], N[r[0]][c[1]], N[r[0]][c[2]], N[r[1]][c[0]], N[r[1]][c[1]], N[r[1]][c[2]], N[r[2]][c[0]],
-                N[r[2]][c[1]], N[r[2]][c[2]]);
+    td4 s[6], c[6];
+    pairs(N, s, c);
+    return s[0] * c[5] - s[1] * c[4] + s[2] * c[3] + s[3] * c[2] - s[4] * c[1] + s[5] * c[0];
+}
+
+static inline __attribute__((always_inline)) void adjugate(td4 N[4][4], td4 M[4][4])
+{
+    td4 s[6], c[6];
+    pairs(N, s, c);
+    M[0][0] = N[1][1] * c[5] - N[1][2] * c[4] + N[1][3] * c[3];
+    M[0][1] = N[0][2] * c[4] - N[0][1] * c[5] - N[0][3] * c[3];
+    M[0][2] = N[3][1] * s[5] - N[3][2] * s[4] + N[3][3] * s[3];
+    M[0][3] = N[2][2] * s[4] - N[2][1] * s[5] - N[2][3] * s[3];
+    M[1][1] = N[0][0] * c[5] - N[0][2] * c[2] + N[0][3] * c[1];
+    M[1][2] = N[3][2] * s[2] - N[3][0] * s[5] - N[3][3] * s[1];
+    M[1][3] = N[2][0] * s[5] - N[2][2] * s[2] + N[2][3] * s[1];
+    M[2][2] = N[3][0] * s[4] - N[3][1] * s[2] + N[3][3] * s[0];
+    M[2][3] = N[2][1] * s[2] - N[2][0] * s[4] - N[2][3] * s[0];
+    M[3][3] = N[2][0] * s[3] - N[2][1] * s[1] + N[2][2] * s[0];
+    for (int i = 1; i < 4; i++)
+        for (int j = 0; j < i; j++)
+            M[i][j] = M[j][i];
 }
 
 static void quaternion_matrix(const td4 *q, td4 *R)
@@ -95,8 +115,7 @@ void TD_ISA(td_polar)(const double *F_in, double *R_out)
     N[1][2] = N[2][1] = F[1] + F[3];
     N[1][3] = N[3][1] = F[2] + F[6];
     N[2][3] = N[3][2] = F[5] + F[7];
-    td4 c0 =
-        N[0][0] * minor4(N, 0, 0) - N[0][1] * minor4(N, 0, 1) + N[0][2] * minor4(N, 0, 2) - N[0][3] * minor4(N, 0, 3);
+    td4 c0 = det4(N);
     td4 c1 = -8.0 * det, c2 = -2.0 * square;
     td4 root = td4_sqrt(3.0 * square);
     for (int i = 0; i < 40; i++)
@@ -112,19 +131,17 @@ void TD_ISA(td_polar)(const double *F_in, double *R_out)
     for (int i = 0; i < 4; i++)
         N[i][i] = N[i][i] - root;
     // The column of the adjugate with the largest diagonal entry is the best conditioned.
-    td4 q[4], best = td4_set(-1), norm = td4_set(0);
+    td4 M[4][4], q[4], best = td4_set(-1), norm = td4_set(0);
+    adjugate(N, M);
     for (int k = 0; k < 4; k++)
         q[k] = td4_set(k == 0);
     for (int column = 0; column < 4; column++)
     {
-        td4 diagonal = td4_abs(minor4(N, column, column));
+        td4 diagonal = td4_abs(M[column][column]);
         td4i better = diagonal > best;
         best = td4_select(better, diagonal, best);
         for (int k = 0; k < 4; k++)
-        {
-            td4 entry = minor4(N, column, k);
-            q[k] = td4_select(better, (k + column) % 2 == 0 ? entry : -entry, q[k]);
-        }
+            q[k] = td4_select(better, M[column][k], q[k]);
     }
     for (int k = 0; k < 4; k++)
         norm += q[k] * q[k];

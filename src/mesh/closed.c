@@ -23,14 +23,15 @@ typedef struct surfacePart
     int64_t first, end;
     double min[3], max[3];
     double volume, area;
-    bool turn; // all of it
+    bool inner; // within another
+    bool turn;  // all of it
 } surfacePart;
 
 typedef struct surfaceWalk
 {
     const double *x;
     int64_t n_tris;
-    int32_t *tris;
+    const int32_t *tris;
     int64_t *across; // 3 n_tris: the side on the other side of the edge, -1: none
     int64_t *order;  // triangles as reached, part after part
     uint8_t *state;  // of each triangle
@@ -238,22 +239,22 @@ static void choose_sides(surfaceWalk *walk, int64_t reached, tdClosedResult *out
     for (int64_t i = 0; i < walk->n_parts; i++)
     {
         surfacePart *part = &walk->parts[i];
-        bool inner = is_inner(walk, i);
+        part->inner = is_inner(walk, i);
         bool flat = !(fabs(part->volume) > FLAT * part->area * sqrt(part->area));
-        part->turn = !flat && (part->volume < 0) != inner;
-        out->inner += inner;
+        part->turn = !flat && (part->volume < 0) != part->inner;
+        out->inner += part->inner;
         out->flat += flat;
         out->volume += part->turn ? -part->volume : part->volume;
     }
 }
 
-static void turn_triangles(surfaceWalk *walk, tdClosedResult *out)
+static void turn_triangles(const surfaceWalk *walk, int32_t *tris, tdClosedResult *out)
 {
     for (int64_t p = 0; p < walk->n_parts; p++)
         for (int64_t i = walk->parts[p].first; i < walk->parts[p].end; i++)
         {
             int64_t tri = walk->order[i];
-            int32_t *t = walk->tris + 3 * tri, kept = t[1];
+            int32_t *t = tris + 3 * tri, kept = t[1];
             if (((walk->state[tri] & TURN) != 0) == walk->parts[p].turn)
                 continue;
             t[1] = t[2];
@@ -282,25 +283,58 @@ static tdStatus examine(int64_t n_nodes, surfaceWalk *walk, tdClosedResult *out,
     if (walk->parts == NULL)
         return td_fail_memory(error, "the parts of a surface");
     choose_sides(walk, reached, out);
-    turn_triangles(walk, out);
     return TD_OK;
+}
+
+static tdStatus start(int64_t n_nodes, const double *x, int64_t n_tris, const int32_t *tris, surfaceWalk *walk,
+                      tdClosedResult *out, tdError *error)
+{
+    *out = (tdClosedResult){0};
+    *walk = (surfaceWalk){.x = x, .n_tris = n_tris, .tris = tris};
+    if (n_tris <= 0)
+        return TD_OK;
+    walk->across = td_take((size_t)n_tris, 3 * sizeof *walk->across);
+    walk->order = td_take((size_t)n_tris, sizeof *walk->order);
+    walk->state = td_take((size_t)n_tris, sizeof *walk->state);
+    return examine(n_nodes, walk, out, error);
+}
+
+static void finish(surfaceWalk *walk)
+{
+    free(walk->across);
+    free(walk->order);
+    free(walk->state);
+    free(walk->parts);
 }
 
 tdStatus td_surface_closed(int64_t n_nodes, const double *x, int64_t n_tris, int32_t *tris, tdClosedResult *out,
                            tdError *error)
 {
-    *out = (tdClosedResult){0};
-    if (n_tris <= 0)
-        return TD_OK;
-    surfaceWalk walk = {.x = x, .n_tris = n_tris, .tris = tris};
-    walk.across = td_take((size_t)n_tris, 3 * sizeof *walk.across);
-    walk.order = td_take((size_t)n_tris, sizeof *walk.order);
-    walk.state = td_take((size_t)n_tris, sizeof *walk.state);
-    tdStatus status = examine(n_nodes, &walk, out, error);
-    free(walk.across);
-    free(walk.order);
-    free(walk.state);
-    free(walk.parts);
+    surfaceWalk walk;
+    tdStatus status = start(n_nodes, x, n_tris, tris, &walk, out, error);
+    if (status == TD_OK)
+        turn_triangles(&walk, tris, out);
+    finish(&walk);
+    return status;
+}
+
+tdStatus td_surface_inner(int64_t n_nodes, const double *x, int64_t n_tris, const int32_t *tris, int32_t *inner,
+                          int32_t *n_inner, tdError *error)
+{
+    surfaceWalk walk;
+    tdClosedResult result;
+    tdStatus status = start(n_nodes, x, n_tris, tris, &walk, &result, error);
+    *n_inner = 0;
+    for (int64_t t = 0; t < n_tris; t++)
+        inner[t] = -1;
+    for (int64_t p = 0; status == TD_OK && p < walk.n_parts; p++)
+    {
+        const surfacePart *part = &walk.parts[p];
+        for (int64_t i = part->first; i < part->end && part->inner; i++)
+            inner[walk.order[i]] = *n_inner;
+        *n_inner += part->inner;
+    }
+    finish(&walk);
     return status;
 }
 

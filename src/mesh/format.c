@@ -8,17 +8,15 @@
 #include <string.h>
 #include <strings.h>
 
-#define KNOWN_FORMATS ".msh (Gmsh 2.2 or 4.1), .vtk, .vtu, .stl and .obj"
+#define WRITTEN_FORMATS ".msh (Gmsh 2.2 or 4.1), .vtk, .vtu, .stl and .obj"
+#define READ_FORMATS    ".msh (Gmsh 2.2 or 4.1), .vtk, .vtu, .stl, .obj and .dae (Collada)"
 
 static const struct
 {
     const char *extension;
     tdMeshFormat format;
-} extensions[] = {{".msh", TD_MESH_MSH41},
-                  {".vtk", TD_MESH_VTK},
-                  {".vtu", TD_MESH_VTU},
-                  {".stl", TD_MESH_STL},
-                  {".obj", TD_MESH_OBJ}};
+} extensions[] = {{".msh", TD_MESH_MSH41}, {".vtk", TD_MESH_VTK}, {".vtu", TD_MESH_VTU},
+                  {".stl", TD_MESH_STL},   {".obj", TD_MESH_OBJ}, {".dae", TD_MESH_DAE}};
 
 static bool begins(const char *data, size_t size, const char *word)
 {
@@ -63,6 +61,9 @@ tdMeshFormat td_mesh_format(const char *path, const char *data, size_t size)
         return TD_MESH_MSH41;
     if (begins(data, size, "# vtk DataFile"))
         return TD_MESH_VTK;
+    if (begins(data, size, "<COLLADA") ||
+        (begins(data, size, "<?xml") && memmem(data, size < 1000 ? size : 1000, "<COLLADA", 8) != NULL))
+        return TD_MESH_DAE;
     if (begins(data, size, "<VTKFile") || begins(data, size, "<?xml"))
         return TD_MESH_VTU;
     if (begins(data, size, "solid") || looks_like_binary_stl(data, size))
@@ -84,9 +85,10 @@ tdStatus td_mesh_read(const char *path, tdMesh *mesh, tdError *error)
     case TD_MESH_VTU: status = td_mesh_read_vtu_fields(data, size, path, mesh, NULL, error); break;
     case TD_MESH_STL: status = td_mesh_read_stl(data, size, path, mesh, error); break;
     case TD_MESH_OBJ: status = td_mesh_read_obj(data, size, path, mesh, error); break;
+    case TD_MESH_DAE: status = td_mesh_read_dae(data, size, path, mesh, error); break;
     case TD_MESH_UNKNOWN:
         status = td_fail_at(error, TD_ERROR_INPUT, path, 0, NULL,
-                            "neither the name nor the first bytes tell a mesh format; " KNOWN_FORMATS
+                            "neither the name nor the first bytes tell a mesh format; " READ_FORMATS
                             " are read (geometry such as .geo or .step must be meshed first)");
     }
     free(data);
@@ -117,9 +119,11 @@ static tdStatus write_bytes(const tdMesh *mesh, tdMeshFormat format, tdMeshEncod
         if (encoding != TD_MESH_ASCII)
             return td_fail(error, TD_ERROR_USAGE, "OBJ is written as text only");
         return td_mesh_write_obj(mesh, out, error);
+    case TD_MESH_DAE:
     case TD_MESH_UNKNOWN: break;
     }
-    return td_fail(error, TD_ERROR_USAGE, "the name's extension tells no mesh format; " KNOWN_FORMATS " are written");
+    return td_fail(error, TD_ERROR_USAGE,
+                   "the name's extension tells no mesh format that is written; " WRITTEN_FORMATS " are written");
 }
 
 tdStatus td_mesh_write(const tdMesh *mesh, const char *path, tdMeshFormat format, tdMeshEncoding encoding,

@@ -78,6 +78,11 @@ typedef struct tdClosedResult
 tdStatus td_surface_closed(int64_t n_nodes, const double *x, int64_t n_tris, int32_t *tris, tdClosedResult *out,
                            tdError *error);
 
+/// The parts of a closed surface that are within another, as td_surface_closed() finds them: inner[t] is the number of
+/// the one that triangle t belongs to, -1 for the others and everywhere when the surface is not closed.
+tdStatus td_surface_inner(int64_t n_nodes, const double *x, int64_t n_tris, const int32_t *tris, int32_t *inner,
+                          int32_t *n_inner, tdError *error);
+
 /// Why the surface does not enclose a volume (or is flat), and what to do about it; nothing when it does.
 void td_closed_reason(const tdClosedResult *result, const double *x, char *out, size_t size);
 

@@ -45,10 +45,6 @@ void td_vtk_decode(tdVtkType type, bool big_endian, const void *bytes, int64_t c
 /// Moves *at behind the last good one and returns how many there were.
 int64_t td_vtk_parse(const char **at, const char *end, int64_t count, double *out);
 
-/// Appends a number so that it reads back as the same double.
-void td_vtk_print(tdText *text, double value);
-void td_vtk_print_integer(tdText *text, int64_t value);
-
 // ---------------------------------------------------------------- cells (vtk_cells.c)
 
 /// Cells of a file on their way into a mesh, which stores them by type: `source` keeps for every

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Legacy VTK, version 3.0, which every reader of the format understands: text or big-endian binary.
+#include "base/print.h"
 #include "mesh/vtk.h"
 
 #include <stdlib.h>
@@ -18,7 +19,7 @@ static void put_int32(tdText *out, bool binary, int32_t value)
     else
     {
         td_text_append(out, " ", 1);
-        td_vtk_print_integer(out, value);
+        td_print_integer(out, value);
     }
 }
 
@@ -34,7 +35,7 @@ static void put_double(tdText *out, bool binary, double value)
     else
     {
         td_text_append(out, " ", 1);
-        td_vtk_print(out, value);
+        td_print_number(out, value);
     }
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // VTU files, as ParaView reads them: text, inline base64, or appended raw bytes, plain or compressed.
+#include "base/print.h"
 #include "mesh/vtk.h"
 
 #include <stdlib.h>
@@ -29,7 +30,7 @@ static void put_ascii(tdText *out, tdVtkType type, int components, const void *d
     int per_line = components > 1 ? components : 20;
     for (int64_t i = 0; i < count; i++)
     {
-        td_vtk_print(out, value_at(type, data, i));
+        td_print_number(out, value_at(type, data, i));
         td_text_append(out, (i + 1) % per_line == 0 || i + 1 == count ? "\n" : " ", 1);
     }
 }

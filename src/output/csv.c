@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "output/csv.h"
 
+#include "base/print.h"
 #include "base/utf8.h"
 
 #include <errno.h>
@@ -41,18 +42,6 @@ void td_csv_title(tdText *header, const char *name, const char *suffix, const ch
         td_text_format(header, " [%s]", unit);
     if (quoted)
         td_text_append(header, "\"", 1);
-}
-
-void td_csv_number(tdText *text, double value)
-{
-    char digits[40];
-    for (int precision = 15; precision <= 17; precision++)
-    {
-        snprintf(digits, sizeof digits, "%.*g", precision, value);
-        if (strtod(digits, NULL) == value)
-            break;
-    }
-    td_text_format(text, "%s", digits);
 }
 
 static tdStatus fail_io(const tdCsv *csv, tdError *error)
@@ -144,7 +133,7 @@ tdStatus td_csv_row(tdCsv *csv, int64_t step, double time, int n, const double *
     {
         td_text_append(&csv->row, ",", 1);
         if (i < 0 || !isnan(values[i]))
-            td_csv_number(&csv->row, i < 0 ? time : values[i]);
+            td_print_number(&csv->row, i < 0 ? time : values[i]);
     }
     td_text_append(&csv->row, "\n", 1);
     if (csv->row.failed)

@@ -9,9 +9,6 @@ typedef struct tdCsv tdCsv;
 /// Column title with its unit, e.g. "tip_x [m]"; "" = no unit. Titles are appended to `header`.
 void td_csv_title(tdText *header, const char *name, const char *suffix, const char *unit);
 
-/// Appends the fewest digits that read back as the same number.
-void td_csv_number(tdText *text, double value);
-
 /// Opens DIR/name. `header` are the titles after step and time, as made by td_csv_title(). keep < 0: a new
 /// file; else rows up to that step of an earlier run are kept, later ones dropped.
 tdStatus td_csv_open(const char *folder, const char *name, const tdText *header, int64_t keep, tdCsv **out,

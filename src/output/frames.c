@@ -414,11 +414,11 @@ tdStatus td_output_frame(tdOutput *output, tdState *state, tdError *error)
     const tdModel *model = output->model;
     if (state->steps == output->last_step)
         return TD_OK;
-    for (int b = 0; b < model->n_bodies; b++)
-    {
+    // Tables need neither nodes nor stresses, which a reduced body has only when it is asked for them.
+    for (int b = 0; b < model->n_bodies && (output->pvd != NULL || output->trajectory != NULL); b++)
         gather_body(output, state, b);
+    for (int b = 0; b < model->n_bodies; b++)
         td_state_reaction(model, state, b, output->reactions + 3 * (int64_t)b);
-    }
     for (int i = 0; i < output->n_supports; i++)
         td_support_force(model, state, &output->supports[i], output->reactions + 3 * (int64_t)(model->n_bodies + i));
     for (int i = 0; i < model->n_probes; i++)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "output/pvd.h"
 
+#include "base/print.h"
 #include "base/utf8.h"
 #include "output/csv.h"
 
@@ -92,7 +93,7 @@ void td_pvd_add(tdPvd *pvd, double time, int part, const char *body, const char 
 {
     int64_t size = pvd->text.size;
     td_text_format(&pvd->text, "    <DataSet timestep=\"");
-    td_csv_number(&pvd->text, time);
+    td_print_number(&pvd->text, time);
     td_text_format(&pvd->text, "\" part=\"%d\" name=\"", part);
     append_escaped(&pvd->text, body);
     td_text_format(&pvd->text, "\" file=\"");

@@ -245,11 +245,11 @@ void td_reduced_surface(const tdBody *body, const tdState *state, int32_t n, con
                         double *u);
 /// See tdBodyOps: all unknowns take part.
 tdStatus td_reduced_condense(const tdBody *body, tdState *state, tdBodyBlock *out);
-int32_t td_reduced_touch(const tdBody *body, tdState *state, const struct tdContactSide *side, int part,
+int32_t td_reduced_touch(const tdBody *body, tdState *state, const tdTouchPoint *point, int part,
                          const tdBodyBlock *block, double sign, double axes[3][3], double *J, int32_t *columns,
                          double *drift);
-void td_reduced_push(const tdBody *body, const tdState *state, const struct tdContactSide *side, int part,
-                     const double f[3], double *m);
+void td_reduced_push(const tdBody *body, const tdState *state, const tdTouchPoint *point, int part, const double f[3],
+                     double *m);
 
 /// reduced_modes.c: when all else is there; see tdBodyOps.
 void td_reduced_list_modes(tdReduced *reduced);

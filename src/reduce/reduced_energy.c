@@ -108,10 +108,13 @@ void td_reduced_energy(const tdModel *model, const tdBody *body, tdState *state,
     const tdReduced *reduced = td_reduced_of(body);
     tdReducedState *mine = td_reduced_mine(body, state);
     *kinetic = kinetic_energy(body, state);
-    // As for a body of full order: the energy a new step would start from, after relaxation.
-    td_reduced_history_begin(reduced, mine, INFINITY);
-    td_reduced_move(reduced, mine, state->q + body->first);
-    td_reduced_gradients(reduced, mine, state, true);
-    td_reduced_domain_forces(model, reduced, mine, state, state->scratch + body->first, NULL);
+    // As for a body of full order: the energy a new step would start from, after relaxation. Where a step has just
+    // arrived it is known.
+    if (td_reduced_move(reduced, mine, state->q + body->first) || !mine->arrived)
+    {
+        td_reduced_history_begin(reduced, mine, INFINITY);
+        td_reduced_gradients(reduced, mine, state, true);
+        td_reduced_domain_forces(model, reduced, mine, state, state->scratch + body->first, NULL);
+    }
     *elastic = td_reduced_elastic(reduced, mine);
 }

@@ -278,13 +278,23 @@ FLAT void force_tile(int rows, int stride, const double *B, const double *p, dou
         td4_store(f + 4 * v, td4_load(f + 4 * v) + sum[v]);
 }
 
+// One sum after the other would wait for itself in every row, so that all columns that are left go together.
 static void add_force(int rows, int stride, const double *B, const double *p, double *f)
 {
     int j = 0;
     for (; j + 32 <= stride; j += 32)
         force_tile(rows, stride, B + j, p, f + j, 8);
-    for (; j < stride; j += 4)
-        force_tile(rows, stride, B + j, p, f + j, 1);
+    switch ((stride - j) / 4)
+    {
+    case 7: force_tile(rows, stride, B + j, p, f + j, 7); break;
+    case 6: force_tile(rows, stride, B + j, p, f + j, 6); break;
+    case 5: force_tile(rows, stride, B + j, p, f + j, 5); break;
+    case 4: force_tile(rows, stride, B + j, p, f + j, 4); break;
+    case 3: force_tile(rows, stride, B + j, p, f + j, 3); break;
+    case 2: force_tile(rows, stride, B + j, p, f + j, 2); break;
+    case 1: force_tile(rows, stride, B + j, p, f + j, 1); break;
+    default: break;
+    }
 }
 
 // ---------------------------------------------------------------- forces

@@ -15,7 +15,6 @@
 #include "reduce/reduced_body.h"
 
 #include "base/vector.h"
-#include "collide/collide.h"
 
 #include <string.h>
 
@@ -138,14 +137,14 @@ tdStatus td_reduced_condense(const tdBody *body, tdState *state, tdBodyBlock *ou
     return TD_OK;
 }
 
-int32_t td_reduced_touch(const tdBody *body, tdState *state, const tdContactSide *side, int part,
+int32_t td_reduced_touch(const tdBody *body, tdState *state, const tdTouchPoint *point, int part,
                          const tdBodyBlock *block, double sign, double axes[3][3], double *J, int32_t *columns,
                          double *drift)
 {
     const tdReduced *reduced = td_reduced_of(body);
-    int r = reduced->r, unknowns = td_reduced_unknowns(reduced), n = side->n;
-    const int32_t *nodes = side->node;
-    const double *weights = side->weight;
+    int r = reduced->r, unknowns = td_reduced_unknowns(reduced), n = point->n;
+    const int32_t *nodes = point->node;
+    const double *weights = point->weight;
     touch at;
     (void)part;
     if (block == NULL)
@@ -171,7 +170,7 @@ int32_t td_reduced_touch(const tdBody *body, tdState *state, const tdContactSide
     return unknowns;
 }
 
-void td_reduced_push(const tdBody *body, const tdState *state, const tdContactSide *side, int part, const double f[3],
+void td_reduced_push(const tdBody *body, const tdState *state, const tdTouchPoint *point, int part, const double f[3],
                      double *m)
 {
     const tdReduced *reduced = td_reduced_of(body);
@@ -181,7 +180,7 @@ void td_reduced_push(const tdBody *body, const tdState *state, const tdContactSi
     {
         double turn[3];
         touch at;
-        find_touch(body, state, side->n, side->node, side->weight, &at);
+        find_touch(body, state, point->n, point->node, point->weight, &at);
         frame_row(&at, f, g, turn);
         for (int c = 0; c < 3; c++)
         {
@@ -189,5 +188,5 @@ void td_reduced_push(const tdBody *body, const tdState *state, const tdContactSi
             m[reduced->r + 3 + c] += turn[c];
         }
     }
-    add_modes(reduced, side->n, side->node, side->weight, g, reduced->n, m);
+    add_modes(reduced, point->n, point->node, point->weight, g, reduced->n, m);
 }

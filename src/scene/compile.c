@@ -6,6 +6,7 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/vector.h"
+#include "constraint/constraint.h"
 #include "contact/contact.h"
 #include "mesh/shape.h"
 #include "mesh/topology.h"
@@ -40,6 +41,8 @@ static void add_input(tdModel *model, const char *name, double standard)
 static double actuator_standard(const tdScene *scene, const tdSceneActuator *given)
 {
     bool joint = given->kind == TD_ACTUATOR_JOINT || given->kind == TD_ACTUATOR_SLIDE;
+    if (given->rests)
+        return given->rest;
     return joint && given->drive != TD_DRIVE_EFFORT && !given->rate
                ? scene->bodies[given->body].tree->links[given->joint].start
                : 0;
@@ -279,6 +282,9 @@ static void hash_files(tdModel *model)
         const tdMeasure *measure = &model->actuators[a].measure;
         *hash = td_hash_mix(*hash ^ td_hash_bytes(measure->rest, 3 * (size_t)measure->n * sizeof *measure->rest));
     }
+    for (int f = 0; model->contact != NULL && f < model->contact->n_fields; f++)
+        if (model->contact->fields[f].n_points > 0)
+            *hash = td_hash_mix(*hash ^ model->contact->fields[f].hash);
     hash_motion(hash, &model->scene.motion);
     model->scene.equilibria = td_hash_mix(model->scene.equilibria ^ found);
     hash = &model->scene.hash;
@@ -325,6 +331,40 @@ static void warn_of_errors(const tdRom *rom, const tdSettings *settings)
 }
 
 // rom: of one of the bodies; NULL: none.
+// What of an actuator the integrator may not know.
+static tdStatus check_actuator(const tdModel *model, const tdActuator *actuator, tdError *error)
+{
+    const tdSceneActuator *given = actuator->given;
+    bool effort = given->drive == TD_DRIVE_EFFORT, servo = actuator->servo >= 0;
+    const struct
+    {
+        bool is;
+        tdPart part;
+    } list[] = {{!effort && !servo, TD_PART_DISPLACEMENT},
+                {effort && actuator->held, TD_PART_MOVED},
+                {effort && td_actuator_has_stops(actuator), TD_PART_GIVEN_EFFORT},
+                {given->friction > 0, TD_PART_CABLE_FRICTION}};
+    for (size_t i = 0; i < sizeof list / sizeof list[0]; i++)
+    {
+        const char *clash = list[i].is ? td_part_clash(list[i].part, td_scheme_part(&model->scheme)) : NULL;
+        if (clash != NULL)
+            return td_fail_at(error, TD_ERROR_INPUT, model->scene.file, given->line, actuator->name, "%s", clash);
+    }
+    return TD_OK;
+}
+
+static tdStatus check_integrator(const tdModel *model, tdError *error)
+{
+    const char *clash = td_part_clash(TD_PART_SOFT, td_scheme_part(&model->scheme));
+    for (int b = 0; b < model->n_bodies && clash != NULL; b++)
+        if (model->bodies[b].parts == NULL)
+            return td_fail_at(error, TD_ERROR_INPUT, model->scene.file, model->scene.bodies[b].line,
+                              model->bodies[b].name, "%s", clash);
+    for (int a = 0; a < model->n_actuators; a++)
+        TD_TRY(check_actuator(model, &model->actuators[a], error));
+    return TD_OK;
+}
+
 static tdStatus compile_all(tdModel *model, const tdSettings *settings, const tdRom *rom, tdError *error)
 {
     const tdScene *scene = &model->scene;
@@ -364,6 +404,7 @@ static tdStatus compile_all(tdModel *model, const tdSettings *settings, const td
     TD_TRY(td_compile_actuators_end(model, error));
     TD_TRY(td_compile_tools(model, error));
     TD_TRY(td_compile_contact(model, settings, error));
+    TD_TRY(check_integrator(model, error));
     warn_of_ringing(model, settings);
     td_compile_plausible(model, settings);
     hash_files(model);
@@ -400,7 +441,8 @@ static tdStatus parse(const char *text, size_t length, const char *name, const c
     tdModel *model = td_take(1, sizeof *model);
     if (model == NULL)
         return td_fail_memory(error, "the model");
-    tdStatus status = td_scene_parse(text, length, name, folder, &model->scene, error);
+    tdStatus status =
+        td_scene_parse_packages(text, length, name, folder, more->settings->packages, &model->scene, error);
     if (status == TD_OK && more->edit != NULL)
         status = more->edit(more->context, &model->scene, error);
     if (status == TD_OK)

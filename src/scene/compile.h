@@ -91,8 +91,38 @@ const tdLocator *td_compile_locator(const tdModel *model, int body, tdError *err
 tdStatus td_compile_body_point(const tdModel *model, int body, const char *part, double slack,
                                const tdGivenPoint *given, tdMaterialPoint *out, tdSnapped *snapped, tdError *error);
 
+/// compile_attach.c: makes the point that an element carries nearest to p into the one at p, as if the element reached
+/// there: where it turns, the point turns with it. False: a flat one does not reach. Either way *distance is the gap.
+bool td_compile_extend(const tdMesh *mesh, tdMaterialPoint *point, const double p[3], double *distance);
+
 /// compile_articulated.c: a rigid or articulated body.
 tdStatus td_compile_articulated(tdModel *model, int index, const tdSettings *settings, tdError *error);
+
+/// Triangles of a soft body that touch.
+typedef struct tdTouchSurface
+{
+    int64_t n_nodes;    ///< in the array of positions
+    const double *rest; ///< 3 n_nodes
+    int64_t n_tris;     ///< that meet others
+    int64_t n_walls;    ///< after them: walls of cavities, which meet nothing but themselves
+    const int32_t *tris;
+    int32_t *start, *node; ///< where it is not made of nodes of the mesh: those that carry each of its nodes; else NULL
+    double *weight;
+    double error; ///< largest distance from the surface of the mesh [m]; NAN: it is that
+} tdTouchSurface;
+/// triangles.c: a surface file of a body, scaled and placed as its mesh is, nodes at one place merged. *mesh is
+/// zero-initialized and freed by the caller.
+tdStatus td_surface_read(const tdModel *model, int body, const char *path, int line, const char *field, tdMesh *mesh,
+                         tdError *error);
+/// Triangles of a mesh, all or of a group, quadrilaterals cut in two: how many at most, and which; returns how many.
+int64_t td_surface_most(const tdMesh *mesh, const tdGroup *group);
+int64_t td_surface_list(const tdMesh *mesh, const tdGroup *group, int32_t *tris);
+/// Turns triangles outwards, or says why they enclose no volume, in the scene's unit; "": they do.
+tdStatus td_surface_encloses(const tdModel *model, int64_t n_nodes, const double *x, int64_t n_tris, int32_t *tris,
+                             char *reason, size_t size, tdError *error);
+
+/// compile_surface.c: when actuators are complete. What it makes lives in scratch, but for start, node and weight.
+tdStatus td_compile_touch_surface(tdModel *model, int body, tdArena *scratch, tdTouchSurface *out, tdError *error);
 
 /// compile_actuator.c: before the bodies, with each body (points, and what its matrix must have room for), after them.
 tdStatus td_compile_actuators_begin(tdModel *model, tdError *error);

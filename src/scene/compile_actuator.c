@@ -201,53 +201,24 @@ static tdStatus compile_cable(tdBodyWork *w, tdActuator *out, const char *field,
 static tdStatus check_cavity(const tdModel *model, const tdActuator *out, int64_t n_nodes, const double *x,
                              const char *field, tdError *error)
 {
-    tdClosedResult result;
     char reason[400];
-    TD_TRY(td_surface_closed(n_nodes, x, out->measure.n_tris, out->measure.tris, &result, error));
-    td_closed_reason(&result, x, reason, sizeof reason);
-    if (result.closed && reason[0] == '\0')
+    TD_TRY(
+        td_surface_encloses(model, n_nodes, x, out->measure.n_tris, out->measure.tris, reason, sizeof reason, error));
+    if (reason[0] == '\0')
         return TD_OK;
-    // Places are told in the scene's unit.
-    double *scaled = td_take(3 * (size_t)n_nodes, sizeof *scaled);
-    for (int64_t i = 0; scaled != NULL && i < 3 * n_nodes; i++)
-        scaled[i] = x[i] / model->scene.length_unit;
-    td_closed_reason(&result, scaled != NULL ? scaled : x, reason, sizeof reason);
-    free(scaled);
     return td_fail_at(error, TD_ERROR_INPUT, model->scene.file, out->given->line, field,
                       "the surface of cavity '%s' does not enclose a volume: %s", out->name, reason);
 }
 
-static tdStatus take_triangles(tdModel *model, tdMeasure *measure, int64_t n, tdError *error)
-{
-    measure->tris = TD_TAKE(&model->arena, int32_t, 3 * n);
-    return measure->tris == NULL ? td_fail_memory(error, "the cavity") : TD_OK;
-}
-
 // Triangles of a mesh, all or of a group; quadrilaterals cut in two.
-static void list_triangles(const tdMesh *mesh, const tdGroup *group, tdMeasure *measure)
+static tdStatus list_triangles(tdModel *model, const tdMesh *mesh, const tdGroup *group, tdMeasure *measure,
+                               tdError *error)
 {
-    static const tdCellType types[] = {TD_CELL_TRI, TD_CELL_QUAD};
-    for (int k = 0; k < 2; k++)
-    {
-        int corners = td_cell_nodes(types[k]);
-        int64_t count = group != NULL ? group->count[types[k]] : mesh->cells[types[k]].count;
-        for (int64_t i = 0; i < count; i++)
-        {
-            int64_t cell = group != NULL ? group->cells[types[k]][i] : i;
-            const int32_t *n = mesh->cells[types[k]].nodes + corners * cell;
-            // By the diagonal at the least number, as the boundary of hexahedra is cut.
-            int least = 0;
-            for (int c = 1; c < corners; c++)
-                least = n[c] < n[least] ? c : least;
-            for (int t = 0; t < corners - 2; t++)
-            {
-                int32_t *to = measure->tris + 3 * (int64_t)measure->n_tris++;
-                to[0] = n[least];
-                to[1] = n[(least + t + 1) % corners];
-                to[2] = n[(least + t + 2) % corners];
-            }
-        }
-    }
+    measure->tris = TD_TAKE(&model->arena, int32_t, 3 * td_surface_most(mesh, group));
+    if (measure->tris == NULL)
+        return td_fail_memory(error, "the cavity");
+    measure->n_tris = (int32_t)td_surface_list(mesh, group, measure->tris);
+    return TD_OK;
 }
 
 static tdStatus cavity_of_group(tdBodyWork *w, tdActuator *out, const char *field, tdError *error)
@@ -264,8 +235,7 @@ static tdStatus cavity_of_group(tdBodyWork *w, tdActuator *out, const char *fiel
     tdSelect select = {.kind = TD_SELECT_GROUP, .group = out->given->group, .line = out->given->line};
     TD_TRY(td_select_nodes(w->model, mesh, &select, place, w->chosen, error));
     const tdGroup *group = &mesh->groups[td_mesh_find_group(mesh, out->given->group)];
-    TD_TRY(take_triangles(w->model, measure, group->count[TD_CELL_TRI] + 2 * group->count[TD_CELL_QUAD], error));
-    list_triangles(mesh, group, measure);
+    TD_TRY(list_triangles(w->model, mesh, group, measure, error));
     if (measure->n_tris == 0)
         return td_fail_at(error, TD_ERROR_INPUT, w->model->scene.file, out->given->line, place,
                           "group '%s' has no triangles; a cavity is a closed surface of them", out->given->group);
@@ -284,56 +254,19 @@ static tdStatus cavity_of_group(tdBodyWork *w, tdActuator *out, const char *fiel
     return node_set(w, &measure->sets[0], weight, true, error);
 }
 
-static double mesh_extent(const tdMesh *mesh)
-{
-    double extent = 0;
-    for (int c = 0; c < 3; c++)
-        for (int64_t i = 0; i < mesh->n_nodes; i++)
-            extent = fmax(extent, fabs(mesh->x[3 * i + c] - mesh->x[c]));
-    return extent;
-}
-
 static tdStatus cavity_of_file(tdBodyWork *w, tdActuator *out, const char *field, tdError *error)
 {
     const tdSceneActuator *given = out->given;
-    tdMeasure *measure = &out->measure;
     tdMesh mesh = {0};
     char place[96];
     snprintf(place, sizeof place, "%s.surface", field);
-    tdStatus status = td_mesh_read(given->surface, &mesh, error);
-    if (status != TD_OK)
-    {
-        char inner[700];
-        if (error != NULL)
-        {
-            td_error_format(error, inner, sizeof inner);
-            td_fail_at(error, status, w->model->scene.file, given->line, place, "%.600s", inner);
-        }
-        td_mesh_free(&mesh);
-        return status;
-    }
-    const double *R = w->given->rotation;
-    for (int64_t i = 0; i < mesh.n_nodes; i++)
-    {
-        double *x = mesh.x + 3 * i, p[3];
-        for (int c = 0; c < 3; c++)
-            p[c] = given->surface_scale * x[c];
-        for (int c = 0; c < 3; c++)
-            x[c] = R[3 * c] * p[0] + R[3 * c + 1] * p[1] + R[3 * c + 2] * p[2] + w->given->translate[c];
-    }
-    // Files of loose triangles have each corner several times.
-    int64_t merged = 0;
-    status = td_mesh_merge(&mesh, 1e-9 * mesh_extent(&mesh), &merged, error);
+    tdStatus status = td_surface_read(w->model, w->index, given->surface, given->line, place, &mesh, error);
     if (status == TD_OK)
-        status = take_triangles(w->model, measure, mesh.cells[TD_CELL_TRI].count + 2 * mesh.cells[TD_CELL_QUAD].count,
-                                error);
+        status = list_triangles(w->model, &mesh, NULL, &out->measure, error);
     if (status == TD_OK)
-    {
-        list_triangles(&mesh, NULL, measure);
         status = check_cavity(w->model, out, mesh.n_nodes, mesh.x, place, error);
-    }
     if (status == TD_OK)
-        status = located_set(w, &measure->sets[0], mesh.n_nodes, mesh.x, NULL, given->line, place, error);
+        status = located_set(w, &out->measure.sets[0], mesh.n_nodes, mesh.x, NULL, given->line, place, error);
     td_mesh_free(&mesh);
     return status;
 }

@@ -206,17 +206,16 @@ static tdStatus add_servos(tdBodyWork *w, tdError *error)
     return TD_OK;
 }
 
-// An explicit method follows springs of limits and friction only with steps short beside them.
+// An explicit method follows springs of limits and friction only with steps short beside them. Methods with theta below
+// 1/2 take them at the end of the step.
 static void warn_about_step(const tdBodyWork *w)
 {
-    const tdSceneSettings *settings = &w->model->scene.settings;
     const tdArticulated *rigid = rigid_of(w);
-    if (settings->method == TD_METHOD_THETA && settings->theta < 0.5 &&
-        rigid->n_limits + rigid->n_frictions + rigid->n_servos > 0)
+    if (w->model->scene.settings.method == TD_METHOD_RK4 && rigid->n_limits + rigid->n_frictions + rigid->n_servos > 0)
         td_log(
             w->settings, TD_LOG_WARNING,
-            "body '%s': a method with theta below 1/2 (symplectic) takes limits, friction and servos of joints at the "
-            "start of a step, which is stable for short steps only; use an implicit method",
+            "body '%s': rk4 is explicit, and stable with limits, friction and servos of joints for short steps only; "
+            "use another method where they matter",
             w->given->name);
 }
 

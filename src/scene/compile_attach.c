@@ -112,11 +112,11 @@ static double place_of(const tdMesh *mesh, const tdMaterialPoint *point, const d
     return sqrt(square);
 }
 
-// An element that is extended to p: the least change of its weights, dw_k = b . (x_k - mean), that moves the point by
-// `from`. Where the element turns, the point turns with it. False: a flat one does not reach there.
-static bool extend(const tdMesh *mesh, tdMaterialPoint *point, const double from[3])
+// By the least change of its weights, dw_k = b . (x_k - mean), that moves the point by `from`.
+bool td_compile_extend(const tdMesh *mesh, tdMaterialPoint *point, const double p[3], double *distance)
 {
-    double mean[3] = {0}, S[9] = {0}, C[9], b[3];
+    double mean[3] = {0}, S[9] = {0}, C[9], b[3], from[3];
+    *distance = place_of(mesh, point, p, from);
     for (int k = 0; k < point->n; k++)
         for (int c = 0; c < 3; c++)
             mean[c] += mesh->x[3 * (int64_t)point->nodes[k] + c] / point->n;
@@ -128,8 +128,8 @@ static bool extend(const tdMesh *mesh, tdMaterialPoint *point, const double from
     for (int i = 0; i < 3; i++)
         for (int j = 0; j < 3; j++)
         {
-            int p = (i + 1) % 3, q = (i + 2) % 3, r = (j + 1) % 3, s = (j + 2) % 3;
-            C[3 * i + j] = S[3 * p + r] * S[3 * q + s] - S[3 * p + s] * S[3 * q + r];
+            int k = (i + 1) % 3, l = (i + 2) % 3, r = (j + 1) % 3, s = (j + 2) % 3;
+            C[3 * i + j] = S[3 * k + r] * S[3 * l + s] - S[3 * k + s] * S[3 * l + r];
         }
     double det = S[0] * C[0] + S[1] * C[1] + S[2] * C[2], trace = S[0] + S[4] + S[8];
     if (!(det > 1e-12 * trace * trace * trace))
@@ -164,8 +164,9 @@ static tdStatus soft_point(const attachWork *w, int64_t i, const double p[3], td
     if (locator == NULL)
         return TD_ERROR_MEMORY;
     TD_TRY(td_compile_point(w->model, w->given->b, &given, point, NULL, error));
-    double from[3], size = locator->size, unit = scene->length_unit;
-    double distance = place_of(mesh, point, p, from), gap = isnan(w->given->gap) ? SLACK * size : w->given->gap;
+    double size = locator->size, unit = scene->length_unit, gap = isnan(w->given->gap) ? SLACK * size : w->given->gap;
+    double distance;
+    bool reaches = td_compile_extend(mesh, point, p, &distance);
     char name[128];
     name_point(w, i, name, sizeof name);
     if (distance > gap + 1e-9 * size)
@@ -173,7 +174,7 @@ static tdStatus soft_point(const attachWork *w, int64_t i, const double p[3], td
                           "%s at (%g, %g, %g) is %g (scene's length unit) away from body '%s', more than the gap %g; "
                           "choose other nodes, or allow it by 'gap'",
                           name, p[0] / unit, p[1] / unit, p[2] / unit, distance / unit, body->name, gap / unit);
-    if (!extend(mesh, point, from) && distance > 1e-6 * size)
+    if (!reaches && distance > 1e-6 * size)
         return td_fail_at(error, TD_ERROR_INPUT, scene->file, w->given->line, w->field,
                           "%s at (%g, %g, %g) is %g (scene's length unit) away from the triangles of body '%s'; "
                           "triangles carry only points that lie on them, so move the nodes there",

@@ -210,6 +210,13 @@ static const tdChoice formulation_choices[] = {
      "one change of volume for an element: does not lock near incompressibility; needs laws from neo_hookean on", NULL},
     {0},
 };
+static const tdChoice collision_choices[] = {
+    {"surface", TD_COLLISION_SURFACE,
+     "as they are where they are closed, else by their convex hulls, which a warning says", NULL},
+    {"hull", TD_COLLISION_HULL, "by their convex hulls, which is faster and fills what is hollow", NULL},
+    {0},
+};
+
 static const tdChoice base_choices[] = {
     {"fixed", 0, "held where the transform places it", NULL},
     {"free", 1, "moves freely", NULL},
@@ -285,13 +292,22 @@ static const tdKey body_keys[] = {
      .doc = "nodes that are moved"},
     {.name = "urdf",
      .kind = TD_KEY_FILE,
-     .standard_doc = "required by articulated bodies",
+     .standard_doc = "this or `mjcf` is required by articulated bodies",
      .doc = "articulated: the robot; its numbers are in SI units"},
+    {.name = "mjcf",
+     .kind = TD_KEY_FILE,
+     .doc = "articulated: the robot, or all that is in the world of the file, with its drives; in SI units"},
+    {.name = "keyframe", .kind = TD_KEY_TEXT, .doc = "articulated: where joints and drives of the MJCF file start"},
     {.name = "base",
      .kind = TD_KEY_CHOICE,
      .choices = base_choices,
      .standard = "fixed",
      .doc = "articulated: how the root link is joined to the world"},
+    {.name = "collision_mesh",
+     .kind = TD_KEY_CHOICE,
+     .choices = collision_choices,
+     .standard = "surface",
+     .doc = "articulated: how meshes for contact are taken"},
     {.name = "joints",
      .kind = TD_KEY_LIST,
      .schema = &td_schema_joint,

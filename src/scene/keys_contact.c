@@ -17,14 +17,23 @@ static const tdChoice contact_solver_choices[] = {
 
 static const tdKey exclude_keys[] = {
     {.name = "a", .kind = TD_KEY_NAME, .required = true, .doc = "a body"},
-    {.name = "b", .kind = TD_KEY_NAME, .required = true, .doc = "another one"},
+    {.name = "b", .kind = TD_KEY_NAME, .required = true, .doc = "another one, or the same with two links"},
+    {.name = "link_a", .kind = TD_KEY_TEXT, .standard_doc = "all links", .doc = "only this link of a"},
+    {.name = "link_b", .kind = TD_KEY_TEXT, .standard_doc = "all links", .doc = "only this link of b"},
     {0},
 };
 const tdSchema td_schema_exclude = {
     .title = "exclude",
-    .doc = "Two bodies that pass through each other.",
-    .example = "contact: {friction: 0.5, exclude: [{a: finger, b: palm}]}",
+    .doc = "Two bodies, or two links, that pass through each other.",
+    .example = "contact:\n"
+               "  exclude: [{a: finger, b: palm}, {a: robot, link_a: upper_arm, b: robot, link_b: forearm}]",
     .keys = exclude_keys,
+};
+
+static const tdChoice overlap_choices[] = {
+    {"exempt", TD_OVERLAP_EXEMPT, "do not meet, which the log says", NULL},
+    {"meet", TD_OVERLAP_MEET, "are pushed apart", NULL},
+    {0},
 };
 
 static const tdKey contact_keys[] = {
@@ -81,11 +90,16 @@ static const tdKey contact_keys[] = {
      .kind = TD_KEY_BOOL,
      .standard = "false",
      .doc = "soft bodies meet themselves, links meet other links of their body (but not their neighbours)"},
+    {.name = "overlapping",
+     .kind = TD_KEY_CHOICE,
+     .choices = overlap_choices,
+     .standard = "exempt",
+     .doc = "with `self`: links of one body that overlap at the start"},
     {.name = "exclude",
      .kind = TD_KEY_LIST,
      .schema = &td_schema_exclude,
      .most = 100000,
-     .doc = "pairs of bodies that do not meet"},
+     .doc = "pairs of bodies, or of links, that do not meet"},
     {0},
 };
 const tdSchema td_schema_contact = {
@@ -122,6 +136,22 @@ static const tdKey body_contact_keys[] = {
      .doc = "n x n points of each triangle"},
     {.name = "self", .kind = TD_KEY_BOOL, .standard_doc = "that of the scene", .doc = "whether it meets itself"},
     {.name = "meets", .kind = TD_KEY_BOOL, .standard = "true", .doc = "`false`: it touches nothing"},
+    {.name = "walls",
+     .kind = TD_KEY_BOOL,
+     .standard = "false",
+     .doc = "`true`: walls of its cavities meet other bodies; else only themselves, where the body meets itself"},
+    {.name = "surface",
+     .kind = TD_KEY_TEXT,
+     .standard_doc = "that of the mesh",
+     .doc =
+         "soft: file of the closed surface that touches, in the coordinates of the mesh: any that a mesh can be read "
+         "from. Elements carry its nodes"},
+    {.name = "nodes",
+     .kind = TD_KEY_INTEGER,
+     .least = 4,
+     .most = 100000000,
+     .standard_doc = "all of its surface",
+     .doc = "soft: it touches by a coarser surface with this many of its nodes, as near to its own as they allow"},
     {0},
 };
 const tdSchema td_schema_body_contact = {

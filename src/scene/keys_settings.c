@@ -11,6 +11,7 @@ static const tdChoice method_choices[] = {
     {"symplectic", TD_CHOICE_SYMPLECTIC, "θ = 0, θvq = 1: explicit, needs small steps and lumped mass", NULL},
     {"theta", TD_CHOICE_THETA, "θ-method with `theta` and `theta_vq` as given", NULL},
     {"newmark", TD_CHOICE_NEWMARK, "implicit Newmark with `beta` and `gamma`", NULL},
+    {"rk4", TD_CHOICE_RK4, "Runge–Kutta of order 4: references of rigid bodies without contact, explicit", NULL},
     {"static", TD_CHOICE_STATIC, "equilibrium at the end of each step, no inertia", NULL},
     {0},
 };
@@ -82,9 +83,12 @@ const tdSchema td_schema_integrator = {
 };
 
 static const tdChoice solver_choices[] = {
-    {"auto", TD_SOLVER_AUTO, "the faster one for the size of the problem", NULL},
-    {"cholesky", TD_SOLVER_CHOLESKY, "sparse Cholesky factorization", NULL},
-    {"cg", TD_SOLVER_CG, "preconditioned conjugate gradients", NULL},
+    {"auto", TD_SOLVER_AUTO, "conjugate gradients with a kept Cholesky factor, which is made anew where that pays",
+     NULL},
+    {"cholesky", TD_SOLVER_CHOLESKY, "a sparse Cholesky factor of every matrix", NULL},
+    {"cg", TD_SOLVER_CG,
+     "conjugate gradients with the factor of the first step; a warning tells where that takes longer than `auto`",
+     NULL},
     {0},
 };
 static const tdKey solver_keys[] = {

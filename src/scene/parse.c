@@ -95,7 +95,11 @@ static tdStatus parse_integrator(tdSceneParser *parser, const tdYaml *node)
     TD_TRY(td_schema_read(reader, node, &td_schema_integrator, "integrator", &record));
     parser->method = (tdMethodChoice)td_record_get(&record, "method")->integer[0];
     bool newmark = parser->method == TD_CHOICE_NEWMARK, is_static = parser->method == TD_CHOICE_STATIC;
-    settings->method = newmark ? TD_METHOD_NEWMARK : is_static ? TD_METHOD_STATIC : TD_METHOD_THETA;
+    bool rk4 = parser->method == TD_CHOICE_RK4;
+    settings->method = newmark     ? TD_METHOD_NEWMARK
+                       : rk4       ? TD_METHOD_RK4
+                       : is_static ? TD_METHOD_STATIC
+                                   : TD_METHOD_THETA;
     TD_TRY(parse_theta(parser, &record, settings));
     if (!newmark)
     {
@@ -109,6 +113,8 @@ static tdStatus parse_integrator(tdSceneParser *parser, const tdYaml *node)
     const tdValue *newton = td_record_get(&record, "newton"), *least = td_record_get(&record, "min_load_step");
     if (is_static && newton->node != NULL && newton->integer[0] == 0)
         return td_record_fail(reader, &record, "newton", "method static always iterates; remove 'newton: false'");
+    if (rk4 && newton->node != NULL && newton->integer[0] != 0)
+        return td_record_fail(reader, &record, "newton", "method rk4 is explicit; remove 'newton: true'");
     settings->newton = is_static || newton->integer[0] != 0;
     for (int i = 0; i < 2 && !settings->newton; i++)
     {
@@ -352,6 +358,7 @@ static tdStatus parse_scene(tdSceneParser *parser, const tdYaml *root_node)
     const tdYaml *effectors = td_record_get(&root, "effectors")->node;
     if (actuators != NULL)
         TD_TRY(td_parse_actuators(parser, actuators));
+    TD_TRY(td_parse_robot_drives(parser));
     if (effectors != NULL)
         TD_TRY(td_parse_effectors(parser, effectors));
     const tdYaml *tools = td_record_get(&root, "tools")->node;
@@ -367,6 +374,7 @@ static tdStatus parse_scene(tdSceneParser *parser, const tdYaml *root_node)
     const tdYaml *attachments = td_record_get(&root, "attachments")->node;
     if (attachments != NULL)
         TD_TRY(td_parse_attachments(parser, attachments));
+    TD_TRY(td_parse_robot_bonds(parser));
     const tdYaml *couplings = td_record_get(&root, "couplings")->node;
     if (couplings != NULL)
         TD_TRY(td_parse_couplings(parser, couplings));
@@ -413,9 +421,15 @@ static uint64_t hash_equilibria(const tdYaml *root)
 tdStatus td_scene_parse(const char *text, size_t length, const char *name, const char *folder, tdScene *scene,
                         tdError *error)
 {
+    return td_scene_parse_packages(text, length, name, folder, NULL, scene, error);
+}
+
+tdStatus td_scene_parse_packages(const char *text, size_t length, const char *name, const char *folder,
+                                 const char *packages, tdScene *scene, tdError *error)
+{
     memset(scene, 0, sizeof *scene);
     tdArena tree = {0};
-    tdSceneParser parser = {.scene = scene, .arena = &scene->arena, .folder = folder};
+    tdSceneParser parser = {.scene = scene, .arena = &scene->arena, .folder = folder, .packages = packages};
     parser.reader = (tdReader){.error = error};
     tdStatus status = td_parse_copy(&parser, name != NULL ? name : "scene", &scene->file);
     parser.reader.file = scene->file;

@@ -14,6 +14,7 @@ typedef struct tdSceneParser
     tdScene *scene;
     tdArena *arena; ///< the scene's
     const char *folder;
+    const char *packages; ///< tdSettings.packages
     tdMethodChoice method;
     int n_inputs; ///< names of loads, prescribed motions and actuators, which a motion may drive
     struct
@@ -87,6 +88,9 @@ tdStatus td_parse_contact(tdSceneParser *parser, const tdYaml *node);
 /// parse_attach.c: when bodies, actuators and effectors are known.
 tdStatus td_parse_attachments(tdSceneParser *parser, const tdYaml *list);
 tdStatus td_parse_couplings(tdSceneParser *parser, const tdYaml *list);
+/// parse_robot.c: drives and loops of robots' files, after the scene's own.
+tdStatus td_parse_robot_drives(tdSceneParser *parser);
+tdStatus td_parse_robot_bonds(tdSceneParser *parser);
 /// parse_tool.c: when actuators are known, before the motion; and after it.
 tdStatus td_parse_tools(tdSceneParser *parser, const tdYaml *list);
 tdStatus td_parse_check_tools(tdSceneParser *parser);

@@ -372,8 +372,6 @@ static tdStatus parse_cavity(tdSceneParser *parser, const tdRecord *record, tdSc
     actuator->ambient = td_record_get(record, "ambient")->number[0];
     if (group)
         return td_parse_copy(parser, td_record_get(record, "group")->text, &actuator->group);
-    // The scale of a body with a mesh file already has the length unit in it.
-    actuator->surface_scale = body->scale * (body->mesh != NULL ? 1 : parser->scene->length_unit);
     return td_parse_path(parser, record, "surface", td_record_get(record, "surface")->text, &actuator->surface);
 }
 

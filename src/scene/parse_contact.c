@@ -6,6 +6,30 @@
 #include <math.h>
 #include <string.h>
 
+// The surface by which a soft body touches.
+static tdStatus parse_surface(tdSceneParser *parser, const tdRecord *record, tdSceneBody *body)
+{
+    const tdValue *surface = td_record_get(record, "surface"), *nodes = td_record_get(record, "nodes");
+    const char *key = surface->has ? "surface" : "nodes";
+    if (!surface->has && !nodes->has)
+        return TD_OK;
+    if (surface->has && nodes->has)
+        return td_record_fail(&parser->reader, record, "nodes",
+                              "'surface' (line %d) and 'nodes' exclude each other; give one",
+                              td_record_line(record, "surface"));
+    if (body->type != TD_BODY_SOFT)
+        return td_record_fail(&parser->reader, record, key,
+                              "links touch by their shapes; give the shape that you want, or remove '%s'", key);
+    if (body->contact.off)
+        return td_record_fail(&parser->reader, record, key, "the body touches nothing; remove 'meets: false' or '%s'",
+                              key);
+    if (surface->has && body->contact.walls)
+        return td_record_fail(&parser->reader, record, "walls",
+                              "the surface of the file is what touches; have the walls in it, or remove 'walls'");
+    body->contact.nodes = nodes->has ? (int)nodes->integer[0] : 0;
+    return surface->has ? td_parse_path(parser, record, "surface", surface->text, &body->contact.surface) : TD_OK;
+}
+
 tdStatus td_parse_body_contact(tdSceneParser *parser, const tdRecord *body_record, tdSceneBody *body)
 {
     body->contact =
@@ -26,6 +50,18 @@ tdStatus td_parse_body_contact(tdSceneParser *parser, const tdRecord *body_recor
     const tdValue *points = td_record_get(&record, "points");
     body->contact.points = points->has ? (int)points->integer[0] : -1;
     body->contact.off = td_record_get(&record, "meets")->integer[0] == 0;
+    body->contact.walls = td_record_get(&record, "walls")->integer[0] != 0;
+    return parse_surface(parser, &record, body);
+}
+
+static tdStatus parse_exclude_link(tdSceneParser *parser, const tdRecord *record, const char *key, int body, int *out)
+{
+    const char *name = NULL;
+    *out = -1;
+    if (td_record_get(record, key)->node == NULL)
+        return TD_OK;
+    TD_TRY(td_parse_link_name(parser, record, key, body, &name));
+    *out = td_tree_link(parser->scene->bodies[body].tree, name);
     return TD_OK;
 }
 
@@ -40,13 +76,16 @@ static tdStatus parse_exclude(tdSceneParser *parser, const tdYaml *list, tdScene
         tdRecord record;
         td_path_item(path, sizeof path, "contact", "exclude", contact->n_exclude);
         TD_TRY(td_schema_read(&parser->reader, item, &td_schema_exclude, path, &record));
-        int *pair = contact->exclude[contact->n_exclude++];
-        TD_TRY(td_parse_body_name(parser, &record, "a", &pair[0]));
-        TD_TRY(td_parse_body_name(parser, &record, "b", &pair[1]));
-        if (pair[0] == pair[1])
-            return td_record_fail(
-                &parser->reader, &record, "b",
-                "a pair is of two bodies; whether a body meets itself is its 'contact: {self: false}'");
+        tdSceneExclude *pair = &contact->exclude[contact->n_exclude++];
+        TD_TRY(td_parse_body_name(parser, &record, "a", &pair->body[0]));
+        TD_TRY(td_parse_body_name(parser, &record, "b", &pair->body[1]));
+        TD_TRY(parse_exclude_link(parser, &record, "link_a", pair->body[0], &pair->link[0]));
+        TD_TRY(parse_exclude_link(parser, &record, "link_b", pair->body[1], &pair->link[1]));
+        if (pair->body[0] == pair->body[1] &&
+            (pair->link[0] == pair->link[1] || pair->link[0] < 0 || pair->link[1] < 0))
+            return td_record_fail(&parser->reader, &record, "b",
+                                  "a pair is of two bodies, or of two links of one, 'link_a' and 'link_b'; whether a "
+                                  "body meets itself is its 'contact: {self: false}'");
     }
     return TD_OK;
 }
@@ -99,6 +138,7 @@ tdStatus td_parse_contact(tdSceneParser *parser, const tdYaml *node)
     contact->solver = (tdContactSolver)td_record_get(&record, "solver")->integer[0];
     contact->points = (int)td_record_get(&record, "points")->integer[0];
     contact->self = td_record_get(&record, "self")->integer[0] != 0;
+    contact->overlapping = (tdOverlapChoice)td_record_get(&record, "overlapping")->integer[0];
     const tdYaml *exclude = td_record_get(&record, "exclude")->node;
     if (exclude != NULL)
         TD_TRY(parse_exclude(parser, exclude, contact));

@@ -5,6 +5,7 @@
 #include "body/drawing.h"
 #include "mesh/generate.h"
 #include "mesh/topology.h"
+#include "scene/mjcf.h"
 #include "scene/parse.h"
 #include "scene/urdf.h"
 
@@ -34,12 +35,27 @@ tdStatus td_parse_body_keys(tdSceneParser *parser, const tdRecord *record, tdBod
         const char *key;
         int of, needed;
     } own[] = {
-        {"mesh", SOFT, SOFT},     {"material", SOFT, SOFT},   {"materials", SOFT, 0},
-        {"plane", SOFT, 0},       {"thickness", SOFT, 0},     {"formulation", SOFT, 0},
-        {"mass", SOFT, 0},        {"damping", SOFT, 0},       {"prescribed", SOFT, 0},
-        {"repeat", SOFT, 0},      {"fixed", SOFT | RIGID, 0}, {"urdf", ARTICULATED, ARTICULATED},
-        {"base", ARTICULATED, 0}, {"joints", ARTICULATED, 0}, {"shape", RIGID, RIGID},
-        {"density", RIGID, 0},    {"total_mass", RIGID, 0},   {"angular_velocity", RIGID | ARTICULATED, 0},
+        {"mesh", SOFT, SOFT},
+        {"material", SOFT, SOFT},
+        {"materials", SOFT, 0},
+        {"plane", SOFT, 0},
+        {"thickness", SOFT, 0},
+        {"formulation", SOFT, 0},
+        {"mass", SOFT, 0},
+        {"damping", SOFT, 0},
+        {"prescribed", SOFT, 0},
+        {"repeat", SOFT, 0},
+        {"fixed", SOFT | RIGID, 0},
+        {"urdf", ARTICULATED, 0},
+        {"base", ARTICULATED, 0},
+        {"joints", ARTICULATED, 0},
+        {"shape", RIGID, RIGID},
+        {"collision_mesh", ARTICULATED, 0},
+        {"mjcf", ARTICULATED, 0},
+        {"keyframe", ARTICULATED, 0},
+        {"density", RIGID, 0},
+        {"total_mass", RIGID, 0},
+        {"angular_velocity", RIGID | ARTICULATED, 0},
         {"snap", SOFT, 0},
     };
     for (size_t i = 0; i < sizeof own / sizeof own[0]; i++)
@@ -313,7 +329,7 @@ static tdStatus find_joint(tdSceneParser *parser, const tdRecord *record, const 
 }
 
 static tdStatus parse_joint(tdSceneParser *parser, const tdYaml *item, int index, const char *body_path,
-                            tdSceneBody *body)
+                            tdSceneBody *body, bool *placed)
 {
     char path[256], field[300];
     tdRecord record;
@@ -324,10 +340,11 @@ static tdStatus parse_joint(tdSceneParser *parser, const tdYaml *item, int index
     tdTreeLink *link = &body->tree->links[at];
     const tdYaml *position = td_record_get(&record, "position")->node;
     td_path_key(field, sizeof field, path, "position");
+    placed[at] = placed[at] || position != NULL;
     if (position != NULL)
         TD_TRY(td_read_quantity(&parser->reader, position, field, turns(link) ? TD_DIM_ANGLE : TD_DIM_LENGTH,
                                 &link->start));
-    if (link->start < link->lower || link->start > link->upper)
+    if (position != NULL && (link->start < link->lower || link->start > link->upper))
         return td_record_fail(&parser->reader, &record, "position",
                               "joint '%s' goes from %g to %g (%s); %g is beyond its limits", link->joint, link->lower,
                               link->upper, turns(link) ? "rad" : "m", link->start);
@@ -336,6 +353,12 @@ static tdStatus parse_joint(tdSceneParser *parser, const tdYaml *item, int index
     TD_TRY(read_per_angle(parser, &record, "damping", damping_dim(link), turns(link), &link->damping));
     TD_TRY(read_per_angle(parser, &record, "friction", turns(link) ? TD_DIM_TORQUE : TD_DIM_FORCE, 0, &link->friction));
     return read_per_angle(parser, &record, "armature", inertia, 0, &link->armature);
+}
+
+// The key that names the robot's file.
+static const char *robot_key(const tdRecord *record)
+{
+    return given(record, "mjcf") ? "mjcf" : "urdf";
 }
 
 // A joint that starts beyond its limits is thrown back by them: a robot would be launched by what nobody asked for.
@@ -349,7 +372,7 @@ static tdStatus check_start(tdSceneParser *parser, const tdRecord *record, const
         double slack = 1e-9 * fmax(1, fabs(start)); // a limit in degrees, rounded
         if (td_joint_coordinates(link->kind) != 1 || (start >= link->lower - slack && start <= link->upper + slack))
             continue;
-        const char *key = given(record, "joints") ? "joints" : "urdf", *unit = turns(link) ? "rad" : "m";
+        const char *key = given(record, "joints") ? "joints" : robot_key(record), *unit = turns(link) ? "rad" : "m";
         const char *moved = follows ? body->tree->links[link->mimic].joint : link->joint;
         return td_record_fail(&parser->reader, record, key,
                               "joint '%s' (line %d of '%.200s') starts at %g %s, but its limits are %g and %g %s; say "
@@ -360,37 +383,76 @@ static tdStatus check_start(tdSceneParser *parser, const tdRecord *record, const
     return TD_OK;
 }
 
+static tdStatus check_robot_keys(tdSceneParser *parser, const tdRecord *record)
+{
+    static const char *const urdf_keys[] = {"base", "collision_mesh"};
+    bool mjcf = given(record, "mjcf");
+    if (given(record, "urdf") == mjcf)
+        return mjcf ? td_record_fail(&parser->reader, record, "mjcf", "'urdf' and 'mjcf' exclude each other; give one")
+                    : td_reader_fail(&parser->reader, record->node->line, record->path, "urdf",
+                                     "the key 'urdf' is missing: the file of the robot, or 'mjcf'");
+    for (int k = 0; k < 2 && mjcf; k++)
+        if (given(record, urdf_keys[k]))
+            return td_record_fail(&parser->reader, record, urdf_keys[k], "is for URDF files; an MJCF file says %s",
+                                  k == 0 ? "itself what is free" : "that meshes touch by their convex hulls");
+    if (!mjcf && given(record, "keyframe"))
+        return td_record_fail(&parser->reader, record, "keyframe",
+                              "is for MJCF files; 'joints' says where joints start");
+    return TD_OK;
+}
+
+// Reads the robot's file. The scene's line leads to it; the reader's message says what is wrong with it.
+static tdStatus read_robot(tdSceneParser *parser, const tdRecord *record, tdSceneBody *body)
+{
+    const char *path = NULL, *key = robot_key(record);
+    tdError inner = {0};
+    tdRobotFiles files = {.packages = parser->packages,
+                          .hulls = td_record_get(record, "collision_mesh")->integer[0] == TD_COLLISION_HULL};
+    TD_TRY(check_robot_keys(parser, record));
+    TD_TRY(td_parse_path(parser, record, key, td_record_get(record, key)->text, &path));
+    bool mjcf = given(record, "mjcf");
+    tdStatus status = mjcf ? td_mjcf_read(parser->arena, path, &files,
+                                          given(record, "keyframe") ? td_record_get(record, "keyframe")->text : NULL,
+                                          body->tree, &inner)
+                           : td_urdf_read(parser->arena, path, &files, body->tree, &inner);
+    if (status != TD_OK)
+    {
+        char text[700];
+        td_error_format(&inner, text, sizeof text);
+        td_record_fail(&parser->reader, record, key, "%.600s", text);
+        return status;
+    }
+    tdTreeLink *root = &body->tree->links[0];
+    root->kind = !mjcf && td_record_get(record, "base")->integer[0] != 0 ? TD_JOINT_FREE : TD_JOINT_FIXED;
+    root->joint = "base";
+    root->joint_line = root->line;
+    return TD_OK;
+}
+
 static tdStatus parse_articulated(tdSceneParser *parser, const tdRecord *record, tdSceneBody *body)
 {
-    const char *path = NULL;
     tdError inner = {0};
     if (body->scale != 1)
         return td_record_fail(&parser->reader, record, "transform",
                               "a robot is not scaled, because its masses would have to be too; remove 'scale'");
-    TD_TRY(td_parse_path(parser, record, "urdf", td_record_get(record, "urdf")->text, &path));
-    tdStatus status = td_urdf_read(parser->arena, path, body->tree, &inner);
-    if (status != TD_OK)
-    {
-        // The scene's line leads to the file; the reader's message says what is wrong with it.
-        char text[700];
-        td_error_format(&inner, text, sizeof text);
-        td_record_fail(&parser->reader, record, "urdf", "%.600s", text);
-        return status;
-    }
-    tdTreeLink *root = &body->tree->links[0];
-    root->kind = td_record_get(record, "base")->integer[0] != 0 ? TD_JOINT_FREE : TD_JOINT_FIXED;
-    root->joint = "base";
-    root->joint_line = root->line;
+    TD_TRY(read_robot(parser, record, body));
     const tdYaml *joints = td_record_get(record, "joints")->node;
+    bool *placed = TD_TAKE(parser->arena, bool, body->tree->n_links);
     int index = 0;
+    if (placed == NULL)
+        return td_fail_memory(parser->reader.error, "the joints");
     for (const tdYaml *item = joints == NULL ? NULL : joints->first; item != NULL; item = item->next, index++)
-        TD_TRY(parse_joint(parser, item, index, record->path, body));
-    status = td_tree_check(parser->arena, body->tree, &inner);
+        TD_TRY(parse_joint(parser, item, index, record->path, body, placed));
+    tdStatus status = td_robot_masses(parser->arena, body->tree, &inner); // of a base that is free after all
+    if (status == TD_OK)
+        status = td_robot_starts(parser->arena, body->tree, placed, &inner);
+    if (status == TD_OK)
+        status = td_tree_check(parser->arena, body->tree, &inner);
     if (status != TD_OK)
     {
         char text[700];
         td_error_format(&inner, text, sizeof text);
-        td_record_fail(&parser->reader, record, "urdf", "%.600s", text);
+        td_record_fail(&parser->reader, record, robot_key(record), "%.600s", text);
     }
     return status == TD_OK ? check_start(parser, record, body) : status;
 }

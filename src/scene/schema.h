@@ -196,5 +196,12 @@ typedef enum tdMethodChoice
     TD_CHOICE_SYMPLECTIC,
     TD_CHOICE_THETA,
     TD_CHOICE_NEWMARK,
+    TD_CHOICE_RK4,
     TD_CHOICE_STATIC
 } tdMethodChoice;
+
+typedef enum tdCollisionChoice
+{
+    TD_COLLISION_SURFACE,
+    TD_COLLISION_HULL
+} tdCollisionChoice;

@@ -5,69 +5,10 @@
 #include "base/file.h"
 #include "scene/urdf_part.h"
 
-#include <libxml/SAX2.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define MOST_BYTES (64 << 20)
-
-// ---------------------------------------------------------------- document
-
-typedef struct document
-{
-    bool doctype;
-    int line;
-    char error[300];
-} document;
-
-// A document type could define entities, which could grow without end or read other files; no URDF needs one.
-static void on_doctype(void *ctx, const xmlChar *name, const xmlChar *external, const xmlChar *system)
-{
-    xmlParserCtxtPtr context = ctx;
-    (void)name;
-    (void)external;
-    (void)system;
-    ((document *)context->_private)->doctype = true;
-    xmlStopParser(context);
-}
-
-static void on_error(void *ctx, xmlErrorPtr problem)
-{
-    xmlParserCtxtPtr context = ctx;
-    document *d = context->_private;
-    if (problem == NULL || problem->level < XML_ERR_ERROR || d->error[0] != '\0')
-        return; // the first error is the cause of the others
-    d->line = problem->line;
-    snprintf(d->error, sizeof d->error, "%s", problem->message == NULL ? "damaged" : problem->message);
-    for (size_t n = strlen(d->error); n > 0 && (d->error[n - 1] == '\n' || d->error[n - 1] == ' '); n--)
-        d->error[n - 1] = '\0';
-}
-
-static tdStatus parse_xml(tdUrdf *urdf, const char *text, size_t size, xmlDoc **out)
-{
-    *out = NULL;
-    if (size > MOST_BYTES)
-        return td_fail_at(urdf->error, TD_ERROR_INPUT, urdf->file, 0, NULL, "the file has %zu bytes; %d are allowed",
-                          size, MOST_BYTES);
-    document d = {0};
-    xmlParserCtxt *context = xmlNewParserCtxt();
-    if (context == NULL)
-        return td_fail_memory(urdf->error, urdf->file);
-    context->_private = &d;
-    context->sax->internalSubset = on_doctype;
-    context->sax->serror = on_error; // of this context: libxml2's printing default stays out of it
-    *out = xmlCtxtReadMemory(context, text, (int)size, NULL, "UTF-8", XML_PARSE_NONET | XML_PARSE_BIG_LINES);
-    xmlFreeParserCtxt(context);
-    if (d.doctype)
-        return td_fail_at(urdf->error, TD_ERROR_INPUT, urdf->file, 0, NULL,
-                          "the file has a document type (<!DOCTYPE), which is not allowed; remove it");
-    if (*out == NULL || d.error[0] != '\0')
-        return td_fail_at(urdf->error, TD_ERROR_INPUT, urdf->file, d.line, NULL, "not a sound XML file: %s",
-                          d.error[0] != '\0' ? d.error : "it is empty");
-    return TD_OK;
-}
 
 // ---------------------------------------------------------------- robot
 
@@ -75,45 +16,60 @@ static int count_children(const xmlNode *node, const char *name)
 {
     int n = 0;
     for (const xmlNode *child = node->children; child != NULL; child = child->next)
-        n += td_urdf_is(child, name) && n < INT_MAX;
+        n += td_xml_is(child, name) && n < INT_MAX;
     return n;
 }
 
 static tdStatus count_parts(tdUrdf *urdf, const xmlNode *robot)
 {
     int links = count_children(robot, "link"), joints = count_children(robot, "joint");
-    int colours = count_children(robot, "material");
+    int planar = 0;
+    for (const xmlNode *child = robot->children; child != NULL; child = child->next)
+    {
+        xmlChar *type = td_xml_is(child, "joint") ? xmlGetProp((xmlNode *)child, (const xmlChar *)"type") : NULL;
+        planar += type != NULL && strcmp((const char *)type, "planar") == 0 && planar < INT_MAX / 4;
+        xmlFree(type);
+    }
     if (links == 0)
         return td_urdf_fail(urdf, robot, "the robot has no <link>");
-    if (links > TD_TREE_LINKS || joints > TD_TREE_LINKS || colours > TD_TREE_LINKS)
-        return td_urdf_fail(urdf, robot, "%d links, %d joints and %d materials; %d of each are allowed", links, joints,
-                            colours, TD_TREE_LINKS);
-    urdf->links = TD_TAKE(&urdf->scratch, tdTreeLink, links);
-    urdf->joints = TD_TAKE(&urdf->scratch, tdUrdfJoint, joints);
-    urdf->colours = TD_TAKE(&urdf->scratch, tdUrdfColour, colours);
-    return urdf->links != NULL && urdf->joints != NULL && urdf->colours != NULL
-               ? TD_OK
-               : td_fail_memory(urdf->error, urdf->file);
+    if (links + 2 * planar > TD_TREE_LINKS || joints > TD_TREE_LINKS)
+        return td_urdf_fail(urdf, robot, "%d links and %d joints; %d of each are allowed", links, joints,
+                            TD_TREE_LINKS);
+    urdf->links = TD_TAKE(&urdf->scratch, tdTreeLink, links + 2 * planar);
+    urdf->joints = TD_TAKE(&urdf->scratch, tdUrdfJoint, joints + 2 * planar);
+    return urdf->links != NULL && urdf->joints != NULL ? TD_OK : td_fail_memory(urdf->error, urdf->file);
+}
+
+// Colours that a visual defines by the way, for others that only name them.
+static tdStatus read_colours_of(tdUrdf *urdf, const xmlNode *link)
+{
+    for (const xmlNode *visual = link->children; visual != NULL; visual = visual->next)
+    {
+        const xmlNode *material = td_xml_is(visual, "visual") ? td_xml_child(visual, "material") : NULL;
+        if (material != NULL && xmlHasProp((xmlNode *)material, (const xmlChar *)"name") != NULL)
+            TD_TRY(td_urdf_colour(urdf, material));
+    }
+    return TD_OK;
 }
 
 // Colours first, because links name them; links before joints, which name those.
 static tdStatus read_parts(tdUrdf *urdf, const xmlNode *robot)
 {
     for (const xmlNode *child = robot->children; child != NULL; child = child->next)
-        if (td_urdf_is(child, "material"))
+        if (td_xml_is(child, "material"))
             TD_TRY(td_urdf_colour(urdf, child));
     for (const xmlNode *child = robot->children; child != NULL; child = child->next)
-        if (td_urdf_is(child, "link"))
+        if (td_xml_is(child, "link"))
+            TD_TRY(read_colours_of(urdf, child));
+    for (const xmlNode *child = robot->children; child != NULL; child = child->next)
+        if (td_xml_is(child, "link"))
         {
             TD_TRY(td_urdf_link(urdf, child, urdf->n_links));
             urdf->n_links++;
         }
     for (const xmlNode *child = robot->children; child != NULL; child = child->next)
-        if (td_urdf_is(child, "joint"))
-        {
-            TD_TRY(td_urdf_joint(urdf, child, urdf->n_joints));
-            urdf->n_joints++;
-        }
+        if (td_xml_is(child, "joint"))
+            TD_TRY(td_urdf_joint(urdf, child));
     return TD_OK;
 }
 
@@ -191,8 +147,13 @@ static tdStatus find_mimicked(tdUrdf *urdf, int *named)
         if (joint->mimic == NULL)
             continue;
         if (named[j] < 0)
-            return td_fail_at(urdf->error, TD_ERROR_INPUT, urdf->file, joint->mimic_line, "<mimic>",
-                              "there is no joint '%s' to mimic", joint->mimic);
+        {
+            if (!td_tree_warn(urdf->arena, urdf->tree,
+                              "%s:%d: there is no joint '%s' that joint '%s' could mimic; it moves on its own",
+                              urdf->file, joint->mimic_line, joint->mimic, joint->joint.joint))
+                return td_fail_memory(urdf->error, urdf->file);
+            continue;
+        }
         if (td_joint_coordinates(urdf->joints[named[j]].joint.kind) != 1)
             return td_fail_at(urdf->error, TD_ERROR_INPUT, urdf->file, joint->mimic_line, "<mimic>",
                               "joint '%s' is %s; only joints with one coordinate can be mimicked", joint->mimic,
@@ -286,13 +247,14 @@ static tdStatus build_tree(tdUrdf *urdf)
     tree->n_shapes = urdf->n_shapes;
     if (tree->n_shapes > 1)
         qsort(tree->shapes, (size_t)tree->n_shapes, sizeof *tree->shapes, compare_shapes);
+    TD_TRY(td_robot_masses(urdf->arena, tree, urdf->error));
     return td_tree_check(urdf->arena, tree, urdf->error);
 }
 
 static tdStatus read_robot(tdUrdf *urdf, const xmlNode *robot)
 {
-    if (robot == NULL || !td_urdf_is(robot, "robot"))
-        return td_fail_at(urdf->error, TD_ERROR_INPUT, urdf->file, robot == NULL ? 0 : td_urdf_line(robot), NULL,
+    if (robot == NULL || !td_xml_is(robot, "robot"))
+        return td_fail_at(urdf->error, TD_ERROR_INPUT, urdf->file, robot == NULL ? 0 : td_xml_line(robot), NULL,
                           "found <%.60s>, expected <robot>: this is not a URDF file",
                           robot == NULL ? "nothing" : (const char *)robot->name);
     TD_TRY(td_urdf_unused(urdf, robot, "link joint material", "name version"));
@@ -301,33 +263,55 @@ static tdStatus read_robot(tdUrdf *urdf, const xmlNode *robot)
     return build_tree(urdf);
 }
 
-tdStatus td_urdf_parse(tdArena *arena, const char *text, size_t size, const char *name, const char *folder,
-                       tdTree *tree, tdError *error)
+tdStatus td_urdf_parse(tdArena *arena, const char *text, size_t size, const char *name, const tdRobotFiles *files,
+                       tdTree *tree, bool *xacro, tdError *error)
 {
     *tree = (tdTree){.file = td_arena_copy(arena, name)};
     if (tree->file == NULL)
         return td_fail_memory(error, name);
-    tdUrdf urdf = {.file = tree->file, .folder = folder, .arena = arena, .tree = tree, .error = error};
+    tdUrdf urdf = {.file = tree->file,
+                   .arena = arena,
+                   .tree = tree,
+                   .error = error,
+                   .reader = {.arena = arena, .tree = tree, .files = *files}};
     xmlDoc *doc = NULL;
-    tdStatus status = parse_xml(&urdf, text, size, &doc);
+    tdStatus status = td_xml_parse(text, size, tree->file, &doc, error);
     if (status == TD_OK)
         status = read_robot(&urdf, xmlDocGetRootElement(doc));
     xmlFreeDoc(doc);
     free(urdf.shapes);
+    free(urdf.colours);
     td_arena_free(&urdf.scratch);
     if (status != TD_OK)
         td_error_clean(error);
+    if (xacro != NULL)
+        *xacro = urdf.xacro;
     return status;
 }
 
-tdStatus td_urdf_read(tdArena *arena, const char *path, tdTree *tree, tdError *error)
+tdStatus td_urdf_read(tdArena *arena, const char *path, const tdRobotFiles *files, tdTree *tree, tdError *error)
 {
     char *text = NULL, folder[PATH_MAX];
     size_t size = 0;
+    bool xacro = false, missing = false;
+    tdRobotFiles own = *files;
     *tree = (tdTree){0};
     TD_TRY(td_file_read(path, &text, &size, error));
     td_path_folder(folder, sizeof folder, path);
-    tdStatus status = td_urdf_parse(arena, text, size, path, folder, tree, error);
+    own.folder = folder;
+    tdStatus status = td_urdf_parse(arena, text, size, path, &own, tree, &xacro, error);
     free(text);
-    return status;
+    text = NULL;
+    if (!xacro)
+        return status;
+    tdError inner = {0};
+    tdStatus expanded = td_robot_xacro(path, own.packages, &text, &size, &missing, &inner);
+    if (missing)
+        return status; // says how to expand it
+    if (expanded == TD_OK)
+        expanded = td_urdf_parse(arena, text, size, path, &own, tree, NULL, &inner);
+    free(text);
+    if (expanded != TD_OK && error != NULL)
+        *error = inner;
+    return expanded;
 }

@@ -2,10 +2,9 @@
 // Inside the URDF reader: urdf.c (document, order of links), urdf_link.c (inertia, geometry), urdf_joint.c, and what
 // they share (urdf_xml.c).
 #pragma once
+#include "base/xml.h"
 #include "describe/unit.h"
 #include "scene/urdf.h"
-
-#include <libxml/parser.h>
 
 #define TD_URDF_NAME 200 // most bytes of a name
 
@@ -27,17 +26,19 @@ typedef struct tdUrdfJoint
 
 typedef struct tdUrdf
 {
-    const char *file, *folder;
+    const char *file;
     tdArena *arena, scratch;
     tdTree *tree;
     tdError *error;
+    tdRobotReader reader; ///< of meshes
+    bool xacro;           ///< the document is not expanded
+    bool guessed;         ///< a package was not found but its files were; said once
     int n_links, n_joints, n_shapes, n_colours;
-    int64_t n_tris;
-    tdTreeLink *links; ///< in the order of the file
+    tdTreeLink *links; ///< in the order of the file, links of planar joints behind them
     tdUrdfJoint *joints;
-    int64_t shapes_capacity;
-    tdTreeShape *shapes; ///< by link of the file; grown by td_grow
-    tdUrdfColour *colours;
+    int64_t shapes_capacity, colours_capacity;
+    tdTreeShape *shapes;   ///< by link of the file; grown by td_grow
+    tdUrdfColour *colours; ///< the same
     int n_told;
     const char *told[64]; ///< what has been warned of
 } tdUrdf;
@@ -45,8 +46,8 @@ typedef struct tdUrdf
 // ---------------------------------------------------------------- urdf_xml.c
 
 tdStatus td_urdf_fail(const tdUrdf *urdf, const xmlNode *node, const char *format, ...) TD_PRINTF(3, 4);
-int td_urdf_line(const xmlNode *node);
-bool td_urdf_is(const xmlNode *node, const char *name); ///< an element of this name
+/// A warning with the place of the node; it fails when memory runs out.
+tdStatus td_urdf_warn(tdUrdf *urdf, const xmlNode *node, const char *format, ...) TD_PRINTF(3, 4);
 /// The only child element of this name: *out, NULL if there is none; two are an error.
 tdStatus td_urdf_child(const tdUrdf *urdf, const xmlNode *node, const char *name, const xmlNode **out);
 /// Warns, once for each name, of child elements and attributes that are not in the list ("a b c").
@@ -65,5 +66,7 @@ tdStatus td_urdf_origin(tdUrdf *urdf, const xmlNode *node, tdPose *out);
 // ---------------------------------------------------------------- parts
 
 tdStatus td_urdf_link(tdUrdf *urdf, const xmlNode *node, int index);
+/// A <material> that others name; one that has no colour is passed over.
 tdStatus td_urdf_colour(tdUrdf *urdf, const xmlNode *material);
-tdStatus td_urdf_joint(tdUrdf *urdf, const xmlNode *node, int index);
+/// The joint, and with a planar one two more links and joints.
+tdStatus td_urdf_joint(tdUrdf *urdf, const xmlNode *node);

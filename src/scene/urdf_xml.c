@@ -7,12 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-int td_urdf_line(const xmlNode *node)
-{
-    long line = xmlGetLineNo((xmlNode *)node);
-    return line > 0 && line < INT32_MAX ? (int)line : 0;
-}
-
 tdStatus td_urdf_fail(const tdUrdf *urdf, const xmlNode *node, const char *format, ...)
 {
     char text[700];
@@ -22,12 +16,19 @@ tdStatus td_urdf_fail(const tdUrdf *urdf, const xmlNode *node, const char *forma
     va_end(list);
     char field[64];
     snprintf(field, sizeof field, "<%.40s>", (const char *)node->name);
-    return td_fail_at(urdf->error, TD_ERROR_INPUT, urdf->file, td_urdf_line(node), field, "%s", text);
+    return td_fail_at(urdf->error, TD_ERROR_INPUT, urdf->file, td_xml_line(node), field, "%s", text);
 }
 
-bool td_urdf_is(const xmlNode *node, const char *name)
+tdStatus td_urdf_warn(tdUrdf *urdf, const xmlNode *node, const char *format, ...)
 {
-    return node->type == XML_ELEMENT_NODE && strcmp((const char *)node->name, name) == 0;
+    char text[800];
+    va_list list;
+    va_start(list, format);
+    vsnprintf(text, sizeof text, format, list);
+    va_end(list);
+    return td_tree_warn(urdf->arena, urdf->tree, "%s:%d: %s", urdf->file, td_xml_line(node), text)
+               ? TD_OK
+               : td_fail_memory(urdf->error, urdf->file);
 }
 
 tdStatus td_urdf_child(const tdUrdf *urdf, const xmlNode *node, const char *name, const xmlNode **out)
@@ -35,30 +36,17 @@ tdStatus td_urdf_child(const tdUrdf *urdf, const xmlNode *node, const char *name
     *out = NULL;
     for (const xmlNode *child = node->children; child != NULL; child = child->next)
     {
-        if (!td_urdf_is(child, name))
+        if (!td_xml_is(child, name))
             continue;
         if (*out != NULL)
             return td_urdf_fail(urdf, child, "<%s> is there already (line %d); remove one of them", name,
-                                td_urdf_line(*out));
+                                td_xml_line(*out));
         *out = child;
     }
     return TD_OK;
 }
 
 // ---------------------------------------------------------------- what is not used
-
-static bool listed(const char *list, const char *name)
-{
-    size_t n = strlen(name);
-    for (const char *word = list; *word != '\0';)
-    {
-        size_t length = strcspn(word, " ");
-        if (length == n && memcmp(word, name, n) == 0)
-            return true;
-        word += length + (word[length] == ' ');
-    }
-    return false;
-}
 
 // One warning for each name within each element.
 static tdStatus tell(tdUrdf *urdf, const xmlNode *node, const char *name, bool attribute)
@@ -74,29 +62,35 @@ static tdStatus tell(tdUrdf *urdf, const xmlNode *node, const char *name, bool a
     bool good =
         urdf->told[urdf->n_told++] != NULL &&
         (attribute ? td_tree_warn(urdf->arena, urdf->tree, "%s:%d: the attribute '%.60s' of <%.60s> is not used",
-                                  urdf->file, td_urdf_line(node), name, (const char *)node->name)
+                                  urdf->file, td_xml_line(node), name, (const char *)node->name)
                    : td_tree_warn(urdf->arena, urdf->tree, "%s:%d: <%.60s> in <%.60s> is not used", urdf->file,
-                                  td_urdf_line(node), name, (const char *)node->name));
+                                  td_xml_line(node), name, (const char *)node->name));
     return good ? TD_OK : td_fail_memory(urdf->error, urdf->file);
 }
 
 tdStatus td_urdf_unused(tdUrdf *urdf, const xmlNode *node, const char *elements, const char *attributes)
 {
     for (const xmlAttr *a = node->properties; a != NULL; a = a->next)
-        if (!listed(attributes, (const char *)a->name))
+        if (!td_xml_listed(attributes, (const char *)a->name))
             TD_TRY(tell(urdf, node, (const char *)a->name, true));
     for (const xmlNode *child = node->children; child != NULL; child = child->next)
     {
         if (child->type != XML_ELEMENT_NODE)
             continue;
-        if (child->ns != NULL && child->ns->prefix != NULL && strcmp((const char *)child->ns->prefix, "xacro") == 0)
-            return td_urdf_fail(urdf, child,
-                                "this is a xacro file, not a URDF; expand it first: xacro robot.urdf.xacro > "
-                                "robot.urdf");
-        if (strncmp((const char *)child->name, "xacro:", 6) == 0)
-            return td_urdf_fail(urdf, child,
-                                "this is a xacro file, not a URDF; expand it first with the xacro program");
-        if (!listed(elements, (const char *)child->name))
+        // With its namespace declared the name is without the prefix. What was forgotten within a link is only not
+        // used.
+        bool top = td_xml_is(node, "robot");
+        if (top && ((child->ns != NULL && child->ns->prefix != NULL &&
+                     strcmp((const char *)child->ns->prefix, "xacro") == 0) ||
+                    strncmp((const char *)child->name, "xacro:", 6) == 0))
+        {
+            urdf->xacro = true;
+            return td_urdf_fail(
+                urdf, child,
+                "this is a xacro file, not a URDF, and the program xacro, which would expand it, is not "
+                "on the PATH; expand it where ROS is: xacro robot.urdf.xacro > robot.urdf");
+        }
+        if (!td_xml_listed(elements, (const char *)child->name))
             TD_TRY(tell(urdf, node, (const char *)child->name, false));
     }
     return TD_OK;

@@ -31,8 +31,10 @@ static tdStatus attempt(const tdModel *model, tdState *state, bool newton, bool 
     state->newton = newton;
     state->follow = newton && !model->scene.settings.newton;
     *doubtful = false;
-    TD_TRY(td_step_balance(model, state, clock));
-    tdStatus status = td_stage_integrate(model, state);
+    bool rk4 = model->scheme.method == TD_METHOD_RK4;
+    tdStatus status = rk4 ? td_step_rk4(model, state, clock) : td_step_balance(model, state, clock);
+    if (status == TD_OK)
+        status = td_stage_integrate(model, state);
     td_stage_charge(state, TD_STAGE_INTEGRATE, clock);
     if (status == TD_OK)
     {

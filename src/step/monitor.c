@@ -3,6 +3,7 @@
 #include "step/monitor.h"
 
 #include "base/log.h"
+#include "body/soft.h"
 #include "contact/contact.h"
 #include "material/law.h"
 
@@ -23,6 +24,7 @@
 #define LONG   10  // steps in a row with elements inside out
 #define DEEP   0.1 // penetration, as a share of the smaller body
 #define STRAY  0.6 // |F - I| of the linear law: turned by 25 degrees, where lengths are off by a tenth
+#define SLOW   10  // steps in a row in which iterations cost more than twice as much as a new factor
 
 static double *numbers_of(double *all, int body)
 {
@@ -101,17 +103,17 @@ void td_monitor_supports(const tdModel *model, tdState *state)
     }
 }
 
-// Done on a body in the step [J]. Newmark's method has its balance at the end of a step; the work of one is that of the
-// mean of both ends.
+// Done on a body in the step [J]. Newmark's method and Runge-Kutta's have their balance at the ends of a step; the work
+// of one is that of the mean of both.
 static double work_on(const tdModel *model, const tdState *state, const tdBody *body)
 {
     const tdMonitor *monitor = state->monitor;
-    bool newmark = model->scheme.method == TD_METHOD_NEWMARK;
+    bool ends = model->scheme.method != TD_METHOD_THETA;
     double sum = 0, s = model->scheme.s;
     for (int64_t i = body->first; i < body->first + body->count; i++)
     {
         double f = monitor->outside[i] / s;
-        sum += (newmark ? 0.5 * (f + monitor->last[i]) : f) * (state->q[i] - state->start[i]);
+        sum += (ends ? 0.5 * (f + monitor->last[i]) : f) * (state->q[i] - state->start[i]);
     }
     return sum;
 }
@@ -390,8 +392,32 @@ static void book_relaxation(const tdModel *model, tdState *state)
     }
 }
 
+// 'cg' keeps the factor of the first step for all that follows, which becomes worse the farther bodies bend, and each
+// actuator has a solve of its own.
+static void judge_solver(const tdModel *model, tdState *state)
+{
+    const tdReport *report = &state->report;
+    int cost = 0, passes = report->newton_iterations > 1 ? report->newton_iterations : 1;
+    for (int b = 0; b < model->n_bodies; b++)
+        cost += model->bodies[b].ops->nodal ? model->bodies[b].soft->linear.factor_cost : 0;
+    bool slow = model->scene.settings.solver == TD_SOLVER_CG && report->cg_iterations > 2 * passes * cost;
+    int *count = &state->monitor->slow;
+    if (*count < SLOW) // then it has been told
+        *count = slow ? *count + 1 : 0;
+    else
+        return;
+    if (*count == SLOW)
+        td_log(
+            &state->settings, TD_LOG_WARNING,
+            "t = %g s (step %lld): conjugate gradients take %d iterations a step, and a factorization would cost "
+            "about as much as %d of them; 'solver: {type: cg}' keeps the factor of the first step, use 'type: auto', "
+            "which makes a new one where that pays",
+            state->time, (long long)state->steps, report->cg_iterations, passes * cost);
+}
+
 void td_monitor_commit(const tdModel *model, tdState *state)
 {
+    judge_solver(model, state);
     tdMonitor *monitor = state->monitor;
     size_t bytes = TD_MONITOR_NUMBERS * (size_t)model->n_bodies * sizeof(double);
     if (fmax(state->report.penetration_found, state->report.penetration_ratio) > DEEP)
@@ -409,6 +435,7 @@ void td_monitor_commit(const tdModel *model, tdState *state)
 
 void td_monitor_static(const tdModel *model, tdState *state)
 {
+    judge_solver(model, state);
     for (int b = 0; b < model->n_bodies; b++)
     {
         state->monitor->doubts[b] = 0;

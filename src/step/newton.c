@@ -230,6 +230,9 @@ tdStatus td_step_balance(const tdModel *model, tdState *state, double *clock)
     const tdSceneSettings *settings = &model->scene.settings;
     bool newton = state->newton || model->scheme.method == TD_METHOD_STATIC;
     td_scheme_start(&model->scheme, model->coords, state->v, state->a, state->v_new);
+    for (int b = 0; b < model->n_bodies; b++)
+        if (model->bodies[b].ops->set_out != NULL)
+            model->bodies[b].ops->set_out(model, &model->bodies[b], state);
     place_held(model, state);
     evaluation_point(model, state, false);
     td_stage_charge(state, TD_STAGE_KINEMATICS, clock);

@@ -31,5 +31,7 @@ tdStatus td_step_fail_element(const tdModel *model, tdState *state);
 /// attempt.c: a dynamic step; and efforts and displacements of actuators as they were when the step began.
 tdStatus td_step_dynamic(const tdModel *model, tdState *state, double *clock);
 void td_step_reject_efforts(const tdModel *model, tdState *state);
+/// runge_kutta.c: the motion of a step of Runge-Kutta. writes  v_new, a (mean rates of the coordinates)
+tdStatus td_step_rk4(const tdModel *model, tdState *state, double *clock);
 /// load_step.c: from the last equilibrium to the next.
 tdStatus td_step_static(const tdModel *model, tdState *state, double *clock);

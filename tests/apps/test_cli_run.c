@@ -382,6 +382,32 @@ static void test_check_lists_actuators(void **state)
     free(kind);
 }
 
+// Packages of robots: by the option, which may be given several times, or by the environment.
+static void test_packages(void **unused)
+{
+    (void)unused;
+    write_text("robot.yaml",
+               "tendril: 1\ntime_step: 1 ms\nsteps: 1\nbodies: [{name: r, type: articulated, urdf: r.urdf}]\n");
+    write_text("r.urdf",
+               "<robot name=\"r\"><link name=\"a\"><collision><geometry><mesh filename=\"package://far/tet.obj\"/>"
+               "</geometry></collision></link></robot>");
+    static const char *const folders[] = {"packages", "packages/deep", "packages/deep/far"};
+    for (int k = 0; k < 3; k++)
+    {
+        char path[200];
+        snprintf(path, sizeof path, "%s/%s", folder, folders[k]);
+        assert_int_equal(mkdir(path, 0700), 0);
+    }
+    write_text("packages/deep/far/tet.obj", "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 1 4 3\n");
+    assert_refuses("check", "robot.yaml", 3, "--package far=FOLDER");
+    assert_refuses("check", "robot.yaml --package far", 2, "--package takes NAME=DIR, not 'far'");
+    assert_int_equal(run_command("check", "robot.yaml --package near=. --package far=packages/deep/far"), 0);
+    setenv("ROS_PACKAGE_PATH", "/nowhere:packages/deep", 1);
+    int code = run_command("check", "robot.yaml");
+    unsetenv("ROS_PACKAGE_PATH");
+    assert_int_equal(code, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -400,6 +426,7 @@ int main(void)
         cmocka_unit_test(test_tells_of_actuators),
         cmocka_unit_test(test_tells_what_is_out_of_reach),
         cmocka_unit_test(test_check_lists_actuators),
+        cmocka_unit_test(test_packages),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

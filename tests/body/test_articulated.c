@@ -66,7 +66,8 @@ static double pendulum_error(const char *integrator, double h, double time)
     return error;
 }
 
-// Errors fall by h^2 with midpoint and Newmark and by h with the others; one second is before chaos sets in.
+// Errors fall by h^2 with midpoint and Newmark, by h^4 with Runge-Kutta and by h with the others; one second is before
+// chaos sets in.
 static void double_pendulum(void **unused)
 {
     (void)unused;
@@ -80,7 +81,8 @@ static void double_pendulum(void **unused)
         {"integrator: {method: backward_euler, newton: true}\n", 1e-4, 5e-3, 1.8, 2.2},
         {"integrator: {method: backward_euler}\n", 1e-4, 5e-3, 1.8, 2.2},
         {"integrator: {method: symplectic}\n", 1e-4, 5e-3, 1.8, 2.2},
-        {"integrator: {method: midpoint}\n", 1e-4, 5e-3, 1.8, 2.2},
+        {"integrator: {method: midpoint}\n", 1e-3, 2e-5, 3.9, 4.1},
+        {"integrator: {method: rk4}\n", 5e-3, 2e-7, 14, 18},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
     {

@@ -70,7 +70,8 @@ static void stack_rests(const stackCase *c)
         sunk = SIZE * (i + 0.5) - x[2];
         // A percent of the size for each contact below; soft ones of 1 GPa under a ton are pressed by 0.1 % more.
         assert_true(sunk - below > -1e-6 && sunk - below < 0.01 * SIZE);
-        assert_true(sqrt(td_square_between(x, last[i])) < 2e-4 * SIZE); // in a quarter of a second
+        // In a quarter of a second. What is stuck creeps with its load, the more the higher it stands.
+        assert_true(sqrt(td_square_between(x, last[i])) < 5e-4 * SIZE);
         below = sunk;
     }
     scene_free(model, state);

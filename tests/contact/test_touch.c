@@ -84,13 +84,11 @@ static void test_rows(void **unused)
         const int32_t *corners = body->soft->surface + 9;
         double axes[3][3], drift[3] = {0, 0, 0};
         td_contact_frame(normal, axes);
-        tdContactSide side = {.n = 3};
-        memcpy(side.node, corners, sizeof side.node);
-        memcpy(side.weight, weights, sizeof side.weight);
+        const tdTouchPoint point = {.n = 3, .node = corners, .weight = weights};
         tdBodyBlock block;
         assert_int_equal(body->ops->condense(body, state, &block), TD_OK);
         assert_int_equal(block.n, n);
-        assert_int_equal(body->ops->touch(body, state, &side, -1, &block, -1, axes, J, columns, drift), n);
+        assert_int_equal(body->ops->touch(body, state, &point, -1, &block, -1, axes, J, columns, drift), n);
         for (int i = 0; i < 3; i++)
         {
             double along = 0, rate = 0;
@@ -104,7 +102,7 @@ static void test_rows(void **unused)
         }
         // And a force there is pushed by the same rows.
         memset(m, 0, (size_t)n * sizeof *m);
-        body->ops->push(body, state, &side, -1, f, m);
+        body->ops->push(body, state, &point, -1, f, m);
         for (int j = 0; j < n; j++)
         {
             double sum = 0;

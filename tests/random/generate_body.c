@@ -210,6 +210,9 @@ void make_soft(sceneMaking *making)
                     "materials: [{group: zmax, element: membrane, thickness: %.3g, law: %s, young: %.4g, poisson: 0.4, "
                     "density: 1000}]",
                     0.02 * cell, random_chance(seed, 0.5) ? "neo_hookean" : "corotational", 5 * body->young);
+    if (making->contact && random_chance(seed, 0.2)) // as far as the corners, of which its sides are made
+        scene_piece(scene, PIECE_KEY, body->piece, "coarser surface", "contact: {nodes: %d}",
+                    8 + random_below(seed, 30));
     if (making->supports || random_chance(seed, making->contact ? 0.2 : 0.55))
     {
         char *side = quadratic ? quadratic_side(cells) : NULL;

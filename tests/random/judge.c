@@ -567,13 +567,6 @@ static tdStatus reduce(const char *text, const char *folder, const char *rom, td
     return status;
 }
 
-// What is said when the scene is loaded of steps that will gain energy: explicit ones of joints with stiff laws.
-static void hear(void *warned, tdLogLevel level, const char *message)
-{
-    if (level == TD_LOG_WARNING && strstr(message, "stable for short steps only") != NULL)
-        *(bool *)warned = true;
-}
-
 void scene_judge(const randomScene *scene, const char *folder, runVerdict *verdict)
 {
     *verdict = (runVerdict){0};
@@ -587,8 +580,6 @@ void scene_judge(const randomScene *scene, const char *folder, runVerdict *verdi
     }
     char *text = scene_write(scene), *rom = format_text("%s/rom.h5", folder);
     tdStatus status = TD_OK;
-    settings.log = hear;
-    settings.log_user = &run.warned;
     if (scene_has_tag(scene, "reduction"))
     {
         status = reduce(text, folder, rom, &error);

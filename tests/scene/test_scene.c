@@ -492,7 +492,7 @@ static void test_bad_values(void **state)
         {"tendril: 1\ntime_step: 0\n", 2, "must be > 0"},
         {"tendril: 1\ntime_step: 1e-12\nduration: 1 h\n" BODY, 3, "more than 1000000000 steps"},
         {"tendril: 1\ntime_step: 10 ms\nduration: 9 ms\n" BODY, 3, "'9 ms' is shorter than one time_step of 0.01 s"},
-        {GOOD "integrator: {method: rk4}\n", 8, "expected one of: backward_euler"},
+        {GOOD "integrator: {method: leapfrog_four}\n", 8, "expected one of: backward_euler"},
         {GOOD "integrator: {method: theta, theta: 1}\n", 8, "method theta needs 'theta_vq'"},
         {GOOD "integrator: {method: theta, theta: 1.1, theta_vq: 1}\n", 8, "must be >= 0 and <= 1"},
         {GOOD "integrator: {theta: 1}\n", 8, "used by method theta only"},

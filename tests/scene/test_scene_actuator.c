@@ -64,14 +64,15 @@ static void check_cables(const tdSceneActuator *a)
     assert_pair(a[2].displacement, -INFINITY, INFINITY);
 }
 
-static void check_cavities(const tdSceneActuator *a)
+static void check_cavities(const tdScene *scene)
 {
+    const tdSceneActuator *a = scene->actuators;
     assert_int_equal(a[3].kind, TD_ACTUATOR_CAVITY);
     assert_int_equal(a[3].drive, TD_DRIVE_EFFORT);
     assert_string_equal(a[3].surface, TD_BUILD_DIR "/left.stl");
     assert_null(a[3].group);
     // The surface is in the coordinates of the body's mesh, which the transform scales by 2.
-    assert_close(a[3].surface_scale, 2e-3);
+    assert_close(td_scene_file_scale(scene, &scene->bodies[a[3].body]), 2e-3);
     assert_pair(a[3].effort, 0, 50e3); // kg/(mm s^2) is kPa
     assert_pair(a[3].displacement, -INFINITY, 2e-6);
     assert_close(a[3].effort_rate, 1e3);
@@ -79,7 +80,7 @@ static void check_cavities(const tdSceneActuator *a)
     assert_close(a[3].ambient, 101325);
 
     assert_int_equal(a[4].drive, TD_DRIVE_DISPLACEMENT);
-    assert_close(a[4].surface_scale, 1e-3);
+    assert_close(td_scene_file_scale(scene, &scene->bodies[a[4].body]), 1e-3);
     assert_pair(a[4].displacement, -1e-6, 1e-6);
     assert_pair(a[4].effort, -INFINITY, INFINITY);
 
@@ -138,7 +139,7 @@ static void test_actuators(void **state)
     assert_ok(parse(actuators, &scene, &error), error);
     assert_int_equal(scene.n_actuators, 11);
     check_cables(scene.actuators);
-    check_cavities(scene.actuators);
+    check_cavities(&scene);
     check_nodes(scene.actuators);
     // Values are in the unit of what drives: north, left, twist, then air, pull, wring of the second keyframe.
     const tdSceneMotion *m = &scene.motion;

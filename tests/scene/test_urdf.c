@@ -8,7 +8,8 @@
 
 static tdStatus parse(tdArena *arena, const char *text, tdTree *tree, tdError *error)
 {
-    return td_urdf_parse(arena, text, strlen(text), "robot.urdf", "/tmp", tree, error);
+    const tdRobotFiles files = {.folder = "/tmp"};
+    return td_urdf_parse(arena, text, strlen(text), "robot.urdf", &files, tree, NULL, error);
 }
 
 // ---------------------------------------------------------------- what is read
@@ -128,7 +129,8 @@ static void meshes(void **unused)
         tdArena arena = {0};
         tdTree tree;
         tdError error = {0};
-        assert_ok(td_urdf_parse(&arena, text, strlen(text), "robot.urdf", folder, &tree, &error), error);
+        const tdRobotFiles files = {.folder = folder};
+        assert_ok(td_urdf_parse(&arena, text, strlen(text), "robot.urdf", &files, &tree, NULL, &error), error);
         double volume, center[3], inertia[6];
         assert_int_equal(tree.shapes[0].shape.mesh->n_tris, 4);
         td_shape_mass(&tree.shapes[0].shape, &volume, center, inertia);
@@ -223,11 +225,7 @@ static void bad_documents(void **unused)
         {ROBOT(A JOINT("j", "fixed", "y", "a", "0 0 0", "0 0 1", "")), "no link 'y'", 1},
         {ROBOT(AB("<joint name=\"j\" type=\"fixed\"><child link=\"b\"/></joint>")), "<parent", 1},
         {ROBOT(AB("<joint name=\"j\"><parent link=\"a\"/><child link=\"b\"/></joint>")), "'type' is missing", 1},
-        {ROBOT(AB(JOINT("j", "planar", "a", "b", "0 0 0", "0 0 1", ""))), "planar joints are not supported", 1},
         {ROBOT(AB(JOINT("j", "screw", "a", "b", "0 0 0", "0 0 1", ""))), "'screw' are not known", 1},
-        {ROBOT(AB(JOINT("j", "revolute", "a", "b", "0 0 0", "0 0 1", ""))), "needs <limit", 1},
-        {ROBOT(AB(JOINT("j", "revolute", "a", "b", "0 0 0", "0 0 1", "<limit lower=\"1\" upper=\"-1\"/>"))),
-         "must not be above", 1},
         {ROBOT(AB(JOINT("j", "continuous", "a", "b", "0 0 0", "0 0 0", ""))), "the axis is zero", 1},
         {ROBOT(AB(JOINT("j", "continuous", "a", "b", "0 0", "0 0 1", ""))), "expected 3 finite numbers", 1},
         {ROBOT(AB(JOINT("j", "continuous", "a", "b", "0 0 0 0", "0 0 1", ""))), "nothing more", 1},
@@ -237,33 +235,22 @@ static void bad_documents(void **unused)
          "1e+100 m is more than any scene needs", 1},
         {ROBOT(AB(HINGE("<dynamics damping=\"-1\"/>"))), "must not be negative", 1},
         {ROBOT(AB(HINGE("<limit effort=\"-1\"/>"))), "must not be negative", 1},
-        {ROBOT(AB(HINGE("<mimic joint=\"x\"/>"))), "no joint 'x' to mimic", 1},
         {ROBOT(AB(HINGE("<mimic joint=\"j\"/>"))), "in a circle", 1},
         {ROBOT(AB(HINGE("<mimic/>"))), "'joint' is missing", 1},
         {ROBOT(AB(HINGE("<axis xyz=\"1 0 0\"/>"))), "is there already", 1},
         {ROBOT(SOLID("<mass value=\"-1\"/><inertia ixx=\"1\" iyy=\"1\" izz=\"1\"/>")), "must not be negative", 1},
         {ROBOT(SOLID("<mass value=\"1\"/><inertia ixx=\"1\" iyy=\"-1\" izz=\"1\"/>")), "is not positive", 1},
-        {ROBOT(SOLID("<mass value=\"1\"/><inertia ixx=\"1\" iyy=\"1\" izz=\"1\" ixy=\"5\"/>")), "is not positive", 1},
-        {ROBOT(SOLID("<mass value=\"0\"/><inertia ixx=\"1\" iyy=\"1\" izz=\"1\"/>")), "no mass", 1},
         {ROBOT(SOLID("<mass value=\"1\"/>")), "<inertia> is missing", 1},
         {ROBOT(SOLID("<mass value=\"one\"/><inertia ixx=\"1\" iyy=\"1\" izz=\"1\"/>")), "expected 1 finite number", 1},
-        {ROBOT(BASE "<link name=\"b\"/>" JOINT("j", "continuous", "base", "b", "0 0 0", "0 0 1", "")), "moves nothing",
-         1},
         {ROBOT(GEOMETRY("")), "no shape in it", 1},
         {ROBOT(GEOMETRY("<torus/>")), "'torus' is not known", 1},
         {ROBOT(GEOMETRY("<box size=\"1 1 1\"/><box size=\"1 1 1\"/>")), "a second shape", 1},
-        {ROBOT(GEOMETRY("<box size=\"1 0 1\"/>")), "more than zero", 1},
         {ROBOT(GEOMETRY("<sphere radius=\"-1\"/>")), "more than zero", 1},
         {ROBOT(GEOMETRY("<cylinder radius=\"1\"/>")), "'length' is missing", 1},
-        {ROBOT(GEOMETRY("<mesh filename=\"package://nobody/none.stl\"/>")), "neither in the folder", 1},
+        {ROBOT(GEOMETRY("<mesh filename=\"package://nobody/none.stl\"/>")), "--package nobody=FOLDER", 1},
         {ROBOT(GEOMETRY("<mesh filename=\"none.stl\"/>")), "none.stl", 1},
-        {ROBOT(GEOMETRY("<mesh filename=\"none.dae\"/>")), "STL and OBJ", 1},
         {ROBOT(GEOMETRY("<mesh filename=\"http://a/b.stl\"/>")), "is not a file", 1},
-        {ROBOT(GEOMETRY("<mesh filename=\"none.stl\" scale=\"0 1 1\"/>")), "scale of zero", 1},
         {"<robot name=\"r\" xmlns:xacro=\"http://x\"><xacro:macro/></robot>", "xacro", 1},
-        {ROBOT("<link name=\"a\"><visual><geometry><box size=\"1 1 1\"/></geometry><material><color rgba=\"2 0 0 "
-               "1\"/></material></visual></link>"),
-         "from 0 to 1", 1},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
     {

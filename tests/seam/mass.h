@@ -300,13 +300,13 @@ static void mass_part(const tdBody *body, const tdState *state, const double *q,
     }
 }
 
-static int32_t mass_touch(const tdBody *body, tdState *state, const tdContactSide *side, int part,
+static int32_t mass_touch(const tdBody *body, tdState *state, const tdTouchPoint *point, int part,
                           const tdBodyBlock *block, double sign, double frame[3][3], double *J, int32_t *columns,
                           double *drift)
 {
     (void)body;
     (void)state;
-    (void)side;
+    (void)point;
     (void)part;
     (void)drift;
     if (block == NULL)
@@ -320,12 +320,12 @@ static int32_t mass_touch(const tdBody *body, tdState *state, const tdContactSid
     return 3;
 }
 
-static void mass_push(const tdBody *body, const tdState *state, const tdContactSide *side, int part, const double f[3],
+static void mass_push(const tdBody *body, const tdState *state, const tdTouchPoint *point, int part, const double f[3],
                       double *m)
 {
     (void)body;
     (void)state;
-    (void)side;
+    (void)point;
     (void)part;
     for (int c = 0; c < 3; c++)
         m[c] += f[c];

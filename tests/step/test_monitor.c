@@ -316,6 +316,39 @@ static void static_work_is_stored(void **unused)
     }
 }
 
+// A beam that two cables bend, by the factor of the first step alone: a warning says so, once, and what to do; the
+// others need none.
+static void slow_solver_is_told(void **unused)
+{
+    (void)unused;
+    static const char *const kinds[] = {"cg", "auto", "cholesky"};
+    for (int k = 0; k < 3; k++)
+    {
+        tdModel *model = scene_model(
+            "tendril: 1\ntime_step: 10 ms\nsteps: 60\nsolver: {type: %s}\nbodies:\n  - name: beam\n" BEAM
+            "    material: {law: corotational, young: 1e5, poisson: 0.3, density: 1000}\nactuators:\n"
+            "  - {name: up, type: cable, body: beam, path: [[0.4, 0.025, 0.05], [0.2, 0.025, 0.05], [0, 0.025, 0.05]], "
+            "drive: displacement}\n"
+            "  - {name: side, type: cable, body: beam, path: [[0.4, 0.05, 0.025], [0.2, 0.05, 0.025], [0, 0.05, "
+            "0.025]], "
+            "drive: displacement}\n"
+            "motion: {keyframes: [{t: 0, up: 0, side: 0}, {t: 0.4, up: 0.04, side: 0.02}]}\n",
+            kinds[k]);
+        tdSettings settings = td_default_settings();
+        tdState *state = NULL;
+        tdError error = {0};
+        settings.threads = 1;
+        settings.log = hear;
+        n_told = 0;
+        assert_ok(td_state_create(model, &settings, &state, &error), error);
+        scene_steps(model, state, 60);
+        assert_int_equal(n_told, k == 0 ? 1 : 0);
+        if (k == 0 && (strstr(told[0], "conjugate gradients take") == NULL || strstr(told[0], "'type: auto'") == NULL))
+            fail_msg("%s", told[0]);
+        scene_free(model, state);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -329,6 +362,7 @@ int main(void)
         cmocka_unit_test(promises_of_pairs_hold),
         cmocka_unit_test(linear_law_has_a_range),
         cmocka_unit_test(static_work_is_stored),
+        cmocka_unit_test(slow_solver_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rubber cylinder of S5 section VII-A in contact with its plates; the finest mesh is in tests/contact/long_contact.c.
+// The rubber cylinder of S5 section VII-A in contact with its plates; the finest mesh is in
+// tests/contact/long_contact.c.
 #include "verify_press.h"
 
 static void test_press(void **context)

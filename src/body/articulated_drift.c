@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+// Inertia of a tree without energy from nothing (docs/theory/articulated-energy.md). A step of the theta-method is
+//
+//     drift   q_k = q0 + (1 - theta_vq) h v0       w_k = what v0 has become there, without any force
+//     kick    M(q_k) (v - w_k) = s forces          all else of the step: A is M(q_k) and slopes, symmetric and definite
+//     drift   q1 = q0 + h [theta_vq v + (1 - theta_vq) w_k]       v1 = what v has become there
+//
+// so that Coriolis and gyroscopic forces b are in the drifts alone. They do no work, and a drift keeps the kinetic
+// energy to rounding, however far it goes: with b = 1/2 dM/dt v + G v, G skew, it solves
+//
+//     (M_0 + M_1)/2 (w - v) + (M_1 - M_0)/2 (w + v)/2 + h G (w + v)/2 = 0        G halfway
+//
+// which is linear in w, whose matrix is definite whatever h is, and which changes the energy by (w - v)'(M_1 - M_0)
+// (w - v)/8; the length of w makes up for that. With backward Euler (theta_vq = 1) there is no first drift. Of a tree
+// that flies, the velocity of its center of mass has no part in it: momentum is kept to rounding too.
+//
+// What is left is the work of gravity. Forces do work along q1 - q0 as if gravity did not turn with the links, so that
+// a step gains the difference to what the potential tells. It loses 1/2 |v - w_k|^2 with backward Euler. The sum of
+// both is kept (`account`), and what it is above zero is taken out of the motion: without other forces that keeps the
+// energy at or below that of the start. What was lost may come back as far as a step of first order has it swing, no
+// farther.
+#include "body/articulated.h"
+
+#include <math.h>
+#include <string.h>
+
+bool td_articulated_drifts(const tdModel *model)
+{
+    return model->scheme.method == TD_METHOD_THETA;
+}
+
+static double product(int64_t n, const double *M, const double *x)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < n; i++)
+    {
+        double row = 0;
+        for (int64_t j = 0; j < n; j++)
+            row += M[i * n + j] * x[j];
+        sum += row * x[i];
+    }
+    return sum;
+}
+
+// ---------------------------------------------------------------- drift
+
+static bool is_free(const tdArticulated *given)
+{
+    return given->links[0].kind == TD_JOINT_FREE;
+}
+
+// Takes the velocity u of the center of mass out of v, where the root is free; else u is zero. Its translations are the
+// first coordinates, and stand in M with the mass on their diagonal and their momentum in their rows.
+static void leave_center(const tdArticulated *given, const double *M, double *v, double u[3])
+{
+    int64_t n = given->n;
+    u[0] = u[1] = u[2] = 0;
+    if (!is_free(given))
+        return;
+    for (int64_t k = 0; k < 3; k++)
+    {
+        for (int64_t j = 0; j < n; j++)
+            u[k] += M[k * n + j] * v[j];
+        u[k] /= M[k * n + k];
+    }
+    for (int k = 0; k < 3; k++)
+        v[k] -= u[k];
+}
+
+// One solution for w, G taken at the velocity `about`. late: which share of w and v the forces are those of; 1/2 keeps
+// the energy.
+static bool turn_velocity(const tdArticulated *given, tdArticulatedState *mine, double time, double late,
+                          const double *M0, const double *M1, const double *about, const double *v, double *w)
+{
+    int64_t n = given->n;
+    double *B = mine->slope_A;
+    td_tree_gyration(given, about, &mine->at, B);
+    for (int64_t i = 0; i < n; i++)
+    {
+        double sum = 0;
+        for (int64_t j = 0; j < n; j++)
+        {
+            int64_t k = i * n + j;
+            double mean = 0.5 * (M0[k] + M1[k]), turn = 0.5 * (M1[k] - M0[k]) + time * B[k];
+            sum += (mean - (1 - late) * turn) * v[j];
+            B[k] = mean + late * turn;
+        }
+        w[i] = sum;
+    }
+    return td_small_eliminate((int)n, B, w);
+}
+
+#define RESOLVED 1.0 // change of the velocity in a drift, as a share of it, that is followed without loss
+#define STRETCH  2   // the length of w is mended by no more than this: a drift may lose energy, never gain
+
+// v at `from`, where M is M0, has become v at `to`, after `time`. passes: 1 is of first order, 2 of second.
+// reads  mine->reference      writes  v, mine->at, slope_A, drift
+static void drift(const tdArticulated *given, tdArticulatedState *mine, const double *from, const double *to,
+                  double time, int passes, const double *M0, const double *M1, double *v)
+{
+    int64_t n = given->n;
+    double *half = mine->drift, *start = mine->drift + n, *about = mine->drift + 2 * n, u[3], none[3], late = 0.5;
+    leave_center(given, M0, v, u);
+    double before = product(n, M0, v);
+    memcpy(start, v, (size_t)n * sizeof *v);
+    memcpy(about, v, (size_t)n * sizeof *v);
+    for (int64_t i = 0; i < n; i++)
+        half[i] = 0.5 * (from[i] + to[i]);
+    bool turns = n > 1 && before > 0; // a single coordinate has no G: its energy is all there is to it
+    if (turns)
+        td_articulated_place(given, mine, half);
+    for (int pass = 0; pass < passes && turns; pass++)
+    {
+        if (!turn_velocity(given, mine, time, late, M0, M1, about, start, v))
+            memcpy(v, start, (size_t)n * sizeof *v);
+        for (int64_t i = 0; i < n; i++)
+            half[i] = v[i] - start[i];
+        if (late == 0.5 && given->n_links > 1)
+            late = fmin(0.5 + fmax(sqrt(product(n, M0, half) / before) - RESOLVED, 0), 1);
+        if (late > 0.5 && passes == 1)
+            passes = 2;
+        for (int64_t i = 0; i < n && late == 0.5; i++)
+            about[i] = 0.5 * (start[i] + v[i]);
+    }
+    leave_center(given, M1, v, none);
+    double after = product(n, M1, v), length = after > 0 ? fmin(sqrt(before / after), late > 0.5 ? 1 : STRETCH) : 0;
+    for (int64_t i = 0; i < n; i++)
+        v[i] *= length;
+    for (int k = 0; k < 3 && is_free(given); k++)
+        v[k] += u[k];
+}
+
+// ---------------------------------------------------------------- around the kick
+
+static int passes_of(const tdModel *model)
+{
+    return model->scheme.theta_vq == 1 ? 1 : 2;
+}
+
+void td_articulated_set_out(const tdModel *model, const tdBody *body, tdState *state)
+{
+    const tdArticulated *given = td_articulated_of(body);
+    tdArticulatedState *mine = td_articulated_mine(body, state);
+    const double *q = state->q + body->first;
+    double *v = state->v + body->first, g[3], first = (1 - model->scheme.theta_vq) * model->scheme.h;
+    int64_t n = given->n;
+    mine->at_valid = false;
+    td_articulated_gravity(given, state, g);
+    td_articulated_place(given, mine, q);
+    mine->potential = td_tree_potential(given, g, &mine->at);
+    if (td_articulated_is_based(body))
+        td_tree_momentum(given, v, &mine->at, NULL, mine->momentum, NULL, NULL);
+    if (!td_articulated_drifts(model))
+        return;
+    td_tree_mass(given, &mine->at, mine->M);
+    for (int64_t i = 0; i < n; i++)
+        mine->kick_q[i] = q[i] + first * v[i];
+    if (first > 0)
+    {
+        memcpy(mine->M_end, mine->M, (size_t)(n * n) * sizeof(double));
+        td_articulated_place(given, mine, mine->kick_q);
+        td_tree_mass(given, &mine->at, mine->M);
+        drift(given, mine, q, mine->kick_q, first, passes_of(model), mine->M_end, mine->M, v);
+        // Forces at points are taken where the first guess leads: there too.
+        if (model->scheme.ce > 0)
+            memset(state->v_new + body->first, 0, (size_t)n * sizeof(double));
+    }
+    memcpy(mine->kick_v, v, (size_t)n * sizeof(double));
+    mine->hangs = td_articulated_is_based(body) && n > 0 && g[0] * g[0] + g[1] * g[1] + g[2] * g[2] > 0;
+    if (!mine->hangs)
+        return;
+    td_tree_hanging_stiffness(given, g, &mine->at, mine->sluggish);
+    for (int64_t k = 0; k < n * n; k++)
+        mine->sluggish[k] *= 0.25 * model->scheme.h * model->scheme.h;
+}
+
+// Takes energy out of the motion: all of it but that of the center of mass of a tree that flies. Returns how much.
+static double take_energy(const tdArticulated *given, const double *M, double wanted, double *v)
+{
+    double u[3];
+    int64_t n = given->n;
+    leave_center(given, M, v, u);
+    double there = 0.5 * product(n, M, v), taken = fmin(wanted, there);
+    double length = taken < there ? sqrt((there - taken) / there) : 0;
+    for (int64_t i = 0; i < n; i++)
+        v[i] *= length;
+    for (int k = 0; k < 3 && is_free(given); k++)
+        v[k] += u[k];
+    return taken;
+}
+
+// What the step gained by the work of gravity and lost by its own damping.
+// reads  q, start, kick_v, v (of the kick), weight      returns  [J]
+static double gained(const tdModel *model, const tdBody *body, const tdState *state, double potential)
+{
+    tdArticulatedState *mine = td_articulated_mine(body, state);
+    int64_t n = body->count, first = body->first;
+    double sum = potential - mine->potential;
+    for (int64_t i = 0; i < n; i++)
+        mine->drift[i] = state->v[first + i] - mine->kick_v[i];
+    for (int64_t i = 0; i < n; i++)
+    {
+        double way = state->q[first + i] - state->start[first + i];
+        sum += mine->weight[i] * way;
+        for (int64_t j = 0; j < n && mine->hangs; j++)
+            sum -= way / model->scheme.h * mine->sluggish[i * n + j] * mine->drift[j];
+    }
+    return sum - (model->scheme.theta_vq - 0.5) * product(n, mine->M, mine->drift);
+}
+
+void td_articulated_come_in(const tdModel *model, const tdBody *body, tdState *state)
+{
+    const tdArticulated *given = td_articulated_of(body);
+    tdArticulatedState *mine = td_articulated_mine(body, state);
+    const tdScheme *scheme = &model->scheme;
+    const double *q = state->q + body->first;
+    double *v = state->v + body->first, g[3];
+    int64_t n = given->n;
+    td_articulated_poses(body, state, q);
+    td_tree_mass(given, &mine->points, mine->M_end);
+    td_articulated_gravity(given, state, g);
+    double gain = gained(model, body, state, td_tree_potential(given, g, &mine->points));
+    drift(given, mine, mine->kick_q, q, scheme->theta_vq * scheme->h, passes_of(model), mine->M, mine->M_end, v);
+    // Along the way the energy of a step of first order swings by half of h g p, up and down.
+    double kinetic = 0.5 * product(n, mine->M_end, v), pull = sqrt(g[0] * g[0] + g[1] * g[1] + g[2] * g[2]);
+    mine->next[1] = fmax(mine->account[1], kinetic);
+    double swing = scheme->h * pull * sqrt(2 * body->mass * mine->next[1]);
+    mine->next[0] = fmax(mine->account[0] + gain, -swing);
+    if (mine->next[0] > 0 && kinetic > 0)
+        mine->next[0] -= take_energy(given, mine->M_end, mine->next[0], v);
+}
