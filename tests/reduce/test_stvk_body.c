@@ -350,12 +350,43 @@ static void refusals(void **unused)
     td_model_free(full);
 }
 
+// An indefinite tangent becomes the nearest one that is not: of its eigenvalues those below zero become zero, also
+// where modes do not act on each other, and whatever the unit.
+static void tangents_are_projected(void **unused)
+{
+    (void)unused;
+    static const double units[] = {1e-12, 1, 1e12};
+    for (int u = 0; u < 3; u++)
+    {
+        // Eigenvalues 3 and -1 of the first two, 5 of the third.
+        double K[12] = {1, 2, 0, 0, 2, 1, 0, 0, 0, 0, 5, 0}, L[12], scratch[18];
+        const double right[12] = {1.5, 1.5, 0, 0, 1.5, 1.5, 0, 0, 0, 0, 5, 0};
+        const tdReduced reduced = {.r = 3, .stride = 4};
+        tdReducedState mine = {.L = L, .polynomial = scratch};
+        for (int i = 0; i < 12; i++)
+            K[i] *= units[u];
+        assert_true(td_reduced_stvk_project(&reduced, &mine, TD_ISA_PORTABLE, K));
+        for (int i = 0; i < 12; i++)
+            assert_near(K[i], units[u] * right[i], 1e-12 * units[u]);
+        // One that is definite stays as it is.
+        double good[12] = {2, 1, 0, 0, 1, 2, 0, 0, 0, 0, 5, 0};
+        assert_false(td_reduced_stvk_project(&reduced, &mine, TD_ISA_PORTABLE, good));
+        assert_near(good[1], 1, 0);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(full_basis), cmocka_unit_test(as_whole),   cmocka_unit_test(linear_energy),
-        cmocka_unit_test(projection), cmocka_unit_test(compressed), cmocka_unit_test(same_bits),
-        cmocka_unit_test(from_scene), cmocka_unit_test(refusals),
+        cmocka_unit_test(tangents_are_projected),
+        cmocka_unit_test(full_basis),
+        cmocka_unit_test(as_whole),
+        cmocka_unit_test(linear_energy),
+        cmocka_unit_test(projection),
+        cmocka_unit_test(compressed),
+        cmocka_unit_test(same_bits),
+        cmocka_unit_test(from_scene),
+        cmocka_unit_test(refusals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
