@@ -112,6 +112,7 @@ typedef struct tdContactWay
 typedef struct tdContactBody
 {
     bool acted_on;    ///< velocities of it take part
+    int company;      ///< bodies that are condensed and that bonds join with it, itself included
     bool condensed;   ///< not all of its unknowns take part, and the others follow
     int32_t block;    ///< -1: none
     tdBodyBlock part; ///< the velocities that take part, where it is acted on

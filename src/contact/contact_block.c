@@ -34,6 +34,23 @@
 
 // ---------------------------------------------------------------- who acts by columns
 
+// Bodies that are condensed and that bonds join with one, itself included.
+static int company_of(const tdModel *model, int body)
+{
+    int n = 1;
+    for (int b = 0; b < model->n_bodies; b++)
+    {
+        bool joined = false;
+        for (int i = 0; i < model->contact->n_bonds && b != body && !joined; i++)
+        {
+            const tdPointSet *side = model->contact->bonds[i].side;
+            joined = (side[0].body == body && side[1].body == b) || (side[0].body == b && side[1].body == body);
+        }
+        n += joined && model->bodies[b].ops->recover != NULL;
+    }
+    return n;
+}
+
 tdStatus td_contact_blocks_create(const tdModel *model, tdState *state, tdError *error)
 {
     tdContactState *cs = state->contact;
@@ -48,6 +65,7 @@ tdStatus td_contact_blocks_create(const tdModel *model, tdState *state, tdError 
     for (int b = 0; b < model->n_bodies; b++)
     {
         const tdBody *body = &model->bodies[b];
+        cs->bodies[b].company = company_of(model, b);
         cs->bodies[b].scalar = TD_TAKE(arena, int32_t, model->n_actuators);
         cs->bodies[b].share = TD_TAKE(arena, double, model->n_actuators);
         cs->bodies[b].moved = TD_TAKE(arena, int32_t, model->n_actuators);
@@ -67,23 +85,6 @@ bool td_contact_acts_on(const tdActuator *actuator, int body)
     return false;
 }
 
-// Bodies that are condensed and that bonds join with one, itself included.
-static int company_of(const tdModel *model, int body)
-{
-    int n = 1;
-    for (int b = 0; b < model->n_bodies; b++)
-    {
-        bool joined = false;
-        for (int i = 0; i < model->contact->n_bonds && b != body && !joined; i++)
-        {
-            const tdPointSet *side = model->contact->bonds[i].side;
-            joined = (side[0].body == body && side[1].body == b) || (side[0].body == b && side[1].body == body);
-        }
-        n += joined && model->bodies[b].ops->recover != NULL;
-    }
-    return n;
-}
-
 // Whether so many velocities of a body take part that all do. A solver on impulses has no use for that, nor have nodes
 // that an effort moves.
 static bool takes_all(const tdModel *model, tdState *state, const tdBody *body)
@@ -94,7 +95,7 @@ static bool takes_all(const tdModel *model, tdState *state, const tdBody *body)
         if (model->actuators[a].held && model->actuators[a].given->body == body->index &&
             state->constraint->role[a] == TD_ROLE_EFFORT)
             return false;
-    return body->ops->part_all(body, state, company_of(model, body->index));
+    return body->ops->part_all(body, state, state->contact->bodies[body->index].company);
 }
 
 // Bodies that driven actuators act on: those that are condensed by a column, of the others all velocities take part.

@@ -124,13 +124,13 @@ static void list_entries(tdLinearModel *out, bool count_only)
     out->Ap[out->n] = entries;
 }
 
-static cholmod_sparse matrix_header(const tdLinearModel *model)
+cholmod_sparse td_cholmod_lower(int32_t n, int32_t *start, int32_t *row)
 {
-    return (cholmod_sparse){.nrow = (size_t)model->n,
-                            .ncol = (size_t)model->n,
-                            .nzmax = (size_t)model->Ap[model->n],
-                            .p = model->Ap,
-                            .i = model->Ai,
+    return (cholmod_sparse){.nrow = (size_t)n,
+                            .ncol = (size_t)n,
+                            .nzmax = n > 0 ? (size_t)start[n] : 0,
+                            .p = start,
+                            .i = row,
                             .stype = -1,
                             .itype = CHOLMOD_INT,
                             .xtype = CHOLMOD_PATTERN,
@@ -179,7 +179,7 @@ tdStatus td_linear_model_create(tdArena *arena, const tdBlockPattern *pattern, c
             for (int c = 0; c < 3; c++)
                 if (out->dof[3 * nodes[k] + c] >= 0)
                     order[at++] = out->dof[3 * nodes[k] + c];
-        cholmod_sparse A = matrix_header(out);
+        cholmod_sparse A = td_cholmod_lower(out->n, out->Ap, out->Ai);
         out->common->nmethods = 1;
         out->common->method[0].ordering = CHOLMOD_GIVEN;
         out->common->postorder = 1;

@@ -93,6 +93,8 @@ tdLinearCounts *td_linear_counts(tdLinear *linear);
 
 /// Supernodal, silent, one thread of BLAS.
 void td_cholmod_start(struct cholmod_common_struct *common);
+/// The structure of a symmetric matrix: its lower triangle by columns, rows ascending, which it refers to.
+struct cholmod_sparse_struct td_cholmod_lower(int32_t n, int32_t *start, int32_t *row);
 /// Around calls of CHOLMOD: keeps its OpenMP regions on the calling thread. Returns what to restore.
 int td_openmp_quiet(void);
 void td_openmp_restore(int levels);

@@ -142,6 +142,11 @@ tdStatus td_sap_plan(tdSap *sap, const tdSapProblem *problem, tdSapStructure str
 bool td_sap_order(tdSapStack *stack, const tdSapProblem *problem, tdSapStructure structure,
                   const int32_t *first_of_block, tdSapIsland *island);
 
+/// Sorted places of a constraint's columns, each once, with the rows J in their order. first: by block, its first
+/// coordinate; place: by coordinate; mark: scratch over the places.
+bool td_sap_gather_link(tdSapStack *stack, const tdSapProblem *problem, const int32_t *first, const int32_t *place,
+                        int32_t *mark, tdSapLink *link);
+
 /// Units of elimination: unknowns of a block that are in contact with the same blocks.
 typedef struct tdSapUnits
 {

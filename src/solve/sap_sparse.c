@@ -77,51 +77,11 @@ void td_sap_sparse_start(tdSap *sap)
 
 // ---------------------------------------------------------------- places
 
-static int compare_places(const void *a, const void *b)
-{
-    int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
-    return (x > y) - (x < y);
-}
-
-// Sorted places of a constraint's columns, each once, with the rows J in their order. mark: over the places.
-static bool gather_link(tdSapStack *stack, const tdSapProblem *problem, const int32_t *first, int32_t *mark,
-                        tdSapLink *link)
-{
-    const tdSapConstraint *c = &problem->constraints[link->constraint];
-    tdSapPatch *patch = &link->patch;
-    int32_t most = c->side[0].count + (c->sides == 2 ? c->side[1].count : 0), n = 0, rows = c->law.rows;
-    patch->at = TD_SAP_TAKE(stack, int32_t, most);
-    if (stack->failed)
-        return false;
-    for (int s = 0; s < c->sides; s++)
-        for (int32_t j = 0; j < c->side[s].count; j++)
-            patch->at[n++] = first[c->side[s].block] + (c->side[s].columns == NULL ? j : c->side[s].columns[j]);
-    qsort(patch->at, (size_t)n, sizeof *patch->at, compare_places);
-    for (int32_t j = 0; j < n; j++)
-        if (j == 0 || patch->at[j] != patch->at[j - 1])
-        {
-            mark[patch->at[j]] = patch->n;
-            patch->at[patch->n++] = patch->at[j];
-        }
-    link->J = TD_SAP_TAKE(stack, double, (int64_t)rows * patch->n);
-    link->T = TD_SAP_TAKE(stack, double, (int64_t)rows * patch->n);
-    if (stack->failed)
-        return false;
-    memset(link->J, 0, (size_t)rows * (size_t)patch->n * sizeof *link->J);
-    for (int s = 0; s < c->sides; s++)
-        for (int32_t j = 0; j < c->side[s].count; j++)
-        {
-            const tdSapSide *side = &c->side[s];
-            int32_t at = mark[first[side->block] + (side->columns == NULL ? j : side->columns[j])];
-            for (int r = 0; r < rows; r++)
-                link->J[r * (int64_t)patch->n + at] += side->J[r * (int64_t)side->count + j];
-        }
-    return true;
-}
-
 static bool gather(tdSapStack *stack, const tdSapProblem *problem, const int32_t *first, tdSapIsland *island)
 {
-    int32_t *mark = TD_SAP_TAKE(stack, int32_t, island->n);
+    int32_t *mark = TD_SAP_TAKE(stack, int32_t, island->n), *place = TD_SAP_TAKE(stack, int32_t, island->n);
+    for (int32_t i = 0; i < island->n && !stack->failed; i++)
+        place[i] = i;
     for (int32_t k = 0; k < island->n_members; k++)
     {
         tdSapMember *member = &island->members[k];
@@ -137,7 +97,7 @@ static bool gather(tdSapStack *stack, const tdSapProblem *problem, const int32_t
         }
     }
     for (int32_t l = 0; l < island->n_links && !stack->failed; l++)
-        gather_link(stack, problem, first, mark, &island->links[l]);
+        td_sap_gather_link(stack, problem, first, place, mark, &island->links[l]);
     return !stack->failed;
 }
 
@@ -332,17 +292,7 @@ static bool given_order(const tdSapProblem *problem, const tdSapIsland *island, 
 static tdStatus analyse(tdSapFactor *f, const tdSapProblem *problem, const tdSapIsland *island, tdError *error)
 {
     free_numbers(f);
-    cholmod_sparse A = {.nrow = (size_t)f->n,
-                        .ncol = (size_t)f->n,
-                        .nzmax = (size_t)f->start[f->n],
-                        .p = f->start,
-                        .i = f->row,
-                        .stype = -1,
-                        .itype = CHOLMOD_INT,
-                        .xtype = CHOLMOD_PATTERN,
-                        .dtype = CHOLMOD_DOUBLE,
-                        .sorted = 1,
-                        .packed = 1};
+    cholmod_sparse A = td_cholmod_lower(f->n, f->start, f->row);
     int32_t *order = td_take((size_t)f->n, sizeof *order);
     if (order == NULL)
         return td_fail_memory(error, "the contact problem");

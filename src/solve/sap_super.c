@@ -20,9 +20,8 @@ static void sort_places(int32_t *at, int32_t n)
     }
 }
 
-// Sorted places of a constraint's columns, each once, with the rows J in their order.
-static bool gather_link(tdSapStack *stack, const tdSapProblem *problem, const int32_t *first, tdSapUnits *u,
-                        tdSapLink *link)
+bool td_sap_gather_link(tdSapStack *stack, const tdSapProblem *problem, const int32_t *first, const int32_t *place,
+                        int32_t *mark, tdSapLink *link)
 {
     const tdSapConstraint *c = &problem->constraints[link->constraint];
     int rows = c->law.rows;
@@ -35,13 +34,13 @@ static bool gather_link(tdSapStack *stack, const tdSapProblem *problem, const in
         for (int32_t j = 0; j < c->side[s].count; j++)
         {
             const tdSapSide *side = &c->side[s];
-            patch->at[n++] = u->place[first[side->block] + (side->columns == NULL ? j : side->columns[j])];
+            patch->at[n++] = place[first[side->block] + (side->columns == NULL ? j : side->columns[j])];
         }
     sort_places(patch->at, n);
     for (int32_t j = 0; j < n; j++)
         if (j == 0 || patch->at[j] != patch->at[j - 1])
         {
-            u->scratch[patch->at[j]] = patch->n;
+            mark[patch->at[j]] = patch->n;
             patch->at[patch->n++] = patch->at[j];
         }
     link->J = TD_SAP_TAKE(stack, double, (int64_t)rows * patch->n);
@@ -54,7 +53,7 @@ static bool gather_link(tdSapStack *stack, const tdSapProblem *problem, const in
         const tdSapSide *side = &c->side[s];
         for (int32_t j = 0; j < side->count; j++)
         {
-            int32_t at = u->scratch[u->place[first[side->block] + (side->columns == NULL ? j : side->columns[j])]];
+            int32_t at = mark[place[first[side->block] + (side->columns == NULL ? j : side->columns[j])]];
             for (int r = 0; r < rows; r++)
                 link->J[r * (int64_t)patch->n + at] += side->J[r * (int64_t)side->count + j];
         }
@@ -463,7 +462,7 @@ bool td_sap_order(tdSapStack *stack, const tdSapProblem *problem, tdSapStructure
     if (!take_units(stack, island, &u) || !td_sap_units(stack, problem, structure, first_of_block, island, &u))
         return false;
     for (int32_t l = 0; l < island->n_links; l++)
-        if (!gather_link(stack, problem, first_of_block, &u, &island->links[l]))
+        if (!td_sap_gather_link(stack, problem, first_of_block, u.place, u.scratch, &island->links[l]))
             return false;
     if (!gather_members(stack, problem, &u, island))
         return false;

@@ -84,17 +84,7 @@ static tdStatus take_arrays(tdSchur *schur, tdError *error)
         schur->last == NULL || schur->order == NULL || schur->places == NULL || schur->coord == NULL ||
         schur->column == NULL)
         return td_fail_memory(error, "the condensation");
-    schur->A = (cholmod_sparse){.nrow = (size_t)n,
-                                .ncol = (size_t)n,
-                                .nzmax = n > 0 ? (size_t)model->Ap[n] : 0,
-                                .p = model->Ap,
-                                .i = model->Ai,
-                                .stype = -1,
-                                .itype = CHOLMOD_INT,
-                                .xtype = CHOLMOD_PATTERN,
-                                .dtype = CHOLMOD_DOUBLE,
-                                .sorted = 1,
-                                .packed = 1};
+    schur->A = td_cholmod_lower(n, model->Ap, model->Ai);
     schur->B = (cholmod_dense){.nrow = (size_t)n,
                                .ncol = 1,
                                .nzmax = (size_t)n,
