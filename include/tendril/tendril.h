@@ -296,6 +296,15 @@ extern "C"
     const char *td_doubt_name(tdDoubt doubt);
 
     /// What the last step did.
+    /// How inverse control ended in a step.
+    typedef enum tdInverseEnd
+    {
+        TD_INVERSE_REACHED,    ///< targets are reached, to control.tolerance
+        TD_INVERSE_STATIONARY, ///< they are not, and no small change of the efforts comes nearer
+        TD_INVERSE_STALLED,    ///< a bound on iterations was reached before either
+        TD_INVERSE_INFEASIBLE  ///< limits contradict each other; they are broken as little as can be
+    } tdInverseEnd;
+
     typedef struct tdReport
     {
         tdStatus status;        ///< of the last step
@@ -319,7 +328,12 @@ extern "C"
         double bound_violation;    ///< limits that contradict each other are broken by this much, relative to sizes
         int active_bounds;         ///< limits of actuators that hold
         double inverse_seconds;    ///< spent in its solver
-        double inverse_optimality; ///< largest violation of its optimality conditions, each scaled to 1
+        double inverse_optimality; ///< largest violation of its optimality conditions, each scaled to 1; beside contact 0
+        tdInverseEnd inverse_end;  ///< how it ended
+        int inverse_steps;         ///< beside contact: efforts that were tried, over all linearizations
+        bool contact_blocks;       ///< a target is out of reach because of contact: without it the step would come nearer
+        int blocking_body[2];      ///< whose contact does most against it; of no meaning where none blocks
+        double blocking_point[3];  ///< where that contact is [m]
         // Reduced bodies; zero where there is none. What calibration found is in the file of the reduced model.
         double rom_indicator; ///< disagreement of two independent sets of elements: the displacement that their forces
                               ///< would answer for, relative to the largest in training

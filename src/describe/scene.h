@@ -296,6 +296,8 @@ typedef enum tdEffectorKind
     TD_EFFECTOR_DIRECTION,   // a direction that turns with the chosen nodes, unit vector
     TD_EFFECTOR_VOLUME,      // of the cavity of an actuator [m^3]
     TD_EFFECTOR_LENGTH,      // of the cable of an actuator [m]
+    TD_EFFECTOR_CONTACT,     // sum of the normal forces between two bodies [N]
+    TD_EFFECTOR_FRICTION,    // share of their friction that is used: sum of tangential forces over that of mu times normal ones
     TD_EFFECTOR_KINDS
 } tdEffectorKind;
 
@@ -314,6 +316,8 @@ typedef struct tdSceneEffector
     tdSelect select;
     double direction[3]; ///< unit vector at rest
     int actuator;        ///< volume, length: whose
+    int bodies[2];       ///< contact, friction: between which; -1 in the second: any other
+    double range[2];     ///< the same: limits, kept before targets are reached
     int axes;            ///< components that count, default all
     double weight;       ///< on its error, > 0
     bool has_target;     ///< constant `target`, or `path`

@@ -26,8 +26,6 @@ static const struct
     tdPart a, b;
     const char *why;
 } clashes[] = {
-    {TD_PART_CONTACT, TD_PART_INVERSE,
-     "inverse control does not know of contacts; remove the targets or 'contact', or drive the actuators"},
     {TD_PART_CONTACT, TD_PART_UNDAMPED,
      "forces of contacts would alternate from step to step, because in this integrator a blow does not die "
      "away; " SETTLE},

@@ -21,6 +21,8 @@ static const struct
     [TD_EFFECTOR_DIRECTION] = {"a direction", TD_DIM_NONE, 3},
     [TD_EFFECTOR_VOLUME] = {"a volume", TD_DIM_VOLUME, 1},
     [TD_EFFECTOR_LENGTH] = {"a length", TD_DIM_LENGTH, 1},
+    [TD_EFFECTOR_CONTACT] = {"a contact force", TD_DIM_FORCE, 1},
+    [TD_EFFECTOR_FRICTION] = {"a use of friction", TD_DIM_NONE, 1},
 };
 
 static bool given(const tdRecord *record, const char *key)

@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "solve/steer.h"
+
+#include "solve/problem.h"
+
+#include <math.h>
+#include <string.h>
+
+#define SHARPER    1e-9  // tolerance of the convex problem: errors of effectors are differences of its solutions
+#define STEPS      16    // in a region of trust, with the laws of one solution
+#define ROUNDS     4     // with laws that follow the loads
+#define WORTH      0.05  // share of the gain that slopes promise, that a step has to bring
+#define AGREES     0.7   // share that lets the next step be longer
+#define SHORTEST   1e-6  // of the first step: slopes have nothing to say of what is left
+#define NEGLIGIBLE 1e-3  // of the error: less than this is not worth a step of its own
+#define KEPT       1e-6  // violation of limits, relative to sizes, that counts as none
+#define DRIFTS     0.1   // share by which a step that gains nothing may miss what slopes say
+
+// What goes on while y is looked for.
+typedef struct Search
+{
+    tdProblem *problem;
+    tdSteer *steer;
+    tdTasks *tasks;
+    tdSolveResult *result;
+    tdError *error;
+    double tolerance;
+    double *y0;          // where v0 holds
+    double *v0;          // v_star of the blocks, one after the other
+    double *y, *next;    // the last good one, and the next to try
+    double *v, *keep;    // velocities of the blocks there; gamma, v_c and push
+    int64_t n_v;         // velocities
+} Search;
+
+// ---------------------------------------------------------------- the convex problem at y
+
+static bool take(Search *s)
+{
+    tdProblem *p = s->problem;
+    tdSteer *steer = s->steer;
+    tdStack *stack = &p->entries;
+    int64_t n = steer->n;
+    steer->n_rows = TD_SAP_ROWS * (int64_t)p->n_constraints;
+    s->n_v = 0;
+    for (int32_t b = 0; b < p->n_blocks; b++)
+        s->n_v += p->blocks[b].n;
+    struct
+    {
+        double **at;
+        int64_t count;
+    } parts[] = {{&s->y0, n},
+                 {&s->v0, s->n_v},
+                 {&steer->W, steer->n_z * s->steer->n_rows},
+                 {&s->y, n},
+                 {&s->next, n},
+                 {&s->v, s->n_v},
+                 {&s->keep, 2 * s->steer->n_rows + steer->n_z},
+                 {&steer->push, steer->n_z},
+                 {&steer->dpush, steer->n_z * n},
+                 {&steer->dgamma, s->steer->n_rows * n},
+                 {&steer->dv_c, s->steer->n_rows * n}};
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+        if ((*parts[i].at = td_stack_take(stack, parts[i].count + 1, sizeof(double))) == NULL)
+            return false;
+    return true;
+}
+
+// W = Q' J': what is read of an impulse of each row.
+static void make_readings(const Search *s)
+{
+    const tdProblem *p = s->problem;
+    const tdSteer *steer = s->steer;
+    memset(s->steer->W, 0, (size_t)(steer->n_z * s->steer->n_rows) * sizeof *s->steer->W);
+    for (int32_t c = 0; c < p->n_constraints; c++)
+        for (int k = 0; k < p->constraints[c].sides; k++)
+        {
+            const tdSapSide *side = &p->constraints[c].side[k];
+            const double *Q = steer->Q[side->block];
+            int64_t n = p->blocks[side->block].n;
+            for (int z = 0; Q != NULL && z < steer->n_z; z++)
+                for (int r = 0; r < p->constraints[c].law.rows; r++)
+                {
+                    double sum = 0;
+                    for (int32_t j = 0; j < side->count; j++)
+                        sum += Q[(side->columns != NULL ? side->columns[j] : j) + z * n] *
+                               side->J[r * (int64_t)side->count + j];
+                    s->steer->W[z * s->steer->n_rows + TD_SAP_ROWS * (int64_t)c + r] += sum;
+                }
+        }
+}
+
+static void read_impulses(const Search *s)
+{
+    const double *gamma = s->problem->gamma;
+    for (int z = 0; z < s->steer->n_z; z++)
+    {
+        double sum = 0;
+        for (int64_t i = 0; i < s->steer->n_rows; i++)
+            sum += s->steer->W[z * s->steer->n_rows + i] * gamma[i];
+        s->steer->push[z] = sum;
+    }
+}
+
+static tdStatus solve_at(Search *s, const double *y)
+{
+    tdProblem *p = s->problem;
+    const tdSteer *steer = s->steer;
+    const double *v0 = s->v0;
+    for (int32_t b = 0; b < p->n_blocks; v0 += p->blocks[b++].n)
+    {
+        double *v_star = (double *)p->blocks[b].v_star;
+        int32_t n = p->blocks[b].n;
+        if (steer->X[b] == NULL)
+            continue;
+        memcpy(v_star, v0, (size_t)n * sizeof *v_star);
+        for (int k = 0; k < steer->n; k++)
+            for (int32_t i = 0; i < n && y[k] != s->y0[k]; i++)
+                v_star[i] += (y[k] - s->y0[k]) * steer->X[b][i + (int64_t)k * n];
+    }
+    s->steer->solutions++;
+    memcpy(s->steer->y, y, (size_t)steer->n * sizeof *y);
+    TD_TRY(td_problem_by_velocities(p, fmin(s->tolerance, SHARPER), s->tasks, s->result, s->error));
+    read_impulses(s);
+    return TD_OK;
+}
+
+// With laws that go with the loads, as a simulation with these efforts would have them.
+static tdStatus settle(Search *s, const double *y)
+{
+    tdProblem *p = s->problem;
+    if (s->steer->restart != NULL)
+        s->steer->restart(s->steer->context);
+    do
+        TD_TRY(solve_at(s, y));
+    while (p->again != NULL && p->again(p->context, p, s->result));
+    return TD_OK;
+}
+
+// Where to come back to.
+static void keep_place(const Search *s)
+{
+    const tdProblem *p = s->problem;
+    double *v = s->v;
+    for (int32_t b = 0; b < p->n_blocks; v += p->blocks[b++].n)
+        memcpy(v, p->blocks[b].v, (size_t)p->blocks[b].n * sizeof *v);
+    memcpy(s->y, s->steer->y, (size_t)s->steer->n * sizeof *s->y);
+    memcpy(s->keep, p->gamma, (size_t)s->steer->n_rows * sizeof *s->keep);
+    memcpy(s->keep + s->steer->n_rows, p->v_c, (size_t)s->steer->n_rows * sizeof *s->keep);
+    memcpy(s->keep + 2 * s->steer->n_rows, s->steer->push, (size_t)s->steer->n_z * sizeof *s->keep);
+}
+
+static void go_back(const Search *s)
+{
+    const tdProblem *p = s->problem;
+    const double *v = s->v;
+    for (int32_t b = 0; b < p->n_blocks; v += p->blocks[b++].n)
+        memcpy(p->blocks[b].v, v, (size_t)p->blocks[b].n * sizeof *v);
+    memcpy(s->steer->y, s->y, (size_t)s->steer->n * sizeof *s->y);
+    memcpy(p->gamma, s->keep, (size_t)s->steer->n_rows * sizeof *s->keep);
+    memcpy(p->v_c, s->keep + s->steer->n_rows, (size_t)s->steer->n_rows * sizeof *s->keep);
+    memcpy(s->steer->push, s->keep + 2 * s->steer->n_rows, (size_t)s->steer->n_z * sizeof *s->keep);
+}
+
+// ---------------------------------------------------------------- slopes and steps
+
+static tdStatus make_slopes(const Search *s)
+{
+    tdProblem *p = s->problem;
+    tdSteer *steer = s->steer;
+    TD_TRY(td_problem_slope(p, s->tasks, steer->n, steer->X, steer->dgamma, steer->dv_c, s->error));
+    memset(steer->dpush, 0, (size_t)(steer->n_z * steer->n) * sizeof *steer->dpush);
+    for (int z = 0; z < steer->n_z; z++)
+        for (int64_t i = 0; i < s->steer->n_rows; i++)
+        {
+            double w = s->steer->W[z * s->steer->n_rows + i];
+            for (int k = 0; k < steer->n && w != 0; k++)
+                steer->dpush[z * steer->n + k] += w * steer->dgamma[i * steer->n + k];
+        }
+    return TD_OK;
+}
+
+// Whether what came of a step is good, and what share of the promise that was.
+static bool is_better(const tdSteerPlace *was, const tdSteerStep *step, const tdSteerPlace *is, double tolerance,
+                      double *share)
+{
+    *share = 1;
+    if (was->violation > KEPT && is->violation < 0.9 * was->violation)
+        return true;
+    if (is->violation > fmax(was->violation, KEPT))
+        return false;
+    if (step->gain > fmax(tolerance, NEGLIGIBLE * was->error))
+    {
+        *share = (was->error - is->error) / step->gain;
+        return *share > WORTH;
+    }
+    // For less energy alone: nothing may be lost beyond what slopes say, which is what constraints give way by.
+    double said = fmax(was->error, step->error);
+    return is->error <= said + DRIFTS * fabs(step->error - was->error) + fmax(tolerance, NEGLIGIBLE * was->error);
+}
+
+static tdStatus search(Search *s)
+{
+    tdSteer *steer = s->steer;
+    double reach = INFINITY, first = 0;
+    bool fresh = false;
+    steer->end = TD_STEER_STALLED;
+    for (int k = 0; k < STEPS; k++)
+    {
+        if (!fresh)
+            TD_TRY(make_slopes(s));
+        fresh = true;
+        tdSteerStep step = steer->propose(steer->context, reach, s->next);
+        first = fmax(first, step.length);
+        steer->end = step.infeasible ? TD_STEER_INFEASIBLE : TD_STEER_STALLED;
+        if (step.length == 0 || step.length <= SHORTEST * first)
+        {
+            if (!step.infeasible && (step.length == 0 || reach == INFINITY || steer->place.error <= steer->tolerance))
+                steer->end = steer->place.error <= steer->tolerance ? TD_STEER_REACHED : TD_STEER_STATIONARY;
+            return TD_OK;
+        }
+        keep_place(s);
+        steer->steps++;
+        TD_TRY(solve_at(s, s->next));
+        tdSteerPlace place = steer->measure(steer->context);
+        double share = 1;
+        if (!is_better(&steer->place, &step, &place, steer->tolerance, &share))
+        {
+            go_back(s);
+            reach = 0.25 * step.length;
+            continue;
+        }
+        bool settled = step.gain <= fmax(steer->tolerance, NEGLIGIBLE * steer->place.error) && place.error <= steer->tolerance;
+        steer->place = place;
+        fresh = false;
+        reach = share < 0.25 ? 0.5 * step.length : share > AGREES ? fmax(reach, 2 * step.length) : reach;
+        if (settled)
+        {
+            steer->end = TD_STEER_REACHED;
+            return TD_OK;
+        }
+    }
+    return TD_OK;
+}
+
+tdStatus td_steer_solve(tdProblem *problem, double tolerance, tdTasks *tasks, tdSolveResult *result, tdError *error)
+{
+    tdSteer *steer = &problem->steer;
+    Search s = {
+        .problem = problem, .steer = steer, .tasks = tasks, .result = result, .error = error, .tolerance = tolerance};
+    if (!take(&s))
+        return td_fail_memory(error, "inverse control beside contact");
+    double *v0 = s.v0;
+    for (int32_t b = 0; b < problem->n_blocks; v0 += problem->blocks[b++].n)
+        memcpy(v0, problem->blocks[b].v_star, (size_t)problem->blocks[b].n * sizeof *v0);
+    memcpy(s.y0, steer->y, (size_t)steer->n * sizeof *s.y0);
+    memcpy(s.next, steer->y, (size_t)steer->n * sizeof *s.next);
+    make_readings(&s);
+    steer->steps = steer->solutions = 0;
+    TD_TRY(settle(&s, s.next));
+    steer->place = steer->measure(steer->context);
+    for (int round = 0; round < ROUNDS; round++)
+    {
+        TD_TRY(search(&s));
+        tdSteerPlace before = steer->place;
+        memcpy(s.next, steer->y, (size_t)steer->n * sizeof *s.next);
+        TD_TRY(settle(&s, s.next));
+        steer->place = steer->measure(steer->context);
+        if (fabs(steer->place.error - before.error) <= fmax(steer->tolerance, NEGLIGIBLE * before.error))
+            break;
+    }
+    return TD_OK;
+}
