@@ -53,13 +53,11 @@ tdEffectorInfo td_model_effector(const tdModel *model, int effector)
     static const struct
     {
         const char *kind, *unit;
-    } words[TD_EFFECTOR_KINDS] = {[TD_EFFECTOR_POSITION] = {"position", "m"},
-                                  [TD_EFFECTOR_ORIENTATION] = {"orientation", "rad"},
-                                  [TD_EFFECTOR_DIRECTION] = {"direction", ""},
-                                  [TD_EFFECTOR_VOLUME] = {"volume", "m^3"},
-                                  [TD_EFFECTOR_LENGTH] = {"length", "m"},
-                                  [TD_EFFECTOR_CONTACT] = {"contact_force", "N"},
-                                  [TD_EFFECTOR_FRICTION] = {"friction_use", ""}};
+    } words[TD_EFFECTOR_KINDS] = {
+        [TD_EFFECTOR_POSITION] = {"position", "m"},   [TD_EFFECTOR_ORIENTATION] = {"orientation", "rad"},
+        [TD_EFFECTOR_DIRECTION] = {"direction", ""},  [TD_EFFECTOR_VOLUME] = {"volume", "m^3"},
+        [TD_EFFECTOR_LENGTH] = {"length", "m"},       [TD_EFFECTOR_CONTACT] = {"contact_force", "N"},
+        [TD_EFFECTOR_FRICTION] = {"friction_use", ""}};
     assert(effector >= 0 && effector < model->n_effectors);
     const tdEffector *e = &model->effectors[effector];
     return (tdEffectorInfo){e->name, words[e->given->kind].kind, words[e->given->kind].unit, e->measure.rows};

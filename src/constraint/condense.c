@@ -46,7 +46,8 @@ tdStatus td_condense_create(const tdModel *model, tdState *state, tdError *error
     int n = model->n_actuators, n_e = effector_rows(model), n_c = n + further_rows(model), held = 0;
     int effectors = n_e;
     bool touch = n_e > 0 && model->touches;
-    n_e += n_e > 0 ? n : 0; // and the rows that damp
+    n_e += n_e > 0 ? n : 0;       // and the rows that damp
+    n_e += touch ? effectors : 0; // what contact blocks of them
     n_c += touch ? TD_MOST_KEPT + model->n_effectors : 0;
     bool any = false;
     for (int a = 0; a < n; a++)

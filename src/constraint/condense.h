@@ -44,15 +44,16 @@ struct tdCondensed
     } context;
     // Beside contact (condense_touch.c): without impulses, at y = start; then what contact makes of it.
     double *start, *E_free, *error_free, *M_free, *second_free;
-    double *error, *E_full;         ///< errors at the base y; slopes before those that contact blocks were taken out
-    double *size;                   ///< by unknown: of the region of trust, per unit
-    double *blocked;                ///< scratch of td_condense_unblock
-    double *Y, *Y_right;            ///< columns A^-1 J' of rows that are read, and what they answer to
-    int n_read, *read;              ///< these rows: those of effectors, then of cables with friction
-    double reach;                   ///< of the region of trust
-    int n_kept;                     ///< rows that keep contacts as they are
-    double *kept, *kept_low;        ///< TD_MOST_KEPT x n, and their lower bounds
-    int n_forces;                   ///< rows that limit forces of contact
+    double *error, *E_full;  ///< errors at the base y, and their slopes
+    int n_blocked;           ///< rows of E behind those of errors: motion that contact blocks
+    double *size;            ///< by unknown: of the region of trust, per unit
+    double *blocked;         ///< scratch of td_condense_unblock
+    double *Y, *Y_right;     ///< columns A^-1 J' of rows that are read, and what they answer to
+    int n_read, *read;       ///< these rows: those of effectors, then of cables with friction
+    double reach;            ///< of the region of trust
+    int n_kept;              ///< rows that keep contacts as they are
+    double *kept, *kept_low; ///< TD_MOST_KEPT x n, and their lower bounds
+    int n_forces;            ///< rows that limit forces of contact
     double *force_row, *force_low, *force_high;
     // Targets out of reach: how much a change of y is resisted, and how the passes go.
     double damping, move;
@@ -133,8 +134,9 @@ double td_condense_touch_base(const tdModel *model, tdState *state, const double
                               const double *dpush, const tdTouchReading *readings);
 /// Slopes of the motion of effectors without contact, at the same place.
 void td_condense_touch_free(struct tdCondensed *cd);
-/// Takes out of E what contact hides of the motion of effectors.
-void td_condense_unblock(struct tdCondensed *cd);
+/// Directions in which contact blocks effectors count as ones in which they do not move. Efforts are not to go there,
+/// or (slack) may, so that what presses can press less.
+void td_condense_unblock(struct tdCondensed *cd, bool slack);
 /// Weighted distance that slopes promise for cd->next; full: with what constraints give way by.
 double td_condense_touch_said(const struct tdCondensed *cd, bool full);
 /// After the solution: efforts, dv and m of the change of y, predictions, report.

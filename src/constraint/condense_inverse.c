@@ -324,8 +324,10 @@ static int add_touch(struct tdCondensed *cd, int rows)
         if (cd->size[k] > 0 && cd->xl[k] < cd->xu[k])
         {
             // A limit that is broken already is met as far as may be.
-            cd->xl[k] = fmin(fmax(cd->xl[k], cd->now[k] - cd->reach / cd->size[k]), cd->now[k] + cd->reach / cd->size[k]);
-            cd->xu[k] = fmax(fmin(cd->xu[k], cd->now[k] + cd->reach / cd->size[k]), cd->now[k] - cd->reach / cd->size[k]);
+            cd->xl[k] =
+                fmin(fmax(cd->xl[k], cd->now[k] - cd->reach / cd->size[k]), cd->now[k] + cd->reach / cd->size[k]);
+            cd->xu[k] =
+                fmax(fmin(cd->xu[k], cd->now[k] + cd->reach / cd->size[k]), cd->now[k] - cd->reach / cd->size[k]);
         }
     for (int i = 0; i < cd->n_forces + cd->n_kept; i++, rows++)
     {
@@ -401,7 +403,7 @@ static bool try_again(void *context, tdProblem *problem, const tdSolveResult *un
         report->inverse_optimality = result->stationarity;
         if (!report->out_of_reach)
             return false;
-        cd->inverse.n_e = damp(cd, cd->n_e);
+        cd->inverse.n_e = damp(cd, cd->inverse.n_e);
         begin(cd, DAMPED, true);
         return true;
     }
@@ -472,7 +474,7 @@ void td_condense_choose(tdState *state, struct tdCondensed *cd)
     tdScalarRows *scalar = &problem->scalar;
     const tdSolveResult none = {0};
     cd->warm = false;
-    cd->inverse.n_e = cd->n_e;
+    cd->inverse.n_e = cd->n_e + cd->n_blocked;
     cd->turns = cd->best = 0;
     cd->best_residual = cd->best_energy = INFINITY;
     set_turns(cd, 0);

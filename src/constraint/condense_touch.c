@@ -202,9 +202,8 @@ double td_condense_touch_base(const tdModel *model, tdState *state, const double
             if (isnan(state->constraint->target[3 * e]) || !counts(effector, r))
                 continue;
             double *E = cd->E + row * n, weight = td_condense_weight(model, effector);
-            cd->error[row] =
-                contact ? weight * (readings[e].value - state->constraint->target[3 * e])
-                        : total(&cd->error_free[row], cd->E_free + row * n, cd, y, push[row]);
+            cd->error[row] = contact ? weight * (readings[e].value - state->constraint->target[3 * e])
+                                     : total(&cd->error_free[row], cd->E_free + row * n, cd, y, push[row]);
             cd->e0[row] = cd->error[row];
             for (int k = 0; k < n; k++)
             {
@@ -223,21 +222,28 @@ double td_condense_touch_base(const tdModel *model, tdState *state, const double
             cd->M[k * n + j] = cd->M_free[k * n + j] + (dpush == NULL ? 0 : dpush[z * n + j]);
     }
     memcpy(cd->E_full, cd->E, (size_t)(cd->n_e * n) * sizeof *cd->E);
+    cd->n_blocked = 0;
     limit_forces(model, cd, y, readings, dpush != NULL);
     td_condense_limits(model, state, cd);
     return sqrt(square);
 }
 
-void td_condense_touch_free(struct tdCondensed *cd)
+// Errors as the quadratic program has them: linear in y.
+static void set_errors(struct tdCondensed *cd)
 {
-    int n = cd->n;
-    memcpy(cd->E, cd->E_free, (size_t)(cd->n_e * n) * sizeof *cd->E);
     for (int i = 0; i < cd->n_e; i++)
     {
         cd->e0[i] = cd->error[i];
-        for (int k = 0; k < n; k++)
-            cd->e0[i] -= cd->E[i * n + k] * cd->now[k];
+        for (int k = 0; k < cd->n; k++)
+            cd->e0[i] -= cd->E[i * cd->n + k] * cd->now[k];
     }
+}
+
+void td_condense_touch_free(struct tdCondensed *cd)
+{
+    memcpy(cd->E, cd->E_free, (size_t)(cd->n_e * cd->n) * sizeof *cd->E);
+    cd->n_blocked = 0;
+    set_errors(cd);
 }
 
 double td_condense_touch_said(const struct tdCondensed *cd, bool full)
@@ -297,18 +303,11 @@ static void eigen(int n, double *A, double *V)
 #define BLOCKED 0.1   // of what effectors would move without contact: what is left of it is what a wall gives way by
 #define NO_WAY  1e-12 // of the largest square: actuators do not move effectors so
 
-// A target behind a wall: pressing harder brings the effector nearer by what the wall, taken as near-rigid, gives way,
-// or by squeezing what is pressed, and the least distance would be had with all the force there is. So directions in
-// which effectors move by less than a tenth of what they would without contact count as ones in which they do not move.
-//
-//     B = E E*⁺ takes motion without contact to motion with it;   E -= B a a' E* for its singular vectors a with |B a|
-//     small
-void td_condense_unblock(struct tdCondensed *cd)
+// B = E E*⁺ over the rows in which actuators move effectors without contact. Others (forces) are zero in E*.
+static void compare_motion(const struct tdCondensed *cd, double *K, double *V, double *P, double *unit, double *B)
 {
     int n = cd->n, m = cd->n_e;
-    double *K = cd->blocked, *V = K + (int64_t)cd->n_e * cd->n_e, *B = V + (int64_t)cd->n_e * cd->n_e;
-    double *P = B + (int64_t)cd->n_e * cd->n_e, *unit = P + (int64_t)cd->n_e * cd->n_e, most = 0;
-    // Rows without motion of their own (forces) are zero in E*, and stay as they are.
+    double most = 0;
     for (int k = 0; k < n; k++)
     {
         double square = 0;
@@ -319,32 +318,22 @@ void td_condense_unblock(struct tdCondensed *cd)
     for (int i = 0; i < m; i++)
         for (int j = 0; j < m; j++)
         {
-            double sum = 0;
+            double free = 0, touched = 0, own = 0;
             for (int k = 0; k < n; k++)
-                sum += cd->E_free[i * n + k] * unit[k] * cd->E_free[j * n + k];
-            K[i * m + j] = sum;
+            {
+                free += cd->E_free[i * n + k] * unit[k] * cd->E_free[j * n + k];
+                touched += cd->E_full[i * n + k] * unit[k] * cd->E_free[j * n + k];
+                own += fabs(cd->E_free[i * n + k]);
+            }
+            K[i * m + j] = free;
+            P[i * m + j] = own > 0 ? touched : 0;
         }
     eigen(m, K, V);
     for (int i = 0; i < m; i++)
         most = fmax(most, K[i * m + i]);
-    // P = E E*' of the rows with motion; B = P K⁺
-    for (int i = 0; i < m; i++)
-        for (int j = 0; j < m; j++)
-        {
-            double sum = 0, own = 0;
-            for (int k = 0; k < n; k++)
-            {
-                sum += cd->E_full[i * n + k] * unit[k] * cd->E_free[j * n + k];
-                own += fabs(cd->E_free[i * n + k]);
-            }
-            P[i * m + j] = own > 0 ? sum : 0;
-        }
     memset(B, 0, (size_t)(m * m) * sizeof *B);
     for (int q = 0; q < m; q++)
-    {
-        if (!(K[q * m + q] > NO_WAY * most))
-            continue;
-        for (int i = 0; i < m; i++)
+        for (int i = 0; i < m && K[q * m + q] > NO_WAY * most; i++)
         {
             double sum = 0;
             for (int j = 0; j < m; j++)
@@ -352,38 +341,52 @@ void td_condense_unblock(struct tdCondensed *cd)
             for (int j = 0; j < m; j++)
                 B[i * m + j] += sum * V[q * m + j] / K[q * m + q];
         }
-    }
+}
+
+// A target behind a wall: pressing harder brings the effector nearer by what the wall, taken as near-rigid, gives way,
+// or by squeezing what is pressed, and the least distance would be had with all the force there is. B takes motion
+// without contact to motion with it. Directions a in which it leaves less than a tenth are blocked: that tenth is taken
+// out of E, and efforts that lead there count by the motion that they would be without contact.
+void td_condense_unblock(struct tdCondensed *cd, bool slack)
+{
+    int n = cd->n, m = cd->n_e;
+    double *K = cd->blocked, *V = K + (int64_t)m * m, *B = V + (int64_t)m * m, *P = B + (int64_t)m * m;
+    compare_motion(cd, K, V, P, P + (int64_t)m * m, B);
     for (int i = 0; i < m; i++)
         for (int j = 0; j < m; j++)
         {
-            double sum = 0;
+            P[i * m + j] = 0;
             for (int l = 0; l < m; l++)
-                sum += B[l * m + i] * B[l * m + j];
-            P[i * m + j] = sum;
+                P[i * m + j] += B[l * m + i] * B[l * m + j];
         }
     eigen(m, P, V);
     memcpy(cd->E, cd->E_full, (size_t)(m * n) * sizeof *cd->E);
+    cd->n_blocked = 0;
     for (int q = 0; q < m; q++)
     {
         const double *a = V + q * m;
+        double *row = cd->E + (m + cd->n_blocked) * n, *right = cd->e0 + m + cd->n_blocked;
         if (!(P[q * m + q] < BLOCKED * BLOCKED))
             continue;
+        *right = 0;
+        for (int k = 0; k < n; k++)
+        {
+            row[k] = 0;
+            for (int j = 0; j < m; j++)
+                row[k] += a[j] * cd->E_free[j * n + k];
+            *right -= row[k] * cd->now[k];
+        }
         for (int i = 0; i < m; i++)
         {
             double image = 0;
             for (int j = 0; j < m; j++)
                 image += B[i * m + j] * a[j];
-            for (int k = 0; k < n && image != 0; k++)
-                for (int j = 0; j < m; j++)
-                    cd->E[i * n + k] -= image * a[j] * cd->E_free[j * n + k];
+            for (int k = 0; k < n; k++)
+                cd->E[i * n + k] -= image * row[k];
         }
+        cd->n_blocked += !slack;
     }
-    for (int i = 0; i < m; i++)
-    {
-        cd->e0[i] = cd->error[i];
-        for (int k = 0; k < n; k++)
-            cd->e0[i] -= cd->E[i * n + k] * cd->now[k];
-    }
+    set_errors(cd);
 }
 
 // ---------------------------------------------------------------- the solution

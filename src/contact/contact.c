@@ -81,7 +81,7 @@ tdStatus td_contact_create(const tdModel *model, tdState *state, tdError *error)
     for (int i = 0; i < colliders; i++)
         cs->depth[i] = -1;
     cs->readings = TD_TAKE(arena, tdTouchReading, model->n_effectors + 1);
-    cs->direction = TD_TAKE(arena, double, 3 * (int64_t)model->n_actuators + 1);
+    cs->direction = TD_TAKE(arena, double, 6 * (int64_t)model->n_actuators + 1);
     if (cs->readings == NULL || cs->direction == NULL)
         return td_fail_memory(error, "the contacts");
     for (int e = 0; e < model->n_effectors; e++)

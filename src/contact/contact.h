@@ -191,11 +191,11 @@ typedef struct tdContactState
     {
         const tdModel *model;
         tdState *state;
-    } loads;         ///< what it is about
-    bool weighed;    ///< w of this pass is that of the bodies, before loads were looked at
+    } loads;                         ///< what it is about
+    bool weighed;                    ///< w of this pass is that of the bodies, before loads were looked at
     struct tdTouchReading *readings; ///< by effector, for inverse control
-    double *direction;               ///< 3 by actuator, scratch of that
-    double *impulse; ///< 3 a contact: on side B, in the world
+    double *direction;               ///< 6 by actuator, scratch of that
+    double *impulse;                 ///< 3 a contact: on side B, in the world
     int64_t impulse_room;
     tdContactPoint *points;
     int64_t point_room, n_points;

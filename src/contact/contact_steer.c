@@ -17,7 +17,7 @@
 
 #define KEPT_DEPTH 1e-6 // of the model's size: a contact that is kept closed is pressed in by this much
 #define SLACK      1e-3 // of the friction that is left, that a contact which sticks keeps
-#define HARM       1e-3 // of the gain, that keeping contacts as they are may cost
+#define ROUNDS     4    // of rows that keep contacts, each for those that the last ones made switch
 
 // ---------------------------------------------------------------- columns of blocks
 
@@ -69,10 +69,9 @@ static void read_column(const tdModel *model, const tdState *state, const tdBody
     const tdProblem *problem = state->contact->problem;
     restrict_column(model, state, body, cd->Y + i * model->coords, factor, out);
     for (int32_t j = 0; j < mine->n_moved; j++)
-        out[mine->n_scalar + j] = factor *
-                                  td_row_dot(model, state->constraint->J, cd->read[i],
-                                             td_contact_motion(model, state, mine, j)) /
-                                  td_condense_per_step(model);
+        out[mine->n_scalar + j] =
+            factor * td_row_dot(model, state->constraint->J, cd->read[i], td_contact_motion(model, state, mine, j)) /
+            td_condense_per_step(model);
     solve_moved(mine, &problem->blocks[mine->block], problem->factors[mine->block], out);
 }
 
@@ -140,7 +139,8 @@ static tdStatus make_columns(const tdModel *model, tdState *state, tdSteer *stee
 
 static bool is_between(const tdModel *model, const tdContact *contact, const int bodies[2])
 {
-    int a = model->contact->colliders[contact->a.collider].body, b = model->contact->colliders[contact->b.collider].body;
+    int a = model->contact->colliders[contact->a.collider].body,
+        b = model->contact->colliders[contact->b.collider].body;
     if (bodies[1] < 0)
         return a == bodies[0] || b == bodies[0];
     return (a == bodies[0] && b == bodies[1]) || (a == bodies[1] && b == bodies[0]);
@@ -305,7 +305,8 @@ static int keep_contacts(const tdModel *model, tdState *state, const tdSteer *st
         const double *normal = slope + 2 * (int64_t)n, *opens = steer->dv_c + (at + 2) * n;
         if (problem->owner[c].kind != TD_OWNER_CONTACT)
             continue;
-        double least = fmin(gamma[2], depth / (model->scheme.c * law->R[2])), open = problem->v_c[at + 2] - law->v_hat[2];
+        double least = fmin(gamma[2], depth / (model->scheme.c * law->R[2])),
+               open = problem->v_c[at + 2] - law->v_hat[2];
         if (gamma[2] > 0 && gamma[2] + along(normal, d, n) < 0.999 * least)
             keep(cd, normal, gamma[2], least);
         else if (gamma[2] > 0 && law->mu > 0)
@@ -345,6 +346,130 @@ static double region_length(const struct tdCondensed *cd)
     return length <= 1e-9 * size ? 0 : length;
 }
 
+static double gain_of(const struct tdCondensed *cd, double error)
+{
+    double said = td_condense_touch_said(cd, false);
+    return sqrt(fmax((error - said) * (error + said), 0));
+}
+
+// Contacts that would open on the way that efforts take if nothing were touched. Those that press do not move
+// effectors, and slopes have no reason to open them. False: there is none.
+static bool list_opening(tdState *state, tdSteer *steer)
+{
+    const struct tdCondensed *cd = state->constraint->condensed;
+    const tdProblem *problem = state->contact->problem;
+    double *d = state->contact->direction;
+    bool any = false;
+    for (int k = 0; k < cd->n; k++)
+        d[k] = cd->next[k] - cd->now[k];
+    for (int32_t c = 0; c < problem->n_constraints; c++)
+    {
+        int64_t at = TD_SAP_ROWS * (int64_t)c + 2;
+        steer->open[c] = problem->owner[c].kind == TD_OWNER_CONTACT && problem->gamma[at] > 0 &&
+                         problem->gamma[at] + along(steer->dgamma + at * cd->n, d, cd->n) < 0;
+        any = any || steer->open[c];
+    }
+    return any;
+}
+
+// Steps on which contacts switch, best first.
+typedef struct Ways
+{
+    int n;
+    double gain[3];
+    double *y[3];
+} Ways;
+
+static void add_way(const struct tdCondensed *cd, Ways *ways, const tdSteer *steer, double error, double gain)
+{
+    int at = ways->n;
+    double *y = ways->y[at];
+    if (td_steer_is_little(gain, error, steer->tolerance))
+        return;
+    memcpy(y, cd->next, (size_t)cd->n * sizeof *y);
+    for (; at > 0 && ways->gain[at - 1] < gain; at--)
+    {
+        ways->gain[at] = ways->gain[at - 1];
+        ways->y[at] = ways->y[at - 1];
+    }
+    ways->gain[at] = gain;
+    ways->y[at] = y;
+    ways->n++;
+}
+
+// A step with the contacts in steer->open taken away.
+static void add_release(const tdModel *model, tdState *state, double error, Ways *ways)
+{
+    tdContactState *cs = state->contact;
+    const tdSteer *steer = &cs->problem->steer;
+    struct tdCondensed *cd = state->constraint->condensed;
+    int n = cd->n;
+    tdStackMark mark = td_stack_mark(&cs->problem->entries);
+    double *push = td_stack_take(&cs->problem->entries, steer->n_z, sizeof *push);
+    double *dpush = td_stack_take(&cs->problem->entries, (int64_t)steer->n_z * n, sizeof *dpush);
+    if (push != NULL && dpush != NULL && td_steer_release(cs->problem))
+    {
+        for (int z = 0; z < steer->n_z; z++)
+        {
+            push[z] = steer->push[z] + steer->released[z * (n + 1) + n];
+            memcpy(dpush + z * n, steer->released + z * (n + 1), (size_t)n * sizeof *dpush);
+        }
+        td_condense_touch_base(model, state, steer->y, push, dpush, cs->readings);
+        td_condense_unblock(cd, false);
+        td_condense_choose(state, cd);
+        add_way(cd, ways, steer, error, gain_of(cd, error));
+    }
+    td_stack_release(&cs->problem->entries, mark);
+}
+
+// With the contacts open that would open on the way that efforts take without contact; and with all of them.
+static void add_releases(const tdModel *model, tdState *state, double error, Ways *ways)
+{
+    tdContactState *cs = state->contact;
+    tdSteer *steer = &cs->problem->steer;
+    struct tdCondensed *cd = state->constraint->condensed;
+    bool more = false;
+    cd->n_kept = 0;
+    td_condense_touch_free(cd);
+    td_condense_choose(state, cd);
+    if (!list_opening(state, steer))
+        return;
+    add_release(model, state, error, ways);
+    for (int32_t c = 0; c < cs->problem->n_constraints; c++)
+    {
+        bool bears =
+            cs->problem->owner[c].kind == TD_OWNER_CONTACT && cs->problem->gamma[TD_SAP_ROWS * (int64_t)c + 2] > 0;
+        more = more || (bears && !steer->open[c]);
+        steer->open[c] = bears;
+    }
+    if (more)
+        add_release(model, state, error, ways);
+}
+
+// Nothing is to be gained: what presses without moving effectors may press less, as far as contacts stay as they are.
+static void slacken(const tdModel *model, tdState *state, double reach, double *next, tdSteerStep *step)
+{
+    tdContactState *cs = state->contact;
+    const tdSteer *steer = &cs->problem->steer;
+    struct tdCondensed *cd = state->constraint->condensed;
+    cd->n_kept = 0;
+    cd->reach = reach;
+    td_condense_touch_base(model, state, steer->y, steer->push, steer->dpush, cs->readings);
+    td_condense_unblock(cd, true);
+    td_condense_choose(state, cd);
+    for (int round = 0, before = 0; round < ROUNDS && keep_contacts(model, state, steer) > before; round++)
+    {
+        before = cd->n_kept;
+        td_condense_choose(state, cd);
+    }
+    if (cs->problem->scalar.result.status != TD_QP_OPTIMAL)
+        return;
+    memcpy(next, cd->next, (size_t)cd->n * sizeof *next);
+    step->error = td_condense_touch_said(cd, true);
+}
+
+// Slopes hold as long as contacts stay as they are: what can be gained so comes first. Then a target may be a reason
+// for a contact to open, close or slide; less energy is none.
 static tdSteerStep propose(void *context, double reach, double *next)
 {
     const struct tdContactLoads *loads = context;
@@ -352,32 +477,42 @@ static tdSteerStep propose(void *context, double reach, double *next)
     tdState *state = loads->state;
     tdContactState *cs = state->contact;
     const tdSteer *steer = &cs->problem->steer;
+    const tdInverseResult *result = &cs->problem->scalar.result;
     struct tdCondensed *cd = state->constraint->condensed;
-    double *best = cs->direction + 2 * cd->n;
+    int n = cd->n;
+    double *kept = cs->direction + 2 * n;
+    Ways ways = {.y = {kept + n, kept + 2 * n, kept + 3 * n}};
     read_contacts(model, state, steer);
     cd->n_kept = 0;
     cd->reach = reach;
     double error = td_condense_touch_base(model, state, steer->y, steer->push, steer->dpush, cs->readings);
-    td_condense_unblock(cd);
+    td_condense_unblock(cd, false);
     td_condense_choose(state, cd);
-    double said = td_condense_touch_said(cd, false), worth = fmax(steer->tolerance, HARM * (error - said));
-    bool infeasible = cs->problem->scalar.result.status == TD_QP_INFEASIBLE;
-    // Least energy is no reason for a contact to open, close or slide; a target is.
-    for (int round = 0, before = 0; round < 4 && keep_contacts(model, state, steer) > before; round++)
+    bool infeasible = result->status == TD_QP_INFEASIBLE;
+    add_way(cd, &ways, steer, error, gain_of(cd, error));
+    for (int round = 0, before = 0; round < ROUNDS && keep_contacts(model, state, steer) > before; round++)
     {
         before = cd->n_kept;
-        memcpy(best, cd->next, (size_t)cd->n * sizeof *best);
         td_condense_choose(state, cd);
-        if (td_condense_touch_said(cd, false) <= said + worth && cs->problem->scalar.result.status == TD_QP_OPTIMAL)
-            continue;
-        memcpy(cd->next, best, (size_t)cd->n * sizeof *best);
-        break;
     }
-    memcpy(next, cd->next, (size_t)cd->n * sizeof *next);
-    return (tdSteerStep){.error = td_condense_touch_said(cd, true),
-                         .gain = error - td_condense_touch_said(cd, false),
-                         .length = region_length(cd),
-                         .infeasible = infeasible};
+    bool breaks = cd->n_kept > 0 && !infeasible && result->status == TD_QP_INFEASIBLE;
+    tdSteerStep step = {
+        .gain = gain_of(cd, error), .error = td_condense_touch_said(cd, true), .infeasible = infeasible};
+    memcpy(kept, cd->next, (size_t)n * sizeof *kept);
+    if (breaks || td_steer_is_little(step.gain, error, steer->tolerance))
+    {
+        ways.n = cd->n_kept > 0 ? ways.n : 0; // it is the same
+        add_releases(model, state, error, &ways);
+        step.ways = ways.n;
+    }
+    if (step.ways > 0)
+        step.gain = ways.gain[steer->failed % step.ways];
+    else if (td_steer_is_little(step.gain, error, steer->tolerance))
+        slacken(model, state, reach, kept, &step);
+    memcpy(cd->next, step.ways > 0 ? ways.y[steer->failed % step.ways] : kept, (size_t)n * sizeof *kept);
+    memcpy(next, cd->next, (size_t)n * sizeof *next);
+    step.length = region_length(cd);
+    return step;
 }
 
 tdStatus td_contact_steer(const tdModel *model, tdState *state)

@@ -297,7 +297,8 @@ typedef enum tdEffectorKind
     TD_EFFECTOR_VOLUME,      // of the cavity of an actuator [m^3]
     TD_EFFECTOR_LENGTH,      // of the cable of an actuator [m]
     TD_EFFECTOR_CONTACT,     // sum of the normal forces between two bodies [N]
-    TD_EFFECTOR_FRICTION,    // share of their friction that is used: sum of tangential forces over that of mu times normal ones
+    TD_EFFECTOR_FRICTION, // share of their friction that is used: sum of tangential forces over that of mu times normal
+                          // ones
     TD_EFFECTOR_KINDS
 } tdEffectorKind;
 

@@ -120,8 +120,11 @@ tdStatus td_sap_solve(tdSap *sap, tdTasks *tasks, const tdSapProblem *problem, c
 ///     dv/dy = (A + J' G J)^-1 A X,   dv_c/dy = J dv/dy,   dgamma/dy = -G dv_c/dy
 ///
 /// dgamma, dv_c: a row of n for each of TD_SAP_ROWS a constraint; rows that a constraint does not have are zero.
+///
+/// open: by constraint, those that are taken away: G is zero there, and column n - 1, which X does not have, is how the
+/// others answer to that. NULL: none, and X has n columns.
 tdStatus td_sap_slope(tdSap *sap, tdTasks *tasks, const tdSapProblem *problem, int n, const double *const *X,
-                      double *dgamma, double *dv_c, tdError *error);
+                      const bool *open, double *dgamma, double *dv_c, tdError *error);
 
 /// How w is estimated.
 typedef enum tdSapWeighing

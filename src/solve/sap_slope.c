@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // How the solution of the convex problem answers to a change of the motion without constraints; see sap.h.
 //
-// At the minimum A (v - v*) = J' gamma(J v). Differentiated, with G = -dgamma/dv_c: (A + J' G J) dv = A dv*. The Hessian
-// is that of Newton's method at the solution: where contacts stick, slide and are open as they do there.
+// At the minimum A (v - v*) = J' gamma(J v). Differentiated, with G = -dgamma/dv_c: (A + J' G J) dv = A dv*. The
+// Hessian is that of Newton's method at the solution: where contacts stick, slide and are open as they do there.
 #include "solve/sap_plan.h"
 
 #include <string.h>
@@ -13,6 +13,7 @@ typedef struct slopeWork
     tdSapPlan *plan;
     int n;
     const double *const *X;
+    const bool *open;
     double *dgamma, *dv_c;
 } slopeWork;
 
@@ -57,10 +58,28 @@ static void scatter(const slopeWork *work, const tdSapIsland *island, int column
     }
 }
 
+// What is left where constraints are taken away: -J' gamma of these.
+static void take_away(const slopeWork *work, tdSapIsland *island, double *b)
+{
+    memset(b, 0, (size_t)island->n * sizeof *b);
+    for (int32_t l = 0; l < island->n_links; l++)
+    {
+        const tdSapLink *link = &island->links[l];
+        int32_t n = link->patch.n;
+        for (int r = 0; r < link->law->rows && work->open[link->constraint]; r++)
+            for (int32_t i = 0; i < n; i++)
+                b[link->patch.at[i]] -= link->J[r * (int64_t)n + i] * island->gamma[TD_SAP_ROWS * (int64_t)l + r];
+    }
+}
+
 static void slope_of_island(const slopeWork *work, tdSapIsland *island, tdTasks *tasks)
 {
     if (!is_moved(work, island))
         return;
+    for (int32_t l = 0; l < island->n_links && work->open != NULL; l++)
+        if (work->open[island->links[l].constraint])
+            memset(island->G + (int64_t)TD_SAP_ROWS * TD_SAP_ROWS * l, 0,
+                   TD_SAP_ROWS * TD_SAP_ROWS * sizeof *island->G);
     if (!td_sap_factor_shifted(work->problem, island, tasks))
     {
         island->failed = true;
@@ -68,8 +87,13 @@ static void slope_of_island(const slopeWork *work, tdSapIsland *island, tdTasks 
     }
     for (int k = 0; k < work->n; k++)
     {
-        gather(work, island, k, island->x);
-        td_sap_multiply_A(work->problem, island, island->x, island->Adv);
+        if (work->open != NULL && k == work->n - 1)
+            take_away(work, island, island->Adv);
+        else
+        {
+            gather(work, island, k, island->x);
+            td_sap_multiply_A(work->problem, island, island->x, island->Adv);
+        }
         td_sap_substitute(island, island->Adv, island->dv);
         td_sap_multiply_J(island, island->dv, island->dv_c);
         scatter(work, island, k);
@@ -84,9 +108,9 @@ static void slope_of_small(void *context, int i)
 }
 
 tdStatus td_sap_slope(tdSap *sap, tdTasks *tasks, const tdSapProblem *problem, int n, const double *const *X,
-                      double *dgamma, double *dv_c, tdError *error)
+                      const bool *open, double *dgamma, double *dv_c, tdError *error)
 {
-    slopeWork work = {problem, &sap->plan, n, X, dgamma, dv_c};
+    slopeWork work = {problem, &sap->plan, n, X, open, dgamma, dv_c};
     size_t size = (size_t)TD_SAP_ROWS * (size_t)problem->n_constraints * (size_t)n;
     memset(dgamma, 0, size * sizeof *dgamma);
     memset(dv_c, 0, size * sizeof *dv_c);

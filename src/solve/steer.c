@@ -6,15 +6,15 @@
 #include <math.h>
 #include <string.h>
 
-#define SHARPER    1e-9  // tolerance of the convex problem: errors of effectors are differences of its solutions
-#define STEPS      16    // in a region of trust, with the laws of one solution
-#define ROUNDS     4     // with laws that follow the loads
-#define WORTH      0.05  // share of the gain that slopes promise, that a step has to bring
-#define AGREES     0.7   // share that lets the next step be longer
-#define SHORTEST   1e-6  // of the first step: slopes have nothing to say of what is left
-#define NEGLIGIBLE 1e-3  // of the error: less than this is not worth a step of its own
-#define KEPT       1e-6  // violation of limits, relative to sizes, that counts as none
-#define DRIFTS     0.1   // share by which a step that gains nothing may miss what slopes say
+#define SHARPER    1e-9 // tolerance of the convex problem: errors of effectors are differences of its solutions
+#define STEPS      16   // in a region of trust, with the laws of one solution
+#define ROUNDS     4    // with laws that follow the loads
+#define WORTH      0.05 // share of the gain that slopes promise, that a step has to bring
+#define AGREES     0.7  // share that lets the next step be longer
+#define NEGLIGIBLE 3e-3 // of the error: less than this is not worth a step of its own
+#define KEPT       1e-6 // violation of limits, relative to sizes, that counts as none
+#define CROSSINGS  5    // steps across switches that may fail before they are given up
+#define DRIFTS     0.1  // share by which a step that gains nothing may miss what slopes say
 
 // What goes on while y is looked for.
 typedef struct Search
@@ -25,11 +25,11 @@ typedef struct Search
     tdSolveResult *result;
     tdError *error;
     double tolerance;
-    double *y0;          // where v0 holds
-    double *v0;          // v_star of the blocks, one after the other
-    double *y, *next;    // the last good one, and the next to try
-    double *v, *keep;    // velocities of the blocks there; gamma, v_c and push
-    int64_t n_v;         // velocities
+    double *y0;       // where v0 holds
+    double *v0;       // v_star of the blocks, one after the other
+    double *y, *next; // the last good one, and the next to try
+    double *v, *keep; // velocities of the blocks there; gamma, v_c and push
+    int64_t n_v;      // velocities
 } Search;
 
 // ---------------------------------------------------------------- the convex problem at y
@@ -57,12 +57,15 @@ static bool take(Search *s)
                  {&s->keep, 2 * s->steer->n_rows + steer->n_z},
                  {&steer->push, steer->n_z},
                  {&steer->dpush, steer->n_z * n},
+                 {&steer->released, steer->n_z * (n + 1)},
                  {&steer->dgamma, s->steer->n_rows * n},
                  {&steer->dv_c, s->steer->n_rows * n}};
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
         if ((*parts[i].at = td_stack_take(stack, parts[i].count + 1, sizeof(double))) == NULL)
             return false;
-    return true;
+    steer->open = td_stack_take(stack, p->n_constraints + 1, sizeof *steer->open);
+    steer->tasks = s->tasks;
+    return steer->open != NULL;
 }
 
 // W = Q' J': what is read of an impulse of each row.
@@ -163,20 +166,53 @@ static void go_back(const Search *s)
 
 // ---------------------------------------------------------------- slopes and steps
 
+// out = W dgamma
+static void read_slopes(const tdSteer *steer, int n, const double *dgamma, double *out)
+{
+    memset(out, 0, (size_t)(steer->n_z * n) * sizeof *out);
+    for (int z = 0; z < steer->n_z; z++)
+        for (int64_t i = 0; i < steer->n_rows; i++)
+        {
+            double w = steer->W[z * steer->n_rows + i];
+            for (int k = 0; k < n && w != 0; k++)
+                out[z * n + k] += w * dgamma[i * n + k];
+        }
+}
+
 static tdStatus make_slopes(const Search *s)
 {
     tdProblem *p = s->problem;
     tdSteer *steer = s->steer;
-    TD_TRY(td_problem_slope(p, s->tasks, steer->n, steer->X, steer->dgamma, steer->dv_c, s->error));
-    memset(steer->dpush, 0, (size_t)(steer->n_z * steer->n) * sizeof *steer->dpush);
-    for (int z = 0; z < steer->n_z; z++)
-        for (int64_t i = 0; i < s->steer->n_rows; i++)
-        {
-            double w = s->steer->W[z * s->steer->n_rows + i];
-            for (int k = 0; k < steer->n && w != 0; k++)
-                steer->dpush[z * steer->n + k] += w * steer->dgamma[i * steer->n + k];
-        }
+    TD_TRY(td_problem_slope(p, s->tasks, steer->n, steer->X, NULL, steer->dgamma, steer->dv_c, s->error));
+    read_slopes(steer, steer->n, steer->dgamma, steer->dpush);
     return TD_OK;
+}
+
+bool td_steer_release(tdProblem *problem)
+{
+    tdSteer *steer = &problem->steer;
+    int n = steer->n + 1;
+    tdStackMark mark = td_stack_mark(&problem->entries);
+    double *dgamma = td_stack_take(&problem->entries, steer->n_rows * n + 1, sizeof *dgamma);
+    double *dv_c = td_stack_take(&problem->entries, steer->n_rows * n + 1, sizeof *dv_c);
+    tdError unused;
+    bool good = dgamma != NULL && dv_c != NULL &&
+                td_problem_slope(problem, steer->tasks, n, steer->X, steer->open, dgamma, dv_c, &unused) == TD_OK;
+    for (int32_t c = 0; good && c < problem->n_constraints; c++)
+        for (int r = 0; r < TD_SAP_ROWS && steer->open[c]; r++)
+        {
+            int64_t at = TD_SAP_ROWS * (int64_t)c + r;
+            dgamma[at * n + steer->n] = -problem->gamma[at];
+        }
+    if (good)
+        read_slopes(steer, n, dgamma, steer->released);
+    td_stack_release(&problem->entries, mark);
+    return good;
+}
+
+bool td_steer_is_little(double gain, double error, double tolerance)
+{
+    return gain <= fmax(tolerance, NEGLIGIBLE * error);
 }
 
 // Whether what came of a step is good, and what share of the promise that was.
@@ -188,9 +224,9 @@ static bool is_better(const tdSteerPlace *was, const tdSteerStep *step, const td
         return true;
     if (is->violation > fmax(was->violation, KEPT))
         return false;
-    if (step->gain > fmax(tolerance, NEGLIGIBLE * was->error))
+    if (!td_steer_is_little(step->gain, was->error, tolerance))
     {
-        *share = (was->error - is->error) / step->gain;
+        *share = (was->error - is->error) * (was->error + is->error) / (step->gain * step->gain);
         return *share > WORTH;
     }
     // For less energy alone: nothing may be lost beyond what slopes say, which is what constraints give way by.
@@ -198,24 +234,29 @@ static bool is_better(const tdSteerPlace *was, const tdSteerStep *step, const td
     return is->error <= said + DRIFTS * fabs(step->error - was->error) + fmax(tolerance, NEGLIGIBLE * was->error);
 }
 
+// Where slopes promise little, one step for less energy is tried; it is the last.
 static tdStatus search(Search *s)
 {
     tdSteer *steer = s->steer;
-    double reach = INFINITY, first = 0;
+    double reach = INFINITY;
     bool fresh = false;
-    steer->end = TD_STEER_STALLED;
+    steer->failed = 0;
     for (int k = 0; k < STEPS; k++)
     {
         if (!fresh)
             TD_TRY(make_slopes(s));
         fresh = true;
         tdSteerStep step = steer->propose(steer->context, reach, s->next);
-        first = fmax(first, step.length);
-        steer->end = step.infeasible ? TD_STEER_INFEASIBLE : TD_STEER_STALLED;
-        if (step.length == 0 || step.length <= SHORTEST * first)
+        bool last = td_steer_is_little(step.gain, steer->place.error, steer->tolerance);
+        steer->end = step.infeasible                          ? TD_STEER_INFEASIBLE
+                     : !last                                  ? TD_STEER_STALLED
+                     : steer->place.error <= steer->tolerance ? TD_STEER_REACHED
+                                                              : TD_STEER_STATIONARY;
+        if (step.length == 0 || (last && reach != INFINITY))
+            return TD_OK;
+        if (step.ways > 0 && steer->failed >= CROSSINGS)
         {
-            if (!step.infeasible && (step.length == 0 || reach == INFINITY || steer->place.error <= steer->tolerance))
-                steer->end = steer->place.error <= steer->tolerance ? TD_STEER_REACHED : TD_STEER_STATIONARY;
+            steer->end = step.infeasible ? TD_STEER_INFEASIBLE : TD_STEER_STATIONARY;
             return TD_OK;
         }
         keep_place(s);
@@ -223,21 +264,22 @@ static tdStatus search(Search *s)
         TD_TRY(solve_at(s, s->next));
         tdSteerPlace place = steer->measure(steer->context);
         double share = 1;
-        if (!is_better(&steer->place, &step, &place, steer->tolerance, &share))
+        if (is_better(&steer->place, &step, &place, steer->tolerance, &share))
+        {
+            steer->place = place;
+            fresh = false;
+            steer->failed = 0;
+            reach = share < 0.25 ? 0.5 * step.length : share > AGREES ? fmax(reach, 2 * step.length) : reach;
+        }
+        else
         {
             go_back(s);
-            reach = 0.25 * step.length;
-            continue;
+            steer->failed += step.ways > 0;
+            if (step.ways == 0 || steer->failed % step.ways == 0) // all ways were tried
+                reach = 0.25 * step.length;
         }
-        bool settled = step.gain <= fmax(steer->tolerance, NEGLIGIBLE * steer->place.error) && place.error <= steer->tolerance;
-        steer->place = place;
-        fresh = false;
-        reach = share < 0.25 ? 0.5 * step.length : share > AGREES ? fmax(reach, 2 * step.length) : reach;
-        if (settled)
-        {
-            steer->end = TD_STEER_REACHED;
+        if (last)
             return TD_OK;
-        }
     }
     return TD_OK;
 }

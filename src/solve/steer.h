@@ -7,8 +7,8 @@
 //     dgamma/dy by the Hessian at the solution (td_sap_slope)
 //
 // The motion is a continuous function of y, smooth as long as contacts stick, slide and are open as they are. Where one
-// of them switches, slopes jump. So y moves by steps in a region of trust: slopes at y, a step that the owner chooses by
-// them within that region (a quadratic program, inverse.h), the convex problem at its end, and what it says decides
+// of them switches, slopes jump. So y moves by steps in a region of trust: slopes at y, a step that the owner chooses
+// by them within that region (a quadratic program, inverse.h), the convex problem at its end, and what it says decides
 // whether the step is taken and how far the next may go.
 //
 // It knows blocks and rows, not bodies, effectors or contacts.
@@ -28,12 +28,15 @@ typedef struct tdSteerPlace
 /// A step by slopes.
 typedef struct tdSteerStep
 {
-    double error;     ///< what slopes say of the error at its end
-    double gain;      ///< by how much the error falls, without what constraints give way by
-    double violation; ///< what slopes say of that
-    double length;    ///< in the measure of the region of trust; 0: there is no better y
-    bool infeasible;  ///< limits contradict each other
+    double error;    ///< what slopes say of the error at its end
+    double gain;     ///< root of what the square of the error falls by, without what constraints give way by
+    double length;   ///< in the measure of the region of trust; 0: there is no better y
+    int ways;        ///< 0: constraints stay as they are; else they switch on the way, and there are so many such steps
+    bool infeasible; ///< limits contradict each other
 } tdSteerStep;
+
+/// Whether a gain is worth a step of its own.
+bool td_steer_is_little(double gain, double error, double tolerance);
 
 typedef enum tdSteerEnd
 {
@@ -65,11 +68,18 @@ typedef struct tdSteer
     double *push;          ///< n_z: W gamma
     double *dpush;         ///< n_z x n
     double *dgamma, *dv_c; ///< TD_SAP_ROWS a constraint x n
+    int failed;            ///< steps across switches that failed, since the last good one
+    bool *open;            ///< by constraint: those that td_steer_release takes away
+    double *released;      ///< n_z x (n + 1): slopes of what is read without them, and what their absence changes
+    tdTasks *tasks;
     // results
     tdSteerPlace place;
     tdSteerEnd end;
     int steps, solutions; ///< steps that were tried; convex problems solved
 } tdSteer;
+
+/// For the owner, when it proposes a step: `released`, at y, of the constraints in `open`. False: it has none.
+bool td_steer_release(struct tdProblem *problem);
 
 struct tdSolveResult;
 /// y of the problem's steering, and the solution of the convex problem there.

@@ -247,7 +247,8 @@ tdStatus td_step_balance(const tdModel *model, tdState *state, double *clock)
     {
         // Columns of the condensed problem, and the factor they need, are kept as long as Newton makes strides.
         bool steers = state->joined && state->constraint->inverse;
-        bool strides = pass > 0 && !steers && state->bonded == NULL && size < STRIDE * last_size && miss < STRIDE * last_miss;
+        bool strides =
+            pass > 0 && !steers && state->bonded == NULL && size < STRIDE * last_size && miss < STRIDE * last_miss;
         state->columns =
             strides ? 0 : td_condense_unknowns(model, state) + (state->bonded != NULL ? state->bonded->most : 0);
         state->columns += td_contact_columns(model, state);
