@@ -196,6 +196,9 @@ typedef struct tdContactState
     int64_t impulse_room;
     tdContactPoint *points;
     int64_t point_room, n_points;
+    tdContactSum *sums; ///< of these points, where somebody has asked (contact_sums.c)
+    int64_t sum_room, n_sums;
+    bool sums_known;
     double *bond_effort; ///< 3 a bond: impulse on side 0
     double *bond_told;   ///< the same of the last step that was accepted
     double *bond_base;   ///< what of it the free motion has already; the problem finds the rest

@@ -395,7 +395,7 @@ static tdStatus write_tables(tdOutput *output, const tdState *state, tdError *er
     if (output->contact_table != NULL)
         TD_TRY(td_contact_table(output->contact_table, state, error));
     if (output->pair_table != NULL)
-        TD_TRY(td_contact_pair_table(output->pair_table, model, state, error));
+        TD_TRY(td_contact_pair_table(output->pair_table, state, error));
     if (output->attachment_table != NULL)
         TD_TRY(td_attachment_row(output->attachment_table, model, state, &output->bonds, error));
     if (output->coupling_table != NULL)

@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "body/soft.h"
 #include "contact/contact.h"
+#include "core/parts.h"
 #include "output/contact_series.h"
 #include "store/h5.h"
 
@@ -240,6 +241,8 @@ static bool walk_body(const tdWalk *walk, hid_t bodies, const tdBody *body)
         return false;
     const hsize_t nodes[2] = {(hsize_t)body->nodes, 3}, elements[1] = {(hsize_t)body->elements};
     bool good = !walk->create || write_rest(group, body->soft);
+    if (good && walk->create && body->parts != NULL)
+        good = td_h5_text_array(group, "links", body->parts->n, body->parts->names) >= 0;
     good = good && walk_series(walk, group, "position", H5T_NATIVE_DOUBLE, 2, nodes, "m") &&
            walk_series(walk, group, "velocity", H5T_NATIVE_DOUBLE, 2, nodes, "m/s") &&
            walk_series(walk, group, "reaction", H5T_NATIVE_DOUBLE, 2, nodes, "N") &&
