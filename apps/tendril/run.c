@@ -178,6 +178,22 @@ static void json_contacts(tdJson *json, const tdModel *model, const tdState *sta
     td_json_close(json, ']');
 }
 
+static void json_sensors(tdJson *json, const tdModel *model, const tdState *state)
+{
+    td_json_open(json, "sensors", '{');
+    for (int i = 0; i < td_model_sensors(model); i++)
+    {
+        tdSensorInfo info = td_model_sensor(model, i);
+        double values[TD_SENSOR_VALUES];
+        td_state_sensor(model, state, i, values);
+        td_json_open(json, info.name, '{');
+        for (int k = 0; k < info.values; k++)
+            td_json_number(json, info.columns[k], values[k]);
+        td_json_close(json, '}');
+    }
+    td_json_close(json, '}');
+}
+
 static void print_json(const runArguments *arguments, const tdModel *model, const tdState *state,
                        const simResult *result)
 {
@@ -189,6 +205,7 @@ static void print_json(const runArguments *arguments, const tdModel *model, cons
     json_supports(&json, model, state);
     json_bonds(&json, model, state);
     json_contacts(&json, model, state);
+    json_sensors(&json, model, state);
     act_json_state(&json, model, state);
     act_json_totals(&json, model, result);
     json_counts(&json, &result->totals);
@@ -295,6 +312,21 @@ static void print_contacts(const tdModel *model, const tdState *state)
         printf("and %" PRId64 " more: contact_pairs.csv of --out, or --json\n", n - MOST_PAIRS);
 }
 
+static void print_sensors(const tdModel *model, const tdState *state)
+{
+    for (int i = 0; i < td_model_sensors(model); i++)
+    {
+        tdSensorInfo info = td_model_sensor(model, i);
+        double values[TD_SENSOR_VALUES];
+        td_state_sensor(model, state, i, values);
+        printf("%s%-16s", i == 0 ? "\nsensor\n" : "", info.name);
+        for (int k = 0; k < info.values; k++)
+            printf("%s%s %.6g%s%s", k == 0 ? " " : ", ", info.columns[k], values[k],
+                   info.units[k][0] == '\0' ? "" : " ", info.units[k]);
+        printf("\n");
+    }
+}
+
 static void print_table(const runArguments *arguments, const tdModel *model, const tdState *state,
                         const simResult *result)
 {
@@ -348,6 +380,7 @@ static void print_table(const runArguments *arguments, const tdModel *model, con
     print_vectors(model, state);
     print_bonds(model, state);
     print_contacts(model, state);
+    print_sensors(model, state);
     act_print_state(model, state);
 }
 

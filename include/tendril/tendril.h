@@ -401,8 +401,8 @@ extern "C"
 
     /// Of all pairs that bear a force in the last step, ordered by their sides, valid until the next; returns how many.
     int64_t td_state_contact_sums(const tdState *state, const tdContactSum **sums);
-    /// What all contacts together do to a link (of a soft body: -1) in the last step: force [N] and torque [N m] about a
-    /// place in space.
+    /// What all contacts together do to a link (of a soft body: -1) in the last step: force [N] and torque [N m] about
+    /// a place in space.
     void td_state_link_wrench(const tdState *state, int body, int link, const double about[3], double force[3],
                               double torque[3]);
 
@@ -419,6 +419,24 @@ extern "C"
     /// Effort of a coupling in the last step, mean over it. A rod: the force [N] with which it pushes its ends apart.
     /// Joints: each feels this times its factor; [N m], or [N] where the first joint slides.
     double td_state_coupling_effort(const tdState *state, int coupling);
+
+#define TD_SENSOR_VALUES 6 ///< of a sensor, at most
+
+    /// A sensor of the scene: force_torque, touch, inertial or joint.
+    typedef struct tdSensorInfo
+    {
+        const char *name, *kind;
+        int body, link; ///< -1: none
+        int values;
+        const char *columns[TD_SENSOR_VALUES]; ///< "force_x", ...
+        const char *units[TD_SENSOR_VALUES];   ///< "N", ...; "": none
+    } tdSensorInfo;
+
+    int td_model_sensors(const tdModel *model); ///< number of sensors
+    tdSensorInfo td_model_sensor(const tdModel *model, int sensor);
+    int td_model_find_sensor(const tdModel *model, const char *name); ///< -1 if none
+    /// What it measured in the last step, mean over it; NAN before one. Returns how many values there are.
+    int td_state_sensor(const tdModel *model, const tdState *state, int sensor, double values[TD_SENSOR_VALUES]);
 
     /// Kinetic and elastic energy [J] at the present positions and velocities. Either may be NULL.
     void td_state_energy(const tdModel *model, tdState *state, double *kinetic, double *elastic);
