@@ -20,6 +20,7 @@
 #include "constraint/tool.h"
 #include "contact/contact.h"
 #include "step/monitor.h"
+#include "step/sensor.h"
 #include "step/stage.h"
 
 #include <assert.h>
@@ -233,6 +234,7 @@ static void publish(const tdModel *model, tdState *state)
         td_monitor_commit(model, state);
     else
         td_monitor_static(model, state);
+    td_sensors_read(model, state);
 }
 
 // ---------------------------------------------------------------- the step
@@ -266,6 +268,7 @@ tdStatus td_step(const tdModel *model, tdState *state)
     state->newton = model->scene.settings.newton;
     state->follow = false;
     td_tasks_ask(state->tasks, &state->settings);
+    td_sensors_start(model, state);
     td_stage_latch(model, state);
     tdStatus status = TD_OK;
     if (model->scheme.method == TD_METHOD_NEWMARK && state->steps == 0)
