@@ -479,7 +479,7 @@ extern "C"
     {
         double gain; ///< [1/s] default: 1 / (20 time steps); stable below about 1 / (2 lag), lag = what is not in delay
         double limit; ///< most correction, in the unit of the effector; 0: a tenth of the robot's size (its cube for a
-                      ///< volume), 0.5 for orientations and directions
+                      ///< volume), 0.5 for orientations, directions and [N] forces of contact
         double
             delay; ///< [s] known delay of the measurement, to whole steps: it is compared with the step that it shows
     } tdControlSettings;

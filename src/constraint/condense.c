@@ -95,10 +95,11 @@ tdStatus td_condense_create(const tdModel *model, tdState *state, tdError *error
     cd->unknown = TD_TAKE(arena, int, n);
     cd->active = TD_TAKE(arena, signed char, n);
     cd->unknown_active = TD_TAKE(arena, signed char, n);
+    cd->level = TD_TAKE(arena, int, n_e + 1);
     cd->inverse_active = TD_TAKE(arena, signed char, n + n_c);
     cd->work = n_e == 0 ? NULL : td_inverse_work(arena, n, n_e, n_c);
-    if (cd->unknown == NULL || cd->active == NULL || cd->unknown_active == NULL || cd->inverse_active == NULL ||
-        (n_e > 0 && cd->work == NULL))
+    if (cd->level == NULL || cd->unknown == NULL || cd->active == NULL || cd->unknown_active == NULL ||
+        cd->inverse_active == NULL || (n_e > 0 && cd->work == NULL))
         return td_fail_memory(error, "the condensed problem");
     state->constraint->condensed = cd;
     return touch ? td_condense_touch_create(model, state, cd, effectors, error) : TD_OK;

@@ -31,6 +31,7 @@ struct tdCondensed
     double *predicted_error; ///< 3 by effector
     signed char *inverse_active;
     tdInverseWork *work;
+    int *level; ///< by row of E: the effector's priority
     bool warm;
     // its tries (condense_inverse.c)
     tdInverse inverse;
@@ -104,6 +105,9 @@ void td_condense_limits(const tdModel *model, const tdState *state, struct tdCon
 void td_condense_open(const tdModel *model, tdState *state, struct tdCondensed *cd);
 double td_condense_violation(const struct tdCondensed *cd, int rows);
 double td_condense_weight(const tdModel *model, const tdEffector *effector);
+bool td_condense_misses(const tdModel *model, const tdState *state, const struct tdCondensed *cd, double tolerance);
+/// Of the rows of effectors with a target.
+int td_condense_last_level(const struct tdCondensed *cd);
 /// Groups of cables of which a motor winds some in while it lets others out; every way to turn them is tried.
 int td_condense_antagonists(const tdModel *model);
 #define TD_MOST_ANTAGONISTS 6

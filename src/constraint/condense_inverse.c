@@ -30,6 +30,7 @@ int td_condense_effectors(const tdModel *model, tdState *state, struct tdCondens
             if (effector->measure.rows == 3 && !(effector->given->axes & 1 << r))
                 continue;
             double weight = td_condense_weight(model, effector), *E = cd->E + n * cd->n;
+            cd->level[n] = effector->given->priority;
             cd->e0[n] = weight * (cs->error[3 * e + r] + td_row_dot(model, cs->J, effector->row + r, way));
             for (int k = 0; k < cd->n; k++)
             {
@@ -243,6 +244,14 @@ static double energy_of(const struct tdCondensed *cd, const double *y, const dou
     return sum;
 }
 
+int td_condense_last_level(const struct tdCondensed *cd)
+{
+    int last = 0;
+    for (int i = 0; i < cd->n_e; i++)
+        last = cd->level[i] > last ? cd->level[i] : last;
+    return last;
+}
+
 // Where a target cannot be reached, the least distance may be had only by going to the limits for next to nothing (four
 // cables turn an arm about its axis by a hair), and the curvature of the effectors' paths counts as much as their
 // slope, which is all that a linearization has: passes may then go to and fro. Rows sqrt(damping W_kk) (y - now)
@@ -260,6 +269,7 @@ static int damp(struct tdCondensed *cd, int rows)
         double weight = energy > 0 ? sqrt(cd->damping * slope / energy * fmax(cd->W[k * cd->n + k], 0)) : 0;
         memset(cd->E + rows * cd->n, 0, (size_t)cd->n * sizeof *cd->E);
         cd->E[rows * cd->n + k] = weight;
+        cd->level[rows] = td_condense_last_level(cd);
         cd->e0[rows] = -weight * cd->now[k];
     }
     return rows;
@@ -292,7 +302,7 @@ static void predict_errors(const tdModel *model, const tdState *state, struct td
 
 // Whether some effector stays farther from its target than the tolerance: a length, and of other kinds the same share
 // of their size. Weights and units of the others have no say in that.
-static bool misses(const tdModel *model, const tdState *state, const struct tdCondensed *cd, double tolerance)
+bool td_condense_misses(const tdModel *model, const tdState *state, const struct tdCondensed *cd, double tolerance)
 {
     for (int e = 0; e < model->n_effectors; e++)
     {
@@ -398,7 +408,7 @@ static bool try_again(void *context, tdProblem *problem, const tdSolveResult *un
     if (cd->phase == FOUND)
     {
         predict_errors(model, state, cd);
-        report->out_of_reach = misses(model, state, cd, cd->inverse.tolerance);
+        report->out_of_reach = td_condense_misses(model, state, cd, cd->inverse.tolerance);
         report->inverse_residual = result->residual;
         report->inverse_optimality = result->stationarity;
         if (!report->out_of_reach)
@@ -425,6 +435,7 @@ void td_condense_open(const tdModel *model, tdState *state, struct tdCondensed *
                               .C = cd->C,
                               .cl = cd->cl,
                               .cu = cd->cu,
+                              .level = cd->level,
                               .energy = control->energy,
                               .solver = control->solver,
                               .epsilon = control->epsilon,

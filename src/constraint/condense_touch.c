@@ -186,6 +186,16 @@ static void limit_forces(const tdModel *model, struct tdCondensed *cd, const dou
     }
 }
 
+#define LOWER 0.01 // what an error of the next priority weighs when two places are compared
+
+static double worth(const struct tdCondensed *cd, int row)
+{
+    int first = cd->level[row];
+    for (int i = 0; i < cd->n_e; i++)
+        first = cd->level[i] < first ? cd->level[i] : first;
+    return pow(LOWER, 2 * (cd->level[row] - first));
+}
+
 double td_condense_touch_base(const tdModel *model, tdState *state, const double *y, const double *push,
                               const double *dpush, const tdTouchReading *readings)
 {
@@ -211,7 +221,7 @@ double td_condense_touch_base(const tdModel *model, tdState *state, const double
                 E[k] = cd->E_free[row * n + k] + slope;
                 cd->e0[row] -= E[k] * y[k];
             }
-            square += cd->error[row] * cd->error[row];
+            square += worth(cd, row) * cd->error[row] * cd->error[row];
             row++;
         }
     for (int k = 0; k < n; k++)
@@ -254,7 +264,7 @@ double td_condense_touch_said(const struct tdCondensed *cd, bool full)
         double error = cd->error[i];
         for (int k = 0; k < cd->n; k++)
             error += (full ? cd->E_full : cd->E)[i * cd->n + k] * (cd->next[k] - cd->now[k]);
-        square += error * error;
+        square += worth(cd, i) * error * error;
     }
     return sqrt(square);
 }
@@ -368,6 +378,7 @@ void td_condense_unblock(struct tdCondensed *cd, bool slack)
         double *row = cd->E + (m + cd->n_blocked) * n, *right = cd->e0 + m + cd->n_blocked;
         if (!(P[q * m + q] < BLOCKED * BLOCKED))
             continue;
+        cd->level[m + cd->n_blocked] = td_condense_last_level(cd);
         *right = 0;
         for (int k = 0; k < n; k++)
         {
@@ -420,6 +431,6 @@ void td_condense_touch_take(const tdModel *model, tdState *state, const double *
             }
     state->report.inverse = true;
     state->report.inverse_residual = error;
-    state->report.out_of_reach = !(error <= tolerance);
+    state->report.out_of_reach = td_condense_misses(model, state, cd, tolerance);
     cd->warm = true;
 }

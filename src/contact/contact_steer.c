@@ -352,22 +352,26 @@ static double gain_of(const struct tdCondensed *cd, double error)
     return sqrt(fmax((error - said) * (error + said), 0));
 }
 
-// Contacts that would open on the way that efforts take if nothing were touched. Those that press do not move
-// effectors, and slopes have no reason to open them. False: there is none.
+// Contacts that would open on the way that efforts take without contact lose their impulses. Those that press do not
+// let effectors move, and slopes have no reason to open them. False: there are none.
 static bool list_opening(tdState *state, tdSteer *steer)
 {
     const struct tdCondensed *cd = state->constraint->condensed;
     const tdProblem *problem = state->contact->problem;
+    int n = cd->n;
     double *d = state->contact->direction;
     bool any = false;
-    for (int k = 0; k < cd->n; k++)
+    for (int k = 0; k < n; k++)
         d[k] = cd->next[k] - cd->now[k];
     for (int32_t c = 0; c < problem->n_constraints; c++)
     {
-        int64_t at = TD_SAP_ROWS * (int64_t)c + 2;
-        steer->open[c] = problem->owner[c].kind == TD_OWNER_CONTACT && problem->gamma[at] > 0 &&
-                         problem->gamma[at] + along(steer->dgamma + at * cd->n, d, cd->n) < 0;
-        any = any || steer->open[c];
+        int64_t at = TD_SAP_ROWS * (int64_t)c;
+        const double *gamma = problem->gamma + at;
+        bool opens = problem->owner[c].kind == TD_OWNER_CONTACT && gamma[2] > 0 &&
+                     gamma[2] + along(steer->dgamma + (at + 2) * n, d, n) < 0;
+        for (int r = 0; r < TD_SAP_ROWS; r++)
+            steer->change[at + r] = opens ? -gamma[r] : NAN;
+        any = any || opens;
     }
     return any;
 }
@@ -397,7 +401,7 @@ static void add_way(const struct tdCondensed *cd, Ways *ways, const tdSteer *ste
     ways->n++;
 }
 
-// A step with the contacts in steer->open taken away.
+// A step with impulses that change as steer->change says.
 static void add_release(const tdModel *model, tdState *state, double error, Ways *ways)
 {
     tdContactState *cs = state->contact;
@@ -426,6 +430,7 @@ static void add_release(const tdModel *model, tdState *state, double error, Ways
 static void add_releases(const tdModel *model, tdState *state, double error, Ways *ways)
 {
     tdContactState *cs = state->contact;
+    const tdProblem *problem = cs->problem;
     tdSteer *steer = &cs->problem->steer;
     struct tdCondensed *cd = state->constraint->condensed;
     bool more = false;
@@ -435,12 +440,13 @@ static void add_releases(const tdModel *model, tdState *state, double error, Way
     if (!list_opening(state, steer))
         return;
     add_release(model, state, error, ways);
-    for (int32_t c = 0; c < cs->problem->n_constraints; c++)
+    for (int32_t c = 0; c < problem->n_constraints; c++)
     {
-        bool bears =
-            cs->problem->owner[c].kind == TD_OWNER_CONTACT && cs->problem->gamma[TD_SAP_ROWS * (int64_t)c + 2] > 0;
-        more = more || (bears && !steer->open[c]);
-        steer->open[c] = bears;
+        int64_t at = TD_SAP_ROWS * (int64_t)c;
+        bool bears = problem->owner[c].kind == TD_OWNER_CONTACT && problem->gamma[at + 2] > 0;
+        more = more || (bears && isnan(steer->change[at + 2]));
+        for (int r = 0; r < TD_SAP_ROWS; r++)
+            steer->change[at + r] = bears ? -problem->gamma[at + r] : NAN;
     }
     if (more)
         add_release(model, state, error, ways);

@@ -321,6 +321,7 @@ typedef struct tdSceneEffector
     double range[2];     ///< the same: limits, kept before targets are reached
     int axes;            ///< components that count, default all
     double weight;       ///< on its error, > 0
+    int priority;        ///< 1 comes first
     bool has_target;     ///< constant `target`, or `path`
     double target[3];    ///< position [m], rotation vector [rad], unit vector, or the volume or length in [0]
     tdSceneMotion *path; ///< target over time: columns x, y, z or the single `value`; NULL: constant
@@ -599,7 +600,7 @@ typedef struct tdScene
     uint64_t hash;       ///< of the text, and once compiled of meshes and motion too; a checkpoint keeps it
     uint64_t equilibria; ///< the same without `reduction`, `validation`, `output`, `probes` and `sensors`: what
                          ///< equilibria depend on
-    double length_unit; ///< metres in the scene's length unit, for meshes and for reports
+    double length_unit;  ///< metres in the scene's length unit, for meshes and for reports
     tdSceneSettings settings;
     tdSceneOutput output;
     int n_bodies, n_loads, n_probes, n_actuators, n_effectors;

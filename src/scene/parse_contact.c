@@ -112,6 +112,12 @@ tdStatus td_parse_contact(tdSceneParser *parser, const tdYaml *node)
                                   "body '%s' says how it touches, but the scene has no contact; add 'contact: {}' to "
                                   "the scene",
                                   scene->bodies[b].name);
+    for (int e = 0; e < scene->n_effectors && node == NULL; e++)
+        if (scene->effectors[e].kind == TD_EFFECTOR_CONTACT || scene->effectors[e].kind == TD_EFFECTOR_FRICTION)
+            return td_reader_fail(&parser->reader, scene->effectors[e].line, "contact", NULL,
+                                  "effector '%s' is about contact, but the scene has none; add 'contact: {}' to the "
+                                  "scene",
+                                  scene->effectors[e].name);
     if (node == NULL)
         return TD_OK;
     tdRecord record;

@@ -179,11 +179,11 @@ tdStatus td_problem_by_velocities(tdProblem *problem, double tolerance, tdTasks 
     return TD_OK;
 }
 
-tdStatus td_problem_slope(tdProblem *problem, tdTasks *tasks, int n, const double *const *X, const bool *open,
+tdStatus td_problem_slope(tdProblem *problem, tdTasks *tasks, int n, const double *const *X, const double *change,
                           double *dgamma, double *dv_c, tdError *error)
 {
     tdSapProblem rows = view(problem);
-    return td_sap_slope(problem->sap, tasks, &rows, n, X, open, dgamma, dv_c, error);
+    return td_sap_slope(problem->sap, tasks, &rows, n, X, change, dgamma, dv_c, error);
 }
 
 // The convex problem's compliance of the tangents is a matter of its own and left out: what sticks does not creep. Each

@@ -104,7 +104,7 @@ typedef enum tdSolveMethod
 /// Of td_solve: the convex problem as it stands; and how its solution answers to a change of v_star (td_sap_slope).
 tdStatus td_problem_by_velocities(tdProblem *problem, double tolerance, tdTasks *tasks, tdSolveResult *result,
                                   tdError *error);
-tdStatus td_problem_slope(tdProblem *problem, tdTasks *tasks, int n, const double *const *X, const bool *open,
+tdStatus td_problem_slope(tdProblem *problem, tdTasks *tasks, int n, const double *const *X, const double *change,
                           double *dgamma, double *dv_c, tdError *error);
 
 /// v of the blocks, gamma, v_c; or y of scalar rows. Numbers that are not finite are errors; reaching a bound is in the

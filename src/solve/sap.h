@@ -121,10 +121,11 @@ tdStatus td_sap_solve(tdSap *sap, tdTasks *tasks, const tdSapProblem *problem, c
 ///
 /// dgamma, dv_c: a row of n for each of TD_SAP_ROWS a constraint; rows that a constraint does not have are zero.
 ///
-/// open: by constraint, those that are taken away: G is zero there, and column n - 1, which X does not have, is how the
-/// others answer to that. NULL: none, and X has n columns.
+/// change: by row of each constraint, NAN where all is as it is. Elsewhere the impulse is taken to change by this much
+/// and then to stay: G is zero there, and column n - 1, which X does not have, is how everything answers to that. NULL:
+/// all is as it is, and X has n columns.
 tdStatus td_sap_slope(tdSap *sap, tdTasks *tasks, const tdSapProblem *problem, int n, const double *const *X,
-                      const bool *open, double *dgamma, double *dv_c, tdError *error);
+                      const double *change, double *dgamma, double *dv_c, tdError *error);
 
 /// How w is estimated.
 typedef enum tdSapWeighing

@@ -5,6 +5,7 @@
 // Hessian is that of Newton's method at the solution: where contacts stick, slide and are open as they do there.
 #include "solve/sap_plan.h"
 
+#include <math.h>
 #include <string.h>
 
 typedef struct slopeWork
@@ -13,7 +14,7 @@ typedef struct slopeWork
     tdSapPlan *plan;
     int n;
     const double *const *X;
-    const bool *open;
+    const double *change;
     double *dgamma, *dv_c;
 } slopeWork;
 
@@ -58,17 +59,32 @@ static void scatter(const slopeWork *work, const tdSapIsland *island, int column
     }
 }
 
-// What is left where constraints are taken away: -J' gamma of these.
-static void take_away(const slopeWork *work, tdSapIsland *island, double *b)
+// J' times the changes of impulses that are given.
+static void push_changes(const slopeWork *work, tdSapIsland *island, double *b)
 {
     memset(b, 0, (size_t)island->n * sizeof *b);
     for (int32_t l = 0; l < island->n_links; l++)
     {
         const tdSapLink *link = &island->links[l];
+        const double *change = work->change + TD_SAP_ROWS * (int64_t)link->constraint;
         int32_t n = link->patch.n;
-        for (int r = 0; r < link->law->rows && work->open[link->constraint]; r++)
-            for (int32_t i = 0; i < n; i++)
-                b[link->patch.at[i]] -= link->J[r * (int64_t)n + i] * island->gamma[TD_SAP_ROWS * (int64_t)l + r];
+        for (int r = 0; r < link->law->rows; r++)
+            for (int32_t i = 0; i < n && !isnan(change[r]); i++)
+                b[link->patch.at[i]] += link->J[r * (int64_t)n + i] * change[r];
+    }
+}
+
+// Rows whose impulses are given do not answer.
+static void hold_rows(const slopeWork *work, tdSapIsland *island)
+{
+    for (int32_t l = 0; l < island->n_links; l++)
+    {
+        int rows = island->links[l].law->rows;
+        const double *change = work->change + TD_SAP_ROWS * (int64_t)island->links[l].constraint;
+        double *G = island->G + (int64_t)TD_SAP_ROWS * TD_SAP_ROWS * l;
+        for (int r = 0; r < rows; r++)
+            for (int s = 0; s < rows; s++)
+                G[r * rows + s] = isnan(change[r]) && isnan(change[s]) ? G[r * rows + s] : 0;
     }
 }
 
@@ -76,10 +92,8 @@ static void slope_of_island(const slopeWork *work, tdSapIsland *island, tdTasks 
 {
     if (!is_moved(work, island))
         return;
-    for (int32_t l = 0; l < island->n_links && work->open != NULL; l++)
-        if (work->open[island->links[l].constraint])
-            memset(island->G + (int64_t)TD_SAP_ROWS * TD_SAP_ROWS * l, 0,
-                   TD_SAP_ROWS * TD_SAP_ROWS * sizeof *island->G);
+    if (work->change != NULL)
+        hold_rows(work, island);
     if (!td_sap_factor_shifted(work->problem, island, tasks))
     {
         island->failed = true;
@@ -87,8 +101,8 @@ static void slope_of_island(const slopeWork *work, tdSapIsland *island, tdTasks 
     }
     for (int k = 0; k < work->n; k++)
     {
-        if (work->open != NULL && k == work->n - 1)
-            take_away(work, island, island->Adv);
+        if (work->change != NULL && k == work->n - 1)
+            push_changes(work, island, island->Adv);
         else
         {
             gather(work, island, k, island->x);
@@ -108,9 +122,9 @@ static void slope_of_small(void *context, int i)
 }
 
 tdStatus td_sap_slope(tdSap *sap, tdTasks *tasks, const tdSapProblem *problem, int n, const double *const *X,
-                      const bool *open, double *dgamma, double *dv_c, tdError *error)
+                      const double *change, double *dgamma, double *dv_c, tdError *error)
 {
-    slopeWork work = {problem, &sap->plan, n, X, open, dgamma, dv_c};
+    slopeWork work = {problem, &sap->plan, n, X, change, dgamma, dv_c};
     size_t size = (size_t)TD_SAP_ROWS * (size_t)problem->n_constraints * (size_t)n;
     memset(dgamma, 0, size * sizeof *dgamma);
     memset(dv_c, 0, size * sizeof *dv_c);

@@ -50,22 +50,22 @@ static bool take(Search *s)
         int64_t count;
     } parts[] = {{&s->y0, n},
                  {&s->v0, s->n_v},
-                 {&steer->W, steer->n_z * s->steer->n_rows},
+                 {&steer->W, steer->n_z * steer->n_rows},
                  {&s->y, n},
                  {&s->next, n},
                  {&s->v, s->n_v},
-                 {&s->keep, 2 * s->steer->n_rows + steer->n_z},
+                 {&s->keep, 2 * steer->n_rows + steer->n_z},
                  {&steer->push, steer->n_z},
                  {&steer->dpush, steer->n_z * n},
                  {&steer->released, steer->n_z * (n + 1)},
-                 {&steer->dgamma, s->steer->n_rows * n},
-                 {&steer->dv_c, s->steer->n_rows * n}};
+                 {&steer->change, steer->n_rows},
+                 {&steer->dgamma, steer->n_rows * n},
+                 {&steer->dv_c, steer->n_rows * n}};
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
         if ((*parts[i].at = td_stack_take(stack, parts[i].count + 1, sizeof(double))) == NULL)
             return false;
-    steer->open = td_stack_take(stack, p->n_constraints + 1, sizeof *steer->open);
     steer->tasks = s->tasks;
-    return steer->open != NULL;
+    return true;
 }
 
 // W = Q' J': what is read of an impulse of each row.
@@ -73,7 +73,7 @@ static void make_readings(const Search *s)
 {
     const tdProblem *p = s->problem;
     const tdSteer *steer = s->steer;
-    memset(s->steer->W, 0, (size_t)(steer->n_z * s->steer->n_rows) * sizeof *s->steer->W);
+    memset(steer->W, 0, (size_t)(steer->n_z * steer->n_rows) * sizeof *steer->W);
     for (int32_t c = 0; c < p->n_constraints; c++)
         for (int k = 0; k < p->constraints[c].sides; k++)
         {
@@ -87,20 +87,21 @@ static void make_readings(const Search *s)
                     for (int32_t j = 0; j < side->count; j++)
                         sum += Q[(side->columns != NULL ? side->columns[j] : j) + z * n] *
                                side->J[r * (int64_t)side->count + j];
-                    s->steer->W[z * s->steer->n_rows + TD_SAP_ROWS * (int64_t)c + r] += sum;
+                    steer->W[z * steer->n_rows + TD_SAP_ROWS * (int64_t)c + r] += sum;
                 }
         }
 }
 
 static void read_impulses(const Search *s)
 {
+    const tdSteer *steer = s->steer;
     const double *gamma = s->problem->gamma;
-    for (int z = 0; z < s->steer->n_z; z++)
+    for (int z = 0; z < steer->n_z; z++)
     {
         double sum = 0;
-        for (int64_t i = 0; i < s->steer->n_rows; i++)
-            sum += s->steer->W[z * s->steer->n_rows + i] * gamma[i];
-        s->steer->push[z] = sum;
+        for (int64_t i = 0; i < steer->n_rows; i++)
+            sum += steer->W[z * steer->n_rows + i] * gamma[i];
+        steer->push[z] = sum;
     }
 }
 
@@ -143,25 +144,27 @@ static tdStatus settle(Search *s, const double *y)
 static void keep_place(const Search *s)
 {
     const tdProblem *p = s->problem;
+    const tdSteer *steer = s->steer;
     double *v = s->v;
     for (int32_t b = 0; b < p->n_blocks; v += p->blocks[b++].n)
         memcpy(v, p->blocks[b].v, (size_t)p->blocks[b].n * sizeof *v);
-    memcpy(s->y, s->steer->y, (size_t)s->steer->n * sizeof *s->y);
-    memcpy(s->keep, p->gamma, (size_t)s->steer->n_rows * sizeof *s->keep);
-    memcpy(s->keep + s->steer->n_rows, p->v_c, (size_t)s->steer->n_rows * sizeof *s->keep);
-    memcpy(s->keep + 2 * s->steer->n_rows, s->steer->push, (size_t)s->steer->n_z * sizeof *s->keep);
+    memcpy(s->y, steer->y, (size_t)steer->n * sizeof *s->y);
+    memcpy(s->keep, p->gamma, (size_t)steer->n_rows * sizeof *s->keep);
+    memcpy(s->keep + steer->n_rows, p->v_c, (size_t)steer->n_rows * sizeof *s->keep);
+    memcpy(s->keep + 2 * steer->n_rows, steer->push, (size_t)steer->n_z * sizeof *s->keep);
 }
 
 static void go_back(const Search *s)
 {
     const tdProblem *p = s->problem;
+    const tdSteer *steer = s->steer;
     const double *v = s->v;
     for (int32_t b = 0; b < p->n_blocks; v += p->blocks[b++].n)
         memcpy(p->blocks[b].v, v, (size_t)p->blocks[b].n * sizeof *v);
-    memcpy(s->steer->y, s->y, (size_t)s->steer->n * sizeof *s->y);
-    memcpy(p->gamma, s->keep, (size_t)s->steer->n_rows * sizeof *s->keep);
-    memcpy(p->v_c, s->keep + s->steer->n_rows, (size_t)s->steer->n_rows * sizeof *s->keep);
-    memcpy(s->steer->push, s->keep + 2 * s->steer->n_rows, (size_t)s->steer->n_z * sizeof *s->keep);
+    memcpy(steer->y, s->y, (size_t)steer->n * sizeof *s->y);
+    memcpy(p->gamma, s->keep, (size_t)steer->n_rows * sizeof *s->keep);
+    memcpy(p->v_c, s->keep + steer->n_rows, (size_t)steer->n_rows * sizeof *s->keep);
+    memcpy(steer->push, s->keep + 2 * steer->n_rows, (size_t)steer->n_z * sizeof *s->keep);
 }
 
 // ---------------------------------------------------------------- slopes and steps
@@ -197,13 +200,10 @@ bool td_steer_release(tdProblem *problem)
     double *dv_c = td_stack_take(&problem->entries, steer->n_rows * n + 1, sizeof *dv_c);
     tdError unused;
     bool good = dgamma != NULL && dv_c != NULL &&
-                td_problem_slope(problem, steer->tasks, n, steer->X, steer->open, dgamma, dv_c, &unused) == TD_OK;
-    for (int32_t c = 0; good && c < problem->n_constraints; c++)
-        for (int r = 0; r < TD_SAP_ROWS && steer->open[c]; r++)
-        {
-            int64_t at = TD_SAP_ROWS * (int64_t)c + r;
-            dgamma[at * n + steer->n] = -problem->gamma[at];
-        }
+                td_problem_slope(problem, steer->tasks, n, steer->X, steer->change, dgamma, dv_c, &unused) == TD_OK;
+    for (int64_t i = 0; good && i < steer->n_rows; i++)
+        if (!isnan(steer->change[i]))
+            dgamma[i * n + steer->n] = steer->change[i];
     if (good)
         read_slopes(steer, n, dgamma, steer->released);
     td_stack_release(&problem->entries, mark);

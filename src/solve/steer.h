@@ -69,8 +69,8 @@ typedef struct tdSteer
     double *dpush;         ///< n_z x n
     double *dgamma, *dv_c; ///< TD_SAP_ROWS a constraint x n
     int failed;            ///< steps across switches that failed, since the last good one
-    bool *open;            ///< by constraint: those that td_steer_release takes away
-    double *released;      ///< n_z x (n + 1): slopes of what is read without them, and what their absence changes
+    double *change;        ///< by row: NAN, or the change of its impulse that td_steer_release takes as given
+    double *released;      ///< n_z x (n + 1): slopes of what is read then, and by how much it changes
     tdTasks *tasks;
     // results
     tdSteerPlace place;
@@ -78,7 +78,7 @@ typedef struct tdSteer
     int steps, solutions; ///< steps that were tried; convex problems solved
 } tdSteer;
 
-/// For the owner, when it proposes a step: `released`, at y, of the constraints in `open`. False: it has none.
+/// For the owner, when it proposes a step: `released`, at y, for the changes in `change`. False: it has none.
 bool td_steer_release(struct tdProblem *problem);
 
 struct tdSolveResult;
