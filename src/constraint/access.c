@@ -114,8 +114,9 @@ bool td_actuator_has_stops(const tdActuator *actuator)
 tdStatus td_inverse_suits(const tdModel *model, int line, tdError *error)
 {
     const char *within = td_part_clash(TD_PART_INVERSE, td_scheme_part(&model->scheme));
-    const char *guided = model->touches ? td_part_clash(TD_PART_CONTACT, TD_PART_GUIDED) : NULL;
-    bool coulomb = model->touches && model->scene.contact.solver == TD_CONTACT_NLCP;
+    bool touches = model->scene.contact.line > 0;
+    const char *guided = touches ? td_part_clash(TD_PART_CONTACT, TD_PART_GUIDED) : NULL;
+    bool coulomb = touches && model->scene.contact.solver == TD_CONTACT_NLCP;
     const char *beside = coulomb ? td_part_clash(TD_PART_INVERSE, TD_PART_COULOMB) : NULL;
     if (beside != NULL)
         return td_fail_at(error, TD_ERROR_INPUT, model->scene.file, line, "contact", "%s", beside);

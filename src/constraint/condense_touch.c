@@ -164,6 +164,8 @@ static double total(const double *free, const double *slope, const struct tdCond
     return sum;
 }
 
+#define NO_FORCE 1e-6 // of the force
+
 // Limits of what contact says of effectors; with values alone, rows whose bounds say by how much they are broken.
 static void limit_forces(const tdModel *model, struct tdCondensed *cd, const double *y, const tdTouchReading *readings,
                          bool slopes)
@@ -175,12 +177,16 @@ static void limit_forces(const tdModel *model, struct tdCondensed *cd, const dou
         const tdTouchReading *reading = &readings[e];
         if (model->effectors[e].measure.kind != TD_MEASURE_CONTACT || !(isfinite(range[0]) || isfinite(range[1])))
             continue;
-        double *row = cd->force_row + (int64_t)cd->n_forces * cd->n, constant = reading->value;
+        double *row = cd->force_row + (int64_t)cd->n_forces * cd->n, constant = reading->value, most = 0;
         for (int k = 0; k < cd->n; k++)
         {
             row[k] = slopes ? reading->slope[k] : 0;
             constant -= row[k] * y[k];
+            most = fmax(most, fabs(row[k] * y[k]));
         }
+        // What efforts do not change, as the use of friction of contacts that slide, they need not try to.
+        if (slopes && !(most > NO_FORCE * fmax(fabs(reading->value), fmin(fabs(range[0]), fabs(range[1])))))
+            continue;
         cd->force_low[cd->n_forces] = range[0] - constant;
         cd->force_high[cd->n_forces++] = range[1] - constant;
     }
@@ -433,4 +439,5 @@ void td_condense_touch_take(const tdModel *model, tdState *state, const double *
     state->report.inverse_residual = error;
     state->report.out_of_reach = td_condense_misses(model, state, cd, tolerance);
     cd->warm = true;
+    cd->passes++;
 }

@@ -15,6 +15,8 @@
 #include <math.h>
 #include <string.h>
 
+#define STEPS      16   // in a region of trust
+#define PASSES     10   // of Newton's method in which efforts are looked for; then they stay, so that it can end
 #define KEPT_DEPTH 1e-6 // of the model's size: a contact that is kept closed is pressed in by this much
 #define SLACK      1e-3 // of the friction that is left, that a contact which sticks keeps
 #define ROUNDS     4    // of rows that keep contacts, each for those that the last ones made switch
@@ -534,6 +536,7 @@ tdStatus td_contact_steer(const tdModel *model, tdState *state)
     *steer = (tdSteer){.n = cd->n,
                        .n_z = cd->n_e + cd->n,
                        .tolerance = cd->inverse.tolerance,
+                       .most = cd->passes < PASSES ? STEPS : 0,
                        .context = &cs->loads,
                        .restart = td_contact_restart,
                        .measure = measure,

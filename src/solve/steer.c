@@ -241,7 +241,8 @@ static tdStatus search(Search *s)
     double reach = INFINITY;
     bool fresh = false;
     steer->failed = 0;
-    for (int k = 0; k < STEPS; k++)
+    steer->end = steer->place.error <= steer->tolerance ? TD_STEER_REACHED : TD_STEER_STALLED;
+    for (int k = 0; k < steer->most; k++)
     {
         if (!fresh)
             TD_TRY(make_slopes(s));

@@ -55,6 +55,7 @@ typedef struct tdSteer
     const double *const *Q; ///< by block: n_z columns; NULL: nothing is read of it
     double *y;              ///< on entry where v_star of the blocks holds, then the solution
     double tolerance;       ///< of the error
+    int most;               ///< steps in a region of trust; 0: y stays
     void *context;
     /// Laws as they are before the problem is solved for the first time. NULL: they never change.
     void (*restart)(void *context);
