@@ -254,7 +254,9 @@ tdStatus td_contact_problem(const tdModel *model, tdState *state, bool first, bo
 tdStatus td_contact_steer(const tdModel *model, tdState *state);
 void td_contact_restart(void *context);
 void td_contact_steer_take(const tdModel *model, tdState *state);
-/// Values of effectors that are about contact, of the points of the step that ended.
+/// contact_reading.c: what effectors say of contact, with slopes, into `readings`; and of the points of the step that
+/// ended.
+void td_contact_read(const tdModel *model, tdState *state, const tdSteer *steer);
 void td_contact_effectors(const tdModel *model, tdState *state);
 /// contact_block.c: the row of an actuator times a vector over all coordinates, where it is of a body and unknown.
 double td_contact_dot_row(const tdModel *model, const tdState *state, int actuator, const tdBody *body,
