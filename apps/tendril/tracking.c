@@ -60,6 +60,7 @@ static tdStatus open_tables(trackTable *table, const tdModel *model, tdError *er
     td_csv_title(&titles, "residual", "", "");
     td_csv_title(&titles, "out_of_reach", "", "");
     td_csv_title(&titles, "active_bounds", "", "");
+    td_csv_title(&titles, "blocked", "", "");
     if (status == TD_OK)
         status = td_csv_open(table->folder, "tracking.csv", &titles, -1, &table->tracking, error);
     free(titles.data);
@@ -79,7 +80,7 @@ static tdStatus find_effectors(trackTable *table, const tdModel *model)
     }
     table->n_actuators = td_model_actuators(model);
     table->width = track_value_column(table, table->n_effectors);
-    table->line = td_take((size_t)(11 * table->n_effectors + 2 * table->n_actuators + 3), sizeof *table->line);
+    table->line = td_take((size_t)(11 * table->n_effectors + 2 * table->n_actuators + 4), sizeof *table->line);
     return table->line == NULL ? TD_ERROR_MEMORY : TD_OK;
 }
 
@@ -169,8 +170,9 @@ tdStatus track_add(trackTable *table, const tdModel *model, const tdState *state
     row[TRACK_SOLVE] = report->inverse_seconds;
     row[TRACK_STEP] = seconds;
     int n = add_effectors(table, model, state, row);
-    n = put(table->line, n, 3,
-            (double[]){report->inverse_residual, report->out_of_reach ? 1 : 0, report->active_bounds});
+    n = put(table->line, n, 4,
+            (double[]){report->inverse_residual, report->out_of_reach ? 1 : 0, report->active_bounds,
+                       report->contact_blocks ? 1 : 0});
     if (table->tracking != NULL)
         TD_TRY(td_csv_row(table->tracking, step, time, n, table->line, error));
     for (int a = 0; a < table->n_actuators; a++)
@@ -183,6 +185,9 @@ tdStatus track_add(trackTable *table, const tdModel *model, const tdState *state
         TD_TRY(td_csv_row(table->actuation, step, time, 2 * table->n_actuators, table->line, error));
     table->out_of_reach += report->out_of_reach;
     table->limited += report->active_bounds > 0;
+    table->blocked += report->contact_blocks;
+    if (report->contact_blocks)
+        memcpy(table->blocked_by, report->blocking_body, sizeof table->blocked_by);
     table->stopped += report->inverse_limit;
     table->violation = fmax(table->violation, report->bound_violation);
     table->n++;
@@ -445,6 +450,14 @@ void track_json(const trackTable *table, const tdModel *model, tdJson *json)
     json_percentiles(json, "step_s", table, TRACK_STEP);
     td_json_integer(json, "out_of_reach_steps", table->out_of_reach);
     td_json_integer(json, "limited_steps", table->limited);
+    td_json_integer(json, "blocked_steps", table->blocked);
+    if (table->blocked > 0)
+    {
+        td_json_open(json, "blocked_by", '[');
+        for (int k = 0; k < 2; k++)
+            td_json_string(json, NULL, td_model_body_name(model, table->blocked_by[k]));
+        td_json_close(json, ']');
+    }
     td_json_integer(json, "iteration_limit_steps", table->stopped);
     td_json_number(json, "bound_violation", table->violation);
     json_file(json, "actuation", table, "actuation.csv");
@@ -469,6 +482,9 @@ void track_print(const trackTable *table, const tdModel *model)
            1e3 * step[3]);
     printf("targets     out of reach in %" PRId64 " steps; a limit of an actuator holds in %" PRId64 "\n",
            table->out_of_reach, table->limited);
+    if (table->blocked > 0)
+        printf("contact     keeps targets out of reach in %" PRId64 " steps, at last that of '%s' and '%s'\n", table->blocked,
+               td_model_body_name(model, table->blocked_by[0]), td_model_body_name(model, table->blocked_by[1]));
     if (table->stopped > 0)
         printf("warning     the solver was stopped by its bound on iterations in %" PRId64 " steps\n", table->stopped);
     printf("\n%-16s %-5s %11s %11s %11s %8s %11s %11s\n", "error of", "", "mean", "max", "rms", "settled", "mean",

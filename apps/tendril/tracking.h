@@ -29,7 +29,8 @@ typedef struct trackTable
     double *line; ///< of a CSV table
     tdCsv *actuation, *tracking;
     char folder[PATH_MAX];
-    int64_t out_of_reach, limited, stopped; ///< steps
+    int64_t out_of_reach, limited, stopped, blocked; ///< steps
+    int blocked_by[2];                              ///< bodies whose contact blocked last
     double violation;                       ///< largest
 } trackTable;
 

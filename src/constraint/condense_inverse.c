@@ -260,8 +260,11 @@ int td_condense_last_level(const struct tdCondensed *cd)
 static int damp(struct tdCondensed *cd, int rows)
 {
     double slope = 0, energy = 0;
-    for (int i = 0; i < rows * cd->n; i++)
-        slope += cd->E[i] * cd->E[i];
+    // Beside contact by what efforts move without it: forces of contact have slopes of another size.
+    bool touched = cd->context.state->joined;
+    const double *E = touched ? cd->E_free : cd->E;
+    for (int i = 0; i < (touched ? cd->n_e : rows) * cd->n; i++)
+        slope += E[i] * E[i];
     for (int k = 0; k < cd->n; k++)
         energy += fmax(cd->W[k * cd->n + k], 0);
     for (int k = 0; k < cd->n; k++, rows++)

@@ -7,6 +7,7 @@
 //
 // The starred are those of the motion without contact, as in condense_inverse.c; push is what impulses do. Energy is
 // that of the motion without contact, so that efforts do not jump when a contact opens or closes.
+#include "base/timer.h"
 #include "constraint/condense.h"
 #include "core/state.h"
 #include "solve/problem.h"
@@ -436,6 +437,7 @@ void td_condense_touch_take(const tdModel *model, tdState *state, const double *
                 cd->predicted_error[3 * e + r] = cd->error[row++] / td_condense_weight(model, &model->effectors[e]);
             }
     state->report.inverse = true;
+    state->report.inverse_seconds += td_seconds() - cd->clock;
     state->report.inverse_residual = error;
     state->report.out_of_reach = td_condense_misses(model, state, cd, tolerance);
     cd->warm = true;

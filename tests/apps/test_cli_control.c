@@ -54,7 +54,7 @@ static void test_follows(void **state)
         assert_true(exists(files[i]));
     assert_says("out0/actuation.csv", "step,time [s],north.effort [N],north.displacement [m],south.effort [N]");
     assert_says("out0/tracking.csv", "tip.goal.x [m],tip.goal.y [m],tip.goal.z [m],tip.value.x [m]");
-    assert_says("out0/tracking.csv", "tip.error [m],residual,out_of_reach,active_bounds\n1,0.01,");
+    assert_says("out0/tracking.csv", "tip.error [m],residual,out_of_reach,active_bounds,blocked\n1,0.01,");
     assert_says("out0/tracking.csv", "\n20,0.2,0.0985,0,-0.004,");
 }
 
