@@ -483,8 +483,9 @@ void track_print(const trackTable *table, const tdModel *model)
     printf("targets     out of reach in %" PRId64 " steps; a limit of an actuator holds in %" PRId64 "\n",
            table->out_of_reach, table->limited);
     if (table->blocked > 0)
-        printf("contact     keeps targets out of reach in %" PRId64 " steps, at last that of '%s' and '%s'\n", table->blocked,
-               td_model_body_name(model, table->blocked_by[0]), td_model_body_name(model, table->blocked_by[1]));
+        printf("contact     keeps targets out of reach in %" PRId64 " steps, at last that of '%s' and '%s'\n",
+               table->blocked, td_model_body_name(model, table->blocked_by[0]),
+               td_model_body_name(model, table->blocked_by[1]));
     if (table->stopped > 0)
         printf("warning     the solver was stopped by its bound on iterations in %" PRId64 " steps\n", table->stopped);
     printf("\n%-16s %-5s %11s %11s %11s %8s %11s %11s\n", "error of", "", "mean", "max", "rms", "settled", "mean",

@@ -30,8 +30,8 @@ typedef struct trackTable
     tdCsv *actuation, *tracking;
     char folder[PATH_MAX];
     int64_t out_of_reach, limited, stopped, blocked; ///< steps
-    int blocked_by[2];                              ///< bodies whose contact blocked last
-    double violation;                       ///< largest
+    int blocked_by[2];                               ///< bodies whose contact blocked last
+    double violation;                                ///< largest
 } trackTable;
 
 static inline int track_error_column(int k)

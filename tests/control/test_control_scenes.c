@@ -76,7 +76,8 @@ static void test_wall(void **context)
         height = fmax(height, off(&run, 1, run.state, 2));
         replayed = fmax(replayed, off(&run, 0, run.fresh, 0));
     }
-    print_message("wall: force to %.1e N (replayed %.1e N) of 0.3 N, height to %.2f mm\n", force, replayed, 1e3 * height);
+    print_message("wall: force to %.1e N (replayed %.1e N) of 0.3 N, height to %.2f mm\n", force, replayed,
+                  1e3 * height);
     assert_true(force < 1e-3);
     assert_true(height < 3e-4);
     assert_true(replayed < 0.03);
@@ -107,8 +108,7 @@ static void test_tube(void **context)
         }
     }
     print_message("tube: tip to %.1e mm (replayed %.2f mm), leaning in %d steps with up to %.3f N\n", 1e3 * distance,
-                  1e3 * replayed, leaning,
-                  most);
+                  1e3 * replayed, leaning, most);
     assert_true(distance < 1e-5);
     assert_true(replayed < 2e-3); // one linearization a step
     assert_true(leaning > 20);
