@@ -16,6 +16,8 @@ tdGuardSettings td_default_guard(double period, double max_force)
                              .slew = 200 * max_force,
                              .resolution = 1e-5,
                              .store = 0.05 * max_force,
+                             .allowance = 3e-4,
+                             .mass = 0.05,
                              .damping = 20,
                              .silence = 0.01,
                              .ramp = 0.005};
@@ -70,7 +72,7 @@ static void watch(tdGuard *guard, bool heard, bool bad, const double force[3], c
         begin_fault(guard, TD_GUARD_BAD_POSE);
     else if (size > s->fault * s->max_force)
         begin_fault(guard, TD_GUARD_BAD_FORCE);
-    else if (guard->silent > s->silence)
+    else if (guard->silent > s->silence + 0.5 * s->period)
         begin_fault(guard, TD_GUARD_SILENT);
     else if (guard->fault != TD_GUARD_FINE && heard && (guard->fault != TD_GUARD_BAD_FORCE || size == 0))
         guard->fault = TD_GUARD_FINE;
@@ -91,14 +93,14 @@ static bool cut(double x[3], double most)
     return size > most;
 }
 
-// The demand changes by no more than the slew allows.
-static void follow(tdGuard *guard, const double force[3])
+// From what was applied last, by no more than the slew allows.
+static void follow(const tdGuard *guard, double force[3])
 {
     double step[3];
-    td_subtract3(force, guard->asked, step);
+    td_subtract3(force, guard->force, step);
     cut(step, guard->settings.slew * guard->settings.period);
     for (int k = 0; k < 3; k++)
-        guard->asked[k] += step[k];
+        force[k] = guard->force[k] + step[k];
 }
 
 // ---------------------------------------------------------------- energy
@@ -114,22 +116,25 @@ static void observe(tdGuard *guard, const double x[3], bool gap, double way[3])
     memcpy(guard->last, x, sizeof guard->last);
 }
 
-// The next tick is expected to go on as the last did. A force that would then give more than there is loses its part
-// along the motion; what was given too much is taken back, by no more damping than is allowed.
+// What a force F gives in the next tick if nothing holds the device but its least mass: it goes on from where the last
+// tick brought it, and gains speed by the forces of both,
+//
+//     F . (way + F_last q) + |F|^2 q,   q = T^2 / 2m
+//
+// F is shortened so that all that was given stays below the allowance; a brake is never too much. What was given too
+// much is taken back, by no more damping than is allowed.
 static void be_passive(tdGuard *guard, const double way[3], double force[3])
 {
     const tdGuardSettings *s = &guard->settings;
-    double along2 = td_dot3(way, way), gives = td_dot3(force, way), there = -guard->energy;
-    if (!(along2 > 0))
-        return;
-    double goal = fmin(gives, there);
-    if (there < 0)
-        goal = fmin(gives, 0) + fmax(there, -s->damping / s->period * along2);
-    if (!(goal < gives))
-        return;
-    guard->limited++;
+    double q = 0.5 * s->period * s->period / s->mass, along2 = td_dot3(way, way), there = s->allowance - guard->energy;
+    double b = td_dot3(force, way) + q * td_dot3(force, guard->force), a = q * td_dot3(force, force), share = 1;
+    there = fmax(there, 0);
+    if (a + b > there)
+        share = fmin(1, fmax(0, (sqrt(b * b + 4 * a * there) - b) / (2 * a)));
+    double damping = along2 > 0 ? fmin(s->damping / s->period, fmax(0, guard->energy) / along2) : 0;
+    guard->limited += share < 1 || damping > 0;
     for (int k = 0; k < 3; k++)
-        force[k] += (goal - gives) / along2 * way[k];
+        force[k] = share * force[k] - damping * way[k];
 }
 
 // Straight down from what was applied when the fault began.
@@ -141,7 +146,6 @@ static void ramp_down(tdGuard *guard, double before, double force[3], double tor
         force[k] = share * guard->force[k];
         torque[k] = share * guard->torque[k];
     }
-    memcpy(guard->asked, force, sizeof guard->asked);
 }
 
 void td_guard(tdGuard *guard, const double *position, bool heard, double force[3], double torque[3])
@@ -160,16 +164,17 @@ void td_guard(tdGuard *guard, const double *position, bool heard, double force[3
     {
         guard->cuts += cut(force, s->max_force);
         follow(guard, force);
-        memcpy(force, guard->asked, sizeof guard->asked);
         be_passive(guard, way, force);
         cut(force, s->max_force);
         cut(torque, s->max_torque);
     }
     else
         ramp_down(guard, before, force, torque);
-    // Positions are known to half a step of the encoders: the work of each change of the force is uncertain by that.
+    // Positions are known to half a step of the encoders: while they move, the work of each change of the force is
+    // uncertain by that.
     td_subtract3(force, guard->force, change);
-    guard->energy += 0.5 * s->resolution * sqrt(td_dot3(change, change));
+    if (td_dot3(way, way) > 0)
+        guard->energy += 0.5 * s->resolution * sqrt(td_dot3(change, change));
     memcpy(guard->force, force, sizeof guard->force);
     memcpy(guard->torque, torque, sizeof guard->torque);
     if (good)

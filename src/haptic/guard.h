@@ -4,9 +4,9 @@
 //
 //     E_k = E_(k-1) + F_(k-1) . (x_k - x_(k-1))        energy given to the hand, with the force that was held
 //
-// (time-domain passivity, Hannaford and Ryu 2002). As long as E < 0 the hand has put in more than it got. A force along
-// the motion may give back what is there, and no more: beyond, its part along the motion is taken away, and what was
-// given too much is taken back by damping. What the hand put in counts up to `store` only, so that rubbing for an hour
+// (time-domain passivity, Hannaford and Ryu 2002). As long as E < 0 the hand has put in more than it got. A force may
+// give back what is there, and no more: it is shortened to what the coming tick can give at most, and what was given
+// too much is taken back by damping. What the hand put in counts up to `store` only, so that rubbing for an hour
 // does not pay for a blow. Torques are cut and ramped; their energy is not observed.
 //
 // The guard stands where positions are measured and forces applied without delay between them: in the haptic loop of a
@@ -24,6 +24,8 @@ typedef struct tdGuardSettings
     double slew;       ///< [N/s] how fast a force may change; what passivity and faults take away goes at once
     double resolution; ///< [m] of the encoders: what they do not see is counted against us
     double store;      ///< [J] most that is kept of what the hand put in
+    double allowance;  ///< [J] that a hand may be given on the whole: what one tick cannot know
+    double mass;       ///< [kg] least that the motors move: device and hand
     double damping;    ///< [N s/m] most that takes back what was given too much
     double silence;    ///< [s] in which nothing is heard, after which the force goes to zero
     double ramp;       ///< [s] within which it does
@@ -47,7 +49,6 @@ typedef struct tdGuard
     bool started;
     double last[3];                ///< position
     double force[3], torque[3];    ///< as applied
-    double asked[3];               ///< after the slew, before passivity
     double energy;                 ///< given to the hand: E [J]
     double most;                   ///< the largest it ever was
     double held[3];                ///< force when the last pose came

@@ -3,6 +3,7 @@
 #pragma once
 #include "haptic.h"
 
+#include "base/vector.h"
 #include "haptic/guard.h"
 #include "haptic/hand.h"
 
@@ -17,7 +18,7 @@ typedef struct closedLoop
     // what comes of it
     double given;     ///< most energy that the hand was given at any time [J]
     double most;      ///< force on the motors [N]
-    double jump;      ///< largest change of the demand after the slew in a tick [N]
+    double jump;      ///< by which a force grew at most in a tick, but where energy is taken back [N]
     int64_t limited;
 } closedLoop;
 
@@ -71,7 +72,7 @@ static inline void run_loop(closedLoop *loop, int ticks)
     tdFeelSettings feel_settings = td_default_feel();
     tdGuardSettings guard_settings = td_default_guard(loop->hand.period, loop->max_force);
     guard_settings.resolution = loop->hand.resolution;
-    double start[3] = {0, 0, 5e-3}, wave[3][4], asked[3] = {0}, force[3] = {0}, none[3] = {0};
+    double start[3] = {0, 0, 5e-3}, wave[3][4], asked[3] = {0}, force[3] = {0};
     tdHand hand;
     tdGuard guard;
     tdFeel feel;
@@ -107,7 +108,8 @@ static inline void run_loop(closedLoop *loop, int ticks)
         td_hand_send(&hand, true, x);
         bool heard = td_hand_receive(&hand, false, asked);
         memcpy(force, asked, sizeof force);
-        memcpy(before, guard.asked, sizeof before);
+        memcpy(before, guard.force, sizeof before);
+        bool owes = guard.energy > 0;
         if (loop->guarded)
             td_guard(&guard, x, heard, force, torque);
         for (int k = 0; k < 3; k++)
@@ -116,11 +118,11 @@ static inline void run_loop(closedLoop *loop, int ticks)
                           wave[k][2] * sin(2 * M_PI * (2 + 8 * wave[k][3]) * t);
             goal[k] = start[k] + 0.01 * sway;
             loop->most = fmax(loop->most, fabs(force[k]));
-            loop->jump = fmax(loop->jump, fabs(guard.asked[k] - before[k]));
         }
+        double grown = sqrt(td_dot3(force, force)) - sqrt(td_dot3(before, before));
+        loop->jump = owes ? loop->jump : fmax(loop->jump, grown);
         td_hand_move(&hand, force, goal);
     }
-    (void)none;
     loop->given = hand.most;
     loop->limited = guard.limited;
 }

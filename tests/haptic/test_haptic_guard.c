@@ -25,15 +25,15 @@ static const double origin[3] = {0, 0, 0};
 static void test_limits(void **unused)
 {
     (void)unused;
-    tdGuard guard = guard_of(4);
+    tdGuard guard = guard_of(3);
     double last = 0, most = guard.settings.slew * T;
     for (int k = 0; k < 50; k++)
     {
         double now = tick(&guard, origin, 10);
-        assert_true(now <= 4 + 1e-12 && now - last <= most * (1 + 1e-12));
+        assert_true(now <= 3 + 1e-12 && now - last <= most * (1 + 1e-12));
         last = now;
     }
-    assert_near(last, 4, 1e-12);
+    assert_near(last, 3, 1e-12);
     assert_int_equal(guard.cuts, 50);
 }
 
