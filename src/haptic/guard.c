@@ -19,6 +19,7 @@ tdGuardSettings td_default_guard(double period, double max_force)
                              .allowance = 3e-4,
                              .mass = 0.05,
                              .damping = 20,
+                             .passive = true,
                              .silence = 0.01,
                              .ramp = 0.005};
 }
@@ -164,7 +165,8 @@ void td_guard(tdGuard *guard, const double *position, bool heard, double force[3
     {
         guard->cuts += cut(force, s->max_force);
         follow(guard, force);
-        be_passive(guard, way, force);
+        if (s->passive)
+            be_passive(guard, way, force);
         cut(force, s->max_force);
         cut(torque, s->max_torque);
     }

@@ -27,6 +27,7 @@ typedef struct tdGuardSettings
     double allowance;  ///< [J] that a hand may be given on the whole: what one tick cannot know
     double mass;       ///< [kg] least that the motors move: device and hand
     double damping;    ///< [N s/m] most that takes back what was given too much
+    bool passive;      ///< false: energies are observed, and nothing is done about them
     double silence;    ///< [s] in which nothing is heard, after which the force goes to zero
     double ramp;       ///< [s] within which it does
 } tdGuardSettings;
