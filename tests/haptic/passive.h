@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A simulated hand against a wall through a channel that delays and loses messages, with the guard at the device.
 #pragma once
-#include "haptic.h"
+#include "felt.h"
 
 #include "base/vector.h"
 #include "haptic/guard.h"

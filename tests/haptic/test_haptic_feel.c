@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The small problem of the haptic loop against closed forms, and against the exact solver on impulses.
 #include "core/rotation.h"
-#include "haptic.h"
+#include "felt.h"
 
 #include "solve/nlcp.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The local model: what it says of the next motion of the hand is what a step would have come to.
 #include "../seam/mass.h"
-#include "haptic.h"
+#include "felt.h"
 #include "reduced.h"
 
 #define COLUMN(law, nu, density)                                                                                       \
