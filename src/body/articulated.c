@@ -567,6 +567,7 @@ const tdBodyOps td_articulated_ops = {
     .touch = td_articulated_touch,
     .push = td_articulated_push_side,
     .part_rate = td_articulated_part_rate,
+    .carried = td_articulated_carried,
     .locate = td_articulated_locate,
     .hash = td_articulated_hash,
     .effort = td_articulated_effort,

@@ -90,6 +90,7 @@ struct tdState
 
     // publish
     tdReport report;
+    struct tdSensorState *sensors; ///< of step/sensor.h; by sensor
 
     struct tdStateArray *listed; ///< room for td_state_listed()
 };

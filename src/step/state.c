@@ -10,6 +10,7 @@
 #include "constraint/tool.h"
 #include "contact/contact.h"
 #include "step/monitor.h"
+#include "step/sensor.h"
 
 #include <assert.h>
 #include <math.h>
@@ -81,6 +82,8 @@ tdStatus td_state_create(const tdModel *model, const tdSettings *settings, tdSta
         status = td_contact_create(model, state, error);
     if (status == TD_OK)
         status = td_monitor_create(model, state, error);
+    if (status == TD_OK)
+        status = td_sensors_create(model, state, error);
     if (status != TD_OK)
     {
         td_state_free(state);
@@ -187,6 +190,7 @@ tdStatus td_state_restore(const tdModel *model, tdState *state, tdError *error)
     for (int b = 0; b < model->n_bodies; b++)
         TD_TRY(model->bodies[b].ops->restore(model, &model->bodies[b], state, error));
     td_contact_restore(state);
+    td_sensors_forget(model, state);
     return TD_OK;
 }
 

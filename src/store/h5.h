@@ -26,6 +26,8 @@ hid_t td_h5_group(hid_t parent, const char *name);
 herr_t td_h5_text(hid_t object, const char *name, const char *value);
 /// A list of texts.
 herr_t td_h5_texts(hid_t object, const char *name, int n, const char *const *values);
+/// The same as an array of its own: attributes hold 64 KiB at most.
+herr_t td_h5_text_array(hid_t group, const char *name, int n, const char *const *values);
 herr_t td_h5_integer(hid_t object, const char *name, int64_t value);
 herr_t td_h5_number(hid_t object, const char *name, double value);
 
