@@ -3,8 +3,8 @@
 // the newest force, and lets the guard decide what the motors get. Here the device is a simulated hand that presses
 // down; put your own read and write in the place of td_hand_measure() and td_hand_move().
 //
-//     cc -O2 -Isrc -o haptic_client examples/haptic_client.c src/haptic/packet.c src/haptic/guard.c src/haptic/hand.c -lm
-//     tendril haptic scenes/haptic/cube.yaml --device udp:9999 --time 3 &
+//     cc -O2 -Isrc -o haptic_client examples/haptic_client.c src/haptic/packet.c src/haptic/guard.c src/haptic/hand.c
+//     -lm tendril haptic scenes/haptic/cube.yaml --device udp:9999 --time 3 &
 //     ./haptic_client 127.0.0.1 9999 2
 #include "haptic/guard.h"
 #include "haptic/hand.h"

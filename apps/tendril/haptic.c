@@ -33,9 +33,12 @@ static const char help[] =
     "  --stiffness K    of the coupling of device and tool [N/m] (1000)\n"
     "  --max-force F    of the device [N] (3)\n"
     "  --time T         end after T seconds (default: when the recording ends)\n"
+    "  --inside         the loop itself takes a step before each tick: for reduced bodies that are fast enough. The "
+    "scene's\n"
+    "                   time_step must be the period of the loop\n"
     "  --lockstep       no threads and no clock: steps and ticks by turns, the same result each time\n"
     "  --out DIR        write forces.csv, a row a tick\n" OUT_HELP("          ") //
-    CLI_ROM_HELP("      ")                                                         //
+    CLI_ROM_HELP("      ")                                                       //
     "  --threads N      worker threads of the simulation (default: all cores)\n"
     "  --json           print one JSON object: percentiles of the loop, times of steps, what is too heavy\n"
     "  --quiet          no progress\n\n"
@@ -49,7 +52,7 @@ static const char help[] =
 typedef struct hapticArguments
 {
     const char *scene, *device, *tool, *rate, *stiffness, *max_force, *time, *out, *threads;
-    bool lockstep;
+    bool lockstep, inside;
 } hapticArguments;
 
 typedef struct session
@@ -64,7 +67,7 @@ typedef struct session
     tdLoopRecord *records; ///< of lockstep
     const tdLoopRecord *felt;
     int64_t n_felt;
-    double *seconds; ///< by step
+    double *seconds;           ///< by step
     int64_t steps, room, late; ///< late: steps that took longer than the time step
     double stage[TD_STAGES];
     double largest; ///< force [N]
@@ -111,6 +114,11 @@ static void run_lockstep(session *s)
     s->felt = s->records;
 }
 
+static tdStatus step_inside(void *user, double clock)
+{
+    return one_step(user, clock);
+}
+
 static tdStatus run_threads(session *s, tdLoop **loop, tdError *error)
 {
     double h = td_model_time_step(s->model);
@@ -118,10 +126,21 @@ static tdStatus run_threads(session *s, tdLoop **loop, tdError *error)
     settings.duration = s->until;
     settings.records =
         s->arguments->out != NULL ? (int64_t)fmin(MOST_RECORDS, fmin(s->until, ENDLESS) / s->period + 10) : 0;
+    if (s->arguments->inside)
+    {
+        // All that will be needed is taken before.
+        int64_t most = (int64_t)fmin(MOST_RECORDS, fmin(s->until, ENDLESS) / s->period + 10);
+        if (!td_grow((void **)&s->seconds, &s->room, most, sizeof *s->seconds))
+            return td_fail_memory(error, "the times of steps");
+        settings.step = step_inside;
+        settings.user = s;
+    }
     TD_TRY(td_loop_start(s->haptic, s->device, &settings, loop, error));
+    while (s->arguments->inside && !td_loop_ended(*loop) && !sig_came())
+        nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
     // Steps keep to the clock as long as they can; what is late is not made up for.
     double next = 0;
-    while (s->status == TD_OK && !td_loop_ended(*loop) && !sig_came())
+    while (!s->arguments->inside && s->status == TD_OK && !td_loop_ended(*loop) && !sig_came())
     {
         s->status = one_step(s, td_loop_clock(*loop));
         next = fmax(next + h, td_loop_clock(*loop) - h);
@@ -133,6 +152,7 @@ static tdStatus run_threads(session *s, tdLoop **loop, tdError *error)
             cli_progress("feeling", (int64_t)td_loop_clock(*loop), (int64_t)ceil(s->until));
     }
     s->report = *td_loop_stop(*loop);
+    s->status = s->arguments->inside ? s->report.status : s->status;
     s->felt = td_loop_records(*loop, &s->n_felt);
     return TD_OK;
 }
@@ -168,7 +188,8 @@ static const char *way_out(tdStage stage)
 {
     switch (stage)
     {
-    case TD_STAGE_COLLIDE: return "let bodies touch by fewer points: 'contact: {nodes: n}' of a body, a smaller 'points'";
+    case TD_STAGE_COLLIDE:
+        return "let bodies touch by fewer points: 'contact: {nodes: n}' of a body, a smaller 'points'";
     case TD_STAGE_SOLVE: return "let bodies touch by fewer points, or reduce the body ('tendril reduce')";
     case TD_STAGE_FORCES:
     case TD_STAGE_FREE: return "take a coarser mesh, or reduce the body ('tendril reduce' and --rom)";
@@ -182,12 +203,13 @@ static bool judge(const session *s, char *out, size_t size)
     double h = td_model_time_step(s->model), p95 = step_quantile(s, 0.95), share = 0;
     tdStage stage = slowest(s, &share);
     double work = td_times_quantile(&s->report.work, 0.999);
-    if (work > 0.5 * s->period)
+    if (work > 0.5 * s->period && !s->arguments->inside)
     {
-        snprintf(out, size,
-                 "too heavy for the device: a tick takes %.0f us of %.0f us in 99.9 of 100; let fewer points of the tool "
-                 "touch, or take a lower --rate",
-                 1e6 * work, 1e6 * s->period);
+        snprintf(
+            out, size,
+            "too heavy for the device: a tick takes %.0f us of %.0f us in 99.9 of 100; let fewer points of the tool "
+            "touch, or take a lower --rate",
+            1e6 * work, 1e6 * s->period);
         return true;
     }
     if (p95 <= h)
@@ -196,10 +218,11 @@ static bool judge(const session *s, char *out, size_t size)
                  1e3 * h);
         return false;
     }
-    snprintf(out, size,
-             "yes, by %.2g times: 5 of 100 steps take more than %.3g ms, and there are %.3g ms for each. %.0f %% of it is "
-             "the stage '%s': %s",
-             p95 / h, 1e3 * p95, 1e3 * h, 100 * share, td_stage_name(stage), way_out(stage));
+    snprintf(
+        out, size,
+        "yes, by %.2g times: 5 of 100 steps take more than %.3g ms, and there are %.3g ms for each. %.0f %% of it is "
+        "the stage '%s': %s",
+        p95 / h, 1e3 * p95, 1e3 * h, 100 * share, td_stage_name(stage), way_out(stage));
     return true;
 }
 
@@ -258,6 +281,7 @@ static void print_json(const session *s, const char *heavy, bool is_heavy)
     td_json_string(&json, "device", s->device->name);
     td_json_string(&json, "device_report", told);
     td_json_bool(&json, "lockstep", s->arguments->lockstep);
+    td_json_bool(&json, "inside", s->arguments->inside);
     td_json_number(&json, "rate", 1 / s->period);
     td_json_integer(&json, "ticks", s->report.ticks);
     td_json_integer(&json, "missed", s->report.missed);
@@ -321,10 +345,11 @@ static void print_report(const session *s, const char *heavy)
     printf("force       %.3g N at most; %d contacts at most", s->largest, s->haptic->most_contacts);
     if (s->haptic->left_out > 0)
         printf(" (in %lld steps more were within reach)", (long long)s->haptic->left_out);
-    printf("\nguard       %lld ticks limited by passivity, %lld cut to the maximum, %lld faults; the hand was given %.3g "
-           "mJ at most\n",
-           (long long)s->haptic->guard.limited, (long long)s->haptic->guard.cuts, (long long)s->haptic->guard.faults,
-           1e3 * s->haptic->guard.most);
+    printf(
+        "\nguard       %lld ticks limited by passivity, %lld cut to the maximum, %lld faults; the hand was given %.3g "
+        "mJ at most\n",
+        (long long)s->haptic->guard.limited, (long long)s->haptic->guard.cuts, (long long)s->haptic->guard.faults,
+        1e3 * s->haptic->guard.most);
     if (!s->arguments->lockstep)
     {
         printf("loop        %lld ticks at %g Hz, %lld missed\n", (long long)s->report.ticks, 1 / s->period,
@@ -336,8 +361,9 @@ static void print_report(const session *s, const char *heavy)
                s->report.priority ? "granted" : "not granted", s->report.locked ? "locked" : "not locked",
                s->report.why[0] != '\0' ? " - " : "", s->report.why);
     }
-    printf("steps       half below %.3g ms, 95 of 100 below %.3g ms, most %.3g ms; %lld were longer than the time step\n",
-           1e3 * step_quantile(s, 0.5), 1e3 * step_quantile(s, 0.95), 1e3 * step_quantile(s, 1), (long long)s->late);
+    printf(
+        "steps       half below %.3g ms, 95 of 100 below %.3g ms, most %.3g ms; %lld were longer than the time step\n",
+        1e3 * step_quantile(s, 0.5), 1e3 * step_quantile(s, 0.95), 1e3 * step_quantile(s, 1), (long long)s->late);
     printf("too heavy?  %s\n", heavy);
 }
 
@@ -369,10 +395,11 @@ static int tell(session *s)
 static bool read_numbers(const hapticArguments *arguments, tdHapticSettings *settings, session *s)
 {
     double rate = 1000;
-    bool good = (arguments->rate == NULL || cli_number("--rate", arguments->rate, &rate)) &&
-                (arguments->stiffness == NULL || cli_number("--stiffness", arguments->stiffness, &settings->stiffness)) &&
-                (arguments->max_force == NULL || cli_number("--max-force", arguments->max_force, &settings->max_force)) &&
-                (arguments->time == NULL || cli_number("--time", arguments->time, &s->until));
+    bool good =
+        (arguments->rate == NULL || cli_number("--rate", arguments->rate, &rate)) &&
+        (arguments->stiffness == NULL || cli_number("--stiffness", arguments->stiffness, &settings->stiffness)) &&
+        (arguments->max_force == NULL || cli_number("--max-force", arguments->max_force, &settings->max_force)) &&
+        (arguments->time == NULL || cli_number("--time", arguments->time, &s->until));
     if (good && !(rate >= 10 && rate <= 10000))
     {
         cli_usage("--rate %g is not between 10 and 10000", rate);
@@ -416,6 +443,14 @@ static int feel(session *s, const tdHapticSettings *settings, const tdSettings *
         td_device_open(s->arguments->device, s->period, 0, library, &s->device, &error) != TD_OK)
         return cli_fail(&error);
     s->until = fmin(s->until, end_of(s->device));
+    double h = td_model_time_step(s->model);
+    if (s->arguments->inside && fabs(h - s->period) > 1e-9 * h)
+        return cli_usage(
+            "--inside takes a step a tick, so that the scene's time_step, %g ms, must be the period of the "
+            "loop, %g ms; change one, or --rate",
+            1e3 * h, 1e3 * s->period);
+    if (s->arguments->inside && s->arguments->lockstep)
+        return cli_usage("--inside and --lockstep exclude each other; give one");
     if (s->arguments->lockstep && !isfinite(s->until))
         return cli_usage("--lockstep needs a recorded motion, or --time T");
     if (!cli_quiet() && !s->arguments->lockstep)
@@ -438,11 +473,17 @@ int cmd_haptic(int argc, char **argv)
 {
     hapticArguments arguments = {0};
     const cliOption options[] = {
-        {"--device", &arguments.device, NULL},       {"--tool", &arguments.tool, NULL},
-        {"--rate", &arguments.rate, NULL},           {"--stiffness", &arguments.stiffness, NULL},
-        {"--max-force", &arguments.max_force, NULL}, {"--time", &arguments.time, NULL},
-        {"--lockstep", NULL, &arguments.lockstep},   OUT_OPTIONS(arguments.out),
-        {"--threads", &arguments.threads, NULL},     CLI_ROM_OPTIONS,
+        {"--device", &arguments.device, NULL},
+        {"--tool", &arguments.tool, NULL},
+        {"--rate", &arguments.rate, NULL},
+        {"--stiffness", &arguments.stiffness, NULL},
+        {"--max-force", &arguments.max_force, NULL},
+        {"--time", &arguments.time, NULL},
+        {"--lockstep", NULL, &arguments.lockstep},
+        OUT_OPTIONS(arguments.out),
+        {"--threads", &arguments.threads, NULL},
+        {"--inside", NULL, &arguments.inside},
+        CLI_ROM_OPTIONS,
     };
     int code = cli_parse(argc, argv, help, options, (int)(sizeof options / sizeof options[0]), &arguments.scene, 1, 1);
     if (code >= 0)

@@ -536,8 +536,8 @@ extern "C"
     /// Simulation's thread: places the tool where the hand has it, takes a step, and hands its local model over. clock:
     /// that of td_haptic_tick() [s]. A step that fails leaves the local model of the last.
     tdStatus td_haptic_step(tdHaptic *haptic, const tdModel *model, tdState *state, double clock);
-    /// Device's thread, once a period: no lock, no allocation, no call of the system. position NULL: none has come since
-    /// the last tick; the force ends if that goes on. rotation NULL: none.
+    /// Device's thread, once a period: no lock, no allocation, no call of the system. position NULL: none has come
+    /// since the last tick; the force ends if that goes on. rotation NULL: none.
     void td_haptic_tick(tdHaptic *haptic, double clock, const double position[3], const double rotation[4],
                         tdHapticForce *out);
     const char *td_haptic_fault(int fault);

@@ -40,7 +40,8 @@ static bool know_column(void *context, const char *name, tdDim *dim, char why[TD
             *dim = k < 3 ? TD_DIM_LENGTH : TD_DIM_ANGLE;
             return true;
         }
-    snprintf(why, TD_UNIT_WHY, "a motion of a device has the columns t, x, y, z, and rx, ry, rz with '[rad]' or '[deg]'");
+    snprintf(why, TD_UNIT_WHY,
+             "a motion of a device has the columns t, x, y, z, and rx, ry, rz with '[rad]' or '[deg]'");
     return false;
 }
 
@@ -237,9 +238,10 @@ tdStatus td_device_open(const char *spec, double period, double clock, const tdS
     if (ends(spec, ".csv"))
         return td_device_trace(spec, clock, out, error);
     if (strcmp(spec, "auto") != 0)
-        return td_fail(error, TD_ERROR_USAGE,
-                       "there is no device '%.80s'; devices are trace:FILE.csv, hand:FILE.csv, udp:PORT, forcedimension, auto",
-                       spec);
+        return td_fail(
+            error, TD_ERROR_USAGE,
+            "there is no device '%.80s'; devices are trace:FILE.csv, hand:FILE.csv, udp:PORT, forcedimension, auto",
+            spec);
     tdStatus status = td_device_force_dimension(NULL, out, error);
     if (status == TD_OK)
         return TD_OK;

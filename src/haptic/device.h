@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Devices behind one interface: where a hand is, and the force that it gets.
 //
-//     trace:FILE.csv          a motion that was recorded: t, x, y, z and rx, ry, rz (angles need a unit); FILE.csv alone too
-//     hand:FILE.csv           a simulated hand on a simulated device that wants to follow such a motion, and feels
-//     udp:PORT, udp:HOST:PORT datagrams (packet.h), at 127.0.0.1 unless a host is named
-//     forcedimension          a device of Force Dimension, by the vendor's library where it is installed
-//     auto                    the first of: forcedimension; else an error that says what was looked for
+//     trace:FILE.csv          a motion that was recorded: t, x, y, z and rx, ry, rz (angles need a unit); FILE.csv
+//     alone too hand:FILE.csv           a simulated hand on a simulated device that wants to follow such a motion, and
+//     feels udp:PORT, udp:HOST:PORT datagrams (packet.h), at 127.0.0.1 unless a host is named forcedimension          a
+//     device of Force Dimension, by the vendor's library where it is installed auto                    the first of:
+//     forcedimension; else an error that says what was looked for
 //
 // Positions are ways from where the tool starts [m], in the world's axes. Reading and writing never wait.
 #pragma once

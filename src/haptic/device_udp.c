@@ -80,8 +80,7 @@ static bool read_udp(tdDevice *head, double clock, tdReading *out)
         uint8_t data[TD_PACKET_POSE + 1]; // a longer one is seen to be longer
         struct sockaddr_in from;
         socklen_t length = sizeof from;
-        ssize_t size =
-            recvfrom(device->socket, data, sizeof data, MSG_DONTWAIT, (struct sockaddr *)&from, &length);
+        ssize_t size = recvfrom(device->socket, data, sizeof data, MSG_DONTWAIT, (struct sockaddr *)&from, &length);
         if (size < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
             break;
         if (size >= 0 && length == sizeof from)
@@ -140,7 +139,8 @@ static tdStatus parse_address(const char *where, struct sockaddr_in *address, td
     if (colon != NULL && (size_t)(colon - where) < sizeof host)
         snprintf(host, sizeof host, "%.*s", (int)(colon - where), where);
     *address = (struct sockaddr_in){.sin_family = AF_INET, .sin_port = htons((uint16_t)number)};
-    if (end == port || *end != '\0' || number < 0 || number > 65535 || inet_pton(AF_INET, host, &address->sin_addr) != 1)
+    if (end == port || *end != '\0' || number < 0 || number > 65535 ||
+        inet_pton(AF_INET, host, &address->sin_addr) != 1)
         return td_fail(error, TD_ERROR_USAGE,
                        "'udp:%.80s' is no place to listen at: write udp:PORT or udp:ADDRESS:PORT with an address like "
                        "127.0.0.1 and a port from 0 (any) to 65535",

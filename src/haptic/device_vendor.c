@@ -96,8 +96,8 @@ static tdStatus start(dhdDevice *device, const char *library, tdError *error)
     find(device->library, "dhdSetForce", &device->force, &missing);
     find(device->library, "dhdEnableForce", &device->enable, &missing);
     if (missing != NULL)
-        return td_fail(error, TD_ERROR_INPUT, "'%.200s' has no function %s; install the vendor's SDK, version 3", library,
-                       missing);
+        return td_fail(error, TD_ERROR_INPUT, "'%.200s' has no function %s; install the vendor's SDK, version 3",
+                       library, missing);
     if (device->open() < 0)
         return td_fail(error, TD_ERROR_INPUT,
                        "'%.200s' found no device; plug it in, switch it on, and see that you may use it", library);
@@ -117,10 +117,11 @@ tdStatus td_device_force_dimension(const char *library, tdDevice **out, tdError 
     for (size_t k = 0; k < 2 && handle == NULL && library == NULL; k++)
         handle = dlopen(names[k], RTLD_NOW | RTLD_LOCAL);
     if (handle == NULL)
-        return td_fail(error, TD_ERROR_INPUT,
-                       "the library of Force Dimension (%s) is not installed; install the vendor's SDK, or take another "
-                       "device",
-                       library != NULL ? library : "libdhd.so.3, libdhd.so");
+        return td_fail(
+            error, TD_ERROR_INPUT,
+            "the library of Force Dimension (%s) is not installed; install the vendor's SDK, or take another "
+            "device",
+            library != NULL ? library : "libdhd.so.3, libdhd.so");
     dhdDevice *device = td_take(1, sizeof *device);
     tdStatus status = device == NULL ? td_fail_memory(error, "the device") : TD_OK;
     if (device != NULL)

@@ -63,8 +63,8 @@ static void place_gaps(tdFeel *feel, const tdPose *device, double ahead)
         td_cross3(turn, contact->arm, way);
         for (int k = 0; k < 3; k++)
             way[k] += device->t[k] - local->tool.t[k];
-        double sum =
-            contact->b[r] + contact->rate[r] * ahead + td_dot3(contact->direction[r], way) - (r < 2 ? feel->slip[i] : 0);
+        double sum = contact->b[r] + contact->rate[r] * ahead + td_dot3(contact->direction[r], way) -
+                     (r < 2 ? feel->slip[i] : 0);
         for (int j = 0; j < rows; j++)
             sum += C[j] * feel->lambda[j];
         feel->gap[i] = sum;

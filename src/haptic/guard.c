@@ -33,7 +33,8 @@ void td_guard_start(tdGuard *guard, const tdGuardSettings *settings)
 
 const char *td_guard_fault(tdGuardFault fault)
 {
-    static const char *const names[] = {"fine", "nothing was heard from the other side", "the device sent a pose that cannot be",
+    static const char *const names[] = {"fine", "nothing was heard from the other side",
+                                        "the device sent a pose that cannot be",
                                         "the simulation asked for a force that cannot be"};
     return names[fault];
 }

@@ -48,13 +48,13 @@ typedef struct tdGuard
 {
     tdGuardSettings settings;
     bool started;
-    double last[3];                ///< position
-    double force[3], torque[3];    ///< as applied
-    double energy;                 ///< given to the hand: E [J]
-    double most;                   ///< the largest it ever was
-    double held[3];                ///< force when the last pose came
-    double blind;                  ///< [s] since the last pose
-    double silent;                 ///< [s] since the other side was heard
+    double last[3];             ///< position
+    double force[3], torque[3]; ///< as applied
+    double energy;              ///< given to the hand: E [J]
+    double most;                ///< the largest it ever was
+    double held[3];             ///< force when the last pose came
+    double blind;               ///< [s] since the last pose
+    double silent;              ///< [s] since the other side was heard
     tdGuardFault fault;
     double left;                   ///< share of the force that a ramp to zero has left
     int64_t limited, faults, cuts; ///< ticks: of passivity; faults that began; forces cut to the maximum

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A simulated hand on a simulated device, for closed loops without either: a mass with damping, drawn by the spring of
-// the arm to where the hand wants to be, measured by encoders of a finite resolution, and joined to the haptic loop by a
-// channel that delays and loses messages.
+// the arm to where the hand wants to be, measured by encoders of a finite resolution, and joined to the haptic loop by
+// a channel that delays and loses messages.
 //
 //     m dv/dt = F + k_arm (goal - x) + b_arm (dgoal/dt - v) - b v
 //
@@ -38,9 +38,9 @@ typedef struct tdHand
     tdHandSettings settings;
     int64_t tick;
     double x[3], v[3], goal[3];
-    double energy;    ///< that forces gave it [J]
-    double most;      ///< the largest it ever was
-    uint64_t random;  ///< state of the generator
+    double energy;   ///< that forces gave it [J]
+    double most;     ///< the largest it ever was
+    uint64_t random; ///< state of the generator
     tdHandMessage to[TD_HAND_CHANNEL], from[TD_HAND_CHANNEL];
 } tdHand;
 

@@ -36,10 +36,10 @@ static tdStatus find_tool(const tdModel *model, const char *name, int *out, tdEr
     }
     if (*out >= 0)
         return TD_OK;
-    return name != NULL ? td_fail(error, TD_ERROR_INPUT,
-                                  "there is no body '%s' with 'guided: true' that a hand could hold", name)
-                        : td_fail(error, TD_ERROR_INPUT,
-                                  "the scene has no tool: give it a rigid body with 'guided: true'");
+    return name != NULL
+               ? td_fail(error, TD_ERROR_INPUT, "there is no body '%s' with 'guided: true' that a hand could hold",
+                         name)
+               : td_fail(error, TD_ERROR_INPUT, "the scene has no tool: give it a rigid body with 'guided: true'");
 }
 
 static tdStatus check(const tdHapticSettings *s, tdError *error)
@@ -71,8 +71,9 @@ tdStatus td_haptic_create(const tdModel *model, const tdHapticSettings *settings
     TD_TRY(check(settings, error));
     TD_TRY(find_tool(model, settings->tool, &body, error));
     if (model->scheme.method == TD_METHOD_STATIC)
-        return td_fail(error, TD_ERROR_INPUT, "a static scene has no time in which something could be felt; use 'integrator: "
-                                              "{method: backward_euler}'");
+        return td_fail(error, TD_ERROR_INPUT,
+                       "a static scene has no time in which something could be felt; use 'integrator: "
+                       "{method: backward_euler}'");
     tdHaptic *haptic = td_take(1, sizeof *haptic);
     if (haptic != NULL)
         haptic->locals = td_take(1, sizeof *haptic->locals);
@@ -187,14 +188,17 @@ void td_haptic_tick(tdHaptic *haptic, double clock, const double position[3], co
         tell_pose(haptic, &felt.tool);
     haptic->ticks++;
     haptic->unsolved += !felt.converged;
-    *out = (tdHapticForce){
-        .contacts = felt.active, .slipping = felt.slipping, .sweeps = felt.sweeps, .fade = felt.fade};
+    *out =
+        (tdHapticForce){.contacts = felt.active, .slipping = felt.slipping, .sweeps = felt.sweeps, .fade = felt.fade};
     memcpy(out->force, felt.force, sizeof out->force);
     memcpy(out->asked, felt.force, sizeof out->asked);
     memcpy(out->torque, felt.torque, sizeof out->torque);
     memcpy(out->tool, felt.tool.t, sizeof out->tool);
-    td_guard(&haptic->guard, position == NULL ? NULL : good ? position : nonsense, position != NULL, out->force,
-             out->torque);
+    td_guard(&haptic->guard,
+             position == NULL ? NULL
+             : good           ? position
+                              : nonsense,
+             position != NULL, out->force, out->torque);
     out->fault = haptic->guard.fault;
 }
 

@@ -16,7 +16,7 @@
 #include "core/state.h"
 #include "solve/dual.h"
 
-#define TD_LOCAL_CONTACTS 48 // most of a local model: those that bear forces, then the nearest
+#define TD_LOCAL_CONTACTS 48 // most of a local model; where more bear a force, neighbours become patches
 #define TD_LOCAL_ROWS     (3 * TD_LOCAL_CONTACTS)
 
 /// A contact of the tool. Directions point so that a positive effort pushes the tool along them.
@@ -26,20 +26,20 @@ typedef struct tdLocalContact
     double arm[3];          ///< from the tool's origin to the point, at x_ref [m]
     double mu;
     double force[3]; ///< of the step [N]
-    double rate[3];  ///< how the gap changes by itself: motion of the surface that no change of force makes [m/s]
+    double rate[3];  ///< of what bears no force: how the gap changes by motion of the surface that no force makes [m/s]
     double b[3];     ///< gap without forces at x_ref [m]
 } tdLocalContact;
 
 typedef struct tdLocal
 {
     int64_t step;
-    double time;  ///< of the simulation, at the end of the step [s]
-    double clock; ///< of the caller, when it was made [s]
-    double h;     ///< time step [s]
-    tdPose tool;  ///< x_ref
-    int n;        ///< contacts
-    int left_out; ///< contacts within reach that are not in it
-    int others;   ///< rows of other things whose slopes are part of C
+    double time;                ///< of the simulation, at the end of the step [s]
+    double clock;               ///< of the caller, when it was made [s]
+    double h;                   ///< time step [s]
+    tdPose tool;                ///< x_ref
+    int n;                      ///< contacts
+    int left_out;               ///< contacts within reach that are not in it
+    int others;                 ///< rows of other things whose slopes are part of C
     double force[3], torque[3]; ///< on the tool in the step, about its origin [N, N m]
     tdLocalContact contact[TD_LOCAL_CONTACTS];
     double C[TD_LOCAL_ROWS * TD_LOCAL_ROWS]; ///< 3 n x 3 n, stride 3 n, symmetric
@@ -52,6 +52,19 @@ typedef struct tdCoupling
     double angular_stiffness; ///< [N m/rad]
 } tdCoupling;
 
+/// A contact of the step, as part of a patch.
+typedef struct tdLocalMember
+{
+    tdLocalContact rows;
+    double force[3]; ///< in the world [N]
+    double gap;      ///< at the end of the step [m]
+    double R;        ///< of its law, along the normal
+    int patch;
+    double share; ///< of the patch's force
+    double part[3][3];
+    double away; ///< squared, from the middle of the patch
+} tdLocalMember;
+
 /// The simulation's side.
 typedef struct tdLocalMaker
 {
@@ -62,8 +75,12 @@ typedef struct tdLocalMaker
     // scratch, which grows with the largest problem met
     tdDual dual;
     bool *touched;
-    double *G, *B, *work;
-    int64_t touched_room, G_room, B_room, work_room;
+    int n_members;
+    int32_t *list; ///< constraints of the problem
+    tdLocalMember *members;
+    int64_t member_room;
+    double *root, *work;
+    int64_t touched_room, root_room, work_room;
 } tdLocalMaker;
 
 tdStatus td_local_create(const tdModel *model, int body, const tdCoupling *coupling, tdLocalMaker **out,

@@ -67,11 +67,8 @@ static void tick(tdHaptic *haptic, tdDevice *device, double clock, tdLoopRecord 
     device->ops->write(device, clock, felt.force, felt.torque, felt.fault);
     if (record == NULL)
         return;
-    *record = (tdLoopRecord){.time = clock,
-                             .fade = felt.fade,
-                             .contacts = felt.contacts,
-                             .slipping = felt.slipping,
-                             .fault = felt.fault};
+    *record = (tdLoopRecord){
+        .time = clock, .fade = felt.fade, .contacts = felt.contacts, .slipping = felt.slipping, .fault = felt.fault};
     for (int k = 0; k < 3; k++)
     {
         record->position[k] = fresh ? reading.position[k] : NAN;
@@ -112,6 +109,10 @@ static void *run(void *user)
         while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR)
             ;
         double began = td_seconds(), clock = began - loop->start;
+        if (s->step != NULL)
+            loop->report.status = s->step(s->user, clock);
+        if (loop->report.status != TD_OK)
+            break;
         tick(loop->haptic, loop->device, clock, loop->n_records < s->records ? &loop->records[loop->n_records] : NULL);
         loop->n_records += loop->n_records < s->records;
         double done = td_seconds();

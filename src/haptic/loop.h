@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The thread at the rate of a device: absolute timer, real-time priority and locked memory where the system grants them,
-// and a report of what it kept to, in the manner of cyclictest.
+// The thread at the rate of a device: absolute timer, real-time priority and locked memory where the system grants
+// them, and a report of what it kept to, in the manner of cyclictest.
 #pragma once
 #include "haptic/device.h"
 #include "tendril/tendril.h"
@@ -25,12 +25,13 @@ typedef struct tdLoopRecord
 typedef struct tdLoopReport
 {
     int64_t ticks;
-    int64_t missed;    ///< ticks that had not begun when the next was due
-    tdTimes late;      ///< how long after its time a tick began
-    tdTimes work;      ///< what it took
-    bool priority;     ///< SCHED_FIFO was granted
-    bool locked;       ///< memory was locked
-    char why[160];     ///< what was not granted, and why
+    int64_t missed;  ///< ticks that had not begun when the next was due
+    tdTimes late;    ///< how long after its time a tick began
+    tdTimes work;    ///< what it took
+    bool priority;   ///< SCHED_FIFO was granted
+    bool locked;     ///< memory was locked
+    char why[160];   ///< what was not granted, and why
+    tdStatus status; ///< of `step`
 } tdLoopReport;
 
 typedef struct tdLoop tdLoop;
@@ -42,6 +43,10 @@ typedef struct tdLoopSettings
     int priority;    ///< of SCHED_FIFO; 0: as the caller
     bool lock;       ///< memory
     int64_t records; ///< room for so many ticks; later ones are not recorded
+    /// Before each tick, in the thread: a step of a body that is small enough. Other than TD_OK ends the loop. NULL:
+    /// none.
+    tdStatus (*step)(void *user, double clock);
+    void *user;
 } tdLoopSettings;
 
 tdLoopSettings td_default_loop(double period);

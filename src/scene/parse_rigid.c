@@ -228,7 +228,8 @@ static tdStatus set_mass(tdSceneParser *parser, const tdRecord *record, const td
 // A body whose motion is given: the inputs that it follows.
 static tdStatus parse_guided(tdSceneParser *parser, const tdRecord *record, bool fixed, tdSceneBody *body)
 {
-    static const char *const parts[6] = {"x", "y", "z", "rx", "ry", "rz"}, *const massive[2] = {"density", "total_mass"};
+    static const char *const parts[6] = {"x", "y", "z", "rx", "ry", "rz"}, *const massive[2] = {"density",
+                                                                                                "total_mass"};
     if (fixed)
         return td_record_fail(&parser->reader, record, "guided", "a body is fixed or guided; remove one of the two");
     for (int k = 0; k < 2; k++)
@@ -251,7 +252,8 @@ static tdStatus parse_rigid(tdSceneParser *parser, const tdRecord *record, tdSce
     if (fixed->node != NULL && fixed->node->kind == TD_YAML_LIST)
         return td_record_fail(&parser->reader, record, "fixed",
                               "a rigid body is held as a whole: write 'fixed: true', without a list");
-    bool held = fixed->node != NULL && fixed->integer[0] != 0, guided = td_record_get(record, "guided")->integer[0] != 0;
+    bool held = fixed->node != NULL && fixed->integer[0] != 0,
+         guided = td_record_get(record, "guided")->integer[0] != 0;
     if (guided)
         TD_TRY(parse_guided(parser, record, held, body));
     held = held || guided;

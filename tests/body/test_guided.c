@@ -5,15 +5,15 @@
 #include "body/guided.h"
 
 #define PLATE                                                                                                          \
-    "  - {name: plate, type: rigid, shape: {box: [0.2, 0.2, 0.02]}, guided: true, transform: {translate: [0, 0, %s]}}\n"
+    "  - {name: plate, type: rigid, shape: {box: [0.2, 0.2, 0.02]}, guided: true, transform: {translate: [0, 0, "      \
+    "%s]}}\n"
 
 // A column of Poisson's ratio 0 under a plate that comes down: E A d / L, and what guides the plate bears it.
 static void test_press(void **unused)
 {
     (void)unused;
     tdModel *model = scene_model("tendril: 1\ngravity: [0, 0, 0]\nintegrator: {method: static}\nsteps: 4\n"
-                                 "contact: {friction: 0}\nbodies:\n" PLATE
-                                 "  - name: column\n"
+                                 "contact: {friction: 0}\nbodies:\n" PLATE "  - name: column\n"
                                  "    mesh: {box: [[-0.05, -0.05, 0], [0.05, 0.05, 0.1]], cells: [2, 2, 2]}\n"
                                  "    material: {law: linear, young: 10 kPa, poisson: 0, density: 1000 kg/m^3}\n"
                                  "    fixed: [{box: [[-1, -1, -0.001], [1, 1, 0.001]]}]\n"

@@ -16,9 +16,9 @@ typedef struct closedLoop
     bool guarded;
     uint64_t seed;
     // what comes of it
-    double given;     ///< most energy that the hand was given at any time [J]
-    double most;      ///< force on the motors [N]
-    double jump;      ///< by which a force grew at most in a tick, but where energy is taken back [N]
+    double given; ///< most energy that the hand was given at any time [J]
+    double most;  ///< force on the motors [N]
+    double jump;  ///< by which a force grew at most in a tick, but where energy is taken back [N]
     int64_t limited;
 } closedLoop;
 

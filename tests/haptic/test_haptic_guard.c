@@ -136,11 +136,54 @@ static void test_passive(void **unused)
     assert_true(loose > 0.05);
 }
 
+// A hand that leans on a wall of the stiffness that is published for the device's damping, k = 2 b / T, stands still:
+// its force does not go to and fro by more than what the encoders make of it.
+static void test_no_limit_cycle(void **unused)
+{
+    (void)unused;
+    for (int trial = 0; trial < 6; trial++)
+    {
+        closedLoop wall = {.unrest = 0, .mu = 0};
+        tdHandSettings settings = td_default_hand();
+        settings.damping = 0.5 + 0.5 * (trial % 3);
+        settings.mass = trial < 3 ? 0.1 : 0.3;
+        wall.stiffness = 2 * settings.damping / T;
+        tdLocal *local = calloc(1, sizeof *local);
+        uint64_t seed = 1;
+        make_wall(&wall, &seed, local);
+        const tdCoupling rigid = RIGID_COUPLING;
+        tdFeelSettings feel_settings = td_default_feel();
+        tdGuard guard = guard_of(10);
+        tdFeel feel;
+        tdHand hand;
+        double x[3] = {0, 0, 5e-3}, low = INFINITY, high = -INFINITY;
+        td_feel_start(&feel, &feel_settings);
+        td_feel_take(&feel, local);
+        td_hand_start(&hand, &settings, x);
+        for (int k = 0; k < 3000; k++)
+        {
+            tdPose device = td_pose_identity();
+            tdFelt felt;
+            const double goal[3] = {0, 0, 5e-3 - 10e-3 * fmin(1, k / 300.)};
+            td_hand_measure(&hand, x);
+            memcpy(device.t, x, sizeof x);
+            td_feel(&feel, &rigid, &device, 0, &felt);
+            td_guard(&guard, x, true, felt.force, felt.torque);
+            td_hand_move(&hand, felt.force, goal);
+            low = k > 2500 ? fmin(low, felt.force[2]) : low;
+            high = k > 2500 ? fmax(high, felt.force[2]) : high;
+        }
+        assert_true(low > 0.5);
+        assert_true(high - low <= 3 * wall.stiffness * settings.resolution);
+        free(local);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_limits), cmocka_unit_test(test_silence), cmocka_unit_test(test_nonsense),
-        cmocka_unit_test(test_energy), cmocka_unit_test(test_passive),
+        cmocka_unit_test(test_energy), cmocka_unit_test(test_passive), cmocka_unit_test(test_no_limit_cycle),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

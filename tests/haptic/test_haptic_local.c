@@ -9,7 +9,9 @@
     "    mesh: {box: [[-0.05, -0.05, 0], [0.05, 0.05, 0.1]], cells: [2, 2, 2]}\n"                                      \
     "    material: {law: " law ", young: 10 kPa, poisson: " nu ", density: " density " kg/m^3}\n"                      \
     "    fixed: [{box: [[-1, -1, -0.001], [1, 1, 0.001]]}]\n"
-#define PLATE "  - {name: plate, type: rigid, shape: {box: [0.3, 0.3, 0.02]}, guided: true, transform: {translate: [0, 0, 0.11]}}\n"
+#define PLATE                                                                                                          \
+    "  - {name: plate, type: rigid, shape: {box: [0.3, 0.3, 0.02]}, guided: true, transform: {translate: [0, 0, "      \
+    "0.11]}}\n"
 
 // ---------------------------------------------------------------- closed form
 
@@ -21,10 +23,11 @@ static void test_column(void **unused)
     static const char *const steps[] = {"2 ms", "10 ms", "40 ms"};
     for (int i = 0; i < 3; i++)
     {
-        tdModel *model = scene_model("tendril: 1\ngravity: [0, 0, 0]\ntime_step: %s\nsteps: 10\n"
-                                     "integrator: {method: backward_euler}\n"
-                                     "contact: {friction: 0, margin: 5 mm, softness: 0.1}\nbodies:\n" PLATE COLUMN("linear", "0", "1"),
-                                     steps[i]);
+        tdModel *model = scene_model(
+            "tendril: 1\ngravity: [0, 0, 0]\ntime_step: %s\nsteps: 10\n"
+            "integrator: {method: backward_euler}\n"
+            "contact: {friction: 0, margin: 5 mm, softness: 0.1}\nbodies:\n" PLATE COLUMN("linear", "0", "1"),
+            steps[i]);
         touched *t = touched_create(model, 0, RIGID_COUPLING);
         const double down[6] = {0, 0, -4e-3};
         double stiffness = 1e4 * 0.01 / 0.1;
@@ -107,10 +110,10 @@ static void check_prediction(tdModel *model, int tool, int steps, const double q
     touched_free(t);
 }
 
-#define HEAD                                                                                                           \
-    "tendril: 1\ngravity: [0, 0, -9.81]\ntime_step: 10 ms\nsteps: 10\nintegrator: {method: backward_euler}\n"
+#define HEAD "tendril: 1\ngravity: [0, 0, -9.81]\ntime_step: 10 ms\nsteps: 10\nintegrator: {method: backward_euler}\n"
 #define BALL                                                                                                           \
-    "  - {name: ball, type: rigid, shape: {sphere: 0.06}, guided: true, transform: {translate: [0.013, 0.011, 0.1605]}}\n"
+    "  - {name: ball, type: rigid, shape: {sphere: 0.06}, guided: true, transform: {translate: [0.013, 0.011, "        \
+    "0.1605]}}\n"
 
 static const double down[6] = {0, 0, -6e-3}, push[3] = {0, 0, -3e-4}, drag[3] = {2e-4, 1e-4, -1e-4};
 
@@ -127,9 +130,10 @@ static void test_soft(void **unused)
 static void test_sticking(void **unused)
 {
     (void)unused;
-    check_prediction(scene_model(HEAD "contact: {friction: 2, margin: 5 mm, points: 2, solver: nlcp}\nbodies:\n" BALL COLUMN(
-                         "corotational_lagged", "0.4", "1000")),
-                     0, 20, down, drag, 0.05);
+    check_prediction(
+        scene_model(HEAD "contact: {friction: 2, margin: 5 mm, points: 2, solver: nlcp}\nbodies:\n" BALL COLUMN(
+            "corotational_lagged", "0.4", "1000")),
+        0, 20, down, drag, 0.05);
 }
 
 // A block that lies on a floor: without the floor's contacts it would give way like something that falls.
@@ -137,11 +141,13 @@ static void test_on_floor(void **unused)
 {
     (void)unused;
     check_prediction(
-        scene_model(HEAD "contact: {friction: 0.5, margin: 5 mm, points: 2}\nbodies:\n" BALL
-                         "  - {name: floor, type: rigid, shape: {plane: true}, fixed: true, transform: {translate: [0, 0, -0.0001]}}\n"
-                         "  - name: block\n"
-                         "    mesh: {box: [[-0.05, -0.05, 0], [0.05, 0.05, 0.1]], cells: [2, 2, 2]}\n"
-                         "    material: {law: corotational_lagged, young: 10 kPa, poisson: 0.3, density: 1000 kg/m^3}\n"),
+        scene_model(HEAD
+                    "contact: {friction: 0.5, margin: 5 mm, points: 2}\nbodies:\n" BALL
+                    "  - {name: floor, type: rigid, shape: {plane: true}, fixed: true, transform: {translate: [0, 0, "
+                    "-0.0001]}}\n"
+                    "  - name: block\n"
+                    "    mesh: {box: [[-0.05, -0.05, 0], [0.05, 0.05, 0.1]], cells: [2, 2, 2]}\n"
+                    "    material: {law: corotational_lagged, young: 10 kPa, poisson: 0.3, density: 1000 kg/m^3}\n"),
         0, 40, (const double[6]){0, 0, -10e-3}, push, 0.05);
 }
 

@@ -11,7 +11,8 @@
 #define SCENE                                                                                                          \
     "tendril: 1\ngravity: [0, 0, 0]\ntime_step: 5 ms\nsteps: 10\nintegrator: {method: backward_euler}\n"               \
     "contact: {friction: 0.3, margin: 5 mm}\nbodies:\n"                                                                \
-    "  - {name: plate, type: rigid, shape: {box: [0.3, 0.3, 0.02]}, guided: true, transform: {translate: [0, 0, 0.11]}}\n" \
+    "  - {name: plate, type: rigid, shape: {box: [0.3, 0.3, 0.02]}, guided: true, transform: {translate: [0, 0, "      \
+    "0.11]}}\n"                                                                                                        \
     "  - name: column\n"                                                                                               \
     "    mesh: {box: [[-0.05, -0.05, 0], [0.05, 0.05, 0.1]], cells: [1, 1, 1]}\n"                                      \
     "    material: {law: linear, young: 10 kPa, poisson: 0, density: 10 kg/m^3}\n"                                     \
@@ -34,7 +35,7 @@ static void *ticking(void *user)
         tdHapticForce felt;
         const double position[3] = {0, 0, -4e-3 * (1 - fabs((double)(k % 400) / 200 - 1))};
         td_haptic_tick(s->haptic, 0, position, NULL, &felt);
-        bool good = isfinite(felt.force[2]) && felt.force[2] >= -1e-9 && felt.asked[2] < 20 && felt.fault == 0;
+        bool good = isfinite(felt.force[2]) && felt.asked[2] >= -1e-9 && felt.asked[2] < 20 && felt.fault == 0;
         s->broken += !good;
         atomic_fetch_add(&s->ticks, 1);
     }
