@@ -497,6 +497,52 @@ extern "C"
     /// The integral term of an effector.
     void td_control_correction(const tdControl *control, int effector, double correction[3]);
 
+    // ---------------------------------------------------------------- haptics
+
+    /// What a hand feels of a scene: two threads, one that takes steps and one at the rate of a device (1 kHz), which
+    /// never wait for each other. The tool is a rigid body of the scene with `guided: true`; its pose is given as a way
+    /// from where it is at the start, along the world's axes, and a rotation as a unit quaternion (w, x, y, z).
+    typedef struct tdHapticSettings
+    {
+        const char *tool;         ///< name of the body; NULL: the only one that is guided
+        double period;            ///< [s] of the device's loop (1e-3)
+        double stiffness;         ///< [N/m] of the coupling of device and tool (1000): no contact feels stiffer
+        double angular_stiffness; ///< [N m/rad] the same of rotations; infinite (default): the tool turns as the device
+        double max_force;         ///< [N] of the device (3)
+        double max_torque;        ///< [N m] (0.3)
+        double slew;              ///< [N/s] how fast a force may grow; 0 (default): 200 times max_force a second
+        double resolution;        ///< [m] of the device's encoders (1e-5)
+        bool passive;             ///< true (default): the guard keeps the device from giving a hand energy
+    } tdHapticSettings;
+
+    typedef struct tdHaptic tdHaptic;
+
+    /// A tick as it was felt.
+    typedef struct tdHapticForce
+    {
+        double force[3], torque[3]; ///< to apply: on the hand, about the origin of the tool [N, N m]
+        double asked[3];            ///< force before limits and guard
+        double tool[3];             ///< where the origin of the tool is: the device's, less what the coupling gives
+        int contacts;               ///< that bear a force
+        int slipping;               ///< of these
+        int sweeps;                 ///< of the solver
+        double fade;                ///< 1; less: the simulation is late, and the force fades
+        int fault;                  ///< 0; else why there is no force, see td_haptic_fault()
+    } tdHapticForce;
+
+    tdHapticSettings td_default_haptic(void);
+    /// The state must be of the model and outlive the object.
+    tdStatus td_haptic_create(const tdModel *model, const tdHapticSettings *settings, tdHaptic **out, tdError *error);
+    void td_haptic_free(tdHaptic *haptic);
+    /// Simulation's thread: places the tool where the hand has it, takes a step, and hands its local model over. clock:
+    /// that of td_haptic_tick() [s]. A step that fails leaves the local model of the last.
+    tdStatus td_haptic_step(tdHaptic *haptic, const tdModel *model, tdState *state, double clock);
+    /// Device's thread, once a period: no lock, no allocation, no call of the system. position NULL: none has come
+    /// since the last tick; the force ends if that goes on. rotation NULL: none.
+    void td_haptic_tick(tdHaptic *haptic, double clock, const double position[3], const double rotation[4],
+                        tdHapticForce *out);
+    const char *td_haptic_fault(int fault);
+
 #ifdef __cplusplus
 }
 #endif

@@ -90,6 +90,7 @@ typedef struct tdContactModel
     int n_fields, n_frames;
     tdContactField *fields;
     tdContactFrame *frames;
+    bool guided; ///< a body that meets others has its motion given
     double margin;
     double slide; ///< of tdCollideInput: convex friction slides on a gap of (h + tau) mu times the speed
     tdSapTuning tuning;

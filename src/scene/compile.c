@@ -53,7 +53,7 @@ static tdStatus compile_inputs(tdModel *model, tdError *error)
     const tdScene *scene = &model->scene;
     int most = scene->n_loads + scene->n_actuators + 6 * scene->n_tools;
     for (int b = 0; b < scene->n_bodies; b++)
-        most += scene->bodies[b].n_prescribed;
+        most += scene->bodies[b].n_prescribed + (scene->bodies[b].guided[0] != NULL ? 6 : 0);
     model->inputs = TD_TAKE(&model->arena, tdInput, most);
     if (model->inputs == NULL)
         return td_fail_memory(error, "the inputs");
@@ -66,6 +66,8 @@ static tdStatus compile_inputs(tdModel *model, tdError *error)
         add_input(model, scene->actuators[k].name, actuator_standard(scene, &scene->actuators[k]));
     for (int k = 0; k < 6 * scene->n_tools; k++)
         add_input(model, scene->tools[k / 6].inputs[k % 6], 0);
+    for (int k = 0; k < 6 * scene->n_bodies; k++)
+        add_input(model, scene->bodies[k / 6].guided[k % 6], 0);
     return TD_OK;
 }
 
@@ -417,6 +419,7 @@ static tdStatus compile_all(tdModel *model, const tdSettings *settings, const td
         model->n_bodies++; // before it is complete, so that a failure frees it
         tdBodyCompiler *compiler = scene->bodies[b].compiler != NULL       ? scene->bodies[b].compiler
                                    : scene->bodies[b].type == TD_BODY_SOFT ? td_compile_soft
+                                   : scene->bodies[b].guided[0] != NULL    ? td_compile_guided
                                                                            : td_compile_articulated;
         TD_TRY(compiler(model, b, settings, error));
         if (rom != NULL && find_body(scene, rom->body) == b)

@@ -4,7 +4,7 @@
 #include "body/spring.h"
 #include "core/state.h"
 #include "output/frames.h"
-#include "view/exchange.h"
+#include "base/exchange.h"
 #include "view/sim.h"
 
 #include <pthread.h>
