@@ -297,6 +297,15 @@ extern "C"
     const char *td_doubt_name(tdDoubt doubt);
 
     /// What the last step did.
+    /// How inverse control ended in a step.
+    typedef enum tdInverseEnd
+    {
+        TD_INVERSE_REACHED,    ///< targets are reached, to control.tolerance
+        TD_INVERSE_STATIONARY, ///< they are not, and no small change of the efforts comes nearer
+        TD_INVERSE_STALLED,    ///< a bound on iterations was reached before either
+        TD_INVERSE_INFEASIBLE  ///< limits contradict each other; they are broken as little as can be
+    } tdInverseEnd;
+
     typedef struct tdReport
     {
         tdStatus status;        ///< of the last step
@@ -311,16 +320,22 @@ extern "C"
         int inverted_elements;  ///< elements with a non-positive volume where forces were last evaluated
         int extended_elements;  ///< so compressed (to a tenth) that their hyperelastic law is continued by a polynomial
         double residual;        ///< relative residual of the momentum balance that the step solved
-        double constraint_error;   ///< largest miss of a driven displacement, relative to the actuator's size
-        bool inverse;              ///< inverse control was active; what follows is its last linearization
-        int inverse_iterations;    ///< of its solver, over all linearizations
-        bool inverse_limit;        ///< the solver reached its bound on iterations
-        bool out_of_reach;         ///< some target cannot be reached within the bounds, to control.tolerance
-        double inverse_residual;   ///< weighted distance of the effectors from their targets [m, rad, ...]
-        double bound_violation;    ///< limits that contradict each other are broken by this much, relative to sizes
-        int active_bounds;         ///< limits of actuators that hold
-        double inverse_seconds;    ///< spent in its solver
-        double inverse_optimality; ///< largest violation of its optimality conditions, each scaled to 1
+        double constraint_error; ///< largest miss of a driven displacement, relative to the actuator's size
+        bool inverse;            ///< inverse control was active; what follows is its last linearization
+        int inverse_iterations;  ///< of its solver, over all linearizations
+        bool inverse_limit;      ///< the solver reached its bound on iterations
+        bool out_of_reach;       ///< some target cannot be reached within the bounds, to control.tolerance
+        double inverse_residual; ///< weighted distance of the effectors from their targets [m, rad, ...]
+        double bound_violation;  ///< limits that contradict each other are broken by this much, relative to sizes
+        int active_bounds;       ///< limits of actuators that hold
+        double inverse_seconds;  ///< spent in its solver
+        double
+            inverse_optimality; ///< largest violation of its optimality conditions, each scaled to 1; beside contact 0
+        tdInverseEnd inverse_end; ///< how it ended
+        int inverse_steps;        ///< beside contact: efforts that were tried, over all linearizations
+        bool contact_blocks;  ///< a target is out of reach because of contact: without it the step would come nearer
+        int blocking_body[2]; ///< whose contact does most against it; of no meaning where none blocks
+        double blocking_point[3]; ///< where that contact is [m]
         // Reduced bodies; zero where there is none. What calibration found is in the file of the reduced model.
         double rom_indicator; ///< disagreement of two independent sets of elements: the displacement that their forces
                               ///< would answer for, relative to the largest in training
@@ -465,7 +480,7 @@ extern "C"
     {
         double gain; ///< [1/s] default: 1 / (20 time steps); stable below about 1 / (2 lag), lag = what is not in delay
         double limit; ///< most correction, in the unit of the effector; 0: a tenth of the robot's size (its cube for a
-                      ///< volume), 0.5 for orientations and directions
+                      ///< volume), 0.5 for orientations, directions and [N] forces of contact
         double
             delay; ///< [s] known delay of the measurement, to whole steps: it is compared with the step that it shows
     } tdControlSettings;

@@ -4,6 +4,7 @@
 
 #include "base/log.h"
 #include "body/soft.h"
+#include "constraint/condense.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -79,6 +80,13 @@ tdStatus td_contact_create(const tdModel *model, tdState *state, tdError *error)
         return td_fail_memory(error, "the contacts");
     for (int i = 0; i < colliders; i++)
         cs->depth[i] = -1;
+    cs->readings = TD_TAKE(arena, tdTouchReading, model->n_effectors + 1);
+    cs->direction = TD_TAKE(arena, double, 6 * (int64_t)model->n_actuators + 1);
+    if (cs->readings == NULL || cs->direction == NULL)
+        return td_fail_memory(error, "the contacts");
+    for (int e = 0; e < model->n_effectors; e++)
+        if ((cs->readings[e].slope = TD_TAKE(arena, double, model->n_actuators + 1)) == NULL)
+            return td_fail_memory(error, "the contacts");
     TD_TRY(take_fields(model, state, error));
     TD_TRY(td_bonds_create(model, state, error));
     TD_TRY(td_contact_blocks_create(model, state, error));
@@ -327,6 +335,7 @@ void td_contact_commit(const tdModel *model, tdState *state)
     }
     state->report.contacts = (int)cs->n;
     state->report.contacts_active = active;
+    td_contact_effectors(model, state);
     state->report.tunnelled = td_contact_tunnels(model, state);
 }
 

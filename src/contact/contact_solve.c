@@ -217,6 +217,20 @@ static bool weigh_loads(void *context, tdProblem *problem, const tdSolveResult *
     return true;
 }
 
+void td_contact_restart(void *context)
+{
+    const struct tdContactLoads *loads = context;
+    tdContactState *cs = loads->state->contact;
+    tdProblem *problem = cs->problem;
+    if (!cs->weighed)
+        return;
+    for (int32_t c = 0; c < problem->n_constraints; c++)
+        if (problem->owner[c].kind == TD_OWNER_CONTACT)
+            problem->w[c] = cs->w_own[problem->owner[c].index];
+    make_laws(loads->model, loads->state);
+    cs->phase = FIRST;
+}
+
 // w of the bodies, in the first pass: with others in each the passes would have no common solution. The share of R that
 // blocks have already is that of contact_block.c.
 static tdStatus weigh(const tdModel *model, tdState *state, bool first, bool *weighed)
@@ -250,10 +264,11 @@ static tdStatus make_problem(const tdModel *model, tdState *state, bool first, b
     TD_TRY(weigh(model, state, first, &weighed));
     make_laws(model, state);
     cs->phase = weighed ? FIRST : SOLVED;
+    cs->weighed = weighed;
     cs->loads = (struct tdContactLoads){model, state};
     cs->problem->again = weigh_loads;
     cs->problem->context = &cs->loads;
-    return TD_OK;
+    return td_contact_steer(model, state);
 }
 
 tdStatus td_contact_problem(const tdModel *model, tdState *state, bool first, bool fresh)

@@ -245,7 +245,9 @@ static tdStatus balance(const tdModel *model, tdState *state, double *clock)
     for (int pass = 0;; pass++)
     {
         // Columns of the condensed problem, and the factor they need, are kept as long as Newton makes strides.
-        bool strides = pass > 0 && state->bonded == NULL && size < STRIDE * last_size && miss < STRIDE * last_miss;
+        bool steers = state->joined && state->constraint->inverse;
+        bool strides =
+            pass > 0 && !steers && state->bonded == NULL && size < STRIDE * last_size && miss < STRIDE * last_miss;
         state->columns =
             strides ? 0 : td_condense_unknowns(model, state) + (state->bonded != NULL ? state->bonded->most : 0);
         state->columns += td_contact_columns(model, state);

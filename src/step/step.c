@@ -124,6 +124,8 @@ static tdStatus add_rows(const tdModel *model, tdState *state, bool first, bool 
 // reads  solution      writes  dv, m, efforts
 static tdStatus take_solution(const tdModel *model, tdState *state, const tdSolveResult *result)
 {
+    if (state->problem->steer.n > 0)
+        td_contact_steer_take(model, state);
     TD_TRY(td_condense_take(model, state));
     if (state->joined)
         TD_TRY(td_contact_take(model, state, result));
@@ -133,7 +135,7 @@ static tdStatus take_solution(const tdModel *model, tdState *state, const tdSolv
 
 static tdSolveMethod method_of(const tdModel *model, const tdState *state)
 {
-    if (state->problem->scalar.inverse != NULL)
+    if (state->problem->scalar.inverse != NULL || state->problem->steer.n > 0)
         return TD_SOLVE_INVERSE;
     return model->scene.contact.solver == TD_CONTACT_NLCP ? TD_SOLVE_COULOMB : TD_SOLVE_CONVEX;
 }
