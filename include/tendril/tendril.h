@@ -120,8 +120,38 @@ extern "C"
     int td_model_steps(const tdModel *model);                       ///< steps the scene asks for
     int td_model_probes(const tdModel *model);                      ///< number of probes
     const char *td_model_probe_name(const tdModel *model, int probe);
-    /// Index of a named input (a load or a prescribed motion), or -1.
+    /// Inputs: numbers that drive loads, prescribed motions, actuators and tools, by the scene's motion or by
+    /// td_state_set_input.
+    int td_model_inputs(const tdModel *model);
+    const char *td_model_input_name(const tdModel *model, int input);
+    /// Index of a named input, or -1.
     int td_model_find_input(const tdModel *model, const char *name);
+    int td_model_find_body(const tdModel *model, const char *name);     ///< -1 if none
+    int td_model_find_probe(const tdModel *model, const char *name);    ///< -1 if none
+    int td_model_find_actuator(const tdModel *model, const char *name); ///< -1 if none
+
+    /// What a body's motion is described by: "soft" (3 coordinates a node), "reduced" (amplitudes of modes, then the
+    /// frame's position and rotation vector where it has one), "articulated" (joint coordinates).
+    const char *td_model_body_kind(const tdModel *model, int body);
+    int64_t td_model_body_coords(const tdModel *model, int body); ///< number of coordinates
+    int td_model_body_turns(const tdModel *model, int body);   ///< numbers of its reference rotations, 4 each; mostly 0
+    double td_model_body_mass(const tdModel *model, int body); ///< [kg]; 0: nothing of it moves by itself
+    /// Nodes of a body at rest [m], x0 y0 z0 x1 ...; as long as the model.
+    const double *td_model_body_rest(const tdModel *model, int body);
+    /// Triangles of its surface, three nodes each, outward; returns how many.
+    int64_t td_model_body_triangles(const tdModel *model, int body, const int32_t **triangles);
+
+    /// A joint of an articulated body that has one coordinate.
+    typedef struct tdJointInfo
+    {
+        const char *name;
+        const char *link; ///< that it carries
+        bool slides;      ///< position in [m]; else in [rad]
+        double start;     ///< position at the start
+    } tdJointInfo;
+
+    int td_model_joints(const tdModel *model, int body); ///< 0 of bodies that are not articulated
+    tdJointInfo td_model_joint(const tdModel *model, int body, int joint);
 
     /// An actuator of the scene. Its input (td_state_set_input) has its name: an effort or a displacement, as `drive`
     /// says. Effort times change of displacement is work done on the body.
@@ -400,6 +430,67 @@ extern "C"
     tdStatus td_state_save(const tdModel *model, const tdState *state, const char *path, tdError *error);
     /// Reads it back. A file made from another scene is refused with the reason.
     tdStatus td_state_load(const tdModel *model, tdState *state, const char *path, tdError *error);
+    // A state is a value: what td_state_save() writes can be copied and kept in memory. What goes on from a copy goes
+    // on to the same bits. td_state_report() and contact points are of steps, not of the value: they are empty in a
+    // state that was read, until its next step. Sparse factors are made again, which with bodies of full order takes as
+    // long as a factorization.
+
+    /// Makes `to` what `from` is; both of the same model.
+    tdStatus td_state_copy(const tdModel *model, tdState *to, const tdState *from, tdError *error);
+    /// Bytes of a state's value; the same for all states of a model.
+    size_t td_state_size(const tdModel *model, const tdState *state);
+    /// Writes it to the caller's memory, of at least that size and aligned to 8 bytes.
+    tdStatus td_state_write(const tdModel *model, const tdState *state, void *memory, size_t size, tdError *error);
+    /// Reads what td_state_write() wrote, with the same version of the library and the same scene; else it is refused
+    /// and the state stays as it was. Who changed the bytes in between is on his own.
+    tdStatus td_state_read(const tdModel *model, tdState *state, const void *memory, size_t size, tdError *error);
+    /// Back to where it was when it was made: time 0, at rest, inputs and targets the scene's, springs untied.
+    /// Parameters stay.
+    tdStatus td_state_reset(const tdModel *model, tdState *state, tdError *error);
+
+    /// Coordinates of a body and their rates, td_model_body_coords() each; and its reference rotations, unit
+    /// quaternions (w, x, y, z) that the rotations among the coordinates are counted from, NULL where it has none.
+    /// Valid as long as the state, and always what it is now.
+    const double *td_state_coords(const tdModel *model, const tdState *state, int body);
+    const double *td_state_rates(const tdModel *model, const tdState *state, int body);
+    const double *td_state_turns(const tdModel *model, const tdState *state, int body);
+    /// Places a body. Each of the three may be NULL: left as it is. Time, inputs, other bodies and what materials
+    /// remember stay; contacts and kept energies are forgotten. TD_ERROR_INPUT: a number that is not finite, a rotation
+    /// of no length, or a held coordinate that is given another value than it has.
+    tdStatus td_state_set_coords(const tdModel *model, tdState *state, int body, const double *coords,
+                                 const double *rates, const double *turns, tdError *error);
+    /// Position [rad, m] and rate [rad/s, m/s] of a joint; either may be NULL.
+    void td_state_joint(const tdModel *model, const tdState *state, int body, int joint, double *position,
+                        double *rate);
+    /// All joints of a body at once, by td_model_joints() numbers; NULL: as they are. Servos keep their commands.
+    tdStatus td_state_set_joints(const tdModel *model, tdState *state, int body, const double *positions,
+                                 const double *rates, tdError *error);
+    /// Value that an input had in the last step; before one, that of the scene at the start.
+    double td_state_input(const tdModel *model, const tdState *state, int input);
+
+    /// What may differ from state to state without compiling the scene again. Part of the value of a state.
+    typedef enum tdParameter
+    {
+        TD_PARAMETER_GRAVITY_X, ///< [m/s^2]
+        TD_PARAMETER_GRAVITY_Y,
+        TD_PARAMETER_GRAVITY_Z,
+        TD_PARAMETER_FRICTION, ///< factor on all coefficients of friction between bodies, >= 0
+        TD_PARAMETER_YOUNG,    ///< factor on the moduli of a body's materials, > 0; index: body
+        TD_PARAMETER_MASS,     ///< factor on its mass, > 0; index: body
+        TD_PARAMETER_DAMPING,  ///< factor on its damping, >= 0; index: body
+        TD_PARAMETER_OFFSET,   ///< added to an input, in its unit; index: input
+        TD_PARAMETERS
+    } tdParameter;
+
+    const char *td_parameter_name(tdParameter parameter); ///< "gravity_x", "young", ...
+    /// Sets one from now on. index: as above, else 0. Factors are relative to the scene; 1 is the scene itself.
+    /// TD_ERROR_INPUT, and nothing changes: a value out of its range, or a body that cannot have it (rigid links have
+    /// neither moduli nor damping of their own, and the mass of links, and of a reduced body on a free frame, is
+    /// compiled).
+    tdStatus td_state_set_parameter(const tdModel *model, tdState *state, tdParameter parameter, int index,
+                                    double value, tdError *error);
+    double td_state_parameter(const tdModel *model, const tdState *state, tdParameter parameter, int index);
+
     /// A number that stands for every bit of what td_state_save() keeps: positions, velocities, efforts, memories of
     /// materials, time, and what decides how the next steps are solved. Runs of one scene that have the same number
     /// after a step go on alike to the bit, whatever their numbers of threads, and whether they were resumed or not.

@@ -116,9 +116,8 @@ tdStatus td_inverse_suits(const tdModel *model, int line, tdError *error)
     const char *beside = model->touches ? td_part_clash(TD_PART_INVERSE, TD_PART_CONTACT) : NULL;
     const char *within = td_part_clash(TD_PART_INVERSE, td_scheme_part(&model->scheme));
     if (beside != NULL)
-        return td_fail_at(error, TD_ERROR_INPUT, model->scene.file, line, "contact", "%s", beside);
-    return within == NULL ? TD_OK
-                          : td_fail_at(error, TD_ERROR_INPUT, model->scene.file, line, "integrator", "%s", within);
+        return td_fail_at(error, TD_ERROR_INPUT, model->file, line, "contact", "%s", beside);
+    return within == NULL ? TD_OK : td_fail_at(error, TD_ERROR_INPUT, model->file, line, "integrator", "%s", within);
 }
 
 tdStatus td_state_set_target(const tdModel *model, tdState *state, int effector, const double *target)

@@ -89,7 +89,7 @@ bool td_contact_acts_on(const tdActuator *actuator, int body)
 // that an effort moves.
 static bool takes_all(const tdModel *model, tdState *state, const tdBody *body)
 {
-    if (body->ops->part_all == NULL || model->scene.contact.solver == TD_CONTACT_NLCP)
+    if (body->ops->part_all == NULL || model->contact_solver == TD_CONTACT_NLCP)
         return false;
     for (int a = 0; a < model->n_actuators; a++)
         if (model->actuators[a].held && model->actuators[a].given->body == body->index &&

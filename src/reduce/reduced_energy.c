@@ -19,7 +19,7 @@ double td_reduced_elastic(const tdReduced *reduced, const tdReducedState *mine)
     double sum = td_reduced_polynomial(reduced) ? mine->elastic : 0;
     for (int b = 0; b < reduced->domain.n_blocks; b++)
         sum += mine->points.sums[b].energy;
-    return sum;
+    return mine->factors[TD_FACTOR_YOUNG] * sum;
 }
 
 void td_reduced_sum_blocks(const tdReduced *reduced, const tdBody *body, const tdReducedState *mine, tdState *state)
@@ -53,7 +53,7 @@ static double kinetic_energy(const tdBody *body, const tdState *state)
         return td_reduced_frame_kinetic(reduced, td_reduced_mine(body, state), q, v);
     memset(momentum, 0, (size_t)reduced->n * sizeof *momentum);
     td_reduced_multiply_add(reduced->n, reduced->n, reduced->stride, 1, reduced->M, v, momentum);
-    return 0.5 * dot(reduced->n, momentum, v);
+    return 0.5 * td_state_factors(state, body->index)[TD_FACTOR_MASS] * dot(reduced->n, momentum, v);
 }
 
 // Force times the motion of the step; the force inside a body does not know of its frame.
