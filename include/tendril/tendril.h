@@ -498,6 +498,103 @@ extern "C"
     /// version of the library to the next. It takes no memory.
     uint64_t td_state_hash(const tdModel *model, const tdState *state);
 
+    // ---------------------------------------------------------------- outputs by name
+
+    /// What is read of a state, chosen once by names; each is one or more numbers.
+    ///
+    ///     time                       [s]                     probe:NAME         position, 3 [m]
+    ///     effector:NAME              its value, 1 or 3       input:NAME         value in the last step
+    ///     effort:ACTUATOR            [N, Pa, N m]            displacement:ACTUATOR  [m, m^3, rad]
+    ///     reaction:BODY              force on it, 3 [N]      contact:A,B        force on B by A, 3 [N]
+    ///     joint:BODY,JOINT           position [rad, m]       joint_rate:BODY,JOINT  [rad/s, m/s]
+    ///     coords:BODY, rates:BODY    all of them             positions:BODY     nodes, 3 each [m]
+    ///     kinetic, elastic           energy [J]              contacts           points that bear a force
+    ///     penetration                deepest [m]             indicator, rom_error   of reduced bodies
+    typedef struct tdOutputs tdOutputs;
+
+    typedef struct tdOutputInfo
+    {
+        const char *name; ///< as it was chosen
+        const char *unit; ///< "m", "N", ...; "" where it has none or several
+        int64_t first;    ///< of its numbers, among all
+        int64_t count;
+    } tdOutputInfo;
+
+    /// TD_ERROR_INPUT: a name that the model does not have; the message says which there are.
+    tdStatus td_outputs_create(const tdModel *model, int n, const char *const *names, tdOutputs **out, tdError *error);
+    void td_outputs_free(tdOutputs *outputs);
+    int td_outputs_count(const tdOutputs *outputs);     ///< of names
+    int64_t td_outputs_width(const tdOutputs *outputs); ///< of numbers
+    tdOutputInfo td_outputs_info(const tdOutputs *outputs, int output);
+    /// Writes all numbers to data[0], data[stride], ... The state is not changed.
+    void td_outputs_read(const tdOutputs *outputs, const tdModel *model, tdState *state, double *data, int64_t stride);
+
+    // ---------------------------------------------------------------- batches
+
+    // Many robots of one model, stepped by all cores in one call. Each robot is a state of its own: it comes to the
+    // same bits as it would alone, whatever the number of robots and of threads. A robot that fails stops, with its
+    // last good state, and the others go on; it is left alone until it is reset or read anew.
+    //
+    // Arrays are the caller's. Masks have a byte a robot, 0: leave it alone; NULL: all robots.
+
+    typedef struct tdBatch tdBatch;
+
+    /// Numbers of robots over time: number k of robot i in row t is data[i * robot + t * time + k * number]. Strides
+    /// count numbers, not bytes; one of 0 has all share the same.
+    typedef struct tdSpan
+    {
+        double *data;
+        int64_t robot, time, number;
+    } tdSpan;
+
+    /// settings->threads: of the batch, over which robots are shared out.
+    tdStatus td_batch_create(const tdModel *model, const tdSettings *settings, int robots, tdBatch **out,
+                             tdError *error);
+    void td_batch_free(tdBatch *batch);
+    int td_batch_robots(const tdBatch *batch);
+    /// The state of a robot, as long as the batch and not while it steps.
+    tdState *td_batch_state(const tdBatch *batch, int robot);
+    /// Why a robot stopped; status TD_OK: it has not.
+    const tdError *td_batch_error(const tdBatch *batch, int robot);
+    /// What rows of inputs hold, in this order; n = 0: nothing. At first all inputs of the model.
+    tdStatus td_batch_choose_inputs(tdBatch *batch, int n, const int *inputs, tdError *error);
+    /// What rows of outputs hold (see tdOutputs). At first nothing.
+    tdStatus td_batch_choose_outputs(tdBatch *batch, int n, const char *const *names, tdError *error);
+    /// What was chosen; belongs to the batch, until outputs are chosen again.
+    const tdOutputs *td_batch_outputs(const tdBatch *batch);
+    /// Back to the start, each with its parameters and its delay; clears failures.
+    tdStatus td_batch_reset(tdBatch *batch, const uint8_t *mask, tdError *error);
+    /// A parameter of each robot: values[0], values[stride], ...; 0: one for all. The first that is refused ends it.
+    tdStatus td_batch_set_parameter(tdBatch *batch, tdParameter parameter, int index, const double *values,
+                                    int64_t stride, const uint8_t *mask, tdError *error);
+    /// Delay between a row of inputs and its effect [s], in whole steps: values as above. Until the first row arrives
+    /// inputs are what they were. A delay that changes begins anew.
+    tdStatus td_batch_set_delay(tdBatch *batch, const double *values, int64_t stride, const uint8_t *mask,
+                                tdError *error);
+    /// Values of states (td_state_write, _read) to and from memory: robot i at memory + i * stride bytes; reading with
+    /// stride 0 makes all robots the same. Failures of those that were read are cleared.
+    tdStatus td_batch_write(const tdBatch *batch, void *memory, size_t stride, const uint8_t *mask, tdError *error);
+    tdStatus td_batch_read(tdBatch *batch, const void *memory, size_t stride, const uint8_t *mask, tdError *error);
+
+    /// Start from td_default_rollout().
+    typedef struct tdRollout
+    {
+        int rows;            ///< of inputs and outputs; 1
+        int hold;            ///< steps that each row of inputs holds for; 1
+        tdSpan inputs;       ///< data NULL: they stay. NaN: the scene's motion
+        tdSpan outputs;      ///< after the steps of each row; data NULL: not wanted. NaN where a robot has stopped
+        const uint8_t *mask; ///< robots that take part; rows of the others are not written
+        int32_t *status;     ///< by robot: its tdStatus; NULL: not wanted
+        int32_t *steps;      ///< by robot: steps that it took in this call; NULL: not wanted
+    } tdRollout;
+
+    tdRollout td_default_rollout(void);
+    /// Takes rows x hold steps. TD_OK also where robots stop: status says which. TD_CANCELLED: by tdSettings.cancel,
+    /// each robot after its last whole step.
+    tdStatus td_batch_rollout(tdBatch *batch, const tdRollout *rollout, tdError *error);
+    /// Outputs at the present states.
+    tdStatus td_batch_read_outputs(tdBatch *batch, const tdSpan *outputs, const uint8_t *mask, tdError *error);
+
     // ---------------------------------------------------------------- closed loop
 
     /// Follows goals with a real robot: what is measured of an effector corrects its target by an integral term,

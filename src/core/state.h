@@ -146,7 +146,8 @@ int td_state_most_arrays(const tdModel *model);
 int td_state_listed(const tdModel *model, const tdState *state, const tdStateArray **list);
 /// The last of td_state_create(): what td_state_reset() goes back to, which is that of `like` where it is given.
 tdStatus td_state_begin_with(const tdModel *model, tdState *state, const tdState *like, tdError *error);
-/// td_state_create() of a state that shares what it goes back to with another one, which must outlive it.
+/// td_state_create() of a state without threads of its own, which shares what it goes back to with another one that
+/// outlives it (NULL: it has its own).
 tdStatus td_state_create_like(const tdModel *model, const tdSettings *settings, const tdState *like, tdState **out,
                               tdError *error);
 /// To be called after they were filled from a checkpoint.

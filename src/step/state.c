@@ -49,8 +49,8 @@ static tdStatus take_vectors(const tdModel *model, tdState *state, tdError *erro
     return TD_OK;
 }
 
-tdStatus td_state_create_like(const tdModel *model, const tdSettings *settings, const tdState *like, tdState **out,
-                              tdError *error)
+static tdStatus create(const tdModel *model, const tdSettings *settings, bool pool, const tdState *like, tdState **out,
+                       tdError *error)
 {
     *out = NULL;
     tdState *state = td_take(1, sizeof *state);
@@ -60,7 +60,7 @@ tdStatus td_state_create_like(const tdModel *model, const tdSettings *settings, 
     state->isa = td_isa_pick(state->settings.portable);
     state->model = model;
     state->weight = 1;
-    tdStatus status = td_tasks_create(state->settings.threads, &state->tasks, error);
+    tdStatus status = pool ? td_tasks_create(state->settings.threads, &state->tasks, error) : TD_OK;
     if (status == TD_OK)
         status = take_vectors(model, state, error);
     if (status == TD_OK)
@@ -92,7 +92,13 @@ tdStatus td_state_create_like(const tdModel *model, const tdSettings *settings, 
 
 tdStatus td_state_create(const tdModel *model, const tdSettings *settings, tdState **out, tdError *error)
 {
-    return td_state_create_like(model, settings, NULL, out, error);
+    return create(model, settings, true, NULL, out, error);
+}
+
+tdStatus td_state_create_like(const tdModel *model, const tdSettings *settings, const tdState *like, tdState **out,
+                              tdError *error)
+{
+    return create(model, settings, false, like, out, error);
 }
 
 void td_state_free(tdState *state)
