@@ -595,6 +595,40 @@ extern "C"
     /// Outputs at the present states.
     tdStatus td_batch_read_outputs(tdBatch *batch, const tdSpan *outputs, const uint8_t *mask, tdError *error);
 
+    // ---------------------------------------------------------------- reduced models
+
+    /// Start from td_default_reduction().
+    typedef struct tdReductionSettings
+    {
+        const char *work;      ///< folder of the work; NULL: beside the output, removed at the end
+        bool restart;          ///< throw work away that lies there; else a job that was stopped goes on
+        double pod_tolerance;  ///< in the place of the scene's; 0: that
+        double ecsw_tolerance; ///< likewise
+        int max_modes;         ///< likewise
+        /// Told of progress, by one thread at a time; false: stop in order, the work is kept. total 0: not known.
+        bool (*progress)(void *user, const char *phase, int64_t done, int64_t total);
+        void *user;
+    } tdReductionSettings;
+
+    /// What came of it.
+    typedef struct tdReduction
+    {
+        bool stopped;                          ///< by `progress`: no file was written
+        int modes;                             ///< of the reduced model
+        int64_t snapshots, failures;           ///< equilibria; places without one
+        int64_t elements, rid_elements;        ///< of the body; that stand for all
+        double pod_error, ecsw_error;          ///< relative, in training
+        double held_out_error, held_out_worst; ///< relative, where training was not: of all places, of the worst
+        int64_t held_out_places;
+        double seconds;
+    } tdReduction;
+
+    tdReductionSettings td_default_reduction(void);
+    /// The offline stage: from a scene file with a `reduction` to the file of a reduced model, which tdSettings.rom
+    /// takes. Minutes; the same as `tendril reduce`. what NULL: all defaults; out NULL: not wanted.
+    tdStatus td_model_reduce(const char *scene_path, const char *rom_path, const tdReductionSettings *what,
+                             const tdSettings *settings, tdReduction *out, tdError *error);
+
     // ---------------------------------------------------------------- closed loop
 
     /// Follows goals with a real robot: what is measured of an effector corrects its target by an integral term,
