@@ -10,15 +10,25 @@
 
 #define LOCK ".lock"
 
-const char *const out_frames[] = {"run.pvd",         "run.h5",
-                                  "report.csv",      "reactions.csv",
-                                  "probes.csv",      "joints.csv",
-                                  "contacts.csv",    "contact_pairs.csv",
-                                  "attachments.csv", "couplings.csv",
-                                  "actuators.csv",   "effectors.csv",
-                                  "cables.pvd",      "cavities.pvd",
-                                  "actuation.csv",   "tracking.csv",
-                                  "checkpoint.h5",   NULL};
+const char *const out_frames[] = {"run.pvd",
+                                  "run.h5",
+                                  "report.csv",
+                                  "reactions.csv",
+                                  "probes.csv",
+                                  "joints.csv",
+                                  "contacts.csv",
+                                  "contact_pairs.csv",
+                                  "attachments.csv",
+                                  "couplings.csv",
+                                  "actuators.csv",
+                                  "effectors.csv",
+                                  "sensors.csv",
+                                  "cables.pvd",
+                                  "cavities.pvd",
+                                  "actuation.csv",
+                                  "tracking.csv",
+                                  "checkpoint.h5",
+                                  NULL};
 
 // The first of the names that is there, or NULL.
 static const char *find_old(const outFolder *folder)

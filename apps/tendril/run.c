@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -146,6 +147,53 @@ static void json_bonds(tdJson *json, const tdModel *model, const tdState *state)
     td_json_close(json, '}');
 }
 
+// Names; a soft body has no link.
+static void json_side(tdJson *json, const char *body_key, const char *link_key, const tdModel *model, int body,
+                      int link)
+{
+    td_json_string(json, body_key, td_model_body_name(model, body));
+    if (link >= 0)
+        td_json_string(json, link_key, td_model_link_name(model, body, link));
+    else
+        td_json_number(json, link_key, NAN); // null
+}
+
+static void json_contacts(tdJson *json, const tdModel *model, const tdState *state)
+{
+    const tdContactSum *sums = NULL;
+    int64_t n = td_state_contact_sums(state, &sums);
+    td_json_open(json, "contact_pairs", '[');
+    for (int64_t i = 0; i < n; i++)
+    {
+        td_json_open(json, NULL, '{');
+        json_side(json, "body_a", "link_a", model, sums[i].body[0], sums[i].link[0]);
+        json_side(json, "body_b", "link_b", model, sums[i].body[1], sums[i].link[1]);
+        td_json_integer(json, "points", sums[i].points);
+        td_json_numbers(json, "position", 3, sums[i].position);
+        td_json_numbers(json, "force", 3, sums[i].force);
+        td_json_numbers(json, "torque", 3, sums[i].torque);
+        td_json_number(json, "pressing", sums[i].pressing);
+        td_json_close(json, '}');
+    }
+    td_json_close(json, ']');
+}
+
+static void json_sensors(tdJson *json, const tdModel *model, const tdState *state)
+{
+    td_json_open(json, "sensors", '{');
+    for (int i = 0; i < td_model_sensors(model); i++)
+    {
+        tdSensorInfo info = td_model_sensor(model, i);
+        double values[TD_SENSOR_VALUES];
+        td_state_sensor(model, state, i, values);
+        td_json_open(json, info.name, '{');
+        for (int k = 0; k < info.values; k++)
+            td_json_number(json, info.columns[k], values[k]);
+        td_json_close(json, '}');
+    }
+    td_json_close(json, '}');
+}
+
 static void print_json(const runArguments *arguments, const tdModel *model, const tdState *state,
                        const simResult *result)
 {
@@ -156,6 +204,8 @@ static void print_json(const runArguments *arguments, const tdModel *model, cons
     json_vectors(&json, "reactions", model, state, false);
     json_supports(&json, model, state);
     json_bonds(&json, model, state);
+    json_contacts(&json, model, state);
+    json_sensors(&json, model, state);
     act_json_state(&json, model, state);
     act_json_totals(&json, model, result);
     json_counts(&json, &result->totals);
@@ -234,6 +284,49 @@ static void print_bonds(const tdModel *model, const tdState *state)
                td_coupling_unit(model, i));
 }
 
+#define MOST_PAIRS 20 // that are printed; files and --json have all
+
+static void side_name(const tdModel *model, int body, int link, char *out, size_t size)
+{
+    bool of_many = td_model_links(model, body) > 1;
+    snprintf(out, size, "%s%s%s", td_model_body_name(model, body), of_many ? "." : "",
+             of_many ? td_model_link_name(model, body, link) : "");
+}
+
+static void print_contacts(const tdModel *model, const tdState *state)
+{
+    const tdContactSum *sums = NULL;
+    int64_t n = td_state_contact_sums(state, &sums);
+    if (n > 0)
+        printf("\n%-32s %10s %14s %14s %14s\n", "contact force on, by", "points", "x [N]", "y [N]", "z [N]");
+    for (int64_t i = 0; i < n && i < MOST_PAIRS; i++)
+    {
+        char by[256], on[256], both[520];
+        side_name(model, sums[i].body[0], sums[i].link[0], by, sizeof by);
+        side_name(model, sums[i].body[1], sums[i].link[1], on, sizeof on);
+        snprintf(both, sizeof both, "%s, %s", on, by);
+        printf("%-32s %10d %14.6g %14.6g %14.6g\n", both, sums[i].points, sums[i].force[0], sums[i].force[1],
+               sums[i].force[2]);
+    }
+    if (n > MOST_PAIRS)
+        printf("and %" PRId64 " more: contact_pairs.csv of --out, or --json\n", n - MOST_PAIRS);
+}
+
+static void print_sensors(const tdModel *model, const tdState *state)
+{
+    for (int i = 0; i < td_model_sensors(model); i++)
+    {
+        tdSensorInfo info = td_model_sensor(model, i);
+        double values[TD_SENSOR_VALUES];
+        td_state_sensor(model, state, i, values);
+        printf("%s%-16s", i == 0 ? "\nsensor\n" : "", info.name);
+        for (int k = 0; k < info.values; k++)
+            printf("%s%s %.6g%s%s", k == 0 ? " " : ", ", info.columns[k], values[k],
+                   info.units[k][0] == '\0' ? "" : " ", info.units[k]);
+        printf("\n");
+    }
+}
+
 static void print_table(const runArguments *arguments, const tdModel *model, const tdState *state,
                         const simResult *result)
 {
@@ -286,6 +379,8 @@ static void print_table(const runArguments *arguments, const tdModel *model, con
         printf("checkpoint  %s\n", result->checkpoint);
     print_vectors(model, state);
     print_bonds(model, state);
+    print_contacts(model, state);
+    print_sensors(model, state);
     act_print_state(model, state);
 }
 

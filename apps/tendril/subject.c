@@ -465,6 +465,9 @@ double subject_field(const char *line, int column)
 {
     for (; column > 0; column--)
     {
+        if (*line == '"') // a name; a quotation mark in it is there twice
+            for (line++; *line != '\0' && *line != '\n' && (*line != '"' || line[1] == '"'); line++)
+                line += *line == '"';
         line += strcspn(line, ",\n");
         if (*line != ',')
             return NAN;

@@ -90,9 +90,9 @@ extern "C"
         tdLogFn log;          ///< receives messages; NULL = silent
         void *log_user;       ///< handed to log
         tdLogLevel level;     ///< least level that is handed to log
-        tdCancelFn cancel; ///< asked in each pass of a step and each iteration of its linear solver: true ends the step
-                           ///< with TD_CANCELLED and the state as it was before it; NULL = never. Of states in several
-                           ///< threads it is called by each
+        tdCancelFn cancel; ///< asked again and again within a step, some hundred times a second where it takes long, by
+                           ///< any thread that computes (read a flag, no more): true ends the step with TD_CANCELLED
+                           ///< and the state as it was before it; NULL = never
         void *cancel_user; ///< handed to cancel
     } tdSettings;
 
@@ -409,6 +409,33 @@ extern "C"
     void td_state_contact_wrench(const tdState *state, int a, int b, const double about[3], double force[3],
                                  double torque[3]);
 
+    /// Links of a rigid or articulated body, from 0; a soft body has none.
+    int td_model_links(const tdModel *model, int body);
+    const char *td_model_link_name(const tdModel *model, int body, int link); ///< NULL: there is no such
+    int td_model_find_link(const tdModel *model, int body, const char *name); ///< -1 if none
+
+    /// All points between two links, of two bodies or of one; a soft body counts as one link, -1. Side 0 is that of the
+    /// earlier body of the scene or, within a body, of the earlier link. What is squeezed between two fingers of one
+    /// hand has a sum with each.
+    typedef struct tdContactSum
+    {
+        int body[2];
+        int link[2];        ///< -1: soft
+        int points;         ///< that bear a force
+        double position[3]; ///< their mean, each by the size of its force [m]
+        double force[3];    ///< on side 1 [N], mean over the last step
+        double torque[3];   ///< on side 1, about the position [N m]
+        double pressing;    ///< sum of the sizes of forces along normals [N]
+        double weight;      ///< sum of the sizes of forces [N]
+    } tdContactSum;
+
+    /// Of all pairs that bear a force in the last step, ordered by their sides, valid until the next; returns how many.
+    int64_t td_state_contact_sums(const tdState *state, const tdContactSum **sums);
+    /// What all contacts together do to a link (of a soft body: -1) in the last step: force [N] and torque [N m] about
+    /// a place in space.
+    void td_state_link_wrench(const tdState *state, int body, int link, const double about[3], double force[3],
+                              double torque[3]);
+
     /// Attachments of the scene, in its order.
     int td_model_attachments(const tdModel *model);
     const char *td_model_attachment_name(const tdModel *model, int attachment); ///< NULL: there is no such
@@ -422,6 +449,24 @@ extern "C"
     /// Effort of a coupling in the last step, mean over it. A rod: the force [N] with which it pushes its ends apart.
     /// Joints: each feels this times its factor; [N m], or [N] where the first joint slides.
     double td_state_coupling_effort(const tdState *state, int coupling);
+
+#define TD_SENSOR_VALUES 6 ///< of a sensor, at most
+
+    /// A sensor of the scene: force_torque, touch, inertial or joint.
+    typedef struct tdSensorInfo
+    {
+        const char *name, *kind;
+        int body, link; ///< -1: none
+        int values;
+        const char *columns[TD_SENSOR_VALUES]; ///< "force_x", ...
+        const char *units[TD_SENSOR_VALUES];   ///< "N", ...; "": none
+    } tdSensorInfo;
+
+    int td_model_sensors(const tdModel *model); ///< number of sensors
+    tdSensorInfo td_model_sensor(const tdModel *model, int sensor);
+    int td_model_find_sensor(const tdModel *model, const char *name); ///< -1 if none
+    /// What it measured in the last step, mean over it; NAN before one. Returns how many values there are.
+    int td_state_sensor(const tdModel *model, const tdState *state, int sensor, double values[TD_SENSOR_VALUES]);
 
     /// Kinetic and elastic energy [J] at the present positions and velocities. Either may be NULL.
     void td_state_energy(const tdModel *model, tdState *state, double *kinetic, double *elastic);
@@ -510,6 +555,7 @@ extern "C"
     ///     coords:BODY, rates:BODY    all of them             positions:BODY     nodes, 3 each [m]
     ///     kinetic, elastic           energy [J]              contacts           points that bear a force
     ///     penetration                deepest [m]             indicator, rom_error   of reduced bodies
+    ///     sensor:NAME                its values
     typedef struct tdOutputs tdOutputs;
 
     typedef struct tdOutputInfo
@@ -605,6 +651,7 @@ extern "C"
         double pod_tolerance;  ///< in the place of the scene's; 0: that
         double ecsw_tolerance; ///< likewise
         int max_modes;         ///< likewise
+        bool accept;           ///< write a model that is off by more than 20 % where training was not; else it fails
         /// Told of progress, by one thread at a time; false: stop in order, the work is kept. total 0: not known.
         bool (*progress)(void *user, const char *phase, int64_t done, int64_t total);
         void *user;
@@ -620,6 +667,7 @@ extern "C"
         double pod_error, ecsw_error;          ///< relative, in training
         double held_out_error, held_out_worst; ///< relative, where training was not: of all places, of the worst
         int64_t held_out_places;
+        double motion_error, motion_worst; ///< the same along a motion
         double seconds;
     } tdReduction;
 

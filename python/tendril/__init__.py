@@ -16,7 +16,7 @@ from ._library import Cancelled, Error, FileError, InputError, NumericError, Out
 from .batch import Batch
 from .control import Control, Reduction, reduce
 from .data import reduced, robot
-from .model import Actuator, Body, Effector, Joint, Model, Outputs
+from .model import Actuator, Body, Effector, Joint, Model, Outputs, Sensor
 from .state import CONTACT, Actuation, Report, State, Wrench
 
 __version__ = "0.1.0"
@@ -28,6 +28,6 @@ if _lib.td_version().decode() != __version__:
 
 __all__ = [
     "Actuation", "Actuator", "Batch", "Body", "CONTACT", "Cancelled", "Control", "Effector", "Error", "FileError",
-    "InputError", "Joint", "Model", "NumericError", "OutOfMemory", "Outputs", "Reduction", "Report", "State",
+    "InputError", "Joint", "Model", "NumericError", "OutOfMemory", "Outputs", "Reduction", "Report", "Sensor", "State",
     "UsageError", "Wrench", "reduce", "reduced", "robot",
 ]  # fmt: skip

@@ -242,6 +242,18 @@ class tdContactPoint(c.Structure):
     ]
 
 
+class tdSensorInfo(c.Structure):
+    _fields_ = [
+        ("name", c.c_char_p),
+        ("kind", c.c_char_p),
+        ("body", c.c_int),
+        ("link", c.c_int),
+        ("values", c.c_int),
+        ("columns", c.c_char_p * 6),
+        ("units", c.c_char_p * 6),
+    ]
+
+
 class tdOutputInfo(c.Structure):
     _fields_ = [("name", c.c_char_p), ("unit", c.c_char_p), ("first", c.c_int64), ("count", c.c_int64)]
 
@@ -273,6 +285,7 @@ class tdReductionSettings(c.Structure):
         ("pod_tolerance", c.c_double),
         ("ecsw_tolerance", c.c_double),
         ("max_modes", c.c_int),
+        ("accept", c.c_bool),
         ("progress", ProgressFn),
         ("user", c.c_void_p),
     ]
@@ -291,6 +304,8 @@ class tdReduction(c.Structure):
         ("held_out_error", c.c_double),
         ("held_out_worst", c.c_double),
         ("held_out_places", c.c_int64),
+        ("motion_error", c.c_double),
+        ("motion_worst", c.c_double),
         ("seconds", c.c_double),
     ]
 
@@ -298,7 +313,7 @@ class tdReduction(c.Structure):
 #: All structures, for the test of their layout.
 STRUCTURES = [
     tdError, tdSettings, tdActuatorInfo, tdEffectorInfo, tdToolInfo, tdJointInfo, tdActuation, tdToolState, tdSpring,
-    tdReport, tdContactPoint, tdOutputInfo, tdSpan, tdRollout, tdControlSettings, tdReductionSettings, tdReduction,
+    tdReport, tdContactPoint, tdSensorInfo, tdOutputInfo, tdSpan, tdRollout, tdControlSettings, tdReductionSettings, tdReduction,
 ]  # fmt: skip
 
 
@@ -387,6 +402,9 @@ _FUNCTIONS = {
     "td_state_contact_wrench": (None, _P, _I, _I, _P, _P, _P),
     "td_state_attachment_force": (None, _P, _I, _P, _P, _P),
     "td_state_coupling_effort": (_D, _P, _I),
+    "td_model_sensors": (_I, _P),
+    "td_model_sensor": (tdSensorInfo, _P, _I),
+    "td_state_sensor": (_I, _P, _P, _I, _P),
     "td_state_energy": (None, _P, _P, _P, _P),
     "td_state_save": (_I, _P, _P, _S, _E),
     "td_state_load": (_I, _P, _P, _S, _E),

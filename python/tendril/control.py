@@ -112,16 +112,18 @@ class Reduction:
     held_out_error: float  #: where training was not, of all places together
     held_out_worst: float
     held_out_places: int
+    motion_error: float  #: along a motion
+    motion_worst: float
     seconds: float
 
 
 def reduce(scene: str | os.PathLike, rom: str | os.PathLike, *, pod_tolerance: float | None = None,
-           ecsw_tolerance: float | None = None, max_modes: int | None = None, restart: bool = False, threads: int = 0,
-           progress: Callable[[str, int, int], Any] | None = None) -> Reduction:  # fmt: skip
+           ecsw_tolerance: float | None = None, max_modes: int | None = None, restart: bool = False, accept: bool = False,
+           threads: int = 0, progress: Callable[[str, int, int], Any] | None = None) -> Reduction:  # fmt: skip
     """Makes the reduced model of a scene with a ``reduction`` (docs/reduction.md): minutes, as ``tendril reduce``.
 
     progress(phase, done, total) is told of it. Ctrl-C, or an exception in ``progress``, stops in order; the same call
-    goes on from there.
+    goes on from there. A model that is off by more than 20 % where training was not is written with ``accept`` only.
     """
     raised: list[BaseException] = []
 
@@ -140,7 +142,7 @@ def reduce(scene: str | os.PathLike, rom: str | os.PathLike, *, pod_tolerance: f
 
     what, settings = lib.td_default_reduction(), td.settings(threads=threads)
     what.pod_tolerance, what.ecsw_tolerance = pod_tolerance or 0.0, ecsw_tolerance or 0.0
-    what.max_modes, what.restart, what.progress = max_modes or 0, restart, tell
+    what.max_modes, what.restart, what.accept, what.progress = max_modes or 0, restart, accept, tell
     out, error = td.tdReduction(), td.tdError()
     status = lib.td_model_reduce(os.fsencode(scene), os.fsencode(rom), c.byref(what), c.byref(settings), c.byref(out),
                                  c.byref(error))  # fmt: skip

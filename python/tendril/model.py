@@ -54,6 +54,16 @@ class Effector:
 
 
 @dataclass(frozen=True)
+class Sensor:
+    """A sensor of the scene."""
+
+    name: str
+    kind: str  #: "force_torque", "touch", "inertial", "joint"
+    columns: tuple[str, ...]  #: "force_x", ...
+    units: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Joint:
     """A joint with one coordinate."""
 
@@ -160,12 +170,14 @@ class Model:
             (lib.td_model_coupling_name(h, i) or b"").decode() for i in range(lib.td_model_couplings(h))
         )
 
+        self.sensors: tuple[Sensor, ...] = tuple(self._sensor(i) for i in range(lib.td_model_sensors(h)))
+        self._sensor_names = tuple(s.name for s in self.sensors)
         self._body_names = tuple(b.name for b in self.bodies)
         self._actuator_names = tuple(a.name for a in self.actuators)
         self._effector_names = tuple(e.name for e in self.effectors)
         lists = {"body": self._body_names, "input": self.inputs, "probe": self.probes, "tool": self.tools,
                  "actuator": self._actuator_names, "effector": self._effector_names, "attachment": self.attachments,
-                 "coupling": self.couplings}  # fmt: skip
+                 "coupling": self.couplings, "sensor": self._sensor_names}  # fmt: skip
         self._index = {(what, name): k for what, names in lists.items() for k, name in enumerate(names)}
 
     def _body(self, b: int) -> Body:
@@ -183,6 +195,11 @@ class Model:
         return Actuator(i.name.decode(), i.kind.decode(), i.drive.decode(), i.effort_unit.decode(),
                         i.displacement_unit.decode(), i.input, i.driven, tuple(i.effort), tuple(i.displacement),
                         tuple(i.gas), i.effort_rate, i.displacement_rate)  # fmt: skip
+
+    def _sensor(self, s: int) -> Sensor:
+        i = lib.td_model_sensor(self._handle, s)
+        texts = [tuple(t.decode() for t in list(column)[: i.values]) for column in (i.columns, i.units)]
+        return Sensor(i.name.decode(), i.kind.decode(), *texts)
 
     def _effector(self, e: int) -> Effector:
         i = lib.td_model_effector(self._handle, e)
@@ -275,6 +292,7 @@ class Outputs:
         reaction:BODY    3 [N]    contact:A,B            3 [N], on B by A
         joint:BODY,JOINT          joint_rate:BODY,JOINT             coords:BODY, rates:BODY, positions:BODY
         kinetic, elastic [J]      contacts, penetration [m]         indicator, rom_error
+        sensor:NAME               all of its values
 
     >>> outputs = model.outputs(["probe:tip", "effort:north"])
     >>> row = outputs.read(state)

@@ -345,6 +345,11 @@ class State:
         """Effort of a coupling in the last step [N, N m]."""
         return lib.td_state_coupling_effort(self._handle, self.model._find("coupling", self.model.couplings, key))
 
+    def sensor(self, key: int | str) -> np.ndarray:
+        """What a sensor measured in the last step: the values of ``model.sensors[...].columns``."""
+        index, out = self.model._find("sensor", self.model._sensor_names, key), np.zeros(6)
+        return out[: lib.td_state_sensor(self._model, self._handle, index, address(out))]
+
     def energy(self) -> tuple[float, float]:
         """Kinetic and elastic energy [J]."""
         kinetic, elastic = c.c_double(), c.c_double()

@@ -22,6 +22,8 @@ struct tdTasks
     pthread_cond_t wake;
     atomic_int sleeping;
     atomic_bool stop;
+    const tdSettings *asked; // whether to go on; NULL: nobody
+    atomic_bool cancelled;
 
     // The current loop. `ticket` counts loops; it is odd while a loop is being set up, so that a
     // worker that saw an older loop cannot take a piece of the new one with the old arguments.
@@ -89,6 +91,17 @@ static void *worker_main(void *argument)
     }
 }
 
+tdStatus td_tasks_create_within(tdTasks **out, tdError *error)
+{
+    *out = td_take(1, sizeof **out);
+    if (*out == NULL)
+        return td_fail_memory(error, "the worker threads");
+    pthread_mutex_init(&(*out)->lock, NULL);
+    pthread_cond_init(&(*out)->wake, NULL);
+    (*out)->threads = 1;
+    return TD_OK;
+}
+
 tdStatus td_tasks_create(int threads, tdTasks **out, tdError *error)
 {
     *out = NULL;
@@ -99,19 +112,15 @@ tdStatus td_tasks_create(int threads, tdTasks **out, tdError *error)
         long cores = sysconf(_SC_NPROCESSORS_ONLN);
         threads = cores < 1 ? 1 : cores > MAX_THREADS ? MAX_THREADS : (int)cores;
     }
-    tdTasks *tasks = td_take(1, sizeof *tasks);
-    if (tasks == NULL)
-        return td_fail_memory(error, "the worker threads");
+    tdTasks *tasks = NULL;
+    TD_TRY(td_tasks_create_within(&tasks, error));
     tdStatus status = td_blas_reserve(threads, error);
     if (status != TD_OK)
     {
-        free(tasks);
+        td_tasks_free(tasks);
         return status;
     }
     tasks->reserved = threads;
-    pthread_mutex_init(&tasks->lock, NULL);
-    pthread_cond_init(&tasks->wake, NULL);
-    tasks->threads = 1;
     for (int i = 1; i < threads; i++)
     {
         if (pthread_create(&tasks->worker[i], NULL, worker_main, tasks) != 0)
@@ -144,6 +153,31 @@ void td_tasks_free(tdTasks *tasks)
 int td_tasks_threads(const tdTasks *tasks)
 {
     return tasks == NULL ? 1 : tasks->threads;
+}
+
+void td_tasks_ask(tdTasks *tasks, const tdSettings *settings)
+{
+    tasks->asked = settings;
+    atomic_store(&tasks->cancelled, false);
+}
+
+bool td_tasks_cancelled(tdTasks *tasks)
+{
+    if (tasks == NULL || tasks->asked == NULL || tasks->asked->cancel == NULL)
+        return false;
+    if (atomic_load(&tasks->cancelled))
+        return true;
+    bool ends = tasks->asked->cancel(tasks->asked->cancel_user);
+    if (ends)
+        atomic_store(&tasks->cancelled, true);
+    return ends;
+}
+
+tdStatus td_check_cancel(tdTasks *tasks, tdError *error)
+{
+    if (!td_tasks_cancelled(tasks))
+        return TD_OK;
+    return td_fail(error, TD_CANCELLED, "the step was interrupted; the state before it was kept");
 }
 
 void td_parallel(tdTasks *tasks, int n, tdTaskFn task, void *context)

@@ -29,6 +29,7 @@ typedef enum outputKind
     OUTPUT_PENETRATION,
     OUTPUT_INDICATOR,
     OUTPUT_ROM_ERROR,
+    OUTPUT_SENSOR,
     OUTPUT_KINDS
 } outputKind;
 
@@ -42,7 +43,8 @@ typedef enum outputOf
     OF_ACTUATOR,
     OF_BODY,
     OF_PAIR,
-    OF_JOINT
+    OF_JOINT,
+    OF_SENSOR
 } outputOf;
 
 static const struct
@@ -70,6 +72,7 @@ static const struct
     [OUTPUT_PENETRATION] = {"penetration", OF_NOTHING, "m"},
     [OUTPUT_INDICATOR] = {"indicator", OF_NOTHING, ""},
     [OUTPUT_ROM_ERROR] = {"rom_error", OF_NOTHING, ""},
+    [OUTPUT_SENSOR] = {"sensor", OF_SENSOR, ""},
 };
 
 typedef struct output
@@ -99,6 +102,7 @@ static void list_names(const tdModel *model, outputOf of, char *text, size_t siz
             : of == OF_EFFECTOR ? model->n_effectors
             : of == OF_INPUT    ? model->n_inputs
             : of == OF_ACTUATOR ? model->n_actuators
+            : of == OF_SENSOR   ? td_model_sensors(model)
                                 : model->n_bodies;
     snprintf(text, size, "none");
     for (int i = 0; i < n && at < size; i++)
@@ -107,6 +111,7 @@ static void list_names(const tdModel *model, outputOf of, char *text, size_t siz
                            : of == OF_EFFECTOR ? model->effectors[i].name
                            : of == OF_INPUT    ? model->inputs[i].name
                            : of == OF_ACTUATOR ? model->actuators[i].name
+                           : of == OF_SENSOR   ? td_model_sensor(model, i).name
                                                : model->bodies[i].name;
         at += (size_t)snprintf(text + at, size - at, "%s%s", i > 0 ? ", " : "", name);
     }
@@ -114,7 +119,8 @@ static void list_names(const tdModel *model, outputOf of, char *text, size_t siz
 
 static tdStatus fail_unknown(const tdModel *model, const char *name, outputOf of, tdError *error)
 {
-    static const char *const what[] = {"", "probes", "effectors", "inputs", "actuators", "bodies", "bodies", "bodies"};
+    static const char *const what[] = {"",       "probes", "effectors", "inputs", "actuators",
+                                       "bodies", "bodies", "bodies",    "sensors"};
     char names[300];
     list_names(model, of, names, sizeof names);
     return td_fail_at(error, TD_ERROR_INPUT, model->file, 0, name, "there is no such output; %s of this scene: %s%s",
@@ -175,6 +181,7 @@ static bool find_rest(const tdModel *model, const char *rest, outputOf of, outpu
     case OF_BODY: return (out->a = td_model_find_body(model, rest)) >= 0;
     case OF_PAIR: return find_pair(model, rest, out);
     case OF_JOINT: return find_joint(model, rest, out);
+    case OF_SENSOR: return (out->a = td_model_find_sensor(model, rest)) >= 0;
     default: return true;
     }
 }
@@ -187,6 +194,7 @@ static int64_t count_of(const tdModel *model, const output *out)
     case OUTPUT_REACTION:
     case OUTPUT_CONTACT: return 3;
     case OUTPUT_EFFECTOR: return td_model_effector(model, out->a).rows;
+    case OUTPUT_SENSOR: return td_model_sensor(model, out->a).values;
     case OUTPUT_COORDS:
     case OUTPUT_RATES: return td_model_body_coords(model, out->a);
     case OUTPUT_POSITIONS: return 3 * (int64_t)td_model_body_nodes(model, out->a);
@@ -308,7 +316,7 @@ static double scalar(const output *out, const tdModel *model, tdState *state)
 }
 
 // The numbers of one where they lie, or put into `room`.
-static const double *values_of(const output *out, const tdModel *model, tdState *state, double room[3])
+static const double *values_of(const output *out, const tdModel *model, tdState *state, double room[TD_SENSOR_VALUES])
 {
     switch (out->kind)
     {
@@ -319,6 +327,7 @@ static const double *values_of(const output *out, const tdModel *model, tdState 
     case OUTPUT_COORDS: return td_state_coords(model, state, out->a);
     case OUTPUT_RATES: return td_state_rates(model, state, out->a);
     case OUTPUT_POSITIONS: return td_state_positions(model, state, out->a);
+    case OUTPUT_SENSOR: td_state_sensor(model, state, out->a, room); return room;
     default: room[0] = scalar(out, model, state); return room;
     }
 }
@@ -328,7 +337,7 @@ void td_outputs_read(const tdOutputs *outputs, const tdModel *model, tdState *st
     assert(outputs->model == model && state->model == model);
     for (int i = 0; i < outputs->n; i++)
     {
-        double room[3] = {0};
+        double room[TD_SENSOR_VALUES] = {0};
         const double *from = values_of(&outputs->list[i], model, state, room);
         double *to = data + outputs->list[i].first * stride;
         for (int64_t k = 0; k < outputs->list[i].count; k++)

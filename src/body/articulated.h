@@ -145,6 +145,7 @@ typedef struct tdArticulatedState
     double *law;             ///< 3 n: forces of the laws of joints, slopes by position and by rate
     double *slope;           ///< n: by v
     double *trial;           ///< n: velocity that the laws are linearized about
+    double *trial_v;         ///< n: velocity where forces are taken that goes with it
     double *turning;         ///< n: Coriolis and gyroscopic forces at the trial velocity
     double *expected, *before; ///< n: for the moment only
     double *asked;             ///< 3 n: rates of joints whose position is given, NAN: none; their bias and diagonal
@@ -223,6 +224,8 @@ void td_tree_gyration(const tdArticulated *body, const double *v, tdTreeWork *wo
 /// Kinetic energy, linear and angular momentum about the world's origin, center of mass; any may be NULL.
 void td_tree_momentum(const tdArticulated *body, const double *v, tdTreeWork *work, double *energy, double linear[3],
                       double angular[3], double center[3]);
+/// A link and all that hangs on it.
+void td_tree_carried(const tdArticulated *body, const double *v, int link, tdTreeWork *work, tdCarried *out);
 /// Potential energy of gravity [J], zero at the world's origin.
 double td_tree_potential(const tdArticulated *body, const double gravity[3], const tdTreeWork *work);
 /// Derivative of -gravity of td_tree_inverse() by the coordinates, K[n x n]; after td_tree_mass().
@@ -299,6 +302,8 @@ void td_articulated_part_pose(const tdBody *body, const tdState *state, const do
                               tdPose *pose, double twist[6]);
 void td_articulated_part_rate(const tdBody *body, const tdState *state, const double *q, int link,
                               const double point[3], int32_t coord, double twist[6]);
+void td_articulated_carried(const tdBody *body, const tdState *state, const double *q, const double *v, int link,
+                            tdCarried *out);
 int32_t td_articulated_touch(const tdBody *body, tdState *state, const tdTouchPoint *point, int link,
                              const tdBodyBlock *block, double sign, double frame[3][3], double *J, int32_t *columns,
                              double *drift);

@@ -501,6 +501,35 @@ void td_tree_momentum(const tdArticulated *body, const double *v, tdTreeWork *wo
         *energy = 0.5 * twice;
 }
 
+void td_tree_carried(const tdArticulated *body, const double *v, int part, tdTreeWork *work, tdCarried *out)
+{
+    double sum[6] = {0}, shift[3];
+    *out = (tdCarried){0};
+    td_tree_velocities(body, v, work);
+    for (int l = part; l < body->n_links; l++)
+    {
+        int at = l; // parents come first
+        while (at > part)
+            at = body->links[at].parent;
+        if (at != part)
+            continue;
+        double p[6];
+        const double *I = work->I + 10 * (int64_t)l;
+        apply_inertia(I, work->v + 6 * (int64_t)l, p);
+        for (int k = 0; k < 6; k++)
+            sum[k] += p[k];
+        out->mass += I[0];
+        for (int k = 0; k < 3; k++)
+            out->moment[k] += I[1 + k] + I[0] * work->origin[k];
+    }
+    td_cross3(work->origin, sum + 3, shift);
+    for (int k = 0; k < 3; k++)
+    {
+        out->linear[k] = sum[3 + k];
+        out->angular[k] = sum[k] + shift[k];
+    }
+}
+
 double td_tree_potential(const tdArticulated *body, const double gravity[3], const tdTreeWork *work)
 {
     double sum = 0;

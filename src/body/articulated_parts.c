@@ -31,6 +31,7 @@ static void fill_links(const tdArticulated *rigid, const tdTreeWork *work, tdBod
         int32_t parent = link->parent < 0 ? -1 : parts->piece[link->parent];
         parts->names[l] = rigid->tree->links[l].name;
         parts->start[l] = work->pose[l];
+        parts->parent[l] = link->parent;
         parts->piece[l] = link->columns > 0 ? l : parent;
         parts->hangs[l] = parent;
         parts->light[l] = true;
@@ -93,6 +94,7 @@ tdStatus td_articulated_parts(tdArena *arena, tdArticulated *rigid, tdBody *body
     count(rigid, parts);
     parts->names = TD_TAKE(arena, const char *, parts->n);
     parts->start = TD_TAKE(arena, tdPose, parts->n);
+    parts->parent = TD_TAKE(arena, int32_t, parts->n);
     parts->piece = TD_TAKE(arena, int32_t, parts->n);
     parts->hangs = TD_TAKE(arena, int32_t, parts->n);
     parts->light = TD_TAKE(arena, bool, parts->n);
@@ -103,9 +105,9 @@ tdStatus td_articulated_parts(tdArena *arena, tdArticulated *rigid, tdBody *body
     parts->joints = TD_TAKE(arena, tdBodyJoint, parts->n_joints);
     parts->shapes = TD_TAKE(arena, tdBodyShape, parts->n_shapes);
     parts->drawings = TD_TAKE(arena, tdBodyDrawing, parts->n_drawings);
-    bool good = parts->names != NULL && parts->start != NULL && parts->piece != NULL && parts->hangs != NULL &&
-                parts->light != NULL && parts->pairs != NULL && parts->joints != NULL && parts->shapes != NULL &&
-                parts->drawings != NULL && td_tree_work_take(&scratch, rigid, &work);
+    bool good = parts->names != NULL && parts->start != NULL && parts->parent != NULL && parts->piece != NULL &&
+                parts->hangs != NULL && parts->light != NULL && parts->pairs != NULL && parts->joints != NULL &&
+                parts->shapes != NULL && parts->drawings != NULL && td_tree_work_take(&scratch, rigid, &work);
     if (good)
     {
         td_tree_kinematics(rigid, rigid->start, rigid->reference, &work);

@@ -54,6 +54,12 @@ void td_articulated_twist(const tdBody *body, const tdState *state, const double
     }
 }
 
+void td_articulated_carried(const tdBody *body, const tdState *state, const double *q, const double *v, int link,
+                            tdCarried *out)
+{
+    td_tree_carried(td_articulated_of(body), v, link, place_points(body, state, q), out);
+}
+
 // row += J' of a wrench (moment about the root's origin, force) on a link; slot NULL: by coordinate
 static void push_wrench(const tdArticulated *given, const tdTreeWork *work, int link, const double wrench[6],
                         const int32_t *slot, double *row)

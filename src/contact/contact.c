@@ -103,6 +103,7 @@ void td_contact_free(tdState *state)
     free(cs->w_own);
     free(cs->impulse);
     free(cs->points);
+    free(cs->sums);
 }
 
 // ---------------------------------------------------------------- where bodies are
@@ -282,6 +283,7 @@ void td_contact_commit(const tdModel *model, tdState *state)
     memcpy(cs->depth, cs->depth_now, (size_t)count_colliders(model) * sizeof(double));
     td_bond_commit(model, state);
     cs->n_points = cs->n;
+    cs->sums_known = false;
     for (int64_t i = 0; i < cs->n; i++)
     {
         const tdContact *contact = &cs->contacts[i];
@@ -326,40 +328,6 @@ void td_contact_commit(const tdModel *model, tdState *state)
     state->report.contacts = (int)cs->n;
     state->report.contacts_active = active;
     state->report.tunnelled = td_contact_tunnels(model, state);
-}
-
-int64_t td_state_contacts(const tdState *state, const tdContactPoint **points)
-{
-    *points = state->contact == NULL ? NULL : state->contact->points;
-    return state->contact == NULL ? 0 : state->contact->n_points;
-}
-
-void td_state_contact_wrench(const tdState *state, int a, int b, const double about[3], double force[3],
-                             double torque[3])
-{
-    memset(force, 0, 3 * sizeof *force);
-    memset(torque, 0, 3 * sizeof *torque);
-    for (int64_t i = 0; state->contact != NULL && a != b && i < state->contact->n_points; i++)
-    {
-        const tdContactPoint *point = &state->contact->points[i];
-        const double *x = point->position, *f = point->force;
-        double sign = point->body[0] == a && point->body[1] == b   ? 1
-                      : point->body[0] == b && point->body[1] == a ? -1
-                                                                   : 0;
-        for (int k = 0; k < 3; k++)
-        {
-            int p = (k + 1) % 3, q = (k + 2) % 3;
-            force[k] += sign * f[k];
-            torque[k] += sign * ((x[p] - about[p]) * f[q] - (x[q] - about[q]) * f[p]);
-        }
-    }
-}
-
-void td_state_contact_force(const tdState *state, int a, int b, double force[3])
-{
-    const double origin[3] = {0, 0, 0};
-    double torque[3];
-    td_state_contact_wrench(state, a, b, origin, force, torque);
 }
 
 // ---------------------------------------------------------------- checkpoints

@@ -196,6 +196,9 @@ typedef struct tdContactState
     int64_t impulse_room;
     tdContactPoint *points;
     int64_t point_room, n_points;
+    tdContactSum *sums; ///< of these points, where somebody has asked (contact_sums.c)
+    int64_t sum_room, n_sums;
+    bool sums_known;
     double *bond_effort; ///< 3 a bond: impulse on side 0
     double *bond_told;   ///< the same of the last step that was accepted
     double *bond_base;   ///< what of it the free motion has already; the problem finds the rest
@@ -324,8 +327,9 @@ tdSapLaw td_bond_law(const tdModel *model, const tdState *state, int bond, const
 void td_bond_take(const tdModel *model, tdState *state, int32_t c);
 /// m -= J' of impulses (3 a bond), at q_c.
 void td_bond_push(const tdModel *model, tdState *state, const double *impulse, double *m);
-/// Adds the forces [N] of attachments and rods on a body in the last step.
-void td_bond_force(const tdModel *model, const tdState *state, int body, double force[3]);
+/// The force [N] of an attachment's point or a rod on one of its sides in the last step, and where that is now; false:
+/// the side is in space, or the bond is of joints.
+bool td_bond_side_force(const tdModel *model, const tdState *state, int bond, int side, double x[3], double force[3]);
 /// End of a step: what is told of bonds.
 void td_bond_commit(const tdModel *model, tdState *state);
 /// How far a bond at the iterate is from what its law says [m].

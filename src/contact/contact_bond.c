@@ -323,21 +323,19 @@ void td_bond_commit(const tdModel *model, tdState *state)
     state->report.attachment_error = worst / model->size;
 }
 
-void td_bond_force(const tdModel *model, const tdState *state, int body, double force[3])
+bool td_bond_side_force(const tdModel *model, const tdState *state, int i, int side, double x[3], double force[3])
 {
-    for (int i = 0; model->contact != NULL && i < model->contact->n_bonds; i++)
-        for (int s = 0; s < 2; s++)
-        {
-            const tdBond *bond = &model->contact->bonds[i];
-            const double *p = state->contact->bond_told + 3 * (int64_t)i;
-            double d[3], sign = s == 0 ? 1 : -1;
-            if (bond->side[s].body != body || bond->kind == TD_BOND_COUPLING)
-                continue;
-            if (bond->kind == TD_BOND_ROD)
-                direction(model, state, bond, state->q, d);
-            for (int c = 0; c < 3; c++)
-                force[c] += sign * (bond->kind == TD_BOND_ROD ? d[c] * p[0] : p[c]) / model->scheme.s;
-        }
+    const tdBond *bond = &model->contact->bonds[i];
+    const double *p = state->contact->bond_told + 3 * (int64_t)i;
+    double d[3];
+    if (bond->side[side].body < 0 || bond->kind == TD_BOND_COUPLING)
+        return false;
+    place(model, state, &bond->side[side], state->q, x);
+    if (bond->kind == TD_BOND_ROD)
+        direction(model, state, bond, state->q, d);
+    for (int c = 0; c < 3; c++)
+        force[c] = (side == 0 ? 1 : -1) * (bond->kind == TD_BOND_ROD ? d[c] * p[0] : p[c]) / model->scheme.s;
+    return true;
 }
 
 int td_model_attachments(const tdModel *model)

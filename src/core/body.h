@@ -67,6 +67,13 @@ typedef struct tdTouchPoint
     const double *local;  ///< on a part: the place in its frame
 } tdTouchPoint;
 
+/// A part of a body and all that hangs on it.
+typedef struct tdCarried
+{
+    double mass, moment[3];       ///< [kg], mass times center [kg m]
+    double linear[3], angular[3]; ///< momentum, and that about the world's origin
+} tdCarried;
+
 #define TD_TOUCH_NODES 30 // three corners of a triangle, each a point of an element with ten nodes
 
 /// A body in the model. Its coordinates are [first, first + count) of the state's vectors.
@@ -173,6 +180,9 @@ struct tdBodyOps
     /// velocity, in the world (NULL: not wanted).
     void (*part)(const tdBody *body, const tdState *state, const double *q, const double *v, int part,
                  struct tdPose *pose, double twist[6]);
+    /// Optional, with parts: what a part carries, itself included, for q and v of the body.
+    void (*carried)(const tdBody *body, const tdState *state, const double *q, const double *v, int part,
+                    tdCarried *out);
     /// Rows sign frame dx/dt of a point, taken at the start of the step: J[3 n] by rows, columns[n] of the block (NULL:
     /// the body has none), and what given motion adds to drift[3]. Returns n.
     int32_t (*touch)(const tdBody *body, tdState *state, const tdTouchPoint *point, int part, const tdBodyBlock *block,

@@ -81,7 +81,9 @@ struct tdModel
     int64_t *row_coord;
     int n_attachments, n_couplings;
     int n_tools;
-    struct tdTool *tools;           ///< of constraint/tool.h
+    struct tdTool *tools; ///< of constraint/tool.h
+    int n_sensors;
+    struct tdSensor *sensors;       ///< of step/sensor.h
     bool touches;                   ///< bodies collide
     struct tdContactModel *contact; ///< of contact/contact.h; NULL: bodies do not touch
     int32_t most_points;            ///< of a measure

@@ -45,6 +45,7 @@ typedef struct tdBodyParts
     int n;
     const char **names;
     tdPose *start;    ///< where they are at the start
+    int32_t *parent;  ///< part that the joint of each hangs on; -1: the world. Parents come first
     int32_t *piece;   ///< parts that nothing moves against each other have the same; -1: that of the world
     int32_t *hangs;   ///< the piece that the joint of the part's piece hangs on; -1: the world
     bool *light;      ///< by piece: it has no mass

@@ -524,6 +524,30 @@ typedef struct tdSceneTool
     double speed, turning; ///< most [m/s, rad/s]; infinite: none
 } tdSceneTool;
 
+typedef enum tdSensorKind
+{
+    TD_SENSOR_WRENCH,   // force and torque at a joint or attachment
+    TD_SENSOR_TOUCH,    // contact on a link, a patch of it, or a soft body
+    TD_SENSOR_INERTIAL, // acceleration and angular velocity of a link
+    TD_SENSOR_JOINT     // position, rate and effort of a joint
+} tdSensorKind;
+
+/// What is measured, for tables and the caller. It changes nothing.
+typedef struct tdSceneSensor
+{
+    const char *name;
+    int line;
+    tdSensorKind kind;
+    int body;       ///< -1: of an attachment
+    int link;       ///< of the body's tree, also that of a joint; -1: soft
+    int attachment; ///< -1: none
+    bool at_point;  ///< inertial: else the link's origin
+    double point[3];
+    bool patch; ///< touch: within a box, in the placed rest shape
+    double box[6];
+    double area; ///< touch [m^2]; NAN: not given
+} tdSceneSensor;
+
 typedef enum tdMethod
 {
     TD_METHOD_THETA, // backward Euler, midpoint and symplectic are values of theta, theta_vq
@@ -566,11 +590,11 @@ typedef struct tdSceneOutput
 typedef struct tdScene
 {
     tdArena arena;
-    const char *file; ///< as given, for messages
-    uint64_t hash;    ///< of the text, and once compiled of meshes and motion too; a checkpoint keeps it
-    uint64_t
-        equilibria; ///< the same without `reduction`, `validation`, `output` and `probes`: what equilibria depend on
-    double length_unit; ///< metres in the scene's length unit, for meshes and for reports
+    const char *file;    ///< as given, for messages
+    uint64_t hash;       ///< of the text, and once compiled of meshes and motion too; a checkpoint keeps it
+    uint64_t equilibria; ///< the same without `reduction`, `validation`, `output`, `probes` and `sensors`: what
+                         ///< equilibria depend on
+    double length_unit;  ///< metres in the scene's length unit, for meshes and for reports
     tdSceneSettings settings;
     tdSceneOutput output;
     int n_bodies, n_loads, n_probes, n_actuators, n_effectors;
@@ -589,6 +613,8 @@ typedef struct tdScene
     tdSceneCoupling *couplings;
     int n_tools;
     tdSceneTool *tools;
+    int n_sensors;
+    tdSceneSensor *sensors;
 } tdScene;
 
 /// Factor from the numbers of a surface file that belongs to a body to metres: as the body's mesh has it.

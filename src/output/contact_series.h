@@ -2,7 +2,8 @@
 // Contact points in the HDF5 file of a run: /contacts, one row a point that bears a force, frame after frame.
 //
 //   count              frame: how many rows it has
-//   body, link         row x 2: numbers of bodies (attribute names: theirs) and links (-1: soft) on sides a and b
+//   body, link         row x 2: numbers of bodies (attribute names: theirs) and links (-1: soft; /bodies/NAME/links has
+//                      their names) on sides a and b
 //   position, normal, force, slip      row x 3
 //   distance           row
 #pragma once

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Contact points for tables: a row for each point that bears a force, numbers of bodies as in the scene, from 0.
+// Contact points for tables: a row for each point that bears a force, and one for each pair of links. Bodies and links
+// have their names; a soft body has no link.
 #pragma once
 #include "core/state.h"
 #include "output/csv.h"
@@ -8,6 +9,6 @@ void td_contact_titles(tdText *header);
 /// The points of the last step.
 tdStatus td_contact_table(tdCsv *table, const tdState *state, tdError *error);
 
-/// Resultants of pairs of bodies: a row for each pair that bears a force.
+/// Sums of pairs of links: a row for each pair that bears a force.
 void td_contact_pair_titles(tdText *header);
-tdStatus td_contact_pair_table(tdCsv *table, const tdModel *model, const tdState *state, tdError *error);
+tdStatus td_contact_pair_table(tdCsv *table, const tdState *state, tdError *error);

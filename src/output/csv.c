@@ -21,22 +21,32 @@ struct tdCsv
     char path[PATH_MAX];
 };
 
-void td_csv_title(tdText *header, const char *name, const char *suffix, const char *unit)
+// Names of joints and links come from other programs' files.
+static bool is_quoted(const char *name)
 {
-    // Names of joints come from other programs' files.
-    bool quoted = strpbrk(name, ",\"") != NULL;
-    td_text_append(header, quoted ? ",\"" : ",", quoted ? 2 : 1);
+    return strpbrk(name, ",\"") != NULL;
+}
+
+static void append_name(tdText *out, const char *name)
+{
     size_t n = 0;
     for (const char *c = name; *c != '\0'; c += n == 0 ? 1 : n)
     {
         n = td_utf8_size(c);
         if (n == 0 || td_utf8_is_control(*c))
-            td_text_append(header, TD_UTF8_REPLACEMENT, sizeof TD_UTF8_REPLACEMENT - 1);
+            td_text_append(out, TD_UTF8_REPLACEMENT, sizeof TD_UTF8_REPLACEMENT - 1);
         else
-            td_text_append(header, c, n);
+            td_text_append(out, c, n);
         if (*c == '"')
-            td_text_append(header, c, 1);
+            td_text_append(out, c, 1);
     }
+}
+
+void td_csv_title(tdText *header, const char *name, const char *suffix, const char *unit)
+{
+    bool quoted = is_quoted(name);
+    td_text_append(header, quoted ? ",\"" : ",", quoted ? 2 : 1);
+    append_name(header, name);
     td_text_format(header, "%s", suffix);
     if (unit[0] != '\0')
         td_text_format(header, " [%s]", unit);
@@ -125,15 +135,31 @@ tdStatus td_csv_open(const char *folder, const char *name, const tdText *header,
 
 tdStatus td_csv_row(tdCsv *csv, int64_t step, double time, int n, const double *values, tdError *error)
 {
+    return td_csv_named_row(csv, step, time, 0, NULL, n, values, error);
+}
+
+tdStatus td_csv_named_row(tdCsv *csv, int64_t step, double time, int n_names, const char *const *names, int n,
+                          const double *values, tdError *error)
+{
     if (step <= csv->kept)
         return TD_OK;
     csv->row.size = 0;
-    td_text_format(&csv->row, "%" PRId64, step);
-    for (int i = -1; i < n; i++)
+    td_text_format(&csv->row, "%" PRId64 ",", step);
+    td_print_number(&csv->row, time);
+    for (int i = 0; i < n_names; i++)
+    {
+        bool quoted = names[i] != NULL && is_quoted(names[i]);
+        td_text_append(&csv->row, quoted ? ",\"" : ",", quoted ? 2 : 1);
+        if (names[i] != NULL)
+            append_name(&csv->row, names[i]);
+        if (quoted)
+            td_text_append(&csv->row, "\"", 1);
+    }
+    for (int i = 0; i < n; i++)
     {
         td_text_append(&csv->row, ",", 1);
-        if (i < 0 || !isnan(values[i]))
-            td_print_number(&csv->row, i < 0 ? time : values[i]);
+        if (!isnan(values[i]))
+            td_print_number(&csv->row, values[i]);
     }
     td_text_append(&csv->row, "\n", 1);
     if (csv->row.failed)

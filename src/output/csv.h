@@ -17,5 +17,8 @@ tdStatus td_csv_open(const char *folder, const char *name, const tdText *header,
 int64_t td_csv_kept(const tdCsv *csv);
 /// A value that is not a number leaves its field empty. A step of which rows were kept is not written again.
 tdStatus td_csv_row(tdCsv *csv, int64_t step, double time, int n, const double *values, tdError *error);
+/// The same with names before the numbers; NULL: an empty field.
+tdStatus td_csv_named_row(tdCsv *csv, int64_t step, double time, int n_names, const char *const *names, int n,
+                          const double *values, tdError *error);
 /// Also releases it. A NULL is fine.
 tdStatus td_csv_close(tdCsv *csv, tdError *error);

@@ -10,6 +10,7 @@
 #include "output/csv.h"
 #include "output/joints.h"
 #include "output/pvd.h"
+#include "output/sensors.h"
 #include "output/supports.h"
 #include "output/trajectory.h"
 
@@ -40,7 +41,7 @@ struct tdOutput
     char folder[PATH_MAX];
     tdPvd *pvd;
     tdCsv *probe_table, *reaction_table, *report_table, *joint_table, *contact_table, *pair_table, *attachment_table,
-        *coupling_table;
+        *coupling_table, *sensor_table;
     tdBondFrame bonds;
     tdTrajectory *trajectory;
     tdActuationOutput *actuation; ///< NULL: nothing acts
@@ -54,6 +55,8 @@ struct tdOutput
     double *reactions; ///< 3 each: bodies, then supports
     int n_joints;
     double *joints; ///< 2 each: position, rate
+    int n_sensed;
+    double *sensed; ///< values of all sensors
     tdText text;
 };
 
@@ -158,11 +161,13 @@ static tdStatus prepare_bodies(tdOutput *output, tdError *error)
     output->probes = TD_TAKE(arena, double, 3 * model->n_probes + 1);
     output->n_joints = td_joints(model);
     output->joints = TD_TAKE(arena, double, 2 * output->n_joints + 1);
+    output->n_sensed = td_sensor_values(model);
+    output->sensed = TD_TAKE(arena, double, output->n_sensed + 1);
     int most = model->n_bodies * model->n_inputs;
     output->supports = TD_TAKE(arena, tdSupport, most + 1);
     output->reactions = TD_TAKE(arena, double, 3 * (model->n_bodies + most) + 1);
     bool good = output->bodies != NULL && output->frame != NULL && output->probes != NULL && output->joints != NULL &&
-                output->reactions != NULL && output->supports != NULL;
+                output->reactions != NULL && output->supports != NULL && output->sensed != NULL;
     good = good && td_bond_frame_take(arena, model, &output->bonds);
     output->n_supports = good ? td_supports(model, output->supports) : 0;
     for (int b = 0; b < model->n_bodies && good; b++)
@@ -199,7 +204,7 @@ static tdStatus open_tables(tdOutput *output, tdError *error)
     const tdModel *model = output->model;
     int64_t keep = output->settings.keep;
     tdText probes = {0}, reactions = {0}, report = {0}, joints = {0}, contacts = {0}, pairs = {0}, attachments = {0},
-           couplings = {0};
+           couplings = {0}, sensors = {0};
     for (int i = 0; i < model->n_probes; i++)
         xyz_titles(&probes, model->probes[i].name, "m");
     for (int b = 0; b < model->n_bodies; b++)
@@ -217,6 +222,7 @@ static tdStatus open_tables(tdOutput *output, tdError *error)
     td_contact_pair_titles(&pairs);
     td_attachment_titles(model, &attachments);
     td_coupling_titles(model, &couplings);
+    td_sensor_titles(model, &sensors);
     tdStatus status = TD_OK;
     bool touch = td_contact_is_possible(model);
     if (touch)
@@ -227,6 +233,8 @@ static tdStatus open_tables(tdOutput *output, tdError *error)
         status = td_csv_open(output->folder, "attachments.csv", &attachments, keep, &output->attachment_table, error);
     if (td_model_couplings(model) > 0 && status == TD_OK)
         status = td_csv_open(output->folder, "couplings.csv", &couplings, keep, &output->coupling_table, error);
+    if (output->n_sensed > 0 && status == TD_OK)
+        status = td_csv_open(output->folder, "sensors.csv", &sensors, keep, &output->sensor_table, error);
     if (output->n_joints > 0 && status == TD_OK)
         status = td_csv_open(output->folder, "joints.csv", &joints, keep, &output->joint_table, error);
     if (model->n_probes > 0 && status == TD_OK)
@@ -243,6 +251,7 @@ static tdStatus open_tables(tdOutput *output, tdError *error)
     free(pairs.data);
     free(attachments.data);
     free(couplings.data);
+    free(sensors.data);
     return status;
 }
 
@@ -395,11 +404,13 @@ static tdStatus write_tables(tdOutput *output, const tdState *state, tdError *er
     if (output->contact_table != NULL)
         TD_TRY(td_contact_table(output->contact_table, state, error));
     if (output->pair_table != NULL)
-        TD_TRY(td_contact_pair_table(output->pair_table, model, state, error));
+        TD_TRY(td_contact_pair_table(output->pair_table, state, error));
     if (output->attachment_table != NULL)
         TD_TRY(td_attachment_row(output->attachment_table, model, state, &output->bonds, error));
     if (output->coupling_table != NULL)
         TD_TRY(td_coupling_row(output->coupling_table, model, state, &output->bonds, error));
+    if (output->sensor_table != NULL)
+        TD_TRY(td_csv_row(output->sensor_table, state->steps, state->time, output->n_sensed, output->sensed, error));
     if (output->joint_table != NULL)
         TD_TRY(td_csv_row(output->joint_table, state->steps, state->time, 2 * output->n_joints, output->joints, error));
     if (output->probe_table != NULL)
@@ -424,6 +435,7 @@ tdStatus td_output_frame(tdOutput *output, tdState *state, tdError *error)
     for (int i = 0; i < model->n_probes; i++)
         td_state_probe(model, state, i, output->probes + 3 * (int64_t)i);
     td_bond_frame(model, state, &output->bonds);
+    td_sensor_frame(model, state, output->sensed);
     td_state_energy(model, state, &output->totals.kinetic_energy, &output->totals.elastic_energy);
     if (output->pvd != NULL)
     {
@@ -438,7 +450,7 @@ tdStatus td_output_frame(tdOutput *output, tdState *state, tdError *error)
         TD_TRY(td_actuation_frame(output->actuation, state, &actuation, error));
     if (output->trajectory != NULL)
         TD_TRY(td_trajectory_frame(output->trajectory, state->steps, state->time, &output->totals, output->frame,
-                                   output->probes, &actuation, &output->bonds, state, error));
+                                   output->probes, &actuation, &output->bonds, output->sensed, state, error));
     output->last_step = state->steps;
     output->frames++;
     output->totals = (tdTotals){0};
@@ -462,8 +474,9 @@ tdStatus td_output_close(tdOutput *output, tdError *error)
     // All are closed; the first failure is told.
     tdError later = {0};
     tdStatus status = td_pvd_close(output->pvd, error);
-    tdCsv *tables[] = {output->probe_table,   output->reaction_table, output->report_table,     output->joint_table,
-                       output->contact_table, output->pair_table,     output->attachment_table, output->coupling_table};
+    tdCsv *tables[] = {output->probe_table,      output->reaction_table, output->report_table,
+                       output->joint_table,      output->contact_table,  output->pair_table,
+                       output->attachment_table, output->coupling_table, output->sensor_table};
     for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++)
     {
         tdStatus closed = td_csv_close(tables[i], status == TD_OK ? error : &later);

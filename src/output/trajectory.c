@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "body/soft.h"
 #include "contact/contact.h"
+#include "core/parts.h"
 #include "output/contact_series.h"
 #include "store/h5.h"
 
@@ -27,7 +28,7 @@ typedef struct tdSeries
 struct tdTrajectory
 {
     hid_t file;
-    int n_bodies, n_probes, n_actuators, n_effectors, n_attachments, n_couplings;
+    int n_bodies, n_probes, n_actuators, n_effectors, n_attachments, n_couplings, n_sensors;
     bool touch;               ///< bodies can
     tdContactSeries contacts; ///< where they can
     int n;            ///< series: frames (step, time, columns), probes, actuators, effectors, bonds, BODY_SERIES a body
@@ -184,6 +185,23 @@ static bool walk_bonds(const tdWalk *walk, const tdModel *model, const char **na
     return good;
 }
 
+// A dataset a sensor.
+static bool walk_sensors(const tdWalk *walk, const tdModel *model)
+{
+    hid_t group = walk->to->n_sensors > 0 ? walk_group(walk, walk->to->file, "sensors") : 0;
+    bool good = group >= 0;
+    for (int i = 0; i < walk->to->n_sensors && good; i++)
+    {
+        tdSensorInfo info = td_model_sensor(model, i);
+        const hsize_t dims[1] = {(hsize_t)info.values};
+        good = walk_series(walk, group, info.name, H5T_NATIVE_DOUBLE, 1, dims, NULL) &&
+               write_names(walk, info.values, info.columns, info.units);
+    }
+    if (group > 0)
+        H5Gclose(group);
+    return good;
+}
+
 static bool walk_actuation(const tdWalk *walk, const tdModel *model)
 {
     size_t most = (size_t)model->n_actuators + (size_t)model->n_effectors + (size_t)td_model_attachments(model) +
@@ -194,7 +212,7 @@ static bool walk_actuation(const tdWalk *walk, const tdModel *model)
         good = walk_actuators(walk, model, words, words + most);
     if (good && model->n_effectors > 0)
         good = walk_effectors(walk, model, words, words + most);
-    good = good && walk_bonds(walk, model, words, words + most);
+    good = good && walk_bonds(walk, model, words, words + most) && walk_sensors(walk, model);
     free(words);
     return good &&
            (!walk->to->touch || td_contact_series_open(&walk->to->contacts, walk->to->file, model, walk->create));
@@ -240,6 +258,8 @@ static bool walk_body(const tdWalk *walk, hid_t bodies, const tdBody *body)
         return false;
     const hsize_t nodes[2] = {(hsize_t)body->nodes, 3}, elements[1] = {(hsize_t)body->elements};
     bool good = !walk->create || write_rest(group, body->soft);
+    if (good && walk->create && body->parts != NULL)
+        good = td_h5_text_array(group, "links", body->parts->n, body->parts->names) >= 0;
     good = good && walk_series(walk, group, "position", H5T_NATIVE_DOUBLE, 2, nodes, "m") &&
            walk_series(walk, group, "velocity", H5T_NATIVE_DOUBLE, 2, nodes, "m/s") &&
            walk_series(walk, group, "reaction", H5T_NATIVE_DOUBLE, 2, nodes, "N") &&
@@ -356,7 +376,7 @@ tdStatus td_trajectory_open(const tdModel *model, const char *path, bool compres
                             tdError *error)
 {
     *out = NULL;
-    int most = 2 + TD_TOTALS_COLUMNS + model->n_probes + 8 + BODY_SERIES * model->n_bodies;
+    int most = 2 + TD_TOTALS_COLUMNS + model->n_probes + 8 + model->n_sensors + BODY_SERIES * model->n_bodies;
     tdTrajectory *to = calloc(1, sizeof *to);
     if (to == NULL || (to->series = calloc((size_t)most, sizeof *to->series)) == NULL)
     {
@@ -371,6 +391,7 @@ tdStatus td_trajectory_open(const tdModel *model, const char *path, bool compres
     to->n_effectors = model->n_effectors;
     to->n_attachments = td_model_attachments(model);
     to->n_couplings = td_model_couplings(model);
+    to->n_sensors = td_model_sensors(model);
     to->touch = td_contact_is_possible(model);
     snprintf(to->path, sizeof to->path, "%s", path);
     tdH5Quiet quiet = td_h5_begin();
@@ -399,9 +420,20 @@ static bool append_bonds(const tdTrajectory *to, int *next, const tdBondFrame *b
     return good && (to->n_couplings == 0 || append_next(to, next, bonds->effort) >= 0);
 }
 
+static bool append_sensors(const tdTrajectory *to, int *next, const tdModel *model, const double *sensed)
+{
+    bool good = true;
+    for (int i = 0; i < to->n_sensors && good; i++)
+    {
+        good = append_next(to, next, sensed) >= 0;
+        sensed += td_model_sensor(model, i).values;
+    }
+    return good;
+}
+
 static bool append_frame(tdTrajectory *to, int64_t step, double time, const tdTotals *totals, const tdBodyFrame *bodies,
                          const double *probes, const tdActuationFrame *actuation, const tdBondFrame *bonds,
-                         const tdState *state)
+                         const double *sensed, const tdState *state)
 {
     int next = 0;
     bool good = append_next(to, &next, &step) >= 0 && append_next(to, &next, &time) >= 0;
@@ -417,7 +449,8 @@ static bool append_frame(tdTrajectory *to, int64_t step, double time, const tdTo
                append_next(to, &next, actuation->displacement) >= 0;
     if (to->n_effectors > 0)
         good = good && append_next(to, &next, actuation->value) >= 0 && append_next(to, &next, actuation->target) >= 0;
-    good = good && append_bonds(to, &next, bonds) && (!to->touch || td_contact_series_append(&to->contacts, state));
+    good = good && append_bonds(to, &next, bonds) && append_sensors(to, &next, state->model, sensed) &&
+           (!to->touch || td_contact_series_append(&to->contacts, state));
     for (int b = 0; b < to->n_bodies && good; b++)
     {
         const double *arrays[BODY_SERIES] = {bodies[b].position, bodies[b].velocity, bodies[b].reaction,
@@ -430,13 +463,13 @@ static bool append_frame(tdTrajectory *to, int64_t step, double time, const tdTo
 
 tdStatus td_trajectory_frame(tdTrajectory *to, int64_t step, double time, const tdTotals *totals,
                              const tdBodyFrame *bodies, const double *probes, const tdActuationFrame *actuation,
-                             const tdBondFrame *bonds, const tdState *state, tdError *error)
+                             const tdBondFrame *bonds, const double *sensed, const tdState *state, tdError *error)
 {
     if (step <= to->kept)
         return TD_OK;
     tdH5Quiet quiet = td_h5_begin();
     tdStatus status = TD_OK;
-    if (!append_frame(to, step, time, totals, bodies, probes, actuation, bonds, state))
+    if (!append_frame(to, step, time, totals, bodies, probes, actuation, bonds, sensed, state))
         status = td_h5_fail(error, TD_ERROR_IO, to->path, "a frame cannot be written");
     td_h5_end(quiet);
     return status;

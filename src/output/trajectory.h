@@ -37,9 +37,9 @@ tdStatus td_trajectory_open(const tdModel *model, const char *path, bool compres
 /// Last step of which a frame was kept; -1: none.
 int64_t td_trajectory_kept(const tdTrajectory *trajectory);
 /// A step of which a frame was kept is not written again. bodies: by body; probes: 3 a probe; actuation: NULL arrays
-/// where the scene has neither actuators nor effectors; state: for its contacts.
+/// where the scene has neither actuators nor effectors; sensed: values of all sensors; state: for its contacts.
 tdStatus td_trajectory_frame(tdTrajectory *trajectory, int64_t step, double time, const tdTotals *totals,
                              const tdBodyFrame *bodies, const double *probes, const tdActuationFrame *actuation,
-                             const tdBondFrame *bonds, const tdState *state, tdError *error);
+                             const tdBondFrame *bonds, const double *sensed, const tdState *state, tdError *error);
 /// Also releases it. A NULL is fine.
 tdStatus td_trajectory_close(tdTrajectory *trajectory, tdError *error);

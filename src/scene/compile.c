@@ -410,6 +410,7 @@ static tdStatus compile_all(tdModel *model, const tdSettings *settings, const td
     TD_TRY(td_compile_actuators_end(model, error));
     TD_TRY(td_compile_tools(model, error));
     TD_TRY(td_compile_contact(model, settings, error));
+    TD_TRY(td_compile_sensors(model, error));
     TD_TRY(check_integrator(model, error));
     warn_of_ringing(model, settings);
     td_compile_plausible(model, settings);

@@ -130,6 +130,7 @@ tdStatus td_compile_body_points(tdBodyWork *work, tdError *error);
 tdStatus td_compile_actuators_end(tdModel *model, tdError *error);
 /// compile_tool.c: when bodies and actuators are there.
 tdStatus td_compile_tools(tdModel *model, tdError *error);
+tdStatus td_compile_sensors(tdModel *model, tdError *error);
 /// plausible.c: warns of what is hardly meant: densities, moduli, sizes, masses, gravity, steps. After the bodies.
 void td_compile_plausible(const tdModel *model, const tdSettings *settings);
 /// select.c: by node of the mesh, whether the selector chooses it. Choosing none is an error.

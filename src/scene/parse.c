@@ -378,6 +378,9 @@ static tdStatus parse_scene(tdSceneParser *parser, const tdYaml *root_node)
     const tdYaml *couplings = td_record_get(&root, "couplings")->node;
     if (couplings != NULL)
         TD_TRY(td_parse_couplings(parser, couplings));
+    const tdYaml *sensors = td_record_get(&root, "sensors")->node;
+    if (sensors != NULL)
+        TD_TRY(td_parse_sensors(parser, sensors));
     TD_TRY(td_parse_check_control(parser));
     TD_TRY(td_parse_check_tools(parser));
     return td_parse_check_targets(parser);
@@ -406,7 +409,7 @@ static uint64_t hash_tree(uint64_t hash, const tdYaml *node)
 
 static uint64_t hash_equilibria(const tdYaml *root)
 {
-    static const char *const others[] = {"reduction", "validation", "output", "probes"};
+    static const char *const others[] = {"reduction", "validation", "output", "probes", "sensors"};
     uint64_t hash = 0;
     for (const tdYaml *child = root->first; child != NULL; child = child->next)
     {

@@ -93,6 +93,7 @@ tdStatus td_parse_robot_drives(tdSceneParser *parser);
 tdStatus td_parse_robot_bonds(tdSceneParser *parser);
 /// parse_tool.c: when actuators are known, before the motion; and after it.
 tdStatus td_parse_tools(tdSceneParser *parser, const tdYaml *list);
+tdStatus td_parse_sensors(tdSceneParser *parser, const tdYaml *list);
 tdStatus td_parse_check_tools(tdSceneParser *parser);
 /// What the motion drives and what control ties together have to fit. After the motion.
 tdStatus td_parse_check_control(tdSceneParser *parser);

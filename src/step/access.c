@@ -6,6 +6,7 @@
 #include "core/parts.h"
 #include "core/state.h"
 #include "step/monitor.h"
+#include "step/sensor.h"
 #include "step/stage.h"
 
 #include <assert.h>
@@ -107,6 +108,7 @@ static tdStatus after_placing(const tdModel *model, tdState *state, const tdBody
     td_constraint_measure(model, state);
     td_monitor_forget(model, state);
     td_contact_forget(model, state);
+    td_sensors_forget(model, state);
     // Newmark goes on from accelerations: those of the new places, as in its first step.
     tdStatus status =
         model->scheme.method == TD_METHOD_NEWMARK && state->steps > 0 ? td_step_start(model, state) : TD_OK;

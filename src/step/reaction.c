@@ -5,33 +5,78 @@
 //     base = (p_end - p_start) / h - gravity - contacts - attachments and rods - cables and forces - springs
 //
 // with the momentum p of all links. Motors, servos and limits act between links and cancel.
+#include "step/reaction.h"
+
 #include "body/soft.h"
 #include "body/spring.h"
 #include "constraint/constraint.h"
 #include "contact/contact.h"
+#include "core/parts.h"
 
 #include <assert.h>
 #include <math.h>
 
-static void add(double sum[3], double factor, const double f[3])
-{
-    for (int c = 0; c < 3; c++)
-        sum[c] += factor * f[c];
-}
+// ---------------------------------------------------------------- forces from outside
 
-static void add_contacts(const tdState *state, int body, double sum[3])
+static void visit_contacts(const tdModel *model, const tdState *state, int b, tdLoadVisit *visit, void *context)
 {
     const tdContactPoint *points = NULL;
+    const tdBody *body = &model->bodies[b];
     int64_t n = td_state_contacts(state, &points);
     for (int64_t i = 0; i < n; i++)
+        for (int s = 0; s < 2; s++)
+        {
+            const tdContact *contact = &state->contact->contacts[i];
+            double x[3], f[3];
+            tdPose pose;
+            if (points[i].body[s] != b)
+                continue;
+            body->ops->part(body, state, state->q + body->first, NULL, points[i].link[s], &pose, NULL);
+            td_place(&pose, s == 0 ? contact->a.local : contact->b.local, x);
+            for (int c = 0; c < 3; c++)
+                f[c] = s == 0 ? -points[i].force[c] : points[i].force[c];
+            visit(context, points[i].link[s], x, f);
+        }
+}
+
+static void visit_bonds(const tdModel *model, const tdState *state, int b, tdLoadVisit *visit, void *context)
+{
+    for (int i = 0; model->contact != NULL && i < model->contact->n_bonds; i++)
+        for (int s = 0; s < 2; s++)
+        {
+            const tdPointSet *set = &model->contact->bonds[i].side[s];
+            double x[3], f[3];
+            if (set->body == b && td_bond_side_force(model, state, i, s, x, f))
+                visit(context, model->bodies[b].parts->of_node[set->nodes[0]], x, f);
+        }
+}
+
+// A force at a point, which is a mean of nodes: of one part, or each node's share at its own part.
+static void visit_point(const tdModel *model, const tdState *state, const tdPointSet *set, int32_t p, const double x[3],
+                        const double f[3], tdLoadVisit *visit, void *context)
+{
+    const tdBody *body = &model->bodies[set->body];
+    const int32_t *of_node = body->parts->of_node;
+    bool one = true;
+    for (int32_t k = set->start[p]; k < set->start[p + 1]; k++)
+        one = one && of_node[set->nodes[k]] == of_node[set->nodes[set->start[p]]];
+    if (one)
     {
-        add(sum, points[i].body[1] == body, points[i].force);
-        add(sum, -(points[i].body[0] == body), points[i].force);
+        visit(context, of_node[set->nodes[set->start[p]]], x, f);
+        return;
+    }
+    const double *nodes = body->ops->nodes(model, body, state);
+    for (int32_t k = set->start[p]; k < set->start[p + 1]; k++)
+    {
+        double share[3];
+        for (int c = 0; c < 3; c++)
+            share[c] = set->weights[k] * f[c];
+        visit(context, of_node[set->nodes[k]], nodes + 3 * (int64_t)set->nodes[k], share);
     }
 }
 
-// Forces of cables and force actuators at the points of the body, where they are now.
-static void add_actuator(const tdModel *model, const tdState *state, int a, int body, double sum[3])
+// Cables and force actuators at the points of the body, where they are now.
+static void visit_actuator(const tdModel *model, const tdState *state, int a, int b, tdLoadVisit *visit, void *context)
 {
     const tdActuator *actuator = &model->actuators[a];
     const tdMeasure *measure = &actuator->measure;
@@ -49,26 +94,37 @@ static void add_actuator(const tdModel *model, const tdState *state, int a, int 
         td_measure(measure, cs->x, NULL, value, cs->gradient);
     int32_t first = 0;
     for (int s = 0; s < measure->n_sets; first += measure->sets[s++].n)
-        for (int32_t p = 0; measure->sets[s].body == body && p < measure->sets[s].n; p++)
-            add(sum, actuator->sign * cs->effort[a], cs->gradient + 3 * (int64_t)(first + p));
+        for (int32_t p = 0; measure->sets[s].body == b && p < measure->sets[s].n; p++)
+        {
+            double f[3];
+            for (int c = 0; c < 3; c++)
+                f[c] = actuator->sign * cs->effort[a] * cs->gradient[3 * (int64_t)(first + p) + c];
+            visit_point(model, state, &measure->sets[s], p, cs->x + 3 * (int64_t)(first + p), f, visit, context);
+        }
 }
 
-static void base_reaction(const tdModel *model, const tdState *state, int body, const double gain[3],
-                          const double weight[3], double force[3])
+void td_part_loads(const tdModel *model, const tdState *state, int b, tdLoadVisit *visit, void *context)
 {
-    double outside[3] = {0, 0, 0}, point[3], f[3];
-    add(outside, 1, weight);
-    add_contacts(state, body, outside);
-    td_bond_force(model, state, body, outside);
-    for (int a = 0; a < model->n_actuators; a++)
-        add_actuator(model, state, a, body, outside);
+    double x[3], f[3];
     tdSpring spring;
+    visit_contacts(model, state, b, visit, context);
+    visit_bonds(model, state, b, visit, context);
+    for (int a = 0; a < model->n_actuators; a++)
+        visit_actuator(model, state, a, b, visit, context);
     for (int k = 0; k < TD_SPRINGS; k++)
-        if (td_spring_get(state->springs, k, &spring) && spring.body == body &&
-            td_state_spring(model, state, k, point, f))
-            add(outside, 1, f);
+        if (td_spring_get(state->springs, k, &spring) && spring.body == b && td_state_spring(model, state, k, x, f))
+            visit(context, model->bodies[b].parts->of_node[spring.nodes[0]], x, f);
+}
+
+// ---------------------------------------------------------------- the base
+
+static void take_away(void *context, int part, const double x[3], const double f[3])
+{
+    double *force = context;
+    (void)part;
+    (void)x;
     for (int c = 0; c < 3; c++)
-        force[c] = gain[c] - outside[c];
+        force[c] -= f[c];
 }
 
 void td_state_reaction(const tdModel *model, const tdState *state, int body, double force[3])
@@ -78,7 +134,9 @@ void td_state_reaction(const tdModel *model, const tdState *state, int body, dou
     double gain[3], weight[3];
     if (b->ops->gain != NULL && b->ops->gain(b, state, gain, weight))
     {
-        base_reaction(model, state, body, gain, weight, force);
+        for (int c = 0; c < 3; c++)
+            force[c] = gain[c] - weight[c];
+        td_part_loads(model, state, body, take_away, force);
         return;
     }
     // The supports of a reduced body are in no mode; a body that nothing holds has none.

@@ -20,6 +20,7 @@
 #include "constraint/tool.h"
 #include "contact/contact.h"
 #include "step/monitor.h"
+#include "step/sensor.h"
 #include "step/stage.h"
 
 #include <assert.h>
@@ -155,6 +156,7 @@ tdStatus td_stage_solve(const tdModel *model, tdState *state, bool first, int *u
         TD_TRY(add_rows(model, state, first, round == 0));
         tdStatus status =
             td_solve(state->problem, method_of(model, state), tolerance, state->tasks, &result, &state->report.error);
+        TD_TRY(td_check_cancel(state->tasks, &state->report.error));
         if (status != TD_OK)
             return td_contact_fail(model, state, status);
         TD_TRY(take_solution(model, state, &result));
@@ -164,7 +166,7 @@ tdStatus td_stage_solve(const tdModel *model, tdState *state, bool first, int *u
     if (td_condense_unknowns(model, state) > 0)
         state->rhs = fmax(state->rhs, td_condense_push(model, state));
     state->rhs = fmax(state->rhs, td_step_residual(model, state));
-    state->slope = td_dot(state->tasks, model->coords, state->dv, state->work);
+    state->slope = td_dot(state->tasks, model->coords, state->dv, state->m_free);
     return TD_OK;
 }
 
@@ -233,6 +235,7 @@ static void publish(const tdModel *model, tdState *state)
         td_monitor_commit(model, state);
     else
         td_monitor_static(model, state);
+    td_sensors_read(model, state);
 }
 
 // ---------------------------------------------------------------- the step
@@ -265,6 +268,8 @@ tdStatus td_step(const tdModel *model, tdState *state)
     state->report = (tdReport){0};
     state->newton = model->settings.newton;
     state->follow = false;
+    td_tasks_ask(state->tasks, &state->settings);
+    td_sensors_start(model, state);
     td_stage_latch(model, state);
     tdStatus status = TD_OK;
     if (model->scheme.method == TD_METHOD_NEWMARK && state->steps == 0)
@@ -276,6 +281,7 @@ tdStatus td_step(const tdModel *model, tdState *state)
     if (status == TD_OK)
         status = model->scheme.method == TD_METHOD_STATIC ? td_step_static(model, state, &clock)
                                                           : td_step_dynamic(model, state, &clock);
+    td_tasks_ask(state->tasks, NULL);
     state->report.status = status;
     if (status != TD_OK && state->steps == 0)
         memset(state->a, 0, (size_t)model->coords * sizeof(double)); // the start's, to be made again

@@ -93,29 +93,62 @@ herr_t td_h5_text(hid_t object, const char *name, const char *value)
     return status;
 }
 
-herr_t td_h5_texts(hid_t object, const char *name, int n, const char *const *values)
+// Texts of one width, a type for them and their space. False: no memory, or HDF5 failed.
+static bool take_texts(int n, const char *const *values, char **table, hid_t *type, hid_t *space)
 {
     size_t width = 1;
     for (int i = 0; i < n; i++)
         width = strlen(values[i]) + 1 > width ? strlen(values[i]) + 1 : width;
     const hsize_t dims[1] = {(hsize_t)n};
-    char *table = calloc((size_t)n + 1, width);
-    hid_t type = H5Tcopy(H5T_C_S1), space = H5Screate_simple(1, dims, NULL), attribute = -1;
+    *table = calloc((size_t)n + 1, width);
+    *type = H5Tcopy(H5T_C_S1);
+    *space = H5Screate_simple(1, dims, NULL);
+    for (int i = 0; *table != NULL && i < n; i++)
+        memcpy(*table + (size_t)i * width, values[i], strlen(values[i]));
+    return *table != NULL && *type >= 0 && *space >= 0 && H5Tset_size(*type, width) >= 0;
+}
+
+static void drop_texts(char *table, hid_t type, hid_t space)
+{
+    if (space >= 0)
+        H5Sclose(space);
+    if (type >= 0)
+        H5Tclose(type);
+    free(table);
+}
+
+herr_t td_h5_texts(hid_t object, const char *name, int n, const char *const *values)
+{
+    char *table = NULL;
+    hid_t type = -1, space = -1, attribute = -1;
     herr_t status = -1;
-    for (int i = 0; table != NULL && i < n; i++)
-        memcpy(table + (size_t)i * width, values[i], strlen(values[i]));
-    if (table != NULL && type >= 0 && space >= 0 && H5Tset_size(type, width) >= 0)
+    if (take_texts(n, values, &table, &type, &space))
         attribute = H5Acreate2(object, name, type, space, H5P_DEFAULT, H5P_DEFAULT);
     if (attribute >= 0)
     {
         status = H5Awrite(attribute, type, table);
         H5Aclose(attribute);
     }
-    if (space >= 0)
-        H5Sclose(space);
-    if (type >= 0)
-        H5Tclose(type);
-    free(table);
+    drop_texts(table, type, space);
+    return status;
+}
+
+herr_t td_h5_text_array(hid_t group, const char *name, int n, const char *const *values)
+{
+    char *table = NULL;
+    hid_t type = -1, space = -1, dataset = -1, plist = H5Pcreate(H5P_DATASET_CREATE);
+    herr_t status = -1;
+    // Object times off: the same run gives the same file.
+    if (take_texts(n, values, &table, &type, &space) && plist >= 0 && H5Pset_obj_track_times(plist, false) >= 0)
+        dataset = H5Dcreate2(group, name, type, space, H5P_DEFAULT, plist, H5P_DEFAULT);
+    if (dataset >= 0)
+    {
+        status = H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, table);
+        H5Dclose(dataset);
+    }
+    if (plist >= 0)
+        H5Pclose(plist);
+    drop_texts(table, type, space);
     return status;
 }
 

@@ -26,6 +26,8 @@ hid_t td_h5_group(hid_t parent, const char *name);
 herr_t td_h5_text(hid_t object, const char *name, const char *value);
 /// A list of texts.
 herr_t td_h5_texts(hid_t object, const char *name, int n, const char *const *values);
+/// The same as an array of its own: attributes hold 64 KiB at most.
+herr_t td_h5_text_array(hid_t group, const char *name, int n, const char *const *values);
 herr_t td_h5_integer(hid_t object, const char *name, int64_t value);
 herr_t td_h5_number(hid_t object, const char *name, double value);
 
@@ -57,6 +59,8 @@ tdStatus td_h5_read_integer(hid_t file, const char *object, const char *name, co
                             int64_t most, int64_t *out, tdError *error);
 tdStatus td_h5_read_number(hid_t file, const char *object, const char *name, const char *path, double *out,
                            tdError *error);
+/// Whether there is such an attribute.
+bool td_h5_has_attribute(hid_t file, const char *object, const char *name);
 /// Shape of a dataset of the rank, with each dimension of at most `most`.
 tdStatus td_h5_read_shape(hid_t file, const char *name, const char *path, int rank, int64_t most, int64_t *dims,
                           tdError *error);

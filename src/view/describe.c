@@ -277,7 +277,7 @@ static void add_tools(const tdViewSnapshot *s, int64_t message, tdText *out)
 static void add_touches(const tdViewTouch *touches, int n, bool sums, int64_t message, tdText *out)
 {
     enum tdViewSection type = sums ? TD_VIEW_PAIR_FORCES : TD_VIEW_CONTACTS;
-    float *to = n == 0 ? NULL : open_section(out, message, type, 0, n, sums ? 9 : 8);
+    float *to = n == 0 ? NULL : open_section(out, message, type, 0, n, sums ? 11 : 8);
     for (int k = 0; to != NULL && k < n; k++)
     {
         const tdViewTouch *touch = &touches[k];
@@ -287,8 +287,11 @@ static void add_touches(const tdViewTouch *touches, int n, bool sums, int64_t me
             *to++ = (float)touch->force[c];
         *to++ = (float)touch->body[0];
         *to++ = (float)touch->body[1];
-        if (sums)
-            *to++ = (float)touch->points;
+        if (!sums)
+            continue;
+        *to++ = (float)touch->points;
+        *to++ = (float)touch->link[0];
+        *to++ = (float)touch->link[1];
     }
 }
 

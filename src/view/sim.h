@@ -61,13 +61,13 @@ typedef struct tdViewPull
 } tdViewPull;
 
 #define TD_VIEW_MOST_CONTACTS 512 // most that are shown, the strongest
-#define TD_VIEW_PAIRS         64  // most pairs of bodies whose forces are told
+#define TD_VIEW_PAIRS         64  // most pairs of links whose forces are told, the strongest
 
-/// A point of contact that bears a force, or all points between two bodies. Forces are on the first, which is the one
+/// A point of contact that bears a force, or all points between two links. Forces are on the first, which is the one
 /// of the two that can move, or that comes later in the scene.
 typedef struct tdViewTouch
 {
-    int body[2];
+    int body[2], link[2]; ///< link -1: soft
     int points;
     double at[3], force[3];
 } tdViewTouch;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Contacts of the last step for those who look on: the strongest points, and the sums between bodies. Where there are
+// Contacts of the last step for those who look on: the strongest points, and the sums between links. Where there are
 // more points than can be shown, those below a force are left out, the same whatever their order; sums have all.
 #include "view/sim_own.h"
 
@@ -22,43 +22,48 @@ static int octave(double force, double largest)
     return k < OCTAVES ? k : OCTAVES - 1;
 }
 
-// The side that the force is told of: the one that can move, else the second.
-static tdViewTouch touch_of(const tdModel *model, const tdContactPoint *p)
+// The side that a force is told of: the one that can move, else the second.
+static bool is_on_second(const tdModel *model, const int body[2])
 {
-    bool second = model->bodies[p->body[1]].count > 0 || model->bodies[p->body[0]].count == 0;
-    if (second && model->bodies[p->body[0]].count > 0)
-        second = p->body[1] >= p->body[0];
-    tdViewTouch touch = {.body = {p->body[second ? 1 : 0], p->body[second ? 0 : 1]}, .points = 1};
+    bool second = model->bodies[body[1]].count > 0 || model->bodies[body[0]].count == 0;
+    return second && model->bodies[body[0]].count > 0 ? body[1] >= body[0] : second;
+}
+
+static tdViewTouch touch_of(const tdModel *model, const int body[2], const int link[2], const double at[3],
+                            const double force[3])
+{
+    int first = is_on_second(model, body) ? 1 : 0;
+    tdViewTouch touch = {.body = {body[first], body[1 - first]}, .link = {link[first], link[1 - first]}, .points = 1};
     for (int c = 0; c < 3; c++)
     {
-        touch.at[c] = p->position[c];
-        touch.force[c] = second ? p->force[c] : -p->force[c];
+        touch.at[c] = at[c];
+        touch.force[c] = first == 1 ? force[c] : -force[c];
     }
     return touch;
 }
 
-// `at` of a sum is the mean place, weighted by the forces; divided at the end.
-static void add_to_pair(tdViewContact *out, const tdViewTouch *touch, double weights[TD_VIEW_PAIRS])
+// Sums between links; where there are more than can be told, those that press hardest.
+static void take_pairs(const tdModel *model, const tdState *state, tdViewContact *out)
 {
-    int k = 0;
-    while (k < out->n_pairs && memcmp(out->pairs[k].body, touch->body, sizeof touch->body) != 0)
-        k++;
-    if (k == TD_VIEW_PAIRS)
-        return;
-    tdViewTouch *pair = &out->pairs[k];
-    if (k == out->n_pairs)
+    const tdContactSum *sums = NULL;
+    int64_t n = td_state_contact_sums(state, &sums);
+    double least[TD_VIEW_PAIRS]; // of those that are taken
+    for (int64_t i = 0; i < n; i++)
     {
-        *pair = (tdViewTouch){.body = {touch->body[0], touch->body[1]}};
-        weights[k] = 0;
-        out->n_pairs++;
-    }
-    double weight = length(touch->force);
-    pair->points++;
-    weights[k] += weight;
-    for (int c = 0; c < 3; c++)
-    {
-        pair->force[c] += touch->force[c];
-        pair->at[c] += weight * touch->at[c];
+        int k = out->n_pairs;
+        if (k == TD_VIEW_PAIRS)
+        {
+            k = 0;
+            for (int j = 1; j < TD_VIEW_PAIRS; j++)
+                k = least[j] < least[k] ? j : k;
+            if (!(sums[i].weight > least[k]))
+                continue;
+        }
+        else
+            out->n_pairs++;
+        out->pairs[k] = touch_of(model, sums[i].body, sums[i].link, sums[i].position, sums[i].force);
+        out->pairs[k].points = sums[i].points;
+        least[k] = sums[i].weight;
     }
 }
 
@@ -68,7 +73,7 @@ void td_view_sim_contacts(const tdViewSim *sim, tdViewContact *out)
     const tdReport *report = td_state_report(sim->state);
     const tdContactPoint *points = NULL;
     int64_t n = td_state_contacts(sim->state, &points), counts[OCTAVES + 1] = {0}, taken = 0;
-    double largest = 0, weights[TD_VIEW_PAIRS];
+    double largest = 0;
     out->n = out->n_pairs = 0;
     out->followed = report->contacts;
     out->active = report->contacts_active;
@@ -85,15 +90,10 @@ void td_view_sim_contacts(const tdViewSim *sim, tdViewContact *out)
     for (int64_t i = 0; i < n; i++)
     {
         int k = octave(length(points[i].force), largest);
-        if (k == OCTAVES)
-            continue;
-        tdViewTouch touch = touch_of(model, &points[i]);
-        add_to_pair(out, &touch, weights);
         // Where equal forces alone are too many, the first of them.
-        if ((k < last || (k == last && last == 0)) && out->n < TD_VIEW_MOST_CONTACTS)
-            out->points[out->n++] = touch;
+        if (k < OCTAVES && (k < last || (k == last && last == 0)) && out->n < TD_VIEW_MOST_CONTACTS)
+            out->points[out->n++] =
+                touch_of(model, points[i].body, points[i].link, points[i].position, points[i].force);
     }
-    for (int k = 0; k < out->n_pairs; k++)
-        for (int c = 0; c < 3; c++)
-            out->pairs[k].at[c] /= weights[k];
+    take_pairs(model, sim->state, out);
 }

@@ -94,7 +94,7 @@ static void test_info(void **state)
 static void test_polynomials(void **state)
 {
     (void)state;
-    assert_int_equal(run_command("reduce", "stvk.yaml -o stvk.h5 --json"), 0);
+    assert_int_equal(run_command("reduce", "stvk.yaml -o stvk.h5 --accept --json"), 0);
     assert_says("stderr.txt", "polynomials of 9 columns from 36 elements");
     assert_near(json_number("modes"), 9, 0);
     assert_near(json_number("vibration_modes"), 4, 0);
@@ -109,17 +109,32 @@ static void test_polynomials(void **state)
     assert_false(exists("large.h5.work"));
 }
 
+// What is far from full order is not written unless it is asked for, and says so whenever it is used.
+static void test_accepts(void **state)
+{
+    (void)state;
+    assert_refuses("reduce", "stvk.yaml -o far.h5 --quiet", 4, "where training was not, and was not written");
+    assert_says("stderr.txt", "--accept");
+    assert_false(exists("far.h5"));
+    assert_true(exists("far.h5.work"));
+    assert_int_equal(run_command("reduce", "stvk.yaml -o far.h5 --accept --json --quiet"), 0);
+    assert_true(json_number("held_out_error") > 0.2 && json_number("motion_steps") > 0);
+    assert_false(exists("far.h5.work"));
+    assert_int_equal(run_command("run", "stvk.yaml --rom far.h5"), 0);
+    assert_says("stderr.txt", "of the displacements where it was checked");
+}
+
 static void test_vibrations(void **state)
 {
     (void)state;
     write_text("beside.yaml", LAW_SCENE("corotational", "100 kPa") "reduction: {modes: 3}\n");
-    assert_int_equal(run_command("reduce", "beside.yaml -o beside.h5"), 0);
+    assert_int_equal(run_command("reduce", "beside.yaml -o beside.h5 --accept"), 0);
     assert_says("stdout.txt", "among them 3 vibration modes from");
     assert_int_equal(run_command("info", "beside.h5 --plot modes.png"), 0);
     assert_says("stdout.txt", "of 3 vibration modes");
     assert_says("stdout.txt", "10 snapshots; the modes leave");
     write_text("alone.yaml", LAW_SCENE("corotational", "100 kPa") "reduction: {basis: modes, modes: 4}\n");
-    assert_int_equal(run_command("reduce", "alone.yaml -o alone.h5 --json --quiet"), 0);
+    assert_int_equal(run_command("reduce", "alone.yaml -o alone.h5 --accept --json --quiet"), 0);
     assert_near(json_number("modes"), 14, 0);
     assert_near(json_number("snapshots"), 0, 0);
     assert_true(json_number("ecsw_error") <= 0.05);
@@ -132,7 +147,8 @@ static void test_vibrations(void **state)
 static void test_sweep(void **state)
 {
     (void)state;
-    assert_int_equal(run_command("reduce", "arm.yaml -o a.h5 --work sweep --ecsw-tolerance 0.1 --json --quiet"), 0);
+    assert_int_equal(
+        run_command("reduce", "arm.yaml -o a.h5 --work sweep --ecsw-tolerance 0.1 --accept --json --quiet"), 0);
     double few = json_number("rid_elements");
     assert_near(json_number("ecsw_error"), 0.05, 0.05);
     assert_int_equal(run_command("reduce", "arm.yaml -o b.h5 --work sweep --ecsw-tolerance 0.001 --json --quiet"), 0);
@@ -141,7 +157,8 @@ static void test_sweep(void **state)
     char *reused = json_value("reused");
     assert_non_null(strstr(reused, "\"snapshots\": 19"));
     free(reused);
-    assert_int_equal(run_command("reduce", "arm.yaml -o b.h5 --work sweep --max-modes 1 --pod-tolerance 0.5"), 0);
+    assert_int_equal(run_command("reduce", "arm.yaml -o b.h5 --work sweep --max-modes 1 --pod-tolerance 0.5 --accept"),
+                     0);
     assert_says("stdout.txt", "reused      19 equilibria, 4 held-out places, of an earlier run");
     assert_true(exists("a.h5") && exists("b.h5") && exists("sweep/job.txt"));
     assert_refuses("reduce", "other.yaml -o c.h5 --work sweep --quiet", 3, "was left by another job");
@@ -182,8 +199,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_reduces),     cmocka_unit_test(test_runs),  cmocka_unit_test(test_info),
-        cmocka_unit_test(test_polynomials), cmocka_unit_test(test_sweep), cmocka_unit_test(test_vibrations),
-        cmocka_unit_test(test_frame),       cmocka_unit_test(test_usage),
+        cmocka_unit_test(test_polynomials), cmocka_unit_test(test_sweep), cmocka_unit_test(test_accepts),
+        cmocka_unit_test(test_vibrations),  cmocka_unit_test(test_frame), cmocka_unit_test(test_usage),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -227,9 +227,12 @@ static void contacts_bear_the_weights(void **unused)
     assert_near(hook[5], 4.0 / 3 * M_PI * 1e-3 * 100 * 10, 1e-3);
     const float *pair = client_section(&c, TD_VIEW_PAIR_FORCES, 0, &n, &width);
     assert_non_null(pair);
-    assert_int_equal(width, 9);
-    for (uint32_t i = 0; i < n; i++, pair += 9)
+    assert_int_equal(width, 11);
+    for (uint32_t i = 0; i < n; i++, pair += 11)
+    {
         assert_near(pair[5], sum[(int)pair[6]], 1e-4 * (1 + sum[(int)pair[6]]));
+        assert_true(pair[9] >= -1 && pair[10] == 0); // the floor has one link
+    }
     client_await(&c, "status", "\"step\": 1000,");
     assert_non_null(strstr(c.message, "\"contact\": { \"points\": "));
     int points = 0, active = 0;

@@ -97,18 +97,24 @@ export class History {
         return this.hello!.actuators.map((_, i) => s?.f32[3 * i + at] ?? NaN);
     }
 
-    // Resultants between bodies. A pair that touches for the first time gets a series, empty until now.
+    // Of a body with several links the link is named too; a soft body has none.
+    private side(body: number, link: number): string {
+        const of = this.hello!.bodies[body];
+        const links = of?.links ?? [];
+        return `${of?.name ?? "–"}${links.length > 1 ? `.${links[link] ?? link}` : ""}`;
+    }
+
+    // Resultants between links. A pair that touches for the first time gets a series, empty until now.
     private contacts(frame: Message): number[] {
         const s = sectionOf(frame, SECTION.pairs);
         const forces = new Map<string, number>();
         const before = this.pairs.length;
         for (let i = 0; i < (s?.count ?? 0); i++) {
-            const at = s!.width * i, [a, b] = [s!.f32[at + 6], s!.f32[at + 7]], key = `${a} ${b}`;
+            const at = s!.width * i, [a, b, la, lb] = [6, 7, 9, 10].map((k) => s!.f32[at + k]), key = `${a} ${la} ${b} ${lb}`;
             forces.set(key, Math.hypot(s!.f32[at + 3], s!.f32[at + 4], s!.f32[at + 5]));
             if (this.pairs.includes(key) || this.pairs.length >= MOST_PAIRS) continue;
-            const name = (body: number): string => this.hello!.bodies[body]?.name ?? "–";
             this.pairs.push(key);
-            this.series.contacts.push({ name: a === b ? `${name(a)} itself` : `${name(a)} – ${name(b)}`, unit: "N" });
+            this.series.contacts.push({ name: a === b && la === lb ? `${this.side(a, la)} itself` : `${this.side(a, la)} – ${this.side(b, lb)}`, unit: "N" });
             this.rows.contacts.push(new Array<number | null>(this.time.length - 1).fill(null));
         }
         if (this.pairs.length > before) this.changed();

@@ -24,6 +24,7 @@ tdStatus td_model_reduce(const char *scene_path, const char *rom_path, const tdR
                          .pod_tolerance = given.pod_tolerance,
                          .ecsw_tolerance = given.ecsw_tolerance,
                          .max_modes = given.max_modes,
+                         .accept = given.accept,
                          .settings = settings != NULL ? *settings : td_default_settings(),
                          .progress = tell,
                          .user = &given};
@@ -48,7 +49,9 @@ tdStatus td_model_reduce(const char *scene_path, const char *rom_path, const tdR
                          .ecsw_error = report.ecsw_error,
                          .held_out_error = report.held_out_error,
                          .held_out_worst = report.held_out_worst,
-                         .held_out_places = report.held_out_places};
+                         .held_out_places = report.held_out_places,
+                         .motion_error = report.motion_error,
+                         .motion_worst = report.motion_worst};
     for (int k = 0; k < TD_REDUCE_PHASES; k++)
         out->seconds += report.seconds[k];
     return TD_OK;
