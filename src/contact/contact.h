@@ -279,6 +279,8 @@ int td_contact_tunnels(const tdModel *model, tdState *state);
 /// Arrays that a checkpoint keeps, and after they were read.
 int td_contact_arrays(const tdModel *model, tdState *state, tdStateArray *out, int most);
 void td_contact_restore(tdState *state);
+/// Bodies were placed by the caller: how deep they were inside each other is no longer known.
+void td_contact_forget(const tdModel *model, tdState *state);
 
 /// How far driven displacements at the iterate are from what is asked for, relative to their sizes; infinite where
 /// Newton did not go the whole way.
