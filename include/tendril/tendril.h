@@ -94,6 +94,7 @@ extern "C"
                            ///< any thread that computes (read a flag, no more): true ends the step with TD_CANCELLED
                            ///< and the state as it was before it; NULL = never
         void *cancel_user; ///< handed to cancel
+        bool full_order;   ///< reduced models that the scene names (bodies[].rom) are left out
     } tdSettings;
 
     tdSettings td_default_settings(void);

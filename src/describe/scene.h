@@ -181,6 +181,8 @@ typedef struct tdSceneBody
     bool consistent_mass;
     double damping_mass, damping_stiffness; ///< Rayleigh alpha [1/s], beta [s]
     double velocity[3];                     ///< at the start
+    const char *rom;                        ///< file of its reduced model; NULL: full order
+    int rom_line;
     double snap; ///< how far outside of it points may be that are given by their places [m]; NAN: half an element
     int n_fixed, n_prescribed;
     tdSceneFixed *fixed;
@@ -595,7 +597,7 @@ typedef struct tdScene
     uint64_t hash;       ///< of the text, and once compiled of meshes and motion too; a checkpoint keeps it
     uint64_t equilibria; ///< the same without `reduction`, `validation`, `output`, `probes` and `sensors`: what
                          ///< equilibria depend on
-    double length_unit; ///< metres in the scene's length unit, for meshes and for reports
+    double length_unit;  ///< metres in the scene's length unit, for meshes and for reports
     tdSceneSettings settings;
     tdSceneOutput output;
     int n_bodies, n_loads, n_probes, n_actuators, n_effectors;
