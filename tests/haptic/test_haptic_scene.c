@@ -188,7 +188,7 @@ static void test_nodule(void **unused)
         felt[i] = r.felt.force[2];
         char how[300];
         snprintf(how, sizeof how,
-                 "integrator: {method: static}\nmotion: {keyframes: [{t: 0, probe.x: %.9g, probe.z: 0}, {t: 1, "
+                 "integrator: {method: static}\nmotion: {keyframes: [{t: 0, probe.x: %.9g, probe.z: 0}, {t: 0.06, "
                  "probe.x: %.9g, probe.z: %.9g}]}",
                  1e3 * stations[i], 1e3 * (r.felt.tool[0] + 18e-3), 1e3 * (r.felt.tool[2] - start));
         tdModel *model = nodule_scene(how);

@@ -6,6 +6,7 @@
 #include "haptic/loop.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 
 #define SCENE                                                                                                          \
@@ -104,8 +105,59 @@ static void test_loop(void **unused)
     unlink(path);
 }
 
+typedef struct inside
+{
+    tdHaptic *haptic;
+    tdModel *model;
+    tdState *state;
+} inside;
+
+static tdStatus step_inside(void *user, double clock)
+{
+    inside *s = user;
+    return td_haptic_step(s->haptic, s->model, s->state, clock);
+}
+
+// The loop itself takes the steps: one for each tick, and what is felt in a tick is of the step before it.
+static void test_inside(void **unused)
+{
+    (void)unused;
+    inside s = {.model = scene_model(SCENE)};
+    tdError error = {0};
+    tdHapticSettings settings = td_default_haptic();
+    tdSettings library = td_default_settings();
+    tdDevice *device = NULL;
+    tdLoop *loop = NULL;
+    char path[] = "/tmp/tendril_trace_XXXXXX.csv";
+    int file = mkstemps(path, 4);
+    const char text[] = "t,z [mm]\n0,-1\n0.2,-1\n";
+    assert_true(file >= 0 && write(file, text, strlen(text)) == (ssize_t)strlen(text));
+    close(file);
+    s.state = scene_state(s.model);
+    assert_ok(td_haptic_create(s.model, &settings, &s.haptic, &error), error);
+    assert_ok(td_device_open(path, 1e-3, 0, &library, &device, &error), error);
+    tdLoopSettings how = td_default_loop(1e-3);
+    how.priority = 0;
+    how.lock = false;
+    how.step = step_inside;
+    how.user = &s;
+    assert_ok(td_loop_start(s.haptic, device, &how, &loop, &error), error);
+    while (!td_loop_ended(loop))
+        sched_yield();
+    const tdLoopReport *report = td_loop_stop(loop);
+    assert_int_equal(report->status, TD_OK);
+    assert_int_equal(report->ticks, s.haptic->published);
+    assert_int_equal(s.haptic->taken, s.haptic->published);
+    td_loop_free(loop);
+    td_device_close(device);
+    td_haptic_free(s.haptic);
+    scene_free(s.model, s.state);
+    unlink(path);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_handover), cmocka_unit_test(test_loop)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_handover), cmocka_unit_test(test_loop),
+                                       cmocka_unit_test(test_inside)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
