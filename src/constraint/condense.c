@@ -28,8 +28,8 @@ static int further_rows(const tdModel *model)
     int rows = 0;
     for (int a = 0; a < model->n_actuators; a++)
         rows += model->actuators[a].given->drive == TD_DRIVE_GAS;
-    for (int g = 0; g < model->scene.control.n_groups; g++)
-        rows += model->scene.control.groups[g].n - 1;
+    for (int g = 0; g < model->control.n_groups; g++)
+        rows += model->control.groups[g].n - 1;
     return rows;
 }
 

@@ -129,15 +129,15 @@ static bool is_antagonistic(const tdModel *model, const tdSceneGroup *group)
 int td_condense_antagonists(const tdModel *model)
 {
     int n = 0;
-    for (int g = 0; g < model->scene.control.n_groups; g++)
-        n += is_antagonistic(model, &model->scene.control.groups[g]);
+    for (int g = 0; g < model->control.n_groups; g++)
+        n += is_antagonistic(model, &model->control.groups[g]);
     return n;
 }
 
 // Whether the motor of a group turns so that a member hangs slack; bit b of `turns` is that of antagonistic group b.
 static bool is_slack(const tdModel *model, int g, int member, unsigned turns)
 {
-    const tdSceneGroup *groups = model->scene.control.groups;
+    const tdSceneGroup *groups = model->control.groups;
     if (!is_antagonistic(model, &groups[g]))
         return false;
     int bit = 0;
@@ -149,10 +149,10 @@ static bool is_slack(const tdModel *model, int g, int member, unsigned turns)
 // Slack cables do not pull.
 static void slacken(const tdModel *model, struct tdCondensed *cd, unsigned turns)
 {
-    for (int g = 0; g < model->scene.control.n_groups; g++)
-        for (int i = 0; i < model->scene.control.groups[g].n; i++)
+    for (int g = 0; g < model->control.n_groups; g++)
+        for (int i = 0; i < model->control.groups[g].n; i++)
             for (int k = 0; k < cd->n; k++)
-                if (cd->unknown[k] == model->scene.control.groups[g].actuators[i] && is_slack(model, g, i, turns))
+                if (cd->unknown[k] == model->control.groups[g].actuators[i] && is_slack(model, g, i, turns))
                     cd->xl[k] = cd->xu[k] = 0;
 }
 
@@ -160,9 +160,9 @@ static void slacken(const tdModel *model, struct tdCondensed *cd, unsigned turns
 static int make_groups(const tdModel *model, const tdState *state, struct tdCondensed *cd, int rows, unsigned turns)
 {
     int place[2];
-    for (int g = 0; g < model->scene.control.n_groups; g++)
+    for (int g = 0; g < model->control.n_groups; g++)
     {
-        const tdSceneGroup *group = &model->scene.control.groups[g];
+        const tdSceneGroup *group = &model->control.groups[g];
         int leader = 0;
         while (leader < group->n - 1 && is_slack(model, g, leader, turns))
             leader++;
@@ -427,7 +427,7 @@ static bool try_again(void *context, tdProblem *problem, const tdSolveResult *un
 // The problem's numbers stand in cd; settings of the scene.
 void td_condense_open(const tdModel *model, tdState *state, struct tdCondensed *cd)
 {
-    const tdSceneControl *control = &model->scene.control;
+    const tdSceneControl *control = &model->control;
     cd->inverse = (tdInverse){.n_a = cd->n,
                               .n_e = cd->n_e,
                               .E = cd->E,

@@ -180,7 +180,7 @@ static tdStatus collide(const tdModel *model, tdState *state, tdCollideState *wh
                             .h = model->scheme.h,
                             .v = cs->v,
                             .twists = (const double(*)[6])cs->twists,
-                            .slide = model->contact->slide};
+                            .slide = model->contact->slide * fmax(1, td_state_friction(state))};
     td_collide_set_depths(where, cs->depth);
     tdStatus status = td_collide(model->contact->world, where, &input, &state->report.error);
     if (status == TD_OK)
@@ -361,4 +361,14 @@ void td_contact_restore(tdState *state)
     tdContactState *cs = state->contact;
     if (cs != NULL)
         cs->n = cs->n_points = cs->n_body_rows = 0;
+}
+
+void td_contact_forget(const tdModel *model, tdState *state)
+{
+    tdContactState *cs = state->contact;
+    if (cs == NULL)
+        return;
+    for (int i = 0; i < count_colliders(model); i++)
+        cs->depth[i] = -1;
+    td_contact_restore(state);
 }

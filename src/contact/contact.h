@@ -90,6 +90,7 @@ typedef struct tdContactModel
     int n_fields, n_frames;
     tdContactField *fields;
     tdContactFrame *frames;
+    bool guided; ///< a body that meets others has its motion given
     double margin;
     double slide; ///< of tdCollideInput: convex friction slides on a gap of (h + tau) mu times the speed
     tdSapTuning tuning;
@@ -278,6 +279,8 @@ int td_contact_tunnels(const tdModel *model, tdState *state);
 /// Arrays that a checkpoint keeps, and after they were read.
 int td_contact_arrays(const tdModel *model, tdState *state, tdStateArray *out, int most);
 void td_contact_restore(tdState *state);
+/// Bodies were placed by the caller: how deep they were inside each other is no longer known.
+void td_contact_forget(const tdModel *model, tdState *state);
 
 /// How far driven displacements at the iterate are from what is asked for, relative to their sizes; infinite where
 /// Newton did not go the whole way.

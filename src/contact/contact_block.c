@@ -86,10 +86,10 @@ bool td_contact_acts_on(const tdActuator *actuator, int body)
 }
 
 // Whether so many velocities of a body take part that all do. A solver on impulses has no use for that, nor have nodes
-// that an effort moves.
+// that an effort moves; and the compliance that a hand feels (haptic/publish.c) is that of a dense block.
 static bool takes_all(const tdModel *model, tdState *state, const tdBody *body)
 {
-    if (body->ops->part_all == NULL || model->scene.contact.solver == TD_CONTACT_NLCP)
+    if (body->ops->part_all == NULL || model->contact_solver == TD_CONTACT_NLCP || model->contact->guided)
         return false;
     for (int a = 0; a < model->n_actuators; a++)
         if (model->actuators[a].held && model->actuators[a].given->body == body->index &&

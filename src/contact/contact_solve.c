@@ -22,10 +22,12 @@ tdContactPair td_contact_pair(const tdModel *model, const tdContact *contact)
                            .give = fmin(a->give, b->give)};
 }
 
-static tdSapLaw contact_law(const tdModel *model, const tdContact *contact, double gap, double w)
+static tdSapLaw contact_law(const tdModel *model, const tdState *state, int32_t i, double w)
 {
-    tdContactPair pair = td_contact_pair(model, contact);
-    return td_sap_contact(&model->contact->tuning, pair.mu, gap, pair.stiffness, pair.dissipation, w);
+    const tdContactState *cs = state->contact;
+    tdContactPair pair = td_contact_pair(model, &cs->contacts[i]);
+    double mu = td_state_friction(state) * pair.mu;
+    return td_sap_contact(&model->contact->tuning, mu, cs->gap[i], pair.stiffness, pair.dissipation, w);
 }
 
 // effort = clamp(-k error - d (rate - asked)) at the end of the step is a box row as it stands; only what is stiffer
@@ -62,7 +64,7 @@ static void make_laws(const tdModel *model, tdState *state)
         switch (problem->owner[c].kind)
         {
         case TD_OWNER_CONTACT:
-            *law = contact_law(model, &cs->contacts[i], cs->gap[i], w);
+            *law = contact_law(model, state, i, w);
             for (int r = 0; r < 3; r++)
                 law->v_hat[r] -= drift[r];
             break;

@@ -190,6 +190,7 @@ typedef struct tdSceneBody
     // rigid and articulated: placed by rotation and translate
     tdTree *tree; ///< checked; its root is fixed or free
     double angular_velocity[3];
+    const char *guided[6];    ///< rigid: inputs that its pose is given by, name.x, .y, .z, .rx, .ry, .rz; NULL: none
     tdBodyCompiler *compiler; ///< not of the file: what makes the body; NULL: that of its type
     bool adrift; ///< not of the file: nothing holds it, and training looks for its shapes (compile_adrift.c)
     tdSceneBodyContact contact;

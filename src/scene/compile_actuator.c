@@ -573,11 +573,7 @@ tdStatus td_compile_actuators_end(tdModel *model, tdError *error)
         TD_TRY(check_limits(model, a, error));
     }
     for (int e = 0; e < model->n_effectors; e++)
-    {
         TD_TRY(finish_effector(model, e, error));
-        if (model->effectors[e].given->has_target)
-            TD_TRY(td_inverse_suits(model, model->effectors[e].given->line, error));
-    }
     for (int k = 0; k < model->scene.n_probes; k++)
     {
         model->probes[model->n_probes++].name = model->scene.probes[k].name;

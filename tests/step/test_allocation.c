@@ -249,7 +249,8 @@ static void inverse_allocates_nothing(void **unused)
     signed char active[8];
     for (int j = 0; j < 4; j++)
         W[5 * j] = 1 + j;
-    tdInverse problem = {4, 3, 4, E, e0, W, xl, xu, W, cl, cu, TD_ENERGY_NULL_SPACE, TD_INVERSE_QP, 1e-3, 0, 1e-6};
+    tdInverse problem = {4,    3, 4,   E, e0, W, xl, xu, W, cl, cu, NULL, TD_ENERGY_NULL_SPACE, TD_INVERSE_QP,
+                         1e-3, 0, 1e-6};
     tdInverseResult result = {.x = x, .active = active};
     assert_non_null(work);
     atomic_store(&ours, 0);
