@@ -22,10 +22,12 @@ tdContactPair td_contact_pair(const tdModel *model, const tdContact *contact)
                            .give = fmin(a->give, b->give)};
 }
 
-static tdSapLaw contact_law(const tdModel *model, const tdContact *contact, double gap, double w)
+static tdSapLaw contact_law(const tdModel *model, const tdState *state, int32_t i, double w)
 {
-    tdContactPair pair = td_contact_pair(model, contact);
-    return td_sap_contact(&model->contact->tuning, pair.mu, gap, pair.stiffness, pair.dissipation, w);
+    const tdContactState *cs = state->contact;
+    tdContactPair pair = td_contact_pair(model, &cs->contacts[i]);
+    double mu = td_state_friction(state) * pair.mu;
+    return td_sap_contact(&model->contact->tuning, mu, cs->gap[i], pair.stiffness, pair.dissipation, w);
 }
 
 // effort = clamp(-k error - d (rate - asked)) at the end of the step is a box row as it stands; only what is stiffer
@@ -62,7 +64,7 @@ static void make_laws(const tdModel *model, tdState *state)
         switch (problem->owner[c].kind)
         {
         case TD_OWNER_CONTACT:
-            *law = contact_law(model, &cs->contacts[i], cs->gap[i], w);
+            *law = contact_law(model, state, i, w);
             for (int r = 0; r < 3; r++)
                 law->v_hat[r] -= drift[r];
             break;
@@ -217,6 +219,20 @@ static bool weigh_loads(void *context, tdProblem *problem, const tdSolveResult *
     return true;
 }
 
+void td_contact_restart(void *context)
+{
+    const struct tdContactLoads *loads = context;
+    tdContactState *cs = loads->state->contact;
+    tdProblem *problem = cs->problem;
+    if (!cs->weighed)
+        return;
+    for (int32_t c = 0; c < problem->n_constraints; c++)
+        if (problem->owner[c].kind == TD_OWNER_CONTACT)
+            problem->w[c] = cs->w_own[problem->owner[c].index];
+    make_laws(loads->model, loads->state);
+    cs->phase = FIRST;
+}
+
 // w of the bodies, in the first pass: with others in each the passes would have no common solution. The share of R that
 // blocks have already is that of contact_block.c.
 static tdStatus weigh(const tdModel *model, tdState *state, bool first, bool *weighed)
@@ -250,10 +266,11 @@ static tdStatus make_problem(const tdModel *model, tdState *state, bool first, b
     TD_TRY(weigh(model, state, first, &weighed));
     make_laws(model, state);
     cs->phase = weighed ? FIRST : SOLVED;
+    cs->weighed = weighed;
     cs->loads = (struct tdContactLoads){model, state};
     cs->problem->again = weigh_loads;
     cs->problem->context = &cs->loads;
-    return TD_OK;
+    return td_contact_steer(model, state);
 }
 
 tdStatus td_contact_problem(const tdModel *model, tdState *state, bool first, bool fresh)
