@@ -124,7 +124,7 @@ static void observe(tdGuard *guard, const double x[3], bool gap, double way[3])
 //     F . (way + F_last q) + |F|^2 q,   q = T^2 / 2m
 //
 // F is shortened so that all that was given stays below the allowance; a brake is never too much. What was given too
-// much is taken back, by no more damping than is allowed.
+// much is taken back, by no more damping than is allowed; not by one that is in a fault, whose force goes to zero.
 static void be_passive(tdGuard *guard, const double way[3], double force[3])
 {
     const tdGuardSettings *s = &guard->settings;
@@ -133,7 +133,8 @@ static void be_passive(tdGuard *guard, const double way[3], double force[3])
     there = fmax(there, 0);
     if (a + b > there)
         share = fmin(1, fmax(0, (sqrt(b * b + 4 * a * there) - b) / (2 * a)));
-    double damping = along2 > 0 ? fmin(s->damping / s->period, fmax(0, guard->energy) / along2) : 0;
+    double damping =
+        along2 > 0 && guard->fault == TD_GUARD_FINE ? fmin(s->damping / s->period, fmax(0, guard->energy) / along2) : 0;
     guard->limited += share < 1 || damping > 0;
     for (int k = 0; k < 3; k++)
         force[k] = share * force[k] - damping * way[k];
@@ -166,13 +167,13 @@ void td_guard(tdGuard *guard, const double *position, bool heard, double force[3
     {
         guard->cuts += cut(force, s->max_force);
         follow(guard, force);
-        if (s->passive)
-            be_passive(guard, way, force);
-        cut(force, s->max_force);
         cut(torque, s->max_torque);
     }
     else
         ramp_down(guard, before, force, torque);
+    if (s->passive)
+        be_passive(guard, way, force);
+    cut(force, s->max_force);
     // Positions are known to half a step of the encoders: while they move, the work of each change of the force is
     // uncertain by that.
     td_subtract3(force, guard->force, change);

@@ -79,6 +79,27 @@ static void test_hand(void **state)
     assert_says("stdout.txt", "too heavy?");
 }
 
+// The other shipped scenes with their motions, as far as a tenth of a second goes; and a reduced body with a step for
+// each tick.
+static void test_scenes(void **state)
+{
+    (void)state;
+    assert_int_equal(
+        run_command("haptic", HAPTIC "slab.yaml --device " HAPTIC "rub.csv --lockstep --time 0.3 --json --quiet"), 0);
+    assert_near(json_number("faults"), 0, 0);
+    assert_int_equal(
+        run_command("haptic", HAPTIC "nodule.yaml --device " HAPTIC "stroke.csv --lockstep --time 0.1 --json --quiet"),
+        0);
+    assert_near(json_number("ticks"), 100, 1);
+    assert_int_equal(run_command("reduce", HAPTIC "reduced.yaml -o cube.h5 --quiet"), 0);
+    assert_int_equal(run_command("haptic",
+                                 HAPTIC "reduced.yaml --rom cube.h5 --device short.csv --lockstep --rate 2000 "
+                                        "--out reduced --json --quiet"),
+                     0);
+    assert_near(json_number("ticks"), json_number("steps"), 1);
+    assert_true(json_number("largest_force") > 0.1);
+}
+
 static void test_refusals(void **state)
 {
     (void)state;
@@ -99,6 +120,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_lockstep),
         cmocka_unit_test(test_hand),
+        cmocka_unit_test(test_scenes),
         cmocka_unit_test(test_refusals),
     };
     return cmocka_run_group_tests(tests, setup, teardown);

@@ -111,8 +111,10 @@ static void test_passive(void **unused)
     (void)unused;
     double worst = 0;
     int64_t limited = 0;
-    for (uint64_t seed = 1; seed <= 1500; seed++)
+    static const uint64_t hard[] = {7009, 11082, 12396, 14016, 19368}; // faults while the hand is being given something
+    for (uint64_t k = 1; k <= 1505; k++)
     {
+        uint64_t seed = k <= 1500 ? k : hard[k - 1501];
         closedLoop loop = random_loop(seed);
         run_loop(&loop, 400);
         worst = fmax(worst, loop.given);
@@ -122,7 +124,7 @@ static void test_passive(void **unused)
         assert_true(loop.most <= loop.max_force + 1e-12);
         assert_true(loop.jump <= 200 * loop.max_force * T * (1 + 1e-9));
     }
-    print_message("most energy given in 1500 motions: %.3g mJ; %d needed the guard\n", 1e3 * worst, (int)limited);
+    print_message("most energy given in 1505 motions: %.3g mJ; %d needed the guard\n", 1e3 * worst, (int)limited);
     assert_true(limited > 500); // or the test would say nothing
     // Without the guard the same hands are given hundreds of times as much.
     double loose = 0;
