@@ -24,6 +24,7 @@ static const char help[] =
     "and the model that comes out is the same, bit for bit. With --keep or --work, a run with other tolerances or\n"
     "another validation takes from there what does not depend on them: equilibria first of all.\n\n"
     "  -o FILE              the reduced model (HDF5)\n"
+    "  --body NAME          the body, in the place of the scene's 'reduction.body'\n"
     "  --pod-tolerance X    in the place of the scene's: of the modes,\n"
     "  --ecsw-tolerance X   of the reduced domain,\n"
     "  --max-modes N        modes at most\n"
@@ -295,17 +296,10 @@ int cmd_reduce(int argc, char **argv)
     tdReduceTask task = {0};
     bool portable = false;
     const cliOption options[] = {
-        {"-o", &task.out, NULL},
-        {"--pod-tolerance", &pod, NULL},
-        {"--ecsw-tolerance", &ecsw, NULL},
-        {"--max-modes", &most, NULL},
-        {"--work", &task.work, NULL},
-        {"--keep", NULL, &task.keep},
-        {"--accept", NULL, &task.accept},
-        {"--restart", NULL, &task.restart},
-        {"--threads", &threads, NULL},
-        {"--portable", NULL, &portable},
-        CLI_PACKAGE_OPTION,
+        {"-o", &task.out, NULL},           {"--body", &task.body, NULL},     {"--pod-tolerance", &pod, NULL},
+        {"--ecsw-tolerance", &ecsw, NULL}, {"--max-modes", &most, NULL},     {"--work", &task.work, NULL},
+        {"--keep", NULL, &task.keep},      {"--accept", NULL, &task.accept}, {"--restart", NULL, &task.restart},
+        {"--threads", &threads, NULL},     {"--portable", NULL, &portable},  CLI_PACKAGE_OPTION,
     };
     int code = cli_parse(argc, argv, help, options, (int)(sizeof options / sizeof options[0]), &task.scene, 1, 1);
     if (code >= 0)

@@ -94,6 +94,7 @@ extern "C"
                            ///< any thread that computes (read a flag, no more): true ends the step with TD_CANCELLED
                            ///< and the state as it was before it; NULL = never
         void *cancel_user; ///< handed to cancel
+        bool full_order;   ///< reduced models that the scene names (bodies[].rom) are left out
     } tdSettings;
 
     tdSettings td_default_settings(void);
@@ -646,6 +647,7 @@ extern "C"
     /// Start from td_default_reduction().
     typedef struct tdReductionSettings
     {
+        const char *body;      ///< that is reduced; NULL: as the scene says
         const char *work;      ///< folder of the work; NULL: beside the output, removed at the end
         bool restart;          ///< throw work away that lies there; else a job that was stopped goes on
         double pod_tolerance;  ///< in the place of the scene's; 0: that

@@ -185,6 +185,53 @@ static void test_frame(void **state)
     assert_refuses("reduce", "fixed.yaml -o fixed.h5 --quiet", 3, "its frame cannot be fixed");
 }
 
+#define ARM(name, y, more)                                                                                             \
+    "  - name: " name "\n"                                                                                             \
+    "    mesh: {box: [[0, " y ", 0], [0.1, 0.02, 0.02]], cells: [4, 1, 1]}\n"                                          \
+    "    material: {law: corotational, young: 100 kPa, poisson: 0.4, density: 1000}\n"                                 \
+    "    fixed: [{group: xmin}]\n" more
+#define BOTH(left, right)                                                                                              \
+    "tendril: 1\ntime_step: 10 ms\nsteps: 20\ngravity: [0, 0, -9.81]\nbodies:\n" ARM("left", "0", left) ARM(           \
+        "right", "-0.02",                                                                                              \
+        right) "  - name: cube\n"                                                                                      \
+               "    mesh: {box: [[0, 1, 1], [0.02, 1.02, 1.02]], cells: [1, 1, 1]}\n"                                  \
+               "    material: {law: corotational, young: 100 kPa, poisson: 0.4, density: 1000}\n"                      \
+               "actuators:\n"                                                                                          \
+               "  - {name: up, type: cable, body: left, path: [[0.09, 0.01, 0.02], [0, 0.01, 0.02]], drive: "          \
+               "displacement,\n"                                                                                       \
+               "     range: [0, 8 mm]}\n"                                                                              \
+               "  - {name: down, type: cable, body: right, path: [[0.09, 0, 0], [0, 0, 0]], drive: displacement,\n"    \
+               "     range: [0, 5 mm]}\n"                                                                              \
+               "probes: [{name: tip, body: left, point: [0.1, 0.01, 0.01]}]\n"                                         \
+               "motion: {keyframes: [{t: 0, up: 0, down: 0}, {t: 0.2, up: 4 mm, down: 2 mm}]}\n"                       \
+               "reduction: {body: left, ecsw_tolerance: 0.005}\n"                                                      \
+               "validation: {random: {steps: 4, moves: 2}}\n"
+
+// Several reduced bodies beside one of full order, which is free: each is reduced on its own, whatever the others are,
+// and moves as it does where it alone is reduced.
+static void test_several(void **state)
+{
+    (void)state;
+    write_text("both.yaml", BOTH("", ""));
+    write_text("reduced.yaml", BOTH("    rom: left.h5\n", "    rom: right.h5\n"));
+    assert_refuses("check", "reduced.yaml --quiet", 3, "reduced.yaml:10: bodies[0].rom: ");
+    assert_refuses("reduce", "both.yaml -o left.h5 --body middle --quiet", 3, "there is no body 'middle'");
+    assert_int_equal(run_command("reduce", "both.yaml -o left.h5 --json --accept --quiet"), 0);
+    double left = json_number("modes");
+    assert_int_equal(run_command("reduce", "reduced.yaml -o right.h5 --body right --json --accept --quiet"), 0);
+    double right = json_number("modes"), cube = 24;
+    assert_int_equal(run_command("run", "reduced.yaml --json --quiet --out several --force"), 0);
+    assert_near(json_number("dofs"), left + right + cube, 0);
+    assert_int_equal(run_command("run", "both.yaml --rom left.h5 --json --quiet --out one --force"), 0);
+    char *several = read_text("several/probes.csv"), *one = read_text("one/probes.csv");
+    assert_string_equal(several, one);
+    free(several);
+    free(one);
+    assert_int_equal(run_command("run", "reduced.yaml --full-order --json --quiet"), 0);
+    assert_true(json_number("dofs") > 2 * cube + left + right);
+    assert_int_equal(run_command("compare", "reduced.yaml --rom left.h5 --json --quiet"), 0);
+}
+
 static void test_usage(void **state)
 {
     (void)state;
@@ -200,7 +247,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_reduces),     cmocka_unit_test(test_runs),  cmocka_unit_test(test_info),
         cmocka_unit_test(test_polynomials), cmocka_unit_test(test_sweep), cmocka_unit_test(test_accepts),
-        cmocka_unit_test(test_vibrations),  cmocka_unit_test(test_frame), cmocka_unit_test(test_usage),
+        cmocka_unit_test(test_vibrations),  cmocka_unit_test(test_frame), cmocka_unit_test(test_several),
+        cmocka_unit_test(test_usage),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

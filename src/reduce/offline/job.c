@@ -73,6 +73,20 @@ bool td_job_progress(tdJob *job, int64_t more)
 
 // ---------------------------------------------------------------- begin
 
+// The body that was asked for in the place of the scene's.
+static tdStatus choose_body(tdScene *scene, const char *name, tdError *error)
+{
+    for (int b = 0; b < scene->n_bodies && name != NULL; b++)
+        if (strcmp(scene->bodies[b].name, name) == 0)
+        {
+            scene->reduction.body = b;
+            return TD_OK;
+        }
+    if (name == NULL)
+        return TD_OK;
+    return td_fail_at(error, TD_ERROR_INPUT, scene->file, 0, "bodies", "there is no body '%s' to be reduced", name);
+}
+
 // The static scene, with the tolerances that the task gives in the place of its own.
 static tdStatus edit_static(void *context, tdScene *scene, tdError *error)
 {
@@ -88,6 +102,7 @@ static tdStatus edit_static(void *context, tdScene *scene, tdError *error)
     given->pod_tolerance = task->pod_tolerance > 0 ? task->pod_tolerance : given->pod_tolerance;
     given->ecsw_tolerance = task->ecsw_tolerance > 0 ? task->ecsw_tolerance : given->ecsw_tolerance;
     given->max_modes = task->max_modes > 0 ? task->max_modes : given->max_modes;
+    TD_TRY(choose_body(scene, task->body, error));
     return td_walk_edit_static(NULL, scene, error);
 }
 
@@ -311,8 +326,10 @@ static tdStatus write_rom(tdJob *job, tdError *error)
     return td_rom_write(&job->rom, job->task->out, error);
 }
 
-tdStatus td_reduce(const tdReduceTask *task, tdReduceReport *report, tdError *error)
+tdStatus td_reduce(const tdReduceTask *given, tdReduceReport *report, tdError *error)
 {
+    tdReduceTask all = *given, *task = &all;
+    all.settings.full_order = true; // the file that is made is compared with it
     *report = (tdReduceReport){.held_out_error = NAN, .held_out_worst = NAN, .motion_error = NAN, .motion_worst = NAN};
     tdJob job = {.task = task, .report = report, .work = {.lock = TD_UNLOCKED}};
     pthread_mutex_init(&job.mutex, NULL);

@@ -44,6 +44,7 @@ typedef struct tdReduceTask
 {
     const char *scene;                    ///< file
     const char *out;                      ///< file of the reduced model
+    const char *body;                     ///< in the place of the scene's `reduction.body`; NULL: that one
     const char *work;                     ///< folder of the work, which stays; NULL: `out`.work
     bool restart;                         ///< throw work away that lies there
     bool keep;                            ///< leave the work folder
