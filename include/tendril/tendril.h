@@ -662,6 +662,7 @@ extern "C"
     /// Start from td_default_reduction().
     typedef struct tdReductionSettings
     {
+        const char *body;      ///< that is reduced; NULL: as the scene says
         const char *work;      ///< folder of the work; NULL: beside the output, removed at the end
         bool restart;          ///< throw work away that lies there; else a job that was stopped goes on
         double pod_tolerance;  ///< in the place of the scene's; 0: that

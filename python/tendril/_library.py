@@ -99,6 +99,7 @@ class tdSettings(c.Structure):
         ("level", c.c_int),
         ("cancel", CancelFn),
         ("cancel_user", c.c_void_p),
+        ("full_order", c.c_bool),
     ]
 
 
@@ -280,6 +281,7 @@ class tdControlSettings(c.Structure):
 
 class tdReductionSettings(c.Structure):
     _fields_ = [
+        ("body", c.c_char_p),
         ("work", c.c_char_p),
         ("restart", c.c_bool),
         ("pod_tolerance", c.c_double),
@@ -476,10 +478,10 @@ def _log(_user, level, message):
 
 
 def settings(threads: int = 0, rom: str | os.PathLike | None = None, portable: bool = False, rom_whole: bool = False,
-             packages: str | None = None, quiet: bool = False) -> tdSettings:  # fmt: skip
+             packages: str | None = None, full_order: bool = False, quiet: bool = False) -> tdSettings:  # fmt: skip
     """Settings of the library, whose messages go to the logger "tendril" unless they are not wanted."""
     out = lib.td_default_settings()
-    out.threads, out.portable, out.rom_whole = int(threads), portable, rom_whole
+    out.threads, out.portable, out.rom_whole, out.full_order = int(threads), portable, rom_whole, full_order
     if not quiet:
         out.log = _log
     out.rom = os.fsencode(rom) if rom is not None else None

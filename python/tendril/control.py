@@ -117,11 +117,12 @@ class Reduction:
     seconds: float
 
 
-def reduce(scene: str | os.PathLike, rom: str | os.PathLike, *, pod_tolerance: float | None = None,
+def reduce(scene: str | os.PathLike, rom: str | os.PathLike, *, body: str | None = None, pod_tolerance: float | None = None,
            ecsw_tolerance: float | None = None, max_modes: int | None = None, restart: bool = False, accept: bool = False,
            threads: int = 0, progress: Callable[[str, int, int], Any] | None = None) -> Reduction:  # fmt: skip
     """Makes the reduced model of a scene with a ``reduction`` (docs/reduction.md): minutes, as ``tendril reduce``.
 
+    body: which is reduced, where the scene does not say so.
     progress(phase, done, total) is told of it. Ctrl-C, or an exception in ``progress``, stops in order; the same call
     goes on from there. A model that is off by more than 20 % where training was not is written with ``accept`` only.
     """
@@ -143,6 +144,7 @@ def reduce(scene: str | os.PathLike, rom: str | os.PathLike, *, pod_tolerance: f
     what, settings = lib.td_default_reduction(), td.settings(threads=threads)
     what.pod_tolerance, what.ecsw_tolerance = pod_tolerance or 0.0, ecsw_tolerance or 0.0
     what.max_modes, what.restart, what.accept, what.progress = max_modes or 0, restart, accept, tell
+    what.body = body.encode() if body else None
     out, error = td.tdReduction(), td.tdError()
     status = lib.td_model_reduce(os.fsencode(scene), os.fsencode(rom), c.byref(what), c.byref(settings), c.byref(out),
                                  c.byref(error))  # fmt: skip

@@ -105,6 +105,7 @@ class Model:
     scene: path of a scene file, or a scene as a dictionary with the same keys (numbers in SI or in the scene's
         ``units``; texts such as "450 kPa" as in a file). Mistakes raise :class:`InputError` with file, line and field.
     rom: reduced model of one of its bodies, made by :func:`tendril.reduce`.
+    full_order: leave out reduced models that the scene itself names.
     rom_whole: with it, integrate over all elements instead of the reduced domain.
     folder: of a dictionary, where relative paths of meshes begin; else the current one.
     portable: kernels that give the same bits on any machine.
@@ -112,11 +113,12 @@ class Model:
     """
 
     def __init__(self, scene: str | os.PathLike | Mapping[str, Any], *, rom: str | os.PathLike | None = None,
-                 rom_whole: bool = False, folder: str | os.PathLike | None = None, portable: bool = False,
+                 rom_whole: bool = False, full_order: bool = False, folder: str | os.PathLike | None = None, portable: bool = False,
                  packages: str | None = None) -> None:  # fmt: skip
         self._handle = 0
         self._portable = portable
-        settings = td.settings(rom=rom, portable=portable, rom_whole=rom_whole, packages=packages)
+        settings = td.settings(rom=rom, portable=portable, rom_whole=rom_whole, packages=packages,
+                               full_order=full_order)  # fmt: skip
         handle, error = c.c_void_p(), td.tdError()
         if isinstance(scene, Mapping):
             self.file = "dictionary"

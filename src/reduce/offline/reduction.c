@@ -19,6 +19,7 @@ tdStatus td_model_reduce(const char *scene_path, const char *rom_path, const tdR
     tdReductionSettings given = what != NULL ? *what : td_default_reduction();
     tdReduceTask task = {.scene = scene_path,
                          .out = rom_path,
+                         .body = given.body,
                          .work = given.work,
                          .restart = given.restart,
                          .pod_tolerance = given.pod_tolerance,
