@@ -67,6 +67,7 @@ static tdStatus state_create(const tdModel *model, const tdBody *body, tdState *
         {&mine->points_q, n},
         {&mine->rhs, n},
         {&mine->trial, n},
+        {&mine->trial_v, n},
         {&mine->bias, n},
         {&mine->law, 3 * n},
         {&mine->slope, n},
@@ -212,21 +213,23 @@ static void add_laws(const tdModel *model, const tdBody *body, tdState *state)
     tdArticulatedState *mine = td_articulated_mine(body, state);
     const tdScheme scheme = td_articulated_law_scheme(model);
     double *q_e = state->q_e + body->first, *v_e = state->v_e + body->first, *force = state->force + body->first;
+    double *of_laws = td_scratch_take(state);
     int64_t n = given->n;
     if (scheme.theta != model->scheme.theta)
     {
-        q_e = state->work + body->first;
-        v_e = state->scratch + body->first;
+        q_e = of_laws;
+        v_e = td_scratch_take(state);
         td_scheme_evaluate(&scheme, n, state->q + body->first, state->v + body->first, state->a + body->first,
                            state->v_new + body->first, q_e, v_e, mine->rhs);
     }
     for (int64_t i = 0; i < n; i++)
         force[i] += given->damping[i] * v_e[i];
-    if (!td_articulated_iterates(model, state))
-        return;
-    td_articulated_laws(model, body, state, q_e, v_e, false);
-    for (int64_t i = 0; i < n; i++)
+    bool iterates = td_articulated_iterates(model, state);
+    if (iterates)
+        td_articulated_laws(model, body, state, q_e, v_e, false);
+    for (int64_t i = 0; i < n && iterates; i++)
         force[i] += mine->law[i];
+    td_scratch_give(state, of_laws);
 }
 
 static tdStatus forces(const tdModel *model, const tdBody *body, tdState *state, bool tangent)
@@ -371,7 +374,7 @@ static void outside(const tdModel *model, const tdBody *body, tdState *state, do
     int64_t n = body->count, first = body->first;
     const tdScheme scheme = td_articulated_law_scheme(model);
     const tdArticulated *given = td_articulated_of(body);
-    double *q_e = state->work + first, *v_e = state->scratch + first;
+    double *of_laws = td_scratch_take(state), *q_e = of_laws, *v_e = td_scratch_take(state);
     bool rk4 = scheme.method == TD_METHOD_RK4;
     if (rk4)
     {
@@ -387,12 +390,15 @@ static void outside(const tdModel *model, const tdBody *body, tdState *state, do
                           : state->own[first + i] - state->m[first + i] - (rk4 ? scheme.s * mine->law[i] : 0);
     if (of_inertia)
         multiply_add((int)n, scheme.mass, mine->M, mine->rhs, f);
-    if (body->rows_apart || given->n_limits == 0)
-        return;
-    memset(mine->rhs, 0, (size_t)n * sizeof(double));
-    td_joint_limits(given, q_e, v_e, mine->rhs);
-    for (int64_t i = 0; i < n; i++)
+    bool springs = !body->rows_apart && given->n_limits > 0;
+    if (springs)
+    {
+        memset(mine->rhs, 0, (size_t)n * sizeof(double));
+        td_joint_limits(given, q_e, v_e, mine->rhs);
+    }
+    for (int64_t i = 0; i < n && springs; i++)
         f[i] += scheme.s * mine->rhs[i];
+    td_scratch_give(state, of_laws);
 }
 
 static void arrive(const tdModel *model, const tdBody *body, tdState *state, tdArrival *arrival)

@@ -145,6 +145,7 @@ typedef struct tdArticulatedState
     double *law;             ///< 3 n: forces of the laws of joints, slopes by position and by rate
     double *slope;           ///< n: by v
     double *trial;           ///< n: velocity that the laws are linearized about
+    double *trial_v;         ///< n: velocity where forces are taken that goes with it
     double *turning;         ///< n: Coriolis and gyroscopic forces at the trial velocity
     double *expected, *before; ///< n: for the moment only
     double *asked;             ///< 3 n: rates of joints whose position is given, NAN: none; their bias and diagonal

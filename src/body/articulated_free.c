@@ -153,7 +153,7 @@ static bool has_laws(const tdArticulated *given)
     return given->n_frictions + given->n_servos + given->n_limits > 0;
 }
 
-// Laws, their slopes by v, and b at the trial velocity; its v_e stays in state->scratch.
+// Laws, their slopes by v, and b at the trial velocity, of which v_e stays in `trial_v`.
 static void evaluate(const tdModel *model, const tdBody *body, tdState *state, bool secant)
 {
     const tdArticulated *given = td_articulated_of(body);
@@ -161,16 +161,17 @@ static void evaluate(const tdModel *model, const tdBody *body, tdState *state, b
     const tdScheme scheme = td_articulated_law_scheme(model);
     const double none[3] = {0, 0, 0};
     int64_t n = body->count;
-    double *q_e = state->work + body->first, *v_e = state->scratch + body->first;
+    double *q_e = td_scratch_take(state), *v_e = mine->trial_v;
     td_scheme_evaluate(&scheme, n, state->q + body->first, state->v + body->first, state->a + body->first, mine->trial,
                        q_e, v_e, mine->rhs);
     memcpy(mine->before, mine->turning, (size_t)n * sizeof(double));
     if (!td_articulated_drifts(model))
         td_tree_inverse(given, v_e, NULL, none, &mine->at, mine->turning);
-    if (!has_laws(given))
-        return;
-    td_articulated_laws(model, body, state, q_e, v_e, secant);
-    for (int64_t i = 0; i < n; i++)
+    bool laws = has_laws(given);
+    if (laws)
+        td_articulated_laws(model, body, state, q_e, v_e, secant);
+    td_scratch_give(state, q_e);
+    for (int64_t i = 0; i < n && laws; i++)
         mine->slope[i] = scheme.ce * mine->law[n + i] + scheme.de * mine->law[2 * n + i];
 }
 
@@ -228,8 +229,8 @@ static bool newton_step(const tdModel *model, const tdBody *body, tdState *state
     const tdArticulated *given = td_articulated_of(body);
     tdArticulatedState *mine = td_articulated_mine(body, state);
     int64_t n = given->n;
-    const double *v_e = state->scratch + body->first, none[3] = {0, 0, 0};
-    double *at = state->work + body->first, *both = mine->expected, *alone = mine->before; // both for the moment only
+    const double *v_e = mine->trial_v, none[3] = {0, 0, 0};
+    double *at = td_scratch_take(state), *both = mine->expected, *alone = mine->before; // both for the moment only
     memcpy(mine->slope_A, mine->A, (size_t)(n * n) * sizeof(double));
     for (int64_t j = 0; j < n; j++)
     {
@@ -242,6 +243,7 @@ static bool newton_step(const tdModel *model, const tdBody *body, tdState *state
         for (int64_t i = 0; i < n; i++)
             mine->slope_A[i * n + j] += model->scheme.s * model->scheme.de * (both[i] - mine->turning[i] - alone[i]);
     }
+    td_scratch_give(state, at);
     if (!td_small_eliminate((int)n, mine->slope_A, mine->rhs))
         return false;
     for (int64_t i = 0; i < n; i++)

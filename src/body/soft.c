@@ -172,15 +172,15 @@ static tdStatus forces(const tdModel *model, const tdBody *body, tdState *state,
     }
     td_soft_loads(model, body, state);
 
-    double *m = state->m + first, *work = state->work + first, *stiff = state->scratch + first,
+    double *m = state->m + first, *product = td_scratch_take(state), *stiff = td_scratch_take(state),
            *own = state->own + first;
     const double *force = state->force + first, *load = state->load + first;
     memset(m, 0, (size_t)n * sizeof *m);
     if (scheme->mass > 0)
-        td_soft_add_mass(soft, state->tasks, scheme->mass, state->inertia + first, m, work);
+        td_soft_add_mass(soft, state->tasks, scheme->mass, state->inertia + first, m, product);
     double inertia = td_dot(state->tasks, n, m, m);
     if (scheme->mass > 0 && soft->alpha > 0)
-        td_soft_add_mass(soft, state->tasks, scheme->s * soft->alpha, state->v_e + first, m, work);
+        td_soft_add_mass(soft, state->tasks, scheme->s * soft->alpha, state->v_e + first, m, product);
     bool damped = scheme->mass > 0 && soft->beta > 0;
     if (damped)
         td_block_multiply(state->tasks, &soft->pattern, mine->K_damping, state->v_e + first, stiff, false);
@@ -189,6 +189,7 @@ static tdStatus forces(const tdModel *model, const tdBody *body, tdState *state,
         own[i] = m[i] + scheme->s * (force[i] + (damped ? soft->beta * stiff[i] : 0));
         m[i] = own[i] - scheme->s * load[i];
     }
+    td_scratch_give(state, product);
 
     double s2 = scheme->s * scheme->s;
     double largest =
@@ -335,12 +336,13 @@ static bool can_project(const tdSoft *soft, const tdSoftState *mine)
 // Tangents anew, projected. The forces are the same and what constraints added to them must stay.
 static tdStatus project(const tdModel *model, const tdBody *body, tdState *state)
 {
-    double *m = state->m + body->first, *saved = state->saved + body->first;
+    double *m = state->m + body->first, *saved = td_scratch_take(state);
     mine_of(body, state)->projecting = true;
     memcpy(saved, m, (size_t)body->count * sizeof *m);
-    TD_TRY(forces(model, body, state, true));
+    tdStatus status = forces(model, body, state, true);
     memcpy(m, saved, (size_t)body->count * sizeof *m);
-    return TD_OK;
+    td_scratch_give(state, saved);
+    return status;
 }
 
 // What a line search judges by.
@@ -359,14 +361,14 @@ static bool held_moves(const tdSoft *soft, const double *held)
     return moved;
 }
 
-// The matrix, then dv = -A^-1 (m + s K held), once more with projected tangents if A is not definite.
-static tdStatus free_motion(const tdModel *model, const tdBody *body, tdState *state)
+// The matrix, then dv = -A^-1 (m + s K held), once more with projected tangents if A is not definite; rhs is room.
+static tdStatus solve_free(const tdModel *model, const tdBody *body, tdState *state, double *rhs)
 {
     const tdSoft *soft = soft_of(body);
     tdSoftState *mine = mine_of(body, state);
     const tdScheme *scheme = &model->scheme;
     int64_t first = body->first, n = body->count;
-    double *rhs = state->work + first, *dv = state->dv + first;
+    double *dv = state->dv + first;
     const double *m = state->m + first, *held = state->held + first;
 
     if (is_diagonal(scheme, soft))
@@ -446,12 +448,20 @@ static tdStatus free_motion(const tdModel *model, const tdBody *body, tdState *s
     return fail_indefinite(model, state);
 }
 
+static tdStatus free_motion(const tdModel *model, const tdBody *body, tdState *state)
+{
+    double *rhs = td_scratch_take(state);
+    tdStatus status = solve_free(model, body, state, rhs);
+    td_scratch_give(state, rhs);
+    return status;
+}
+
 static void balance(const tdModel *model, const tdBody *body, tdState *state)
 {
     const tdSoft *soft = soft_of(body);
     tdSoftState *mine = mine_of(body, state);
     const tdScheme *scheme = &model->scheme;
-    double *m = state->m + body->first, *work = state->work + body->first;
+    double *m = state->m + body->first;
     if (soft->n_held == 0)
         return;
     if (is_diagonal(scheme, soft))
@@ -459,9 +469,11 @@ static void balance(const tdModel *model, const tdBody *body, tdState *state)
     td_block_multiply(state->tasks, &soft->pattern, mine->A, state->dv + body->first, m, true);
     if (!held_moves(soft, state->held + body->first))
         return;
-    td_block_multiply(state->tasks, &soft->pattern, mine->K, state->held + body->first, work, false);
+    double *force = td_scratch_take(state);
+    td_block_multiply(state->tasks, &soft->pattern, mine->K, state->held + body->first, force, false);
     for (int64_t i = 0; i < body->count; i++)
-        m[i] += scheme->s * work[i];
+        m[i] += scheme->s * force[i];
+    td_scratch_give(state, force);
 }
 
 // One vector by conjugate gradients with the kept factor.

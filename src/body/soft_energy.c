@@ -60,20 +60,24 @@ void td_soft_sum_chunks(const tdSoft *soft, const tdBody *body, const tdSoftStat
 
 static double kinetic_energy(const tdBody *body, tdState *state)
 {
-    double *momentum = state->work + body->first;
+    double *momentum = td_scratch_take(state), *product = td_scratch_take(state);
     memset(momentum, 0, (size_t)body->count * sizeof *momentum);
-    td_soft_add_mass(soft_of(body), state->tasks, 1, state->v + body->first, momentum, state->scratch + body->first);
-    return 0.5 * td_dot(state->tasks, body->count, momentum, state->v + body->first);
+    td_soft_add_mass(soft_of(body), state->tasks, 1, state->v + body->first, momentum, product);
+    double energy = 0.5 * td_dot(state->tasks, body->count, momentum, state->v + body->first);
+    td_scratch_give(state, momentum);
+    return energy;
 }
 
 // Force times the motion of the step.
 static double force_work(const tdBody *body, tdState *state)
 {
     const double *q = state->q + body->first, *start = state->start + body->first;
-    double *dq = state->work + body->first;
+    double *dq = td_scratch_take(state);
     for (int64_t i = 0; i < body->count; i++)
         dq[i] = q[i] - start[i];
-    return td_dot(state->tasks, body->count, state->force + body->first, dq);
+    double work = td_dot(state->tasks, body->count, state->force + body->first, dq);
+    td_scratch_give(state, dq);
+    return work;
 }
 
 // Square of |F - I| of the lane of a block that has most of it, and where that is.
@@ -162,6 +166,8 @@ void td_soft_body_energy(const tdModel *model, const tdBody *body, tdState *stat
     // viscoelastic body the part that would be left after relaxation counts.
     td_soft_history_begin(soft, mine, INFINITY);
     td_soft_gradients(soft, mine, state, state->q + body->first, true);
-    td_soft_forces(soft, mine, state, state->scratch + body->first, NULL);
+    double *force = td_scratch_take(state);
+    td_soft_forces(soft, mine, state, force, NULL);
+    td_scratch_give(state, force);
     *elastic = td_soft_energy(soft, mine);
 }

@@ -149,13 +149,16 @@ tdStatus td_soft_start_acceleration(const tdModel *model, const tdBody *body, td
 {
     const tdSoft *soft = body->data;
     int64_t n = body->count;
-    double *a = state->a + body->first, *r = state->saved + body->first, *p = state->work + body->first,
-           *Mp = state->scratch + body->first;
+    double *a = state->a + body->first, *r = td_scratch_take(state), *p = td_scratch_take(state),
+           *Mp = td_scratch_take(state);
     const double *m = state->m + body->first;
     for (int64_t i = 0; i < n; i++)
         a[i] = soft->held[i] ? 0 : -m[i] / (model->scheme.s * soft->node_mass[i / 3]);
     if (!soft->consistent)
+    {
+        td_scratch_give(state, r);
         return TD_OK;
+    }
     td_block_multiply_scalar(state->tasks, &soft->pattern, soft->mass, a, Mp, false);
     double first = 0, rho = 0;
     for (int64_t i = 0; i < n; i++)
@@ -182,5 +185,6 @@ tdStatus td_soft_start_acceleration(const tdModel *model, const tdBody *body, td
                 r[i] -= rho / curvature * Mp[i];
             }
     }
+    td_scratch_give(state, r);
     return TD_OK;
 }

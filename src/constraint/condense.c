@@ -164,13 +164,14 @@ double td_condense_per_step(const tdModel *model)
 static void held_load(const tdModel *model, tdState *state, const tdActuator *actuator, double *psi, double *b)
 {
     const tdBody *body = &model->bodies[actuator->given->body];
-    double *moved = state->work + body->first;
+    double *moved = td_scratch_take(state);
     memset(psi, 0, (size_t)model->coords * sizeof *psi);
     memset(b, 0, (size_t)model->coords * sizeof *b);
     body->ops->drive(model, body, state, actuator->input, psi + body->first);
     for (int64_t i = 0; i < body->count; i++)
         moved[i] = -td_condense_per_step(model) * psi[body->first + i];
     body->ops->multiply(model, body, state, moved, b + body->first);
+    td_scratch_give(state, moved);
 }
 
 // Whether an actuator acts on a body.
@@ -262,7 +263,7 @@ static void held_row(const tdModel *model, tdState *state, struct tdCondensed *c
     const tdActuator *actuator = &model->actuators[a];
     const tdBody *body = &model->bodies[actuator->given->body];
     const double *psi = psi_of(model, cd, a);
-    double per_s = 1 / model->scheme.s, *product = state->scratch;
+    double per_s = 1 / model->scheme.s, *product = td_scratch_take(state);
     body->ops->multiply(model, body, state, state->dv + body->first, product + body->first);
     cd->second[k] = per_s * (dot_held(body, psi, state->m) + dot_held(body, psi, product));
     const tdBonded *bonded = state->bonded; // which push on held coordinates too
@@ -280,6 +281,7 @@ static void held_row(const tdModel *model, tdState *state, struct tdCondensed *c
             value -= per_s * td_bonded_along(bonded, bonded->G + (int64_t)j * bonded->most, psi);
         cd->M[k * cd->n + j] = value;
     }
+    td_scratch_give(state, product);
 }
 
 static void make_matrix(const tdModel *model, tdState *state, struct tdCondensed *cd, const double *way)
@@ -457,7 +459,7 @@ double td_condense_push(const tdModel *model, tdState *state)
 {
     const struct tdCondensed *cd = state->constraint->condensed;
     bool any = false;
-    double *moved = state->work, *force = state->scratch, sum = 0;
+    double *moved = td_scratch_take(state), *force = td_scratch_take(state), sum = 0;
     memset(moved, 0, (size_t)model->coords * sizeof *moved);
     for (int k = 0; k < cd->n; k++)
     {
@@ -479,6 +481,7 @@ double td_condense_push(const tdModel *model, tdState *state)
     }
     if (any)
         sum = td_dot(state->tasks, model->coords, force, force);
+    td_scratch_give(state, moved);
     return sqrt(sum);
 }
 
@@ -513,7 +516,7 @@ tdStatus td_condense_rows(const tdModel *model, tdState *state, bool first, bool
         return TD_OK;
     if (fresh && state->columns > 0)
         TD_TRY(make_columns(model, state, cd));
-    double *way = state->saved;
+    double *way = td_scratch_take(state);
     free_way(model, state, first, way);
     make_matrix(model, state, cd, way);
     if (state->joined)
@@ -522,6 +525,7 @@ tdStatus td_condense_rows(const tdModel *model, tdState *state, bool first, bool
         td_condense_inverse(model, state, cd, way);
     else
         add_driven(model, state, cd);
+    td_scratch_give(state, way);
     return TD_OK;
 }
 
@@ -566,10 +570,12 @@ static double held_miss(const tdModel *model, const tdState *state, const struct
     if (cs->role[a] != TD_ROLE_EFFORT || !(cd->lo[k] < cd->next[k] && cd->next[k] < cd->hi[k]))
         return 0;
     double arm = actuator->given->kind == TD_ACTUATOR_ROTATION ? model->size : 1;
-    double effort = 0, scale = fmax(fabs(cs->given[a]), arm * state->scale / model->scheme.s), *psi = state->work;
+    double effort = 0, scale = fmax(fabs(cs->given[a]), arm * state->scale / model->scheme.s),
+           *psi = td_scratch_take(state);
     body->ops->drive(model, body, state, actuator->input, psi + body->first);
     for (int32_t i = 0; i < body->n_held; i++)
         effort += psi[body->first + body->held[i]] * state->m[body->first + body->held[i]] / model->scheme.s;
+    td_scratch_give(state, psi);
     return scale > 0 ? fabs(effort - cs->given[a]) / scale : 0;
 }
 

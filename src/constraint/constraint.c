@@ -529,12 +529,13 @@ void td_constraint_commit(const tdModel *model, tdState *state)
         if (!actuator->held)
             continue;
         const tdBody *body = &model->bodies[actuator->given->body];
-        double *psi = state->work + body->first;
+        double *psi = td_scratch_take(state);
         cs->displacement[a] = state->input_end[actuator->input];
         body->ops->drive(model, body, state, actuator->input, psi);
         cs->effort[a] = 0;
         for (int32_t k = 0; k < body->n_held; k++)
             cs->effort[a] += psi[body->held[k]] * state->reaction[body->first + body->held[k]];
+        td_scratch_give(state, psi);
     }
     td_constraint_measure(model, state);
     for (int a = 0; a < model->n_actuators; a++)

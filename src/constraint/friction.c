@@ -108,7 +108,7 @@ tdStatus td_friction_start(const tdModel *model, tdState *state)
 static double travel_ahead(const tdModel *model, const tdState *state, int a)
 {
     const tdConstraintState *cs = state->constraint;
-    double *way = state->scratch;
+    double *way = td_scratch_take(state);
     for (int64_t i = 0; i < model->coords; i++)
         way[i] = model->scheme.c * state->dv[i];
     for (int b = 0; b < model->n_bodies; b++)
@@ -117,7 +117,9 @@ static double travel_ahead(const tdModel *model, const tdState *state, int a)
             int64_t i = model->bodies[b].first + model->bodies[b].held[k];
             way[i] += state->q_end[i] - state->q_c[i];
         }
-    return cs->travel[a] + td_row_dot(model, cs->J, model->actuators[a].row, way);
+    double travel = cs->travel[a] + td_row_dot(model, cs->J, model->actuators[a].row, way);
+    td_scratch_give(state, way);
+    return travel;
 }
 
 // The sense of sliding that goes with dv, where a change of it by one moves bodies by Y.

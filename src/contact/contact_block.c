@@ -295,11 +295,12 @@ static tdStatus fill(const tdModel *model, tdState *state, const tdBody *body, b
     const tdContactBody *mine = &cs->bodies[body->index];
     tdSapBlock *block = &cs->problem->blocks[mine->block];
     int32_t lead = mine->n_scalar + mine->n_moved;
-    double *v_star = (double *)block->v_star, *v = block->v, *free_v = state->scratch;
+    double *v_star = (double *)block->v_star, *v = block->v;
     const double *start = first ? state->v : state->v_new;
     double *ahead = cs->ahead[mine->block] = td_stack_take(&cs->problem->entries, block->n, sizeof *ahead);
     if (ahead == NULL)
         return td_fail_memory(&state->report.error, "the constraint problem");
+    double *free_v = td_scratch_take(state);
     for (int64_t i = body->first; i < body->first + body->count && mine->n_scalar > 0; i++)
         free_v[i] = state->v_new[i] + state->dv[i];
     for (int32_t j = 0; j < lead; j++)
@@ -309,6 +310,7 @@ static tdStatus fill(const tdModel *model, tdState *state, const tdBody *body, b
         v[j] = scalar ? dot_row(model, state, mine->scalar[j], body, start) : v_star[j];
         ahead[j] = 0;
     }
+    td_scratch_give(state, free_v);
     for (int32_t i = lead; i < block->n; i++)
     {
         int32_t p = i - lead;
@@ -399,15 +401,16 @@ static tdStatus softness(const tdModel *model, tdState *state, const tdBody *bod
 {
     tdContactState *cs = state->contact;
     const tdContactBody *mine = &cs->bodies[body->index];
-    double *b = state->work, *x = state->saved, flat = 0, sum = 0;
+    double *b = td_scratch_take(state), *x = td_scratch_take(state), flat = 0, sum = 0;
     memset(b + body->first, 0, (size_t)body->count * sizeof *b);
     memset(x + body->first, 0, (size_t)body->count * sizeof *x);
     flat = sample_row(&cs->problem->constraints[c], mine->block, &mine->part, b + body->first);
-    TD_TRY(body->ops->apply_inverse(model, body, state, 1, model->coords, b + body->first, x + body->first));
+    tdStatus status = body->ops->apply_inverse(model, body, state, 1, model->coords, b + body->first, x + body->first);
     for (int64_t i = body->first; i < body->first + body->count; i++)
         sum += b[i] * x[i];
+    td_scratch_give(state, b);
     *out = flat > 0 ? fmax(sum / flat, 1) : 1;
-    return TD_OK;
+    return status;
 }
 
 #define LASTS 50 // steps: how soft a body is changes little
@@ -460,7 +463,7 @@ static tdStatus recover(const tdModel *model, tdState *state, const tdBody *body
     tdContactState *cs = state->contact;
     const tdContactBody *mine = &cs->bodies[body->index];
     const tdSapBlock *block = &cs->problem->blocks[mine->block];
-    double *dv = state->dv + body->first, *change = state->scratch + body->first;
+    double *dv = state->dv + body->first;
     double *moved = block->v + mine->n_scalar + mine->n_moved; // now by how much
     for (int32_t i = 0; i < mine->part.n; i++)
         moved[i] -= block->v_star[mine->n_scalar + mine->n_moved + i];
@@ -476,10 +479,12 @@ static tdStatus recover(const tdModel *model, tdState *state, const tdBody *body
     }
     if (mine->part.n == 0)
         return TD_OK;
-    TD_TRY(body->ops->recover(body, state, moved, change));
-    for (int64_t i = 0; i < body->count; i++)
+    double *change = td_scratch_take(state);
+    tdStatus status = body->ops->recover(body, state, moved, change);
+    for (int64_t i = 0; i < body->count && status == TD_OK; i++)
         dv[i] += change[i];
-    return TD_OK;
+    td_scratch_give(state, change);
+    return status;
 }
 
 // Nodes that an effort moves, and all that they take along.

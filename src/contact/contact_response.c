@@ -63,7 +63,7 @@ static double known_error(const tdModel *model, const tdState *state, int row, d
 static bool is_dead(tdState *state, int row, double reach)
 {
     const tdBonded *bonded = state->bonded;
-    double net = 0, *sum = state->scratch;
+    double net = 0, *sum = td_scratch_take(state);
     for (int64_t k = bonded->start[row]; k < bonded->start[row + 1]; k++)
         sum[bonded->coord[k]] = 0;
     for (int64_t k = bonded->start[row]; k < bonded->start[row + 1]; k++)
@@ -73,6 +73,7 @@ static bool is_dead(tdState *state, int row, double reach)
         net += sum[bonded->coord[k]] * sum[bonded->coord[k]];
         sum[bonded->coord[k]] = 0;
     }
+    td_scratch_give(state, sum);
     return net <= 1e-20 * reach;
 }
 

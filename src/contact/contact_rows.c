@@ -107,12 +107,11 @@ static double row_along(const tdModel *model, const tdState *state, int a, const
 }
 
 // One side for each body: the motion that is a velocity of its block, or the row over its velocities. A row may name a
-// coordinate more than once: entries are summed in state->scratch.
-static bool add_actuator_sides(const tdModel *model, tdState *state, int a)
+// coordinate more than once: entries are summed in `sum`.
+static bool add_sides_by(const tdModel *model, tdState *state, int a, double *sum)
 {
     tdContactState *cs = state->contact;
     const tdConstraintState *rows = state->constraint;
-    double *sum = state->scratch;
     int row = model->actuators[a].row;
     int64_t start = model->row_start[row], end = model->row_start[row + 1];
     for (int64_t k = start; k < end; k++)
@@ -159,6 +158,14 @@ static bool add_actuator_sides(const tdModel *model, tdState *state, int a)
         td_problem_side_is(cs->problem, n);
     }
     return true;
+}
+
+static bool add_actuator_sides(const tdModel *model, tdState *state, int a)
+{
+    double *sum = td_scratch_take(state);
+    bool added = add_sides_by(model, state, a, sum);
+    td_scratch_give(state, sum);
+    return added;
 }
 
 // What v_new of unknowns, and the way of given motion in the first pass, make of the row.

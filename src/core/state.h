@@ -7,6 +7,19 @@
 #include "base/task.h"
 #include "core/model.h"
 
+#include <assert.h>
+
+#define TD_SCRATCH_VECTORS 8
+
+/// Vectors over the coordinates of all bodies, for what a function needs while it runs. They are taken and given back
+/// as from a stack, so that no caller's vector can be written over.
+typedef struct tdScratch
+{
+    double *room;
+    int64_t length; ///< of a vector
+    int taken;
+} tdScratch;
+
 struct tdState
 {
     tdArena arena;
@@ -53,11 +66,12 @@ struct tdState
     double *q_end;             ///< held coordinates: position at the end of the step
     double *held;              ///< first pass: how far q_e of held coordinates has still to move, zero elsewhere
     double rhs;                ///< |right-hand side| of the last linear solves
-    double *saved;             ///< v_new before a line search
+    double *v_before;          ///< v_new before a line search
+    double *m_free;            ///< m on the coordinates that are unknowns, zero elsewhere (td_step_residual)
     double *start;             ///< q at the start of the step (static: before the first increment)
     double *v_start, *a_start; ///< v and a there
-    double *work, *scratch;    ///< over coordinates, for the moment only
     double slope;              ///< dv . m at the start of the line search
+    tdScratch *scratch;        ///< td_scratch_take
 
     // the step as a whole
     bool newton;               ///< iterate to the tolerance: the scene says so, or one linearization went wrong
@@ -80,6 +94,21 @@ struct tdState
 
     struct tdStateArray *listed; ///< room for td_state_listed()
 };
+
+/// A vector that holds anything.
+static inline double *td_scratch_take(const tdState *state)
+{
+    tdScratch *scratch = state->scratch;
+    assert(scratch->taken < TD_SCRATCH_VECTORS);
+    return scratch->room + scratch->length * scratch->taken++;
+}
+
+/// Gives back a vector and all that were taken after it.
+static inline void td_scratch_give(const tdState *state, const double *vector)
+{
+    tdScratch *scratch = state->scratch;
+    scratch->taken = (int)((vector - scratch->room) / scratch->length);
+}
 
 /// An array that a checkpoint keeps.
 struct tdStateArray

@@ -482,12 +482,12 @@ static tdStatus fail_indefinite(const tdModel *model, tdState *state)
 }
 
 // The matrix, then dv = -A^-1 (m + s K held), once more with projected tangents if A is not definite.
-static tdStatus free_motion(const tdModel *model, const tdBody *body, tdState *state)
+static tdStatus solve_free(const tdModel *model, const tdBody *body, tdState *state, double *rhs, double *saved)
 {
     const tdReduced *reduced = td_reduced_of(body);
     tdReducedState *mine = td_reduced_mine(body, state);
     const tdReducedKernels *kernels = td_reduced_kernels(state->isa);
-    double *rhs = state->work + body->first, *dv = state->dv + body->first, *m = state->m + body->first;
+    double *dv = state->dv + body->first, *m = state->m + body->first;
     int r = td_reduced_unknowns(reduced), n = reduced->coords, stride = reduced->stride, wide = reduced->wide;
     for (int attempt = 0; attempt < 2; attempt++)
     {
@@ -513,11 +513,19 @@ static tdStatus free_motion(const tdModel *model, const tdBody *body, tdState *s
             break;
         mine->projecting = true;
         // The forces are the same and what constraints added to them must stay.
-        memcpy(state->saved + body->first, m, (size_t)n * sizeof *m);
+        memcpy(saved, m, (size_t)n * sizeof *m);
         TD_TRY(forces(model, body, state, true));
-        memcpy(m, state->saved + body->first, (size_t)n * sizeof *m);
+        memcpy(m, saved, (size_t)n * sizeof *m);
     }
     return fail_indefinite(model, state);
+}
+
+static tdStatus free_motion(const tdModel *model, const tdBody *body, tdState *state)
+{
+    double *rhs = td_scratch_take(state), *saved = td_scratch_take(state);
+    tdStatus status = solve_free(model, body, state, rhs, saved);
+    td_scratch_give(state, rhs);
+    return status;
 }
 
 static void multiply(const tdModel *model, const tdBody *body, tdState *state, const double *x, double *y)

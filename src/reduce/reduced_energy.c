@@ -48,12 +48,14 @@ static double kinetic_energy(const tdBody *body, const tdState *state)
 {
     const tdReduced *reduced = td_reduced_of(body);
     const double *q = state->q + body->first, *v = state->v + body->first;
-    double *momentum = state->work + body->first;
     if (reduced->floating != NULL)
         return td_reduced_frame_kinetic(reduced, td_reduced_mine(body, state), q, v);
+    double *momentum = td_scratch_take(state);
     memset(momentum, 0, (size_t)reduced->n * sizeof *momentum);
     td_reduced_multiply_add(reduced->n, reduced->n, reduced->stride, 1, reduced->M, v, momentum);
-    return 0.5 * dot(reduced->n, momentum, v);
+    double energy = 0.5 * dot(reduced->n, momentum, v);
+    td_scratch_give(state, momentum);
+    return energy;
 }
 
 // Force times the motion of the step; the force inside a body does not know of its frame.
@@ -114,7 +116,9 @@ void td_reduced_energy(const tdModel *model, const tdBody *body, tdState *state,
     {
         td_reduced_history_begin(reduced, mine, INFINITY);
         td_reduced_gradients(reduced, mine, state, true);
-        td_reduced_domain_forces(model, reduced, mine, state, state->scratch + body->first, NULL);
+        double *force = td_scratch_take(state);
+        td_reduced_domain_forces(model, reduced, mine, state, force, NULL);
+        td_scratch_give(state, force);
     }
     *elastic = td_reduced_elastic(reduced, mine);
 }

@@ -99,23 +99,23 @@ tdStatus td_step_fail_element(const tdModel *model, tdState *state)
 // Size of m on the coordinates that are unknowns.
 double td_step_residual(const tdModel *model, tdState *state)
 {
-    memcpy(state->work, state->m, (size_t)model->coords * sizeof(double));
+    memcpy(state->m_free, state->m, (size_t)model->coords * sizeof(double));
     for (int b = 0; b < model->n_bodies; b++)
     {
         const tdBody *body = &model->bodies[b];
         for (int32_t k = 0; k < body->n_held; k++)
-            state->work[body->first + body->held[k]] = 0;
+            state->m_free[body->first + body->held[k]] = 0;
     }
-    return sqrt(td_dot(state->tasks, model->coords, state->work, state->work));
+    return sqrt(td_dot(state->tasks, model->coords, state->m_free, state->m_free));
 }
 
-// Forces at v_new = saved + length dv. *size is infinite where an element cannot be evaluated, *slope is
+// Forces at v_new = v_before + length dv. *size is infinite where an element cannot be evaluated, *slope is
 // the derivative of the potential along dv.
 static tdStatus try_length(const tdModel *model, tdState *state, double length, double *size, double *slope,
                            double *clock)
 {
     for (int64_t i = 0; i < model->coords; i++)
-        state->v_new[i] = state->saved[i] + length * state->dv[i];
+        state->v_new[i] = state->v_before[i] + length * state->dv[i];
     if (state->contact != NULL)
         state->contact->whole = length == 1;
     place_unknown(model, state, length);
@@ -124,7 +124,7 @@ static tdStatus try_length(const tdModel *model, tdState *state, double length, 
     td_stage_charge(state, TD_STAGE_KINEMATICS, clock);
     TD_TRY(td_stage_forces(model, state, false, clock));
     *size = td_step_residual(model, state);
-    *slope = td_dot(state->tasks, model->coords, state->dv, state->work);
+    *slope = td_dot(state->tasks, model->coords, state->dv, state->m_free);
     if (state->bad_element >= 0 || !isfinite(*size))
         *size = INFINITY;
     return TD_OK;
@@ -134,7 +134,7 @@ static tdStatus try_length(const tdModel *model, tdState *state, double length, 
 // would stretch it, the slope of the potential along the step does: then its minimum is near.
 static tdStatus line_search(const tdModel *model, tdState *state, double before, double *size, double *clock)
 {
-    memcpy(state->saved, state->v_new, (size_t)model->coords * sizeof(double));
+    memcpy(state->v_before, state->v_new, (size_t)model->coords * sizeof(double));
     double length = 1, slope = 0;
     for (int k = 0; k < 10; k++)
     {

@@ -51,11 +51,12 @@ static tdStatus accelerations(const tdModel *model, tdState *state, double *cloc
     return TD_OK;
 }
 
-tdStatus td_step_rk4(const tdModel *model, tdState *state, double *clock)
+// mean: of the rates of the coordinates.
+static tdStatus advance(const tdModel *model, tdState *state, double *mean, double *clock)
 {
     static const double share[4] = {0, 0.5, 0.5, 1}, weight[4] = {1. / 6, 1. / 3, 1. / 3, 1. / 6};
     int64_t n = model->coords;
-    double h = model->scheme.h, *mean = state->saved, *rate = state->dv;
+    double h = model->scheme.h, *rate = state->dv;
     for (int b = 0; b < model->n_bodies; b++)
     {
         if (model->bodies[b].ops->set_out != NULL)
@@ -85,6 +86,15 @@ tdStatus td_step_rk4(const tdModel *model, tdState *state, double *clock)
             state->v_e[i] = state->v[i] + share[k + 1] * h * state->a[i];
         }
     }
-    memcpy(state->a, mean, (size_t)n * sizeof *mean); // td_scheme_finish advances q by them
     return TD_OK;
+}
+
+tdStatus td_step_rk4(const tdModel *model, tdState *state, double *clock)
+{
+    double *mean = td_scratch_take(state);
+    tdStatus status = advance(model, state, mean, clock);
+    if (status == TD_OK) // td_scheme_finish advances q by them
+        memcpy(state->a, mean, (size_t)model->coords * sizeof *mean);
+    td_scratch_give(state, mean);
+    return status;
 }

@@ -22,7 +22,7 @@ tdStatus td_stage_integrate(const tdModel *model, tdState *state);
 
 /// newton.c: the balance at the latched inputs. reads  q, v, a, inputs      writes  v_new, m
 tdStatus td_step_balance(const tdModel *model, tdState *state, double *clock);
-/// Size of m on the coordinates that are unknowns, which are left in state->work.
+/// Size of m on the coordinates that are unknowns, which are left in m_free.
 double td_step_residual(const tdModel *model, tdState *state);
 /// What to do about a step that failed; and one that failed because of state->bad_element.
 const char *td_step_advice(const tdModel *model);

@@ -19,14 +19,21 @@
 
 static tdStatus take_vectors(const tdModel *model, tdState *state, tdError *error)
 {
-    double **over_coords[] = {&state->q,       &state->v,       &state->a,       &state->reaction, &state->q_e,
-                              &state->v_e,     &state->inertia, &state->force,   &state->load,     &state->m,
-                              &state->dv,      &state->v_new,   &state->q_end,   &state->held,     &state->saved,
-                              &state->start,   &state->work,    &state->scratch, &state->own,      &state->v_start,
-                              &state->a_start, &state->asked};
+    double **over_coords[] = {&state->q,     &state->v,       &state->a,     &state->reaction, &state->q_e,
+                              &state->v_e,   &state->inertia, &state->force, &state->load,     &state->m,
+                              &state->dv,    &state->v_new,   &state->q_end, &state->held,     &state->v_before,
+                              &state->start, &state->m_free,  &state->own,   &state->v_start,  &state->a_start,
+                              &state->asked};
     for (size_t i = 0; i < sizeof over_coords / sizeof over_coords[0]; i++)
         if ((*over_coords[i] = TD_TAKE(&state->arena, double, model->coords)) == NULL)
             return td_fail_memory(error, "the state");
+    state->scratch = TD_TAKE(&state->arena, tdScratch, 1);
+    if (state->scratch == NULL)
+        return td_fail_memory(error, "the state");
+    state->scratch->length = model->coords > 0 ? model->coords : 1;
+    state->scratch->room = TD_TAKE(&state->arena, double, TD_SCRATCH_VECTORS * state->scratch->length);
+    if (state->scratch->room == NULL)
+        return td_fail_memory(error, "the state");
     double **over_inputs[] = {&state->override, &state->input, &state->input_end, &state->load_last, &state->load_next};
     for (size_t i = 0; i < sizeof over_inputs / sizeof over_inputs[0]; i++)
         if ((*over_inputs[i] = TD_TAKE(&state->arena, double, model->n_inputs + 1)) == NULL)

@@ -164,7 +164,7 @@ tdStatus td_stage_solve(const tdModel *model, tdState *state, bool first, int *u
     if (td_condense_unknowns(model, state) > 0)
         state->rhs = fmax(state->rhs, td_condense_push(model, state));
     state->rhs = fmax(state->rhs, td_step_residual(model, state));
-    state->slope = td_dot(state->tasks, model->coords, state->dv, state->work);
+    state->slope = td_dot(state->tasks, model->coords, state->dv, state->m_free);
     return TD_OK;
 }
 

@@ -156,7 +156,9 @@ static double lowest_mode(const tdModel *model, tdState *state, double *mode)
     tdSoftState *mine = scene_mine(state);
     int n = (int)model->coords;
     td_soft_gradients(soft, mine, state, soft->rest, false);
-    td_soft_forces(soft, mine, state, state->scratch, mine->K);
+    double *force = td_scratch_take(state);
+    td_soft_forces(soft, mine, state, force, mine->K);
+    td_scratch_give(state, force);
     double *K = dense_of(&soft->pattern, mine->K), *Mx = calloc((size_t)n, sizeof *Mx), square = 0;
     for (int i = 0; i < n; i++)
         for (int j = 0; j < n; j++)
