@@ -78,6 +78,7 @@ static tdStatus state_create(const tdModel *model, const tdBody *body, tdState *
         {&mine->asked, 3 * n},
         {&mine->slope_A, square},
         {&mine->effort, given->n_servos},
+        {&mine->feed, given->n_servos},
         {&mine->jacobian, 6 * n},
         {&mine->node_x, 3 * body->nodes},
         {&mine->node_v, 3 * body->nodes},
@@ -489,8 +490,8 @@ static void commit(const tdModel *model, const tdBody *body, tdState *state)
     {
         const tdServo *servo = &given->servos[k];
         mine->effort[k] =
-            td_servo_effort(servo, state->input[servo->input], servo->ratio * q[servo->coord] + servo->offset,
-                            servo->ratio * v[servo->coord]);
+            td_servo_effort(servo, mine->feed[k], state->input[servo->input],
+                            servo->ratio * q[servo->coord] + servo->offset, servo->ratio * v[servo->coord]);
     }
     for (int c = 0; c < 3 && td_articulated_is_based(body); c++)
         mine->gain[c] = (mine->arrived[c] - mine->momentum[c]) / model->scheme.h;
@@ -568,6 +569,8 @@ const tdBodyOps td_articulated_ops = {
     .push = td_articulated_push_side,
     .part_rate = td_articulated_part_rate,
     .carried = td_articulated_carried,
+    .inverse = td_articulated_inverse,
+    .mass_matrix = td_articulated_mass,
     .locate = td_articulated_locate,
     .hash = td_articulated_hash,
     .effort = td_articulated_effort,

@@ -70,7 +70,8 @@ typedef struct tdServo
 {
     int32_t link, coord, input, actuator;
     double ratio, offset;
-    bool rate; ///< the input is a rate, else a position
+    bool rate;       ///< the input is a rate, else a position
+    bool weightless; ///< adds the effort that holds the body against gravity where the step begins
     double stiffness, damping;
     double effort[2];
 } tdServo;
@@ -153,6 +154,7 @@ typedef struct tdArticulatedState
     double *bias;              ///< n: m without laws and Coriolis forces,
     double *diagonal;          ///< n: and the diagonal of A
     double *effort;            ///< by servo, at the end of the step
+    double *feed;              ///< by servo: what it adds against gravity in this step
     double *node_x, *node_v;
     double *jacobian;   ///< 6 n: of points
     double momentum[3]; ///< of all links at the start of the step,
@@ -202,6 +204,9 @@ void td_articulated_hash(const tdBody *body, uint64_t *hash);
 int td_articulated_locate(const tdBody *body, const char *name, const double p[3], double slack, int32_t *nodes,
                           double *weights);
 double *td_articulated_turns(const tdBody *body, const tdState *state);
+void td_articulated_inverse(const tdBody *body, const tdState *state, bool still, const double *dv, const double g[3],
+                            double *efforts);
+void td_articulated_mass(const tdBody *body, const tdState *state, double *M);
 double td_articulated_effort(const tdBody *body, const tdState *state, int drive);
 bool td_articulated_gain(const tdBody *body, const tdState *state, double gain[3], double weight[3]);
 
@@ -245,8 +250,10 @@ void td_joint_laws(const tdModel *model, const tdBody *body, const tdState *stat
 int td_joint_rows(const tdModel *model, const tdBody *body, const tdState *state, tdBodyRow *out, int most);
 /// Whether a servo has an effort that it cannot exceed.
 bool td_servo_is_limited(const tdServo *servo);
-/// Effort of a servo at a position and rate of its joint.
-double td_servo_effort(const tdServo *servo, double input, double position, double rate);
+/// Effort of a servo at a position and rate of its joint. feed: what it adds to what the error asks for.
+double td_servo_effort(const tdServo *servo, double feed, double input, double position, double rate);
+/// What servos add against gravity, at the place of `at`.
+void td_servo_feed(const tdBody *body, tdState *state, const double gravity[3]);
 /// What limits add to the momentum balance at q_e, v_e: force (added to); and what they store at q [J].
 void td_joint_limits(const tdArticulated *body, const double *q_e, const double *v_e, double *force);
 double td_joint_limit_energy(const tdArticulated *body, const double *q);

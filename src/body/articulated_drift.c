@@ -148,6 +148,7 @@ void td_articulated_set_out(const tdModel *model, const tdBody *body, tdState *s
     td_articulated_gravity(given, state, g);
     td_articulated_place(given, mine, q);
     mine->potential = td_tree_potential(given, g, &mine->at);
+    td_servo_feed(body, state, g);
     if (td_articulated_is_based(body))
         td_tree_momentum(given, v, &mine->at, NULL, mine->momentum, NULL, NULL);
     if (!td_articulated_drifts(model))

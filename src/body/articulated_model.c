@@ -125,7 +125,10 @@ static void add_frictions(const tdTree *tree, tdArticulated *body)
                     (tdJointFriction){l, link->coord + c, link->ratio, given->friction, FRICTION_SLIP};
         }
         if (link->columns == 1 && given->mimic < 0)
+        {
             body->start[link->coord] = given->start;
+            body->start_v[link->coord] = given->start_rate;
+        }
     }
 }
 

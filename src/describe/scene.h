@@ -278,11 +278,12 @@ typedef struct tdSceneActuator
     double direction[3]; ///< unit vector: of force and translation, axis of rotation
     double center[3];    ///< rotation
     // joint; `stiffness` [N m/rad, N/m] of a servo
-    int joint;      ///< link of the body's tree whose joint it is
-    double damping; ///< [N m s/rad, N s/m]
-    bool rate;      ///< servo: of the rate, else of the position
-    bool rests;     ///< `rest` is given
-    double rest;    ///< what its input is without a motion; else the start of a position, or zero
+    int joint;       ///< link of the body's tree whose joint it is
+    double damping;  ///< [N m s/rad, N s/m]
+    bool rate;       ///< servo: of the rate, else of the position
+    bool weightless; ///< servo: adds what holds the robot against gravity
+    bool rests;      ///< `rest` is given
+    double rest;     ///< what its input is without a motion; else the start of a position, or zero
     // limits; infinite where there are none
     double effort[2], displacement[2];     ///< least, most; the least effort of a cable is not negative
     double gas[2];                         ///< the same of the gas pumped in, for TD_DRIVE_GAS [m^3]
@@ -594,7 +595,7 @@ typedef struct tdScene
     uint64_t hash;       ///< of the text, and once compiled of meshes and motion too; a checkpoint keeps it
     uint64_t equilibria; ///< the same without `reduction`, `validation`, `output`, `probes` and `sensors`: what
                          ///< equilibria depend on
-    double length_unit; ///< metres in the scene's length unit, for meshes and for reports
+    double length_unit;  ///< metres in the scene's length unit, for meshes and for reports
     tdSceneSettings settings;
     tdSceneOutput output;
     int n_bodies, n_loads, n_probes, n_actuators, n_effectors;
