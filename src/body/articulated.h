@@ -92,7 +92,9 @@ typedef struct tdArticulated
     int n_links, n_columns, n_balls;
     int n; ///< coordinates
     tdLink *links;
-    int32_t *link_of;  ///< by coordinate: the link whose joint it moves
+    int32_t *link_of; ///< by coordinate: the link whose joint it moves
+    // By column of a joint: the next one on the way to the root, -1: none; its coordinate; the column's link.
+    int32_t *above, *coord_of, *carries;
     double *start;     ///< q at the start
     double *start_v;   ///< v at the start
     double *reference; ///< 4 a ball: at the start
@@ -132,11 +134,12 @@ typedef struct tdArticulatedState
     double *points_q;
     bool points_valid;
     double *M, *A, *L;       ///< n^2
-    double *M_end;           ///< n^2: M where the step ends
+    double *M_end, *mass_q;  ///< n^2: M where the step ends, at these coordinates,
+    bool mass_known;         ///< where it is of the last step
     double *sluggish;        ///< n^2: what is added to M for steps that are long for pendulums,
     bool hangs;              ///< where there is some
     double *kick_q, *kick_v; ///< n: where forces change the velocity, and the velocity that they find there
-    double *drift;           ///< 3 n: for the moment only
+    double *drift;           ///< 4 n: for the moment only
     double *weight;          ///< n: forces of gravity as the step has them
     double potential;        ///< of gravity at the start of the step
     double account[2];       ///< [J] gained since the start, at most zero but for what was not there to be taken back,
@@ -216,6 +219,8 @@ bool td_articulated_gain(const tdBody *body, const tdState *state, double gain[3
 bool td_tree_work_take(tdArena *arena, const tdArticulated *body, tdTreeWork *work);
 /// reads q and reference rotations      writes pose, S, I, origin
 void td_tree_kinematics(const tdArticulated *body, const double *q, const double *reference, tdTreeWork *work);
+/// What td_tree_kinematics() writes, from one to the other.
+void td_tree_copy(const tdArticulated *body, const tdTreeWork *from, tdTreeWork *to);
 /// reads pose, S      writes v
 void td_tree_velocities(const tdArticulated *body, const double *v, tdTreeWork *work);
 /// Recursive Newton-Euler: tau = M dv + b(q, v) - gravity. dv NULL: zero. gravity [m/s^2].
@@ -281,11 +286,20 @@ tdStatus td_articulated_linear_motion(const tdModel *model, const tdBody *body, 
 /// Tells the step of a solution.
 void td_articulated_solved(const tdBody *body, tdState *state);
 tdStatus td_articulated_indefinite(const tdModel *model, tdState *state);
+
+// ---------------------------------------------------------------- articulated_small.c: dense matrices of trees
+
+double td_small_dot(int64_t n, const double *a, const double *b);
+/// x' M x
+double td_small_product(int64_t n, const double *M, const double *x);
+/// L' L = A, lower triangles; L has the reciprocals of its diagonal. False: not definite.
+bool td_small_cholesky(int n, const double *A, double *L);
+/// x = A^-1 x
+void td_small_solve(int n, const double *L, double *x);
+/// x = B^-1 x, of a B whose symmetric part is definite; B is lost. False: it is not.
+bool td_small_unravel(int n, double *B, double *x);
 /// x = B^-1 x by elimination with row exchanges; B is lost. False: singular.
 bool td_small_eliminate(int n, double *B, double *x);
-/// L L' = A, lower triangles; L has the reciprocals of its diagonal. False: not definite.
-bool td_small_cholesky(int n, const double *A, double *L);
-void td_small_solve(int n, const double *L, double *x);
 
 // ---------------------------------------------------------------- articulated_drift.c: Coriolis and gyroscopic forces
 
