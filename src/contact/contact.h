@@ -156,6 +156,7 @@ typedef struct tdContactState
     tdCollideState *again; ///< static scenes: where an increment has come to
     double *depth;         ///< by collider: how deep it was met in the last step that was accepted; -1: not known yet
     double *depth_now;
+    double *overlap; ///< by collider: how deep it was when it was first looked at, less what it has come out since [m]
     // what td_collide reads
     const double **x, **v;
     double **field_x, **field_v; ///< by field of reduced bodies: 3 a node
@@ -237,6 +238,15 @@ void td_contact_free(tdState *state);
 
 /// Start of a step: the contacts and the nodes that take part. reads  q, v      writes  joined
 tdStatus td_contact_find(const tdModel *model, tdState *state);
+/// Of what overlapped at the start: how much of it is left between the two colliders [m]; 0: none.
+static inline double td_contact_overlap(const tdContactState *cs, const tdContact *contact)
+{
+    double a = cs->overlap[contact->a.collider], b = cs->overlap[contact->b.collider];
+    return a < b ? a : b;
+}
+/// The gap of a contact as its law has it: one that began deep, in the part of its depth that it has not come out of,
+/// is closed.
+double td_contact_held(const tdModel *model, const tdContactState *cs, const tdContact *contact, double gap);
 /// Static scenes: whether the bodies, where they are now, overlap at points that were not in the set.
 tdStatus td_contact_overlooks(const tdModel *model, tdState *state, bool *overlooks);
 /// Coordinates of a body take part.

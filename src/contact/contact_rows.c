@@ -63,7 +63,7 @@ static bool add_contact(const tdModel *model, tdState *state, int32_t i)
         !td_contact_side(model, state, &contact->b, 1, frame, drift))
         return false;
     const tdSapConstraint *constraint = &cs->problem->constraints[c];
-    cs->gap[i] = gap_ahead(model, cs, constraint, contact->phi, drift[2]);
+    cs->gap[i] = td_contact_held(model, cs, contact, gap_ahead(model, cs, constraint, contact->phi, drift[2]));
     if (constraint->sides == 0)
         td_problem_drop(cs->problem);
     return true;

@@ -22,10 +22,26 @@ tdContactPair td_contact_pair(const tdModel *model, const tdContact *contact)
                            .give = fmin(a->give, b->give)};
 }
 
-static tdSapLaw contact_law(const tdModel *model, const tdContact *contact, double gap, double w)
+#define LEAVING 0.3 // [m/s]: what comes out of an overlap has no more energy than its body at this speed
+
+// The speed at which a point may come out of an overlap that was there at the start. A point near the axis of a joint
+// moves its link by many times its own way: what counts is energy, v^2 / 2 w.
+static double leaving_speed(const tdModel *model, const tdContact *contact, double w)
+{
+    const tdContactCollider *colliders = model->contact->colliders;
+    double a = model->bodies[colliders[contact->a.collider].body].mass;
+    double b = model->bodies[colliders[contact->b.collider].body].mass;
+    return LEAVING * sqrt(w * (a > 0 && b > 0 ? fmin(a, b) : fmax(a, b)));
+}
+
+static tdSapLaw contact_law(const tdModel *model, const tdContactState *cs, const tdContact *contact, double gap,
+                            double w)
 {
     tdContactPair pair = td_contact_pair(model, contact);
-    return td_sap_contact(&model->contact->tuning, pair.mu, gap, pair.stiffness, pair.dissipation, w);
+    tdSapLaw law = td_sap_contact(&model->contact->tuning, pair.mu, gap, pair.stiffness, pair.dissipation, w);
+    if (gap < 0 && td_contact_overlap(cs, contact) > 0 && isinf(pair.stiffness))
+        law.v_hat[2] = fmin(law.v_hat[2], leaving_speed(model, contact, w));
+    return law;
 }
 
 // effort = clamp(-k error - d (rate - asked)) at the end of the step is a box row as it stands; only what is stiffer
@@ -62,7 +78,7 @@ static void make_laws(const tdModel *model, tdState *state)
         switch (problem->owner[c].kind)
         {
         case TD_OWNER_CONTACT:
-            *law = contact_law(model, &cs->contacts[i], cs->gap[i], w);
+            *law = contact_law(model, cs, &cs->contacts[i], cs->gap[i], w);
             for (int r = 0; r < 3; r++)
                 law->v_hat[r] -= drift[r];
             break;
