@@ -18,7 +18,7 @@ static bool json_wanted;
 static bool quiet_wanted;
 static bool json_printed;
 static const char *rom_wanted, *package_wanted;
-static bool rom_whole_wanted, rom_exact_wanted;
+static bool rom_whole_wanted, rom_exact_wanted, full_order_wanted;
 static tdText packages_wanted; // of --package; then those of ROS_PACKAGE_PATH
 static bool force_wanted;
 static int words;
@@ -42,6 +42,11 @@ const char **cli_package(void)
 const char **cli_rom(void)
 {
     return &rom_wanted;
+}
+
+bool *cli_full_order(void)
+{
+    return &full_order_wanted;
 }
 
 bool *cli_rom_whole(void)
@@ -298,6 +303,7 @@ tdSettings cli_settings(void)
     settings.rom = rom_wanted;
     settings.packages = packages();
     settings.rom_whole = rom_whole_wanted;
+    settings.full_order = full_order_wanted;
     settings.rom_precision = rom_exact_wanted ? TD_ROM_DOUBLE : TD_ROM_AUTO;
     return settings;
 }

@@ -33,12 +33,13 @@ int cli_parse(int argc, char **argv, const char *help, const cliOption *options,
 /// cli_settings() has what was given. Their lines of the help:
 #define CLI_ROM_OPTIONS                                                                                                \
     {"--rom", cli_rom(), NULL}, {"--rom-exact", NULL, cli_rom_exact()}, {"--rom-whole", NULL, cli_rom_whole()},        \
-        CLI_PACKAGE_OPTION
+        {"--full-order", NULL, cli_full_order()}, CLI_PACKAGE_OPTION
 #define CLI_ROM_HELP(space)                                                                                            \
     "  --rom FILE " space "use the reduced model of a body, made by 'tendril reduce'\n"                                \
     "  --rom-whole" space "with it: integrate over all elements, not over the reduced domain\n"                        \
-    "  --rom-exact" space                                                                                              \
-    "and: double precision, even where single precision was found to be good enough\n" CLI_PACKAGE_HELP
+    "  --rom-exact" space "and: double precision, even where single precision was found to be good enough\n"           \
+    "  --full-order "                                                                                                  \
+    "leave out the reduced models that the scene names (bodies[].rom)\n" CLI_PACKAGE_HELP
 const char **cli_rom(void);
 const char **cli_package(void); ///< NAME=DIR; cli_parse() keeps all that are given
 /// --force (folder.h)
@@ -49,6 +50,7 @@ void cli_remember(int argc, char **argv);
 bool cli_command_line(const char *more, char *out, size_t size);
 bool *cli_rom_whole(void);
 bool *cli_rom_exact(void);
+bool *cli_full_order(void);
 
 /// Text of a positive whole number or a number; on failure prints why and returns false.
 bool cli_integer(const char *option, const char *text, long least, long *out);

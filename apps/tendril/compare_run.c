@@ -53,6 +53,7 @@ tdStatus cmp_add(cmpRun *run, cmpKind kind, const char *scene, const char *rom, 
     tdSettings settings = cli_settings();
     settings.threads = 1; // so that all are measured alike
     settings.rom = rom;
+    settings.full_order = true;
     settings.rom_whole = kind == CMP_REDUCED;
     if (kind != CMP_FULL)
         settings.level = TD_LOG_WARNING;

@@ -61,7 +61,10 @@ static void print_words(const char *path, const tdRom *rom)
     else
         printf("held out     off by %.2g %% of the motion where training was not\n", 100 * rom->held_out_error);
     if (!isnan(rom->indicator_threshold))
-        printf("indicator    warns above %.3g\n", rom->indicator_threshold);
+        printf("indicator    warns above %.3g, and above a distance of %.3g from the shapes of training\n",
+               rom->indicator_threshold, rom->distance_threshold);
+    if (!isnan(rom->motion_error))
+        printf("moving       off by %.2g %% of the motion\n", 100 * rom->motion_error);
     if (rom->single_error > 0)
         printf("tangent      in single precision it would be off by %.1e; %s is used unless told otherwise\n",
                rom->single_error, rom->single_error <= TD_ROM_SINGLE_ERROR ? "single" : "double");

@@ -24,11 +24,13 @@ static const char help[] =
     "and the model that comes out is the same, bit for bit. With --keep or --work, a run with other tolerances or\n"
     "another validation takes from there what does not depend on them: equilibria first of all.\n\n"
     "  -o FILE              the reduced model (HDF5)\n"
+    "  --body NAME          the body, in the place of the scene's 'reduction.body'\n"
     "  --pod-tolerance X    in the place of the scene's: of the modes,\n"
     "  --ecsw-tolerance X   of the reduced domain,\n"
     "  --max-modes N        modes at most\n"
     "  --work FOLDER        keep the work there, and leave it: for several outputs from the same equilibria\n"
     "  --keep               leave the work folder\n"
+    "  --accept             write the model even if it is off by more than 20 %, which is otherwise exit code 4\n"
     "  --restart            throw work away that an earlier run left\n"
     "  --threads N          worker threads (default: all cores); the result does not depend on it\n" CLI_PACKAGE_HELP
     "  --portable           use kernels without AVX2, for results that are the same on any machine\n"
@@ -148,6 +150,9 @@ static void print_json(const tdReduceTask *task, const tdReduceReport *report)
     td_json_integer(&json, "held_out_failures", report->held_out_failures);
     td_json_number(&json, "held_out_error", report->held_out_error);
     td_json_number(&json, "held_out_worst", report->held_out_worst);
+    td_json_integer(&json, "motion_steps", report->motion_steps);
+    td_json_number(&json, "motion_error", report->motion_error);
+    td_json_number(&json, "motion_worst", report->motion_worst);
     td_json_string(&json, "content", content);
     td_json_open(&json, "seconds", '{');
     for (int i = 0; i < TD_REDUCE_PHASES; i++)
@@ -221,6 +226,9 @@ static void print_table(const tdReduceTask *task, const tdReduceReport *report)
                report->held_out_places, report->held_out_worst);
     if (report->held_out_failures > 0)
         printf("            %" PRId64 " more without an equilibrium\n", report->held_out_failures);
+    if (report->motion_steps > 0)
+        printf("moving      relative error %.3g in %" PRId64 " steps, %.3g at the worst\n", report->motion_error,
+               report->motion_steps, report->motion_worst);
     fputs("seconds    ", stdout);
     for (int i = 0, n = 0; i < TD_REDUCE_PHASES; i++)
         if (report->seconds[i] > 0)
@@ -268,6 +276,13 @@ static void warn_of_errors(const tdReduceReport *report)
                 "warning: the model is off by %.0f %% where training was not; take more samples or smaller tolerances "
                 "(docs/reduction.md)\n",
                 100 * report->held_out_error);
+    if (report->motion_error > TD_REDUCE_ACCEPTED)
+        fprintf(stderr,
+                "warning: while it moves along its validation the model is off by %.0f %%: that motion is too fast for "
+                "modes "
+                "made of equilibria. Use the model for slower ones, add vibration modes (reduction.modes) or "
+                "damping (docs/reduction.md)\n",
+                100 * report->motion_error);
     if (report->held_out_places == 0 && report->held_out_failures > 0)
         fprintf(stderr,
                 "warning: the model found no equilibrium at any of the %" PRId64
@@ -281,16 +296,10 @@ int cmd_reduce(int argc, char **argv)
     tdReduceTask task = {0};
     bool portable = false;
     const cliOption options[] = {
-        {"-o", &task.out, NULL},
-        {"--pod-tolerance", &pod, NULL},
-        {"--ecsw-tolerance", &ecsw, NULL},
-        {"--max-modes", &most, NULL},
-        {"--work", &task.work, NULL},
-        {"--keep", NULL, &task.keep},
-        {"--restart", NULL, &task.restart},
-        {"--threads", &threads, NULL},
-        {"--portable", NULL, &portable},
-        CLI_PACKAGE_OPTION,
+        {"-o", &task.out, NULL},           {"--body", &task.body, NULL},     {"--pod-tolerance", &pod, NULL},
+        {"--ecsw-tolerance", &ecsw, NULL}, {"--max-modes", &most, NULL},     {"--work", &task.work, NULL},
+        {"--keep", NULL, &task.keep},      {"--accept", NULL, &task.accept}, {"--restart", NULL, &task.restart},
+        {"--threads", &threads, NULL},     {"--portable", NULL, &portable},  CLI_PACKAGE_OPTION,
     };
     int code = cli_parse(argc, argv, help, options, (int)(sizeof options / sizeof options[0]), &task.scene, 1, 1);
     if (code >= 0)

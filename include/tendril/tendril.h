@@ -90,10 +90,11 @@ extern "C"
         tdLogFn log;          ///< receives messages; NULL = silent
         void *log_user;       ///< handed to log
         tdLogLevel level;     ///< least level that is handed to log
-        tdCancelFn cancel; ///< asked in each pass of a step and each iteration of its linear solver: true ends the step
-                           ///< with TD_CANCELLED and the state as it was before it; NULL = never. Of states in several
-                           ///< threads it is called by each
+        tdCancelFn cancel; ///< asked again and again within a step, some hundred times a second where it takes long, by
+                           ///< any thread that computes (read a flag, no more): true ends the step with TD_CANCELLED
+                           ///< and the state as it was before it; NULL = never
         void *cancel_user; ///< handed to cancel
+        bool full_order;   ///< reduced models that the scene names (bodies[].rom) are left out
     } tdSettings;
 
     tdSettings td_default_settings(void);

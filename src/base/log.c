@@ -20,10 +20,3 @@ void td_log(const tdSettings *settings, tdLogLevel level, const char *format, ..
     va_end(args);
     settings->log(settings->log_user, level, message);
 }
-
-tdStatus td_check_cancel(const tdSettings *settings, tdError *error)
-{
-    if (settings == NULL || settings->cancel == NULL || !settings->cancel(settings->cancel_user))
-        return TD_OK;
-    return td_fail(error, TD_CANCELLED, "the step was interrupted; the state before it was kept");
-}

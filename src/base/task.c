@@ -22,6 +22,8 @@ struct tdTasks
     pthread_cond_t wake;
     atomic_int sleeping;
     atomic_bool stop;
+    const tdSettings *asked; // whether to go on; NULL: nobody
+    atomic_bool cancelled;
 
     // The current loop. `ticket` counts loops; it is odd while a loop is being set up, so that a
     // worker that saw an older loop cannot take a piece of the new one with the old arguments.
@@ -144,6 +146,31 @@ void td_tasks_free(tdTasks *tasks)
 int td_tasks_threads(const tdTasks *tasks)
 {
     return tasks == NULL ? 1 : tasks->threads;
+}
+
+void td_tasks_ask(tdTasks *tasks, const tdSettings *settings)
+{
+    tasks->asked = settings;
+    atomic_store(&tasks->cancelled, false);
+}
+
+bool td_tasks_cancelled(tdTasks *tasks)
+{
+    if (tasks == NULL || tasks->asked == NULL || tasks->asked->cancel == NULL)
+        return false;
+    if (atomic_load(&tasks->cancelled))
+        return true;
+    bool ends = tasks->asked->cancel(tasks->asked->cancel_user);
+    if (ends)
+        atomic_store(&tasks->cancelled, true);
+    return ends;
+}
+
+tdStatus td_check_cancel(tdTasks *tasks, tdError *error)
+{
+    if (!td_tasks_cancelled(tasks))
+        return TD_OK;
+    return td_fail(error, TD_CANCELLED, "the step was interrupted; the state before it was kept");
 }
 
 void td_parallel(tdTasks *tasks, int n, tdTaskFn task, void *context)

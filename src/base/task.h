@@ -3,7 +3,7 @@
 // number of threads; a reduction sums the pieces in their order. So the same bits come out
 // of 1, 2 or more threads. A NULL pool runs everything in the caller.
 #pragma once
-#include "base/status.h"
+#include "base/log.h"
 
 typedef struct tdTasks tdTasks;
 
@@ -17,6 +17,14 @@ int td_tasks_threads(const tdTasks *tasks);
 
 /// Runs task(context, i) for all 0 <= i < n and returns when all are done. Allocates nothing.
 void td_parallel(tdTasks *tasks, int n, tdTaskFn task, void *context);
+
+/// From now on td_tasks_cancelled asks settings->cancel, which must outlive it; NULL: nobody is asked.
+void td_tasks_ask(tdTasks *tasks, const tdSettings *settings);
+/// Whether the caller wants the work to end, asked by any thread inside of long work. Once it was true it stays so
+/// until the next td_tasks_ask: what a solver that was cut short says of its matrix is then not to be believed.
+bool td_tasks_cancelled(tdTasks *tasks);
+/// TD_CANCELLED when it does.
+tdStatus td_check_cancel(tdTasks *tasks, tdError *error);
 
 /// Fixed cut of [0, n) into pieces of about `grain`: the number of pieces, and the start of piece i.
 static inline int td_pieces(int64_t n, int64_t grain)

@@ -423,8 +423,7 @@ static tdStatus solve_free(const tdModel *model, const tdBody *body, tdState *st
                              .same = mine->same,
                              .b = rhs,
                              .x = dv,
-                             .context = &since,
-                             .settings = &state->settings};
+                             .context = &since};
         // The linear law has no rotations: its stiffness does not turn with the body.
         task.rotations = soft->constant ? NULL : turns_since_factor;
         TD_TRY(td_linear_solve(mine->linear, state->tasks, &task, &result, &state->report.error));
@@ -491,8 +490,7 @@ static tdStatus apply_iterating(const tdModel *model, const tdBody *body, tdStat
                          .b = b,
                          .x = x,
                          .rotations = soft->constant ? NULL : turns_since_factor,
-                         .context = &since,
-                         .settings = &state->settings};
+                         .context = &since};
     return td_linear_solve(mine->linear, state->tasks, &task, result, &state->report.error);
 }
 

@@ -181,6 +181,8 @@ typedef struct tdSceneBody
     bool consistent_mass;
     double damping_mass, damping_stiffness; ///< Rayleigh alpha [1/s], beta [s]
     double velocity[3];                     ///< at the start
+    const char *rom;                        ///< file of its reduced model; NULL: full order
+    int rom_line;
     double snap; ///< how far outside of it points may be that are given by their places [m]; NAN: half an element
     int n_fixed, n_prescribed;
     tdSceneFixed *fixed;

@@ -62,10 +62,11 @@ typedef struct tdReduced
     int n_forces;            ///< dead loads by input: their ranges in training, none: low = high = 0
     int32_t *force_input;
     double *force_low, *force_high;
-    int free_modes;          ///< the first, in which a body translates as a whole: no matter how far
-    double amplitude;        ///< largest displacement in training, as a norm of amplitudes
-    double slope, threshold; ///< of the indicator; NAN: not calibrated
-    int64_t set_rows;        ///< of all point sets
+    int free_modes;                  ///< the first, in which a body translates as a whole: no matter how far
+    double amplitude;                ///< largest displacement in training, as a norm of amplitudes
+    double slope, offset, threshold; ///< of the indicator; NAN: not calibrated
+    double far;                      ///< distance that is warned of
+    int64_t set_rows;                ///< of all point sets
     int n_sets;
     tdReducedSet *sets[TD_REDUCED_SETS];
     tdBodyModes modes; ///< what others ask for

@@ -2,7 +2,7 @@
 // Whether a reduced body is to be trusted, after each step and at the cost of one evaluation of forces:
 //
 //     indicator  |K0^-1 (g_check - g)| / amplitude    g, g_check: forces of two independent choices of elements
-//     distance   max_i (alpha_i outside [low_i, high_i]) / max(high_i - low_i, range / 20)
+//     distance   |what of alpha lies outside [low, high]| / amplitude
 //
 // Forces are compared by the displacements that they would cause at rest, K0: those of stiff modes differ most and
 // matter least. (The stiffness of the moment is no better: what cables and cavities hold up is singular on its own.)
@@ -18,8 +18,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define FAR        0.1  // distance that is warned of: a tenth of a range
-#define LEAST_PART 0.05 // of the largest range: modes that move less are measured by this
+#define FAR 0.1 // distance that is warned of where it is not calibrated
 
 // ---------------------------------------------------------------- model
 
@@ -107,7 +106,9 @@ tdStatus td_reduced_check_compile(tdModel *model, int body, tdReduced *reduced, 
     TD_TRY(match_loads(model, body, arena, reduced, rom, error));
     int r = reduced->r;
     reduced->slope = rom->indicator_slope;
+    reduced->offset = rom->indicator_offset;
     reduced->threshold = rom->indicator_threshold;
+    reduced->far = rom->distance_threshold > 0 ? rom->distance_threshold : FAR;
     reduced->free_modes = rom->frame == TD_FRAME_TRANSLATION ? 3 : 0;
     if (rom->low == NULL || rom->high == NULL || reduced->free_modes >= r)
         return TD_OK;
@@ -201,19 +202,19 @@ static double load_distance(const tdReduced *reduced, const tdState *state)
     return most;
 }
 
+// How far the shape is from all of training's: what of it lies outside the ranges of amplitudes, beside the largest
+// shape.
 static double distance(const tdReduced *reduced, const double *alpha, const tdState *state)
 {
-    double range = 0, most = load_distance(reduced, state);
-    if (reduced->low == NULL)
+    double sum = 0, most = load_distance(reduced, state);
+    if (reduced->low == NULL || !(reduced->amplitude > 0))
         return most;
     for (int i = reduced->free_modes; i < reduced->r; i++)
-        range = fmax(range, reduced->high[i] - reduced->low[i]);
-    for (int i = reduced->free_modes; i < reduced->r && range > 0; i++)
     {
-        double outside = fmax(reduced->low[i] - alpha[i], alpha[i] - reduced->high[i]);
-        most = fmax(most, outside / fmax(reduced->high[i] - reduced->low[i], LEAST_PART * range));
+        double outside = fmax(fmax(reduced->low[i] - alpha[i], alpha[i] - reduced->high[i]), 0);
+        sum += outside * outside;
     }
-    return most;
+    return fmax(most, sqrt(sum) / reduced->amplitude);
 }
 
 void td_reduced_judge(const tdModel *model, const tdBody *body, tdState *state)
@@ -222,8 +223,8 @@ void td_reduced_judge(const tdModel *model, const tdBody *body, tdState *state)
     tdReducedState *mine = td_reduced_mine(body, state);
     tdReport *report = &state->report;
     double indicator = disagreement(model, body, state), far = distance(reduced, state->q + body->first, state);
-    double error = reduced->slope > 0 ? reduced->slope * indicator : 0;
-    bool warning = far > FAR || (reduced->threshold > 0 && indicator > reduced->threshold);
+    double error = reduced->offset + (reduced->slope > 0 ? reduced->slope * indicator : 0);
+    bool warning = far > reduced->far || (reduced->threshold > 0 && indicator > reduced->threshold);
     report->rom_indicator = fmax(report->rom_indicator, indicator);
     report->rom_error = fmax(report->rom_error, error);
     report->rom_distance = fmax(report->rom_distance, far);
@@ -233,6 +234,6 @@ void td_reduced_judge(const tdModel *model, const tdBody *body, tdState *state)
                "t = %g s (step %lld): the reduced model of body '%s' leaves what it was trained for (indicator %.3g of "
                "%.3g, distance %.3g of %.3g)",
                state->time + model->scheme.h, (long long)state->steps + 1, body->name, indicator,
-               reduced->threshold > 0 ? reduced->threshold : INFINITY, far, FAR);
+               reduced->threshold > 0 ? reduced->threshold : INFINITY, far, reduced->far);
     mine->warned = mine->warned || warning; // the report tells of each step, the log of the first
 }

@@ -5,8 +5,9 @@
 //   /basis         phi (3 nodes x r), psi (3 nodes x u; attribute inputs), low, high, spread (r)
 //   /domains/I     attributes name, tolerance, error; element, weight, check, check_weight
 //   /stvk          P, Q, S of kind stvk (reduce/stvk.h), none of another
-//   /training      attributes snapshots, pod_tolerance, pod_error, held_out_error, indicator_slope,
-//                  indicator_threshold, single_error, loads; sigma, lambda, load_low, load_high
+//   /training      attributes snapshots, pod_tolerance, pod_error, held_out_error, motion_error,
+//                  indicator_slope, indicator_offset, indicator_threshold, distance_threshold, single_error, loads;
+//                  sigma, lambda, load_low, load_high
 //   /timing        attribute phases; seconds
 #include "reduce/rom.h"
 
@@ -143,8 +144,9 @@ uint64_t td_rom_hash(const tdRom *rom)
         mix_text(&hash, rom->loads[i]);
     mix_numbers(&hash, rom->load_low, rom->n_loads);
     mix_numbers(&hash, rom->load_high, rom->n_loads);
-    const double numbers[] = {rom->pod_tolerance,   rom->pod_error,           rom->held_out_error,
-                              rom->indicator_slope, rom->indicator_threshold, rom->single_error};
+    const double numbers[] = {rom->pod_tolerance,      rom->pod_error,        rom->held_out_error,
+                              rom->indicator_slope,    rom->indicator_offset, rom->indicator_threshold,
+                              rom->distance_threshold, rom->motion_error,     rom->single_error};
     mix_numbers(&hash, numbers, (int64_t)(sizeof numbers / sizeof numbers[0]));
     return hash;
 }
@@ -223,7 +225,10 @@ static herr_t write_training(const tdRom *rom, hid_t group)
         td_h5_number(group, "pod_error", rom->pod_error) < 0 ||
         td_h5_number(group, "held_out_error", rom->held_out_error) < 0 ||
         td_h5_number(group, "indicator_slope", rom->indicator_slope) < 0 ||
+        td_h5_number(group, "indicator_offset", rom->indicator_offset) < 0 ||
         td_h5_number(group, "indicator_threshold", rom->indicator_threshold) < 0 ||
+        td_h5_number(group, "distance_threshold", rom->distance_threshold) < 0 ||
+        td_h5_number(group, "motion_error", rom->motion_error) < 0 ||
         td_h5_number(group, "single_error", rom->single_error) < 0 || write_loads(rom, group) < 0)
         return -1;
     return write_vector(group, "sigma", H5T_NATIVE_DOUBLE, rom->n_sigma, rom->sigma) < 0
@@ -502,17 +507,27 @@ static tdStatus read_training(const Reader *reader)
     {
         const char *name;
         double *out;
-    } numbers[] = {{"pod_tolerance", &rom->pod_tolerance},
-                   {"pod_error", &rom->pod_error},
-                   {"held_out_error", &rom->held_out_error},
-                   {"indicator_slope", &rom->indicator_slope},
-                   {"indicator_threshold", &rom->indicator_threshold},
-                   {"single_error", &rom->single_error}};
+        double standard; // of a file that does not have it
+        bool later;      // files of 0.1 do not
+    } numbers[] = {{"pod_tolerance", &rom->pod_tolerance, 0, false},
+                   {"pod_error", &rom->pod_error, 0, false},
+                   {"held_out_error", &rom->held_out_error, 0, false},
+                   {"motion_error", &rom->motion_error, NAN, true},
+                   {"indicator_slope", &rom->indicator_slope, 0, false},
+                   {"indicator_offset", &rom->indicator_offset, 0, true},
+                   {"indicator_threshold", &rom->indicator_threshold, 0, false},
+                   {"distance_threshold", &rom->distance_threshold, NAN, true},
+                   {"single_error", &rom->single_error, 0, false}};
     TD_TRY(td_h5_read_integer(reader->file, "training", "snapshots", reader->path, 0, INT64_MAX, &rom->n_snapshots,
                               reader->error));
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
+    {
+        *numbers[i].out = numbers[i].standard;
+        if (numbers[i].later && !td_h5_has_attribute(reader->file, "training", numbers[i].name))
+            continue;
         TD_TRY(
             td_h5_read_number(reader->file, "training", numbers[i].name, reader->path, numbers[i].out, reader->error));
+    }
     TD_TRY(read_loads(reader));
     int64_t n = 0;
     TD_TRY(td_h5_read_shape(reader->file, "training/sigma", reader->path, 1, MOST_MODES, &n, reader->error));

@@ -73,8 +73,10 @@ typedef struct tdRom
     int n_loads;
     const char **loads;
     double *load_low, *load_high;
-    // Indicator: error ~ slope * residual on the second domain, warned above `threshold`.
-    double indicator_slope, indicator_threshold;
+    // Error <= offset + slope * indicator, warned above `threshold` and above a distance from training; NAN: not
+    // calibrated (offset: 0).
+    double indicator_slope, indicator_offset, indicator_threshold, distance_threshold;
+    double motion_error; ///< as held_out_error, but while it moves; NAN: not measured
     // A tangent in single precision moves the body by this much on the held-out motion, relative; 0: not measured.
     double single_error;
     // How long the phases of training took: no part of the content, in a group of its own in the file.

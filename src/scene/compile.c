@@ -330,7 +330,36 @@ static void warn_of_errors(const tdRom *rom, const tdSettings *settings)
             rom->file, rom->body, 100 * rom->held_out_error);
 }
 
-// rom: of one of the bodies; NULL: none.
+static tdStatus reduce_body(tdModel *model, int b, const tdRom *rom, const tdSettings *settings, tdError *error)
+{
+    if (model->scene.bodies[b].type != TD_BODY_SOFT)
+        return td_fail_at(error, TD_ERROR_INPUT, rom->file, 0, NULL,
+                          "the reduced model is of a soft body '%s', but that of '%s' is rigid", rom->body,
+                          model->scene.file);
+    TD_TRY(td_compile_reduced(model, b, rom, settings, error));
+    warn_of_errors(rom, settings);
+    return TD_OK;
+}
+
+// By the file that the scene names.
+static tdStatus reduce_by_own(tdModel *model, int b, const tdSettings *settings, tdError *error)
+{
+    const tdSceneBody *given = &model->scene.bodies[b];
+    tdRom rom = {0};
+    tdError why = {0};
+    tdStatus status = td_rom_read(given->rom, &rom, &why);
+    if (status == TD_OK)
+        status = reduce_body(model, b, &rom, settings, &why);
+    td_rom_free(&rom);
+    if (status == TD_OK)
+        return TD_OK;
+    char field[64];
+    snprintf(field, sizeof field, "bodies[%d].rom", b);
+    return td_fail_at(error, status, model->scene.file, given->rom_line, field,
+                      "%s: %.600s. 'tendril reduce %s --body %s -o %s' makes it", given->rom, why.message,
+                      model->scene.file, given->name, given->rom);
+}
+
 // What of an actuator the integrator may not know.
 static tdStatus check_actuator(const tdModel *model, const tdActuator *actuator, tdError *error)
 {
@@ -365,6 +394,7 @@ static tdStatus check_integrator(const tdModel *model, tdError *error)
     return TD_OK;
 }
 
+// rom: of one of the bodies; NULL: none.
 static tdStatus compile_all(tdModel *model, const tdSettings *settings, const tdRom *rom, tdError *error)
 {
     const tdScene *scene = &model->scene;
@@ -390,14 +420,9 @@ static tdStatus compile_all(tdModel *model, const tdSettings *settings, const td
                                                                            : td_compile_articulated;
         TD_TRY(compiler(model, b, settings, error));
         if (rom != NULL && find_body(scene, rom->body) == b)
-        {
-            if (scene->bodies[b].type != TD_BODY_SOFT)
-                return td_fail_at(error, TD_ERROR_INPUT, rom->file, 0, NULL,
-                                  "the reduced model is of a soft body '%s', but that of '%s' is rigid", rom->body,
-                                  scene->file);
-            TD_TRY(td_compile_reduced(model, b, rom, settings, error));
-            warn_of_errors(rom, settings);
-        }
+            TD_TRY(reduce_body(model, b, rom, settings, error));
+        else if (scene->bodies[b].rom != NULL && !settings->full_order)
+            TD_TRY(reduce_by_own(model, b, settings, error));
         model->coords += body->count;
         model->unknowns += body->unknowns;
     }

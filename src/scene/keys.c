@@ -280,6 +280,12 @@ static const tdKey body_keys[] = {
          "soft: how far outside of it points may be that are given by their places: of actuators, walls of cavities, "
          "effectors, probes, attachments and rods. They are moved to the nearest point of the body; a warning tells by "
          "how much where that is more than 1 % of the edge, and not if `snap` is given; beyond, it is an error"},
+    {.name = "rom",
+     .kind = TD_KEY_FILE,
+     .standard_doc = "full order",
+     .doc = "soft: reduced model of this body, made by `tendril reduce` of a scene in which it is the same. Several "
+            "bodies "
+            "may have one each; `--rom FILE` takes the place of one, `--full-order` leaves all out"},
     {.name = "fixed",
      .kind = TD_KEY_LIST_OR_BOOL,
      .schema = &td_schema_fixed,

@@ -278,6 +278,9 @@ static tdStatus parse_body(tdSceneParser *parser, const tdYaml *node, int index)
         return td_parse_rigid(parser, &record, body);
     }
     body->snap = td_record_number(&record, "snap", NAN);
+    if (td_record_get(&record, "rom")->node != NULL)
+        TD_TRY(td_parse_path(parser, &record, "rom", td_record_get(&record, "rom")->text, &body->rom));
+    body->rom_line = td_record_line(&record, "rom");
     TD_TRY(td_parse_mesh(parser, &record, body));
     TD_TRY(parse_transform(parser, &record, body));
     TD_TRY(td_parse_materials(parser, &record, body));

@@ -265,6 +265,7 @@ tdStatus td_factor_ready(struct cholmod_factor_struct *factor, struct cholmod_co
 typedef struct factorWork
 {
     const tdFactorPlan *plan;
+    tdTasks *tasks; // asked whether to go on
     const double *values;
     double *x, *work;
     atomic_bool failed;
@@ -471,11 +472,17 @@ static bool factor_super(const factorWork *w, int32_t s)
     return true;
 }
 
+// Asked behind fronts that take a millisecond or so.
+static bool ends_early(const factorWork *w, int32_t s)
+{
+    return super_flops(w->plan, s) > 1e7 && td_tasks_cancelled(w->tasks);
+}
+
 static void factor_tree(void *context, int tree)
 {
     factorWork *w = context;
     for (int32_t s = w->plan->tree_first[tree]; s <= w->plan->tree_last[tree] && !atomic_load(&w->failed); s++)
-        if (!factor_super(w, s))
+        if (!factor_super(w, s) || ends_early(w, s))
             atomic_store(&w->failed, true);
 }
 
@@ -513,6 +520,8 @@ static bool factor_large(const factorWork *w, tdTasks *tasks, int32_t s)
     for (f.begin = 0; f.begin < f.n; f.begin += f.k)
     {
         f.k = least(block_of(f.n), f.n - f.begin);
+        if (td_tasks_cancelled(tasks))
+            return false;
         td_parallel(tasks, td_pieces(f.rows - f.begin, TILE), update_piece, &f);
         if (!factor_triangle(&f))
             return false;
@@ -527,13 +536,14 @@ static bool factor_large(const factorWork *w, tdTasks *tasks, int32_t s)
 bool td_factor_numbers(const tdFactorPlan *plan, tdTasks *tasks, const double *values, double *work,
                        struct cholmod_factor_struct *factor)
 {
-    factorWork w = {.plan = plan, .values = values, .x = factor->x, .work = work};
+    factorWork w = {.plan = plan, .tasks = tasks, .values = values, .x = factor->x, .work = work};
     atomic_init(&w.failed, false);
     td_parallel(tasks, plan->n_trees, factor_tree, &w);
     bool good = !atomic_load(&w.failed);
     for (int32_t k = 0; k < plan->n_top && good; k++)
-        good = rows_of(plan, plan->top[k]) >= LARGE_FRONT ? factor_large(&w, tasks, plan->top[k])
-                                                          : factor_super(&w, plan->top[k]);
+        good = rows_of(plan, plan->top[k]) >= LARGE_FRONT
+                   ? factor_large(&w, tasks, plan->top[k])
+                   : factor_super(&w, plan->top[k]) && !ends_early(&w, plan->top[k]);
     factor->minor = good ? factor->n : 0;
     return good;
 }

@@ -53,7 +53,8 @@ void td_factor_plan_free(tdFactorPlan *plan);
 
 /// Makes a symbolic factor ready to hold numbers.
 tdStatus td_factor_ready(struct cholmod_factor_struct *factor, struct cholmod_common_struct *common, tdError *error);
-/// factor->x from the values; work: plan->room numbers. False: not positive definite, and the factor is not to be used.
+/// factor->x from the values; work: plan->room numbers. False: not positive definite, or
+/// the caller wants to end (td_tasks_cancelled), and the factor is not to be used.
 bool td_factor_numbers(const tdFactorPlan *plan, tdTasks *tasks, const double *values, double *work,
                        struct cholmod_factor_struct *factor);
 

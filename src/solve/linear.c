@@ -471,7 +471,7 @@ static tdStatus iterate(tdLinear *linear, tdTasks *tasks, const tdLinearTask *ta
     {
         // Not behind a new factor, of which the caller would then not learn.
         if (!exact)
-            TD_TRY(td_check_cancel(task->settings, error));
+            TD_TRY(td_check_cancel(tasks, error));
         TD_TRY(precondition(linear, tasks, exact, Q, error));
         double next = td_dot(tasks, coords, r, z);
         double ratio = out->iterations == 0 ? 0 : next / rho;

@@ -64,7 +64,6 @@ typedef struct tdLinearTask
     /// a whole takes its stiffness along, A ~ Q L L' Q' (S3 eq. 13). Called only when it is needed; NULL: none.
     const double *(*rotations)(void *context);
     void *context;
-    const tdSettings *settings; ///< asked whether to go on, in each iteration; NULL: always
 } tdLinearTask;
 
 tdStatus td_linear_solve(tdLinear *linear, tdTasks *tasks, const tdLinearTask *task, tdLinearResult *result,

@@ -170,7 +170,7 @@ void td_nlcp_solve(const tdNlcp *problem, const tdNlcpSettings *settings, double
         result->converged = change <= settings->tolerance * size;
         if (result->converged || result->iterations % WATCH != 0)
             continue;
-        if (result->iterations > WATCH && change > STUCK * before)
+        if ((result->iterations > WATCH && change > STUCK * before) || td_tasks_cancelled(settings->tasks))
             break;
         before = change;
     }

@@ -11,6 +11,7 @@
 // convergence, nor of one solution. Each contact is solved exactly with the others held.
 #pragma once
 #include "base/memory.h"
+#include "base/task.h"
 #include "solve/sap_law.h"
 
 /// R of the laws is a compliance on the diagonal; zero (rigid) is allowed here. v_hat is part of b and not read.
@@ -29,6 +30,7 @@ typedef struct tdNlcpSettings
 {
     double tolerance;   ///< change of v_c in a sweep, relative to the largest |b|
     int max_iterations; ///< sweeps
+    tdTasks *tasks;     ///< asked now and then whether to go on; NULL: always
 } tdNlcpSettings;
 
 tdNlcpSettings td_default_nlcp(void);

@@ -179,12 +179,13 @@ static tdStatus by_velocities(tdProblem *problem, double tolerance, tdTasks *tas
 
 // The convex problem's compliance of the tangents is a matter of its own and left out: what sticks does not creep. Each
 // solution starts from no impulses, so that it depends on the state alone.
-static tdStatus by_impulses(tdProblem *problem, double tolerance, tdSolveResult *out, tdError *error)
+static tdStatus by_impulses(tdProblem *problem, double tolerance, tdTasks *tasks, tdSolveResult *out, tdError *error)
 {
     tdSapProblem rows = view(problem);
     tdDual *dual = &problem->dual;
     tdNlcpSettings settings = td_default_nlcp();
     settings.tolerance = fmin(settings.tolerance, tolerance);
+    settings.tasks = tasks;
     tdNlcpResult result = {.converged = true};
     TD_TRY(td_dual_make(dual, &rows, problem->factors, NULL, error));
     for (int32_t c = 0; c < rows.n_constraints; c++)
@@ -227,7 +228,7 @@ tdStatus td_solve(tdProblem *problem, tdSolveMethod method, double tolerance, td
         else if (problem->n_constraints == 0 && scalar->driven.n > 0)
             scalar->solved = td_driven_solve(&scalar->driven, scalar->scratch, scalar->y, scalar->active);
         else if (method == TD_SOLVE_COULOMB)
-            TD_TRY(by_impulses(problem, tolerance, result, error));
+            TD_TRY(by_impulses(problem, tolerance, tasks, result, error));
         else if (problem->n_blocks > 0)
             TD_TRY(by_velocities(problem, tolerance, tasks, result, error));
     } while (problem->again != NULL && problem->again(problem->context, problem, result));

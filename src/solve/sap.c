@@ -427,6 +427,11 @@ static void newton(const tdSapProblem *problem, tdSapIsland *island, tdTasks *ta
             island->failed = true;
             return;
         }
+        if (td_tasks_cancelled(tasks))
+        {
+            island->failed = true;
+            return;
+        }
         bool good = e.gradient <= settings->absolute + settings->tolerance * e.size;
         bool bound = island->iterations >= settings->max_iterations;
         if (good)

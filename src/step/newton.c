@@ -223,9 +223,8 @@ static void finish_linear(const tdModel *model, tdState *state)
 
 #define STRIDE 0.001 // by which residual and misses fall in a pass that is not worth new columns
 
-// Momentum balance at the latched inputs: one linearization, or Newton to the tolerance.
-// reads  q, v, a, inputs      writes  v_new, m
-tdStatus td_step_balance(const tdModel *model, tdState *state, double *clock)
+// One linearization, or Newton to the tolerance.
+static tdStatus balance(const tdModel *model, tdState *state, double *clock)
 {
     const tdSceneSettings *settings = &model->scene.settings;
     bool newton = state->newton || model->scheme.method == TD_METHOD_STATIC;
@@ -252,7 +251,7 @@ tdStatus td_step_balance(const tdModel *model, tdState *state, double *clock)
         state->columns += td_contact_columns(model, state);
         last_size = size;
         last_miss = miss;
-        TD_TRY(td_check_cancel(&state->settings, &state->report.error));
+        TD_TRY(td_check_cancel(state->tasks, &state->report.error));
         TD_TRY(td_stage_forces(model, state, true, clock));
         if (state->bad_element >= 0)
             return td_step_fail_element(model, state);
@@ -285,4 +284,14 @@ tdStatus td_step_balance(const tdModel *model, tdState *state, double *clock)
                 state->time + model->scheme.h, (long long)state->steps + 1, state->report.residual, pass + 1,
                 newton_tolerance(model, state), td_step_advice(model));
     }
+}
+
+// Momentum balance at the latched inputs.
+// reads  q, v, a, inputs      writes  v_new, m
+tdStatus td_step_balance(const tdModel *model, tdState *state, double *clock)
+{
+    tdStatus status = balance(model, state, clock);
+    if (status != TD_OK) // of what was cut short nothing else is to be said
+        TD_TRY(td_check_cancel(state->tasks, &state->report.error));
+    return status;
 }

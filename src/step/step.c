@@ -155,6 +155,7 @@ tdStatus td_stage_solve(const tdModel *model, tdState *state, bool first, int *u
         TD_TRY(add_rows(model, state, first, round == 0));
         tdStatus status =
             td_solve(state->problem, method_of(model, state), tolerance, state->tasks, &result, &state->report.error);
+        TD_TRY(td_check_cancel(state->tasks, &state->report.error));
         if (status != TD_OK)
             return td_contact_fail(model, state, status);
         TD_TRY(take_solution(model, state, &result));
@@ -266,6 +267,7 @@ tdStatus td_step(const tdModel *model, tdState *state)
     state->report = (tdReport){0};
     state->newton = model->scene.settings.newton;
     state->follow = false;
+    td_tasks_ask(state->tasks, &state->settings);
     td_sensors_start(model, state);
     td_stage_latch(model, state);
     tdStatus status = TD_OK;
@@ -278,6 +280,7 @@ tdStatus td_step(const tdModel *model, tdState *state)
     if (status == TD_OK)
         status = model->scheme.method == TD_METHOD_STATIC ? td_step_static(model, state, &clock)
                                                           : td_step_dynamic(model, state, &clock);
+    td_tasks_ask(state->tasks, NULL);
     state->report.status = status;
     if (status != TD_OK && state->steps == 0)
         memset(state->a, 0, (size_t)model->coords * sizeof(double)); // the start's, to be made again

@@ -59,6 +59,8 @@ tdStatus td_h5_read_integer(hid_t file, const char *object, const char *name, co
                             int64_t most, int64_t *out, tdError *error);
 tdStatus td_h5_read_number(hid_t file, const char *object, const char *name, const char *path, double *out,
                            tdError *error);
+/// Whether there is such an attribute.
+bool td_h5_has_attribute(hid_t file, const char *object, const char *name);
 /// Shape of a dataset of the rank, with each dimension of at most `most`.
 tdStatus td_h5_read_shape(hid_t file, const char *name, const char *path, int rank, int64_t most, int64_t *dims,
                           tdError *error);

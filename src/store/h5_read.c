@@ -130,6 +130,11 @@ tdStatus td_h5_read_number(hid_t file, const char *object, const char *name, con
     return read_scalar(file, object, name, path, false, out, error);
 }
 
+bool td_h5_has_attribute(hid_t file, const char *object, const char *name)
+{
+    return H5Aexists_by_name(file, object, name, H5P_DEFAULT) > 0;
+}
+
 // ---------------------------------------------------------------- datasets
 
 static tdStatus open_dataset(hid_t file, const char *name, const char *path, int rank, int64_t most, int64_t *dims,

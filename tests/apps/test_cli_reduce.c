@@ -94,7 +94,7 @@ static void test_info(void **state)
 static void test_polynomials(void **state)
 {
     (void)state;
-    assert_int_equal(run_command("reduce", "stvk.yaml -o stvk.h5 --json"), 0);
+    assert_int_equal(run_command("reduce", "stvk.yaml -o stvk.h5 --accept --json"), 0);
     assert_says("stderr.txt", "polynomials of 9 columns from 36 elements");
     assert_near(json_number("modes"), 9, 0);
     assert_near(json_number("vibration_modes"), 4, 0);
@@ -109,17 +109,32 @@ static void test_polynomials(void **state)
     assert_false(exists("large.h5.work"));
 }
 
+// What is far from full order is not written unless it is asked for, and says so whenever it is used.
+static void test_accepts(void **state)
+{
+    (void)state;
+    assert_refuses("reduce", "stvk.yaml -o far.h5 --quiet", 4, "where training was not, and was not written");
+    assert_says("stderr.txt", "--accept");
+    assert_false(exists("far.h5"));
+    assert_true(exists("far.h5.work"));
+    assert_int_equal(run_command("reduce", "stvk.yaml -o far.h5 --accept --json --quiet"), 0);
+    assert_true(json_number("held_out_error") > 0.2 && json_number("motion_steps") > 0);
+    assert_false(exists("far.h5.work"));
+    assert_int_equal(run_command("run", "stvk.yaml --rom far.h5"), 0);
+    assert_says("stderr.txt", "of the displacements where it was checked");
+}
+
 static void test_vibrations(void **state)
 {
     (void)state;
     write_text("beside.yaml", LAW_SCENE("corotational", "100 kPa") "reduction: {modes: 3}\n");
-    assert_int_equal(run_command("reduce", "beside.yaml -o beside.h5"), 0);
+    assert_int_equal(run_command("reduce", "beside.yaml -o beside.h5 --accept"), 0);
     assert_says("stdout.txt", "among them 3 vibration modes from");
     assert_int_equal(run_command("info", "beside.h5 --plot modes.png"), 0);
     assert_says("stdout.txt", "of 3 vibration modes");
     assert_says("stdout.txt", "10 snapshots; the modes leave");
     write_text("alone.yaml", LAW_SCENE("corotational", "100 kPa") "reduction: {basis: modes, modes: 4}\n");
-    assert_int_equal(run_command("reduce", "alone.yaml -o alone.h5 --json --quiet"), 0);
+    assert_int_equal(run_command("reduce", "alone.yaml -o alone.h5 --accept --json --quiet"), 0);
     assert_near(json_number("modes"), 14, 0);
     assert_near(json_number("snapshots"), 0, 0);
     assert_true(json_number("ecsw_error") <= 0.05);
@@ -132,7 +147,8 @@ static void test_vibrations(void **state)
 static void test_sweep(void **state)
 {
     (void)state;
-    assert_int_equal(run_command("reduce", "arm.yaml -o a.h5 --work sweep --ecsw-tolerance 0.1 --json --quiet"), 0);
+    assert_int_equal(
+        run_command("reduce", "arm.yaml -o a.h5 --work sweep --ecsw-tolerance 0.1 --accept --json --quiet"), 0);
     double few = json_number("rid_elements");
     assert_near(json_number("ecsw_error"), 0.05, 0.05);
     assert_int_equal(run_command("reduce", "arm.yaml -o b.h5 --work sweep --ecsw-tolerance 0.001 --json --quiet"), 0);
@@ -141,7 +157,8 @@ static void test_sweep(void **state)
     char *reused = json_value("reused");
     assert_non_null(strstr(reused, "\"snapshots\": 19"));
     free(reused);
-    assert_int_equal(run_command("reduce", "arm.yaml -o b.h5 --work sweep --max-modes 1 --pod-tolerance 0.5"), 0);
+    assert_int_equal(run_command("reduce", "arm.yaml -o b.h5 --work sweep --max-modes 1 --pod-tolerance 0.5 --accept"),
+                     0);
     assert_says("stdout.txt", "reused      19 equilibria, 4 held-out places, of an earlier run");
     assert_true(exists("a.h5") && exists("b.h5") && exists("sweep/job.txt"));
     assert_refuses("reduce", "other.yaml -o c.h5 --work sweep --quiet", 3, "was left by another job");
@@ -168,6 +185,53 @@ static void test_frame(void **state)
     assert_refuses("reduce", "fixed.yaml -o fixed.h5 --quiet", 3, "its frame cannot be fixed");
 }
 
+#define ARM(name, y, more)                                                                                             \
+    "  - name: " name "\n"                                                                                             \
+    "    mesh: {box: [[0, " y ", 0], [0.1, 0.02, 0.02]], cells: [4, 1, 1]}\n"                                          \
+    "    material: {law: corotational, young: 100 kPa, poisson: 0.4, density: 1000}\n"                                 \
+    "    fixed: [{group: xmin}]\n" more
+#define BOTH(left, right)                                                                                              \
+    "tendril: 1\ntime_step: 10 ms\nsteps: 20\ngravity: [0, 0, -9.81]\nbodies:\n" ARM("left", "0", left) ARM(           \
+        "right", "-0.02",                                                                                              \
+        right) "  - name: cube\n"                                                                                      \
+               "    mesh: {box: [[0, 1, 1], [0.02, 1.02, 1.02]], cells: [1, 1, 1]}\n"                                  \
+               "    material: {law: corotational, young: 100 kPa, poisson: 0.4, density: 1000}\n"                      \
+               "actuators:\n"                                                                                          \
+               "  - {name: up, type: cable, body: left, path: [[0.09, 0.01, 0.02], [0, 0.01, 0.02]], drive: "          \
+               "displacement,\n"                                                                                       \
+               "     range: [0, 8 mm]}\n"                                                                              \
+               "  - {name: down, type: cable, body: right, path: [[0.09, 0, 0], [0, 0, 0]], drive: displacement,\n"    \
+               "     range: [0, 5 mm]}\n"                                                                              \
+               "probes: [{name: tip, body: left, point: [0.1, 0.01, 0.01]}]\n"                                         \
+               "motion: {keyframes: [{t: 0, up: 0, down: 0}, {t: 0.2, up: 4 mm, down: 2 mm}]}\n"                       \
+               "reduction: {body: left, ecsw_tolerance: 0.005}\n"                                                      \
+               "validation: {random: {steps: 4, moves: 2}}\n"
+
+// Several reduced bodies beside one of full order, which is free: each is reduced on its own, whatever the others are,
+// and moves as it does where it alone is reduced.
+static void test_several(void **state)
+{
+    (void)state;
+    write_text("both.yaml", BOTH("", ""));
+    write_text("reduced.yaml", BOTH("    rom: left.h5\n", "    rom: right.h5\n"));
+    assert_refuses("check", "reduced.yaml --quiet", 3, "reduced.yaml:10: bodies[0].rom: ");
+    assert_refuses("reduce", "both.yaml -o left.h5 --body middle --quiet", 3, "there is no body 'middle'");
+    assert_int_equal(run_command("reduce", "both.yaml -o left.h5 --json --accept --quiet"), 0);
+    double left = json_number("modes");
+    assert_int_equal(run_command("reduce", "reduced.yaml -o right.h5 --body right --json --accept --quiet"), 0);
+    double right = json_number("modes"), cube = 24;
+    assert_int_equal(run_command("run", "reduced.yaml --json --quiet --out several --force"), 0);
+    assert_near(json_number("dofs"), left + right + cube, 0);
+    assert_int_equal(run_command("run", "both.yaml --rom left.h5 --json --quiet --out one --force"), 0);
+    char *several = read_text("several/probes.csv"), *one = read_text("one/probes.csv");
+    assert_string_equal(several, one);
+    free(several);
+    free(one);
+    assert_int_equal(run_command("run", "reduced.yaml --full-order --json --quiet"), 0);
+    assert_true(json_number("dofs") > 2 * cube + left + right);
+    assert_int_equal(run_command("compare", "reduced.yaml --rom left.h5 --json --quiet"), 0);
+}
+
 static void test_usage(void **state)
 {
     (void)state;
@@ -182,8 +246,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_reduces),     cmocka_unit_test(test_runs),  cmocka_unit_test(test_info),
-        cmocka_unit_test(test_polynomials), cmocka_unit_test(test_sweep), cmocka_unit_test(test_vibrations),
-        cmocka_unit_test(test_frame),       cmocka_unit_test(test_usage),
+        cmocka_unit_test(test_polynomials), cmocka_unit_test(test_sweep), cmocka_unit_test(test_accepts),
+        cmocka_unit_test(test_vibrations),  cmocka_unit_test(test_frame), cmocka_unit_test(test_several),
+        cmocka_unit_test(test_usage),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -49,7 +49,8 @@ static inline void write_scene(const char *text)
 
 static inline tdStatus reduce(int threads, bool restart, tdReduceReport *report, tdError *error)
 {
-    tdReduceTask task = {.scene = SCENE, .out = OUT, .restart = restart, .settings = td_default_settings()};
+    tdReduceTask task = {
+        .scene = SCENE, .out = OUT, .restart = restart, .accept = true, .settings = td_default_settings()};
     task.settings.threads = threads;
     *error = (tdError){0};
     return td_reduce(&task, report, error);

@@ -33,22 +33,34 @@ static void calibration(void **unused)
         indicator[i] = 1e-3 * (i + 1);
         found[i] = 3 * indicator[i] * (i % 3 == 0 ? 1 : i % 3 == 1 ? 2 : 0.5);
     }
-    assert_ok(td_indicator_calibrate(41, indicator, found, &fit, &error), error);
+    assert_ok(td_indicator_calibrate(41, indicator, NULL, found, &fit, &error), error);
     assert_int_equal(fit.n, 41);
     assert_near(fit.slope, 3, 1e-12);
     assert_near(fit.factor, 2, 1e-12);
     assert_near(fit.threshold, TD_INDICATOR_MARGIN * 0.041, 1e-15);
+    // Twice what is foretold for one of three: the offset takes in all but one of twenty.
+    int above = 0;
+    for (int i = 0; i < 41; i++)
+        above += found[i] > fit.offset + fit.slope * indicator[i];
+    assert_true(fit.offset > 0 && above <= 2 && above > 0);
+    assert_near(fit.far, TD_INDICATOR_FAR, 0);
+    double distance[41] = {[7] = 0.04, [9] = NAN};
+    assert_ok(td_indicator_calibrate(41, indicator, distance, found, &fit, &error), error);
+    assert_near(fit.far, TD_INDICATOR_MARGIN * 0.04, 1e-15);
+    distance[3] = 3;
+    assert_ok(td_indicator_calibrate(41, indicator, distance, found, &fit, &error), error);
+    assert_near(fit.far, TD_INDICATOR_FAREST, 1e-15);
     indicator[0] = NAN;
     indicator[1] = 0;
     found[2] = INFINITY;
     indicator[40] = INFINITY;
-    assert_ok(td_indicator_calibrate(41, indicator, found, &fit, &error), error);
+    assert_ok(td_indicator_calibrate(41, indicator, NULL, found, &fit, &error), error);
     assert_int_equal(fit.n, 37);
     assert_near(fit.threshold, TD_INDICATOR_MARGIN * 0.040, 1e-15);
-    assert_ok(td_indicator_calibrate(0, NULL, NULL, &fit, &error), error);
+    assert_ok(td_indicator_calibrate(0, NULL, NULL, NULL, &fit, &error), error);
     assert_true(isnan(fit.slope) && isnan(fit.threshold));
     memset(found, 0, sizeof found);
-    assert_ok(td_indicator_calibrate(37, indicator + 2, found, &fit, &error), error);
+    assert_ok(td_indicator_calibrate(37, indicator + 2, NULL, found, &fit, &error), error);
     assert_true(fit.slope == 0);
 }
 
@@ -172,7 +184,7 @@ static const char *const kind_names[KINDS] = {"inside", "ranges exceeded", "push
 // Above 1 it warns.
 static double level(const tdRom *rom, const Outcome *out)
 {
-    return fmax(out->indicator / rom->indicator_threshold, out->distance / 0.1);
+    return fmax(out->indicator / rom->indicator_threshold, out->distance / rom->distance_threshold);
 }
 
 static void plot(const tdRom *rom, int n, const Outcome *all)
@@ -313,7 +325,7 @@ static void limits(void **unused)
             assert_ok(td_state_set_input(model, state, side, 3e-4 * s), error);
             assert_int_equal(td_step(model, state), TD_OK);
             const tdReport *report = td_state_report(state);
-            assert_true(report->rom_indicator == 0 && report->rom_error == 0);
+            assert_true(report->rom_indicator == 0 && report->rom_error == rom.indicator_offset);
             assert_true(report->rom_distance < 0.05 && !report->rom_warning);
         }
         // Twice as far as ever in training.

@@ -112,7 +112,8 @@ static void test_greedy(void **unused)
         assert_true(report.resumed && report.content == content);
     }
     // Few places are a warning, and more go on from there.
-    tdReduceTask task = {.scene = SCENE, .out = OUT, .settings = td_default_settings(), .restart = true, .keep = true};
+    tdReduceTask task = {
+        .scene = SCENE, .out = OUT, .settings = td_default_settings(), .restart = true, .accept = true, .keep = true};
     write_scene(TEXT("100 kPa", GREEDY ", count: 1"));
     assert_ok(td_reduce(&task, &report, &error), error);
     assert_int_equal(report.greedy_added, 1);
@@ -145,7 +146,8 @@ static void test_reuse(void **unused)
     tdReduceReport report;
     tdError error = {0};
     write_scene(scene);
-    tdReduceTask task = {.scene = SCENE, .out = OUT, .settings = td_default_settings(), .restart = true};
+    tdReduceTask task = {
+        .scene = SCENE, .out = OUT, .settings = td_default_settings(), .restart = true, .accept = true};
     task.work = "test_reduce_choices_work";
     assert_ok(td_reduce(&task, &report, &error), error);
     uint64_t usual = report.content;

@@ -234,7 +234,7 @@ static const char *scene_path(const char *text)
 
 static tdStatus reduce(const char *path, int threads, tdReduceReport *report, tdError *error)
 {
-    tdReduceTask task = {.scene = path, .out = OUT, .restart = true, .settings = td_default_settings()};
+    tdReduceTask task = {.scene = path, .out = OUT, .restart = true, .accept = true, .settings = td_default_settings()};
     task.settings.threads = threads;
     *error = (tdError){0};
     return td_reduce(&task, report, error);

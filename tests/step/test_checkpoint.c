@@ -329,6 +329,68 @@ static void test_given_up_step_is_as_if_not_tried(void **unused)
         }
 }
 
+// Long work asks too: a factorization between its fronts, the contact problem between its iterations. Wherever it is
+// cut short, the step ends as interrupted and not as failed, whatever the solver would have said.
+static void test_long_work_can_be_given_up(void **unused)
+{
+    (void)unused;
+    static const char *const solver[] = {"sap", "nlcp"};
+    for (int k = 0; k < 2; k++)
+    {
+        tdText text = {0};
+        td_text_format(&text,
+                       "tendril: 1\ntime_step: 10 ms\nsteps: 20\ngravity: [0, 0, -9.81]\n"
+                       "integrator: {method: backward_euler}\nsolver: {type: cholesky}\n"
+                       "contact: {friction: 0.3, solver: %s}\n"
+                       "bodies:\n"
+                       "  - {name: floor, type: rigid, shape: {plane: true}, fixed: true}\n"
+                       "  - name: block\n"
+                       "    mesh: {box: [[0, 0, 0], [0.1, 0.1, 0.1]], cells: [6, 6, 6]}\n"
+                       "    velocity: [0.5, 0.3, -0.2]\n"
+                       "    material: {law: corotational, young: 20 kPa, poisson: 0.4, density: 1000}\n"
+                       "  - name: beam\n"
+                       "    mesh: {box: [[0, 1, 1], [0.2, 1.2, 1.2]], cells: [10, 10, 10]}\n"
+                       "    material: {law: corotational, young: 20 kPa, poisson: 0.4, density: 1000}\n"
+                       "    fixed: [{group: xmin}]\n",
+                       solver[k]);
+        assert_false(text.failed);
+        tdError error = {0};
+        tdModel *model = NULL;
+        Patience patience = {-1};
+        tdSettings settings = td_default_settings();
+        settings.threads = 1;
+        assert_ok(td_model_parse(text.data, (size_t)text.size, "test.yaml", NULL, &settings, &model, &error), error);
+        free(text.data);
+        settings.cancel = runs_out;
+        settings.cancel_user = &patience;
+        tdState *straight = make_state(model, 1), *state = NULL;
+        assert_ok(td_state_create(model, &settings, &state, &error), error);
+        take_steps(model, straight, 2);
+        take_steps(model, state, 1);
+        tdKeptState *kept = NULL;
+        assert_ok(td_state_keep(model, state, &kept, &error), error);
+        double *q = act_copy(model, state->q);
+        int asked = 0;
+        for (;; asked++)
+        {
+            patience.left = asked;
+            tdStatus status = td_step(model, state);
+            if (status == TD_OK)
+                break;
+            assert_int_equal(status, TD_CANCELLED);
+            assert_memory_equal(state->q, q, (size_t)model->coords * sizeof *q);
+            assert_ok(td_state_go_back(model, state, kept, &error), error);
+        }
+        assert_true(asked > 8); // passes alone ask once
+        assert_same_bits(model, straight, state);
+        free(q);
+        td_kept_state_free(kept);
+        td_state_free(straight);
+        td_state_free(state);
+        td_model_free(model);
+    }
+}
+
 // ---------------------------------------------------------------- bad files
 
 /// A good checkpoint in memory, and a state that must not change when a bad one is refused.
@@ -564,6 +626,7 @@ int main(void)
         cmocka_unit_test(test_targets_are_kept),
         cmocka_unit_test(test_loading_is_kept),
         cmocka_unit_test(test_given_up_step_is_as_if_not_tried),
+        cmocka_unit_test(test_long_work_can_be_given_up),
         cmocka_unit_test(test_truncated),
         cmocka_unit_test(test_flipped_bits),
         cmocka_unit_test(test_other_files),

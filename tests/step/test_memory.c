@@ -277,7 +277,8 @@ static tdStatus reduce(const void *what, tdError *error)
 {
     (void)what;
     tdReduceReport report;
-    tdReduceTask task = {.scene = SCENE, .out = ROM, .restart = true, .settings = td_default_settings()};
+    tdReduceTask task = {
+        .scene = SCENE, .out = ROM, .restart = true, .accept = true, .settings = td_default_settings()};
     task.settings.threads = 1;
     return td_reduce(&task, &report, error);
 }

@@ -17,10 +17,25 @@ static double middle(int64_t n, const double *sorted)
     return 0.5 * (sorted[(n - 1) / 2] + sorted[n / 2]);
 }
 
-tdStatus td_indicator_calibrate(int64_t n, const double *indicator, const double *error_found, tdIndicatorFit *fit,
-                                tdError *error)
+#define SHARE 0.95 // of the errors that are to be below what is foretold
+
+// left: room for n.
+static double offset_of(int64_t n, const double *indicator, const double *error_found, double slope, double *left)
 {
-    *fit = (tdIndicatorFit){.slope = NAN, .threshold = NAN, .factor = NAN};
+    int64_t count = 0;
+    for (int64_t i = 0; i < n; i++)
+        if (isfinite(indicator[i]) && isfinite(error_found[i]))
+            left[count++] = error_found[i] - slope * indicator[i];
+    if (count == 0)
+        return 0;
+    qsort(left, (size_t)count, sizeof *left, ascending);
+    return fmax(left[(int64_t)ceil(SHARE * (double)count) - 1], 0);
+}
+
+tdStatus td_indicator_calibrate(int64_t n, const double *indicator, const double *distance, const double *error_found,
+                                tdIndicatorFit *fit, tdError *error)
+{
+    *fit = (tdIndicatorFit){.slope = NAN, .threshold = NAN, .far = TD_INDICATOR_FAR, .factor = NAN};
     double *ratio = td_take((size_t)n, sizeof *ratio), largest = 0;
     if (ratio == NULL)
         return td_fail_memory(error, "the calibration of the indicator");
@@ -41,6 +56,10 @@ tdStatus td_indicator_calibrate(int64_t n, const double *indicator, const double
         qsort(ratio, (size_t)fit->n, sizeof *ratio, ascending);
         fit->factor = ratio[(fit->n - 1) * 9 / 10];
     }
+    fit->offset = offset_of(n, indicator, error_found, fit->slope > 0 ? fit->slope : 0, ratio);
+    for (int64_t i = 0; i < n && distance != NULL; i++)
+        if (isfinite(distance[i]))
+            fit->far = fmin(fmax(fit->far, TD_INDICATOR_MARGIN * distance[i]), TD_INDICATOR_FAREST);
     free(ratio);
     return TD_OK;
 }

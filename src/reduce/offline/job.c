@@ -73,6 +73,20 @@ bool td_job_progress(tdJob *job, int64_t more)
 
 // ---------------------------------------------------------------- begin
 
+// The body that was asked for in the place of the scene's.
+static tdStatus choose_body(tdScene *scene, const char *name, tdError *error)
+{
+    for (int b = 0; b < scene->n_bodies && name != NULL; b++)
+        if (strcmp(scene->bodies[b].name, name) == 0)
+        {
+            scene->reduction.body = b;
+            return TD_OK;
+        }
+    if (name == NULL)
+        return TD_OK;
+    return td_fail_at(error, TD_ERROR_INPUT, scene->file, 0, "bodies", "there is no body '%s' to be reduced", name);
+}
+
 // The static scene, with the tolerances that the task gives in the place of its own.
 static tdStatus edit_static(void *context, tdScene *scene, tdError *error)
 {
@@ -88,6 +102,7 @@ static tdStatus edit_static(void *context, tdScene *scene, tdError *error)
     given->pod_tolerance = task->pod_tolerance > 0 ? task->pod_tolerance : given->pod_tolerance;
     given->ecsw_tolerance = task->ecsw_tolerance > 0 ? task->ecsw_tolerance : given->ecsw_tolerance;
     given->max_modes = task->max_modes > 0 ? task->max_modes : given->max_modes;
+    TD_TRY(choose_body(scene, task->body, error));
     return td_walk_edit_static(NULL, scene, error);
 }
 
@@ -226,8 +241,10 @@ static tdStatus begin(tdJob *job, tdError *error)
                        .kind = stvk ? TD_ROM_STVK : TD_ROM_DOMAINS,
                        .pod_tolerance = model->scene.reduction.pod_tolerance,
                        .held_out_error = NAN,
+                       .motion_error = NAN,
                        .indicator_slope = NAN,
-                       .indicator_threshold = NAN};
+                       .indicator_threshold = NAN,
+                       .distance_threshold = NAN};
     if (model->scene.reduction.basis == TD_BASIS_SNAPSHOTS)
         TD_TRY(note_loads(job, error));
     return open_work(job, error);
@@ -278,6 +295,24 @@ static tdStatus run_phases(tdJob *job, tdError *error)
     return TD_OK;
 }
 
+// A model that is far off does more harm than good.
+static tdStatus judge(const tdJob *job, tdError *error)
+{
+    const tdReduceReport *report = job->report;
+    if (job->task->accept || !(report->held_out_error > TD_REDUCE_ACCEPTED))
+        return TD_OK;
+    char failures[400] = "";
+    if (report->failures > 0)
+        snprintf(failures, sizeof failures, "; %lld places of training have no equilibrium, the first because: %.280s",
+                 (long long)report->failures, report->why);
+    return td_fail(
+        error, TD_ERROR_NUMERIC,
+        "the reduced model is off by %.0f %% where training was not, and was not written%s. Take more samples, "
+        "smaller tolerances or narrower ranges of the actuators, or write it as it is with --accept. The work "
+        "is kept",
+        100 * report->held_out_error, failures);
+}
+
 static tdStatus write_rom(tdJob *job, tdError *error)
 {
     const char *names[TD_REDUCE_PHASES];
@@ -291,9 +326,11 @@ static tdStatus write_rom(tdJob *job, tdError *error)
     return td_rom_write(&job->rom, job->task->out, error);
 }
 
-tdStatus td_reduce(const tdReduceTask *task, tdReduceReport *report, tdError *error)
+tdStatus td_reduce(const tdReduceTask *given, tdReduceReport *report, tdError *error)
 {
-    *report = (tdReduceReport){.held_out_error = NAN, .held_out_worst = NAN};
+    tdReduceTask all = *given, *task = &all;
+    all.settings.full_order = true; // the file that is made is compared with it
+    *report = (tdReduceReport){.held_out_error = NAN, .held_out_worst = NAN, .motion_error = NAN, .motion_worst = NAN};
     tdJob job = {.task = task, .report = report, .work = {.lock = TD_UNLOCKED}};
     pthread_mutex_init(&job.mutex, NULL);
     tdStatus status = begin(&job, error);
@@ -309,6 +346,8 @@ tdStatus td_reduce(const tdReduceTask *task, tdReduceReport *report, tdError *er
         status = TD_OK;
     }
     report->stopped = status == TD_OK && job.stopped;
+    if (status == TD_OK && !job.stopped)
+        status = judge(&job, error);
     if (status == TD_OK && !job.stopped)
         status = write_rom(&job, error);
     td_work_close(&job.work, status == TD_OK && !job.stopped && !task->keep && task->work == NULL);

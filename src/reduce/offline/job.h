@@ -44,17 +44,20 @@ typedef struct tdReduceTask
 {
     const char *scene;                    ///< file
     const char *out;                      ///< file of the reduced model
+    const char *body;                     ///< in the place of the scene's `reduction.body`; NULL: that one
     const char *work;                     ///< folder of the work, which stays; NULL: `out`.work
     bool restart;                         ///< throw work away that lies there
     bool keep;                            ///< leave the work folder
     double pod_tolerance, ecsw_tolerance; ///< in the place of the scene's; 0: those
     int max_modes;
+    bool accept; ///< write a model whose held_out_error is above TD_REDUCE_ACCEPTED too
     tdSettings settings;
     /// Told of progress, by one thread at a time; false: stop in order. May be NULL. total 0: not known.
     bool (*progress)(void *user, tdReducePhase phase, int64_t done, int64_t total);
     void *user;
 } tdReduceTask;
 
+#define TD_REDUCE_ACCEPTED   0.2 ///< error beside full order, relative, beyond which a model is of no use
 #define TD_REDUCE_DOMAINS    2
 #define TD_REDUCE_MOST_MODES 2000 // that a scene may ask for
 
@@ -88,7 +91,9 @@ typedef struct tdReduceReport
     int n_domains;
     tdReduceDomain domains[TD_REDUCE_DOMAINS];
     int64_t held_out_places, held_out_failures;
-    double held_out_error, held_out_worst; ///< relative: of all places together, of the worst
+    double held_out_error, held_out_worst; ///< relative: of all places together, of the worst; NAN: none
+    int64_t motion_steps;                  ///< of a motion beside full order,
+    double motion_error, motion_worst;     ///< and the same of them
     double seconds[TD_REDUCE_PHASES];      ///< earlier runs included, as far as they ended in order
     uint64_t content;                      ///< td_rom_hash
 } tdReduceReport;

@@ -11,44 +11,56 @@
 #include <stdlib.h>
 #include <string.h>
 
-/// Sums over the places at which both models have an equilibrium.
-typedef struct Errors
+void td_job_add_error(tdJobErrors *errors, double off, double size, const tdReport *report)
 {
-    double off, size; // squares of the difference and of the displacement
-    double worst;     // of a place, relative to the largest displacement of all
-    double largest;
-    int64_t n, failed;
-    double *indicator, *found; // by place: of the reduced model, and how far off it is
-    double *shape[2];          // of a body that nothing holds: full order and reduced, without its motion as a whole
-} Errors;
+    errors->off += off * off;
+    errors->size += size * size;
+    errors->largest = fmax(errors->largest, size);
+    errors->worst = fmax(errors->worst, off);
+    errors->indicator[errors->n] = report->rom_indicator;
+    errors->distance[errors->n] = report->rom_distance;
+    errors->found[errors->n++] = off;
+}
 
-static void compare(const tdTrainee *trainee, const double *full, const double *reduced, double indicator,
-                    Errors *errors)
+static tdStatus take_errors(tdArena *arena, int64_t most, tdJobErrors *out, tdError *error)
+{
+    *out = (tdJobErrors){.most = most, .indicator = TD_TAKE(arena, double, 3 * most), .distance = NULL};
+    if (out->indicator == NULL)
+        return td_fail_memory(error, "the check");
+    out->distance = out->indicator + most;
+    out->found = out->distance + most;
+    return TD_OK;
+}
+
+/// The comparison as a whole.
+typedef struct Check
+{
+    tdJobErrors places, motion;
+    double *shape[2]; // of a body that nothing holds: full order and reduced, without its motion as a whole
+} Check;
+
+static void compare(const tdTrainee *trainee, const double *full, const double *reduced, const tdReport *report,
+                    Check *check)
 {
     const double *rest = trainee->model->bodies[trainee->body].soft->rest;
     double off = 0, size = 0;
     bool held = trainee->frame == TD_FRAME_FIXED;
     if (!held)
     {
-        td_trainee_split(trainee, full, NULL, errors->shape[0]);
-        td_trainee_split(trainee, reduced, NULL, errors->shape[1]);
+        td_trainee_split(trainee, full, NULL, check->shape[0]);
+        td_trainee_split(trainee, reduced, NULL, check->shape[1]);
     }
     for (int64_t i = 0; i < trainee->n; i++)
     {
-        double e = held ? reduced[i] - full[i] : errors->shape[1][i] - errors->shape[0][i];
-        double d = held ? full[i] - rest[i] : errors->shape[0][i];
+        double e = held ? reduced[i] - full[i] : check->shape[1][i] - check->shape[0][i];
+        double d = held ? full[i] - rest[i] : check->shape[0][i];
         off += e * e;
         size += d * d;
     }
-    errors->off += off;
-    errors->size += size;
-    errors->largest = fmax(errors->largest, sqrt(size));
-    errors->worst = fmax(errors->worst, sqrt(off));
-    errors->indicator[errors->n] = indicator;
-    errors->found[errors->n++] = sqrt(off);
+    td_job_add_error(&check->places, sqrt(off), sqrt(size), report);
 }
 
-static tdStatus compare_trajectory(tdJob *job, const tdWalk *walk, int trajectory, Errors *errors, tdError *error)
+static tdStatus compare_trajectory(tdJob *job, const tdWalk *walk, int trajectory, Check *check, tdError *error)
 {
     tdJobTrajectory data;
     tdWalker *walker = NULL;
@@ -66,18 +78,18 @@ static tdStatus compare_trajectory(tdJob *job, const tdWalk *walk, int trajector
         status = td_walker_visit(walker, place, 1, &reached, error);
         if (status == TD_OK && reached)
             compare(&job->trainee, data.found.q + k * job->trainee.n, td_walker_nodes(walker, job->trainee.body),
-                    td_walker_report(walker)->rom_indicator, errors);
+                    td_walker_report(walker), check);
         else if (status == TD_OK)
-            errors->failed++;
+            check->places.failed++;
     }
-    errors->failed += data.found.failed;
+    check->places.failed += data.found.failed;
     td_walker_free(walker);
     td_job_drop(&data);
     return status;
 }
 
 // The reduced model as it would be written now, static and moving.
-static tdStatus compare_all(tdJob *job, Errors *errors, tdError *error)
+static tdStatus compare_all(tdJob *job, Check *check, tdError *error)
 {
     char path[PATH_MAX];
     tdModel *at_rest = NULL, *moving = NULL;
@@ -95,51 +107,72 @@ static tdStatus compare_all(tdJob *job, Errors *errors, tdError *error)
         status = td_model_load_edited(job->task->scene, &settings, td_walk_edit_moving, NULL, &moving, error);
     const tdWalk walk = {at_rest != NULL ? at_rest : moving, moving, true};
     for (int t = 0; t < job->held_out.n_trajectories && status == TD_OK; t++)
-        status = compare_trajectory(job, &walk, t, errors, error);
+        status = compare_trajectory(job, &walk, t, check, error);
     td_model_free(at_rest);
     td_model_free(moving);
-    if (status == TD_OK && job->rom.kind == TD_ROM_DOMAINS)
+    if (status == TD_OK && !job->stopped)
+        status = td_job_motion(job, path, &check->motion, error);
+    if (status == TD_OK && job->rom.kind == TD_ROM_DOMAINS && job->held_out.count > 0)
         status = td_job_precision(job, path, error);
     return status;
 }
 
-// What the indicator of errors means, from the places that were visited.
-static tdStatus calibrate(tdJob *job, Errors *errors, tdError *error)
+static double relative(const tdJobErrors *errors)
+{
+    return errors->n > 0 && errors->size > 0 ? sqrt(errors->off / errors->size) : NAN;
+}
+
+// What the indicator means, from the places that were visited and the steps of the motion, unless that is one the model
+// does not follow. Both are relative to the larger of their largest displacements.
+static tdStatus calibrate(tdJob *job, const Check *check, tdError *error)
 {
     tdIndicatorFit fit;
-    for (int64_t i = 0; i < errors->n; i++)
-        errors->found[i] /= errors->largest;
-    TD_TRY(td_indicator_calibrate(errors->n, errors->indicator, errors->found, &fit, error));
+    const tdJobErrors *parts[2] = {&check->places, &check->motion};
+    double largest = fmax(check->places.largest, check->motion.largest);
+    tdJobErrors all;
+    TD_TRY(take_errors(&job->arena, check->places.n + check->motion.n, &all, error));
+    int count = relative(&check->motion) <= TD_REDUCE_ACCEPTED ? 2 : 1;
+    for (int k = 0; k < count; k++)
+        for (int64_t i = 0; i < parts[k]->n; i++)
+        {
+            all.indicator[all.n] = parts[k]->indicator[i];
+            all.distance[all.n] = parts[k]->distance[i];
+            all.found[all.n++] = parts[k]->found[i] / largest;
+        }
+    TD_TRY(td_indicator_calibrate(all.n, all.indicator, all.distance, all.found, &fit, error));
     job->rom.indicator_slope = fit.slope;
+    job->rom.indicator_offset = fit.offset;
     job->rom.indicator_threshold = fit.threshold;
+    job->rom.distance_threshold = fit.far;
     return TD_OK;
 }
 
 tdStatus td_job_check(tdJob *job, tdError *error)
 {
     tdReduceReport *report = job->report;
-    job->rom.held_out_error = report->held_out_error = report->held_out_worst = NAN;
-    if (job->held_out.count == 0)
+    tdArena *arena = &job->arena;
+    Check check = {.shape = {TD_TAKE(arena, double, job->trainee.n), TD_TAKE(arena, double, job->trainee.n)}};
+    int64_t steps = td_job_motion_steps(job);
+    if (job->held_out.count + steps == 0)
         return TD_OK;
     td_job_begin(job, TD_REDUCE_CHECK, td_work_key(job->training, &job->held_out.count, sizeof job->held_out.count),
-                 job->held_out.count);
-    TD_TRY(td_job_visit(job, "check-full", &job->held_out, true, error));
+                 job->held_out.count + steps);
+    if (job->held_out.count > 0)
+        TD_TRY(td_job_visit(job, "check-full", &job->held_out, true, error));
     if (job->stopped)
         return TD_OK;
-    Errors errors = {
-        .indicator = TD_TAKE(&job->arena, double, job->held_out.count),
-        .found = TD_TAKE(&job->arena, double, job->held_out.count),
-        .shape = {TD_TAKE(&job->arena, double, job->trainee.n), TD_TAKE(&job->arena, double, job->trainee.n)}};
-    if (errors.indicator == NULL || errors.found == NULL || errors.shape[0] == NULL || errors.shape[1] == NULL)
+    if (check.shape[0] == NULL || check.shape[1] == NULL)
         return td_fail_memory(error, "the check");
-    tdStatus status = compare_all(job, &errors, error);
-    report->held_out_places = errors.n;
-    report->held_out_failures = errors.failed;
-    if (status == TD_OK && errors.n > 0 && errors.size > 0)
-    {
-        job->rom.held_out_error = report->held_out_error = sqrt(errors.off / errors.size);
-        report->held_out_worst = errors.worst / errors.largest;
-        status = calibrate(job, &errors, error);
-    }
-    return status;
+    TD_TRY(take_errors(arena, job->held_out.count, &check.places, error));
+    TD_TRY(take_errors(arena, steps, &check.motion, error));
+    TD_TRY(compare_all(job, &check, error));
+    const tdJobErrors *places = &check.places, *motion = &check.motion;
+    report->held_out_places = places->n;
+    report->held_out_failures = places->failed;
+    report->motion_steps = motion->n;
+    job->rom.held_out_error = report->held_out_error = relative(places);
+    job->rom.motion_error = report->motion_error = relative(motion);
+    report->held_out_worst = places->n > 0 && places->largest > 0 ? places->worst / places->largest : NAN;
+    report->motion_worst = motion->n > 0 && motion->largest > 0 ? motion->worst / motion->largest : NAN;
+    return fmax(places->largest, motion->largest) > 0 ? calibrate(job, &check, error) : TD_OK;
 }

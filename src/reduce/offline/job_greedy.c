@@ -260,7 +260,7 @@ static tdStatus calibrate(const Greedy *greedy, double *slope, tdError *error)
         pairs[greedy->n + i] = greedy->added[i].error;
     }
     tdIndicatorFit fit;
-    tdStatus status = td_indicator_calibrate(greedy->n, pairs, pairs + greedy->n, &fit, error);
+    tdStatus status = td_indicator_calibrate(greedy->n, pairs, NULL, pairs + greedy->n, &fit, error);
     if (status == TD_OK && fit.n >= FEWEST_KNOWN && fit.slope > 0)
         *slope = fit.slope;
     free(pairs);

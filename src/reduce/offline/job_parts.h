@@ -92,8 +92,22 @@ tdStatus td_job_vibrate(tdJob *job, const tdJobVibrations *vibrations, int64_t s
 /// job_stvk.c: refuses what is no polynomial or does not fit, and tells what the work will take; polynomials.
 tdStatus td_job_stvk_plan(tdJob *job, tdError *error);
 tdStatus td_job_polynomials(tdJob *job, tdError *error);
-/// job_precision.c: whether single precision will do, of the model in the file `rom`.
+/// Errors of the reduced model beside full order, at places or in steps.
+typedef struct tdJobErrors
+{
+    double off, size; ///< sums of squares of the difference and of the displacement
+    double worst;     ///< difference, of all
+    double largest;   ///< displacement
+    int64_t n, failed, most;
+    double *indicator, *distance, *found; ///< most: as the reduced model says, and how far off it is
+} tdJobErrors;
+/// job_check.c: one more, with what the reduced model said of it.
+void td_job_add_error(tdJobErrors *errors, double off, double size, const tdReport *report);
+/// job_motion.c: whether single precision will do, of the model in the file `rom`.
 tdStatus td_job_precision(tdJob *job, const char *rom, tdError *error);
+/// The model in the file `rom` beside full order, in steps of a motion; and how many those are at most.
+tdStatus td_job_motion(tdJob *job, const char *rom, tdJobErrors *errors, tdError *error);
+int64_t td_job_motion_steps(const tdJob *job);
 /// job_frame.c: the translations of a frame that translates, before the modes of the snapshots.
 tdStatus td_job_frame(tdJob *job, tdError *error);
 /// job_check.c: against full order on the held-out path.

@@ -5,6 +5,8 @@ import type { Session } from "../session";
 import { h, iconButton, setText } from "./dom";
 import { verdict } from "./timing";
 
+const percent = (share: number): string => `${(100 * share).toPrecision(2)} %`;
+
 export class Notices {
     readonly banner = h("div", { class: "banner", role: "alert", hidden: true });
     readonly corner = h("div", { class: "notes", "aria-live": "polite" });
@@ -16,11 +18,12 @@ export class Notices {
     private readonly failureKind = h("strong");
     private readonly heavy = h("div", { class: "note warn closable", hidden: true });
     private readonly heavyText = h("span");
-    private readonly trust = h("div", { class: "note warn", hidden: true },
-        "The reduced model is outside of what it was trained for: do not trust what it shows here.");
+    private readonly trust = h("div", { class: "note warn closable", hidden: true });
+    private readonly trustText = h("span");
     private readonly loading = h("div", { class: "note", hidden: true });
     private heavySince = 0;
     private heavySeen = false; // closed by hand: enough said of this scene
+    private trustSeen = { error: 0, distance: 0 }; // closed by hand when things were as bad as this
     private readonly session: Session;
 
     constructor(session: Session, reconnect: () => void) {
@@ -32,7 +35,11 @@ export class Notices {
                 h("button", { type: "button", class: "small", click: () => session.send({ type: "reset" }) }, "Reset"),
                 h("button", { type: "button", class: "small", click: () => session.send({ type: "play" }) }, "Try again")));
         this.heavy.append(this.heavyText, iconButton("close", "Dismiss the word on speed", () => (this.heavySeen = this.heavy.hidden = true)));
-        session.on("hello", () => (this.heavySeen = false));
+        this.trust.append(this.trustText, iconButton("close", "Dismiss the warning of the reduced model", () => this.dismissTrust()));
+        session.on("hello", () => {
+            this.heavySeen = false;
+            this.trustSeen = { error: 0, distance: 0 };
+        });
         this.corner.append(this.failure, this.heavy, this.trust, this.loading);
         session.on("connection", () => this.connection());
         session.on("status", (status) => this.status(status));
@@ -62,6 +69,22 @@ export class Notices {
         setText(this.countdown, connection === "connecting" ? "" : wait > 0 ? `Trying again in ${wait} s.` : "Trying again…");
     }
 
+    private dismissTrust(): void {
+        const rom = this.session.status?.rom;
+        this.trustSeen = { error: rom?.error ?? 0, distance: rom?.distance ?? 0 };
+        this.trust.hidden = true;
+    }
+
+    // A warning that was put away comes back when things are half as bad again.
+    private judge({ rom }: Status): void {
+        const worse = (rom.error ?? 0) > 1.5 * this.trustSeen.error || (rom.distance ?? 0) > 1.5 * this.trustSeen.distance;
+        this.trust.hidden = !(rom.reduced && rom.warning && worse);
+        if (this.trust.hidden) return;
+        const beyond = (rom.distance ?? 0) > 0 ? ` ${percent(rom.distance!)} of its shape lies outside of training.` : "";
+        setText(this.trustText, `The reduced model is outside of what it was trained for.${beyond} ` +
+            (rom.error === null ? "Its error is not known there." : `Inside, its error is about ${percent(rom.error)}; here it may be larger.`));
+    }
+
     private status(status: Status): void {
         this.failure.hidden = !status.error;
         if (status.error) {
@@ -73,7 +96,7 @@ export class Notices {
         this.heavySince = heavy ? this.heavySince || performance.now() : 0;
         this.heavy.hidden = !heavy || this.heavySeen || performance.now() - this.heavySince < 1500;
         if (!this.heavy.hidden) setText(this.heavyText, verdict(status, this.session.hello!.time_step / status.speed));
-        this.trust.hidden = !(status.rom.reduced && status.rom.warning);
+        this.judge(status);
         this.loading.hidden = status.loading === null;
         if (status.loading !== null) setText(this.loading, `Loading ${status.loading}…`);
     }
