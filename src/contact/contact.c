@@ -102,6 +102,7 @@ void td_contact_free(tdState *state)
     free(cs->row_body);
     free(cs->gap);
     free(cs->w_own);
+    free(cs->ride);
     free(cs->impulse);
     free(cs->points);
     free(cs->sums);

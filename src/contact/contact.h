@@ -181,7 +181,10 @@ typedef struct tdContactState
     int32_t n_weighed;  ///< constraints whose w is known in this step
     double **ahead;     ///< by block: how far it moves in the step if its last velocity is zero
     double *gap;        ///< by contact: signed distance at the end of the step, then [m]
-    double *w_own;      ///< by contact: w of its own bodies; its w is no more than goes with what it bears
+    double *ride;       ///< by contact: speed off the other side that sliding brings, and that is taken away [m/s]
+    int64_t ride_room;
+    int rounds;    ///< in which that was found
+    double *w_own; ///< by contact: w of its own bodies; its w is no more than goes with what it bears
     int64_t gap_room, own_room;
     tdContactDrive *drives; ///< by actuator
     bool *held;             ///< by coordinate: its motion is given

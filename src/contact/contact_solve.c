@@ -81,6 +81,7 @@ static void make_laws(const tdModel *model, tdState *state)
             *law = contact_law(model, cs, &cs->contacts[i], cs->gap[i], w);
             for (int r = 0; r < 3; r++)
                 law->v_hat[r] -= drift[r];
+            law->v_hat[2] -= cs->ride[i];
             break;
         case TD_OWNER_ACTUATOR: *law = drive_law(model, &cs->drives[i], drift[0], w); break;
         case TD_OWNER_STOP: *law = td_sap_box(&model->contact->tuning, drift[0], INFINITY, 0, w, 0, INFINITY); break;
@@ -233,6 +234,45 @@ static bool weigh_loads(void *context, tdProblem *problem, const tdSolveResult *
     return true;
 }
 
+// ---------------------------------------------------------------- what slides
+
+#define ROUNDS 12   // of which a few are needed
+#define STAYS  1e-3 // of the speed that is taken away: a change that does not matter
+
+// The cone of the convex problem has a point that slides at v_t leave the other side at mu |v_t|. With that speed taken
+// away from what its normal is drawn to, the problem's solution is that of Coulomb's law (G. De Saxce, Z.-Q. Feng
+// 1998): found in rounds, each a convex problem that starts from the solution of the last.
+static bool take_rides_away(const tdModel *model, tdState *state, const tdSolveResult *result)
+{
+    tdContactState *cs = state->contact;
+    tdProblem *problem = cs->problem;
+    bool changed = false;
+    if (model->scene.contact.sliding != TD_SLIDING_CORRECTED || result->limit || cs->rounds++ >= ROUNDS)
+        return false;
+    for (int32_t c = 0; c < problem->n_constraints; c++)
+    {
+        int32_t i = problem->owner[c].index;
+        const double *v = problem->v_c + TD_SAP_ROWS * (int64_t)c, *drift = problem->drift + TD_SAP_ROWS * (int64_t)c;
+        if (problem->owner[c].kind != TD_OWNER_CONTACT)
+            continue;
+        tdSapLaw *law = &problem->constraints[c].law;
+        bool bears = problem->gamma[TD_SAP_ROWS * (int64_t)c + 2] > 0;
+        double ride = bears ? law->mu * hypot(v[0] + drift[0], v[1] + drift[1]) : 0, more = ride - cs->ride[i];
+        if (fabs(more) <= STAYS * ride)
+            continue;
+        changed = true;
+        law->v_hat[2] -= more;
+        cs->ride[i] = ride;
+    }
+    return changed;
+}
+
+static bool solve_again(void *context, tdProblem *problem, const tdSolveResult *result)
+{
+    const struct tdContactLoads *loads = context;
+    return weigh_loads(context, problem, result) || take_rides_away(loads->model, loads->state, result);
+}
+
 // w of the bodies, in the first pass: with others in each the passes would have no common solution. The share of R that
 // blocks have already is that of contact_block.c.
 static tdStatus weigh(const tdModel *model, tdState *state, bool first, bool *weighed)
@@ -267,7 +307,8 @@ static tdStatus make_problem(const tdModel *model, tdState *state, bool first, b
     make_laws(model, state);
     cs->phase = weighed ? FIRST : SOLVED;
     cs->loads = (struct tdContactLoads){model, state};
-    cs->problem->again = weigh_loads;
+    cs->rounds = 0;
+    cs->problem->again = solve_again;
     cs->problem->context = &cs->loads;
     return TD_OK;
 }

@@ -443,6 +443,12 @@ typedef enum tdContactSolver
     TD_CONTACT_NLCP
 } tdContactSolver;
 
+typedef enum tdSlidingLaw
+{
+    TD_SLIDING_CONVEX,
+    TD_SLIDING_CORRECTED
+} tdSlidingLaw;
+
 typedef enum tdOverlapChoice
 {
     TD_OVERLAP_EXEMPT,
@@ -466,6 +472,7 @@ typedef struct tdSceneContact
     double softness;    ///< beta of the normals
     double stiction;    ///< sigma of the tangents
     tdContactSolver solver;
+    tdSlidingLaw sliding;
     int points; ///< n x n of each triangle touch besides nodes
     bool self;
     tdOverlapChoice overlapping; ///< links of one body that overlap at the start
