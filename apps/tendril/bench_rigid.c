@@ -156,8 +156,8 @@ static void add_boxes(tdText *scene, int n, int columns, double gap)
 {
     for (int i = 0; i < n; i++)
     {
-        int layer = i / (columns * columns), at = i % (columns * columns);
-        double x = 0.22 * (at % columns) + 0.013 * (layer % 3), y = 0.22 * (at / columns) + 0.011 * (layer % 4);
+        int layer = i / (columns * columns), at = i % (columns * columns), row = at / columns;
+        double x = 0.22 * (at % columns) + 0.013 * (layer % 3), y = 0.22 * row + 0.011 * (layer % 4);
         td_text_format(scene,
                        "  - {name: box_%d, type: rigid, shape: {box: [0.2, 0.2, 0.2]}, density: 500, transform: "
                        "{translate: [%g, %g, %g]}}\n",
