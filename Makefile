@@ -5,7 +5,7 @@ SECONDS_EACH ?= 60
 COUNT ?= 100
 SEED ?= 1
 
-.PHONY: help demo build docs robots test test-long test-mutants test-nightly bench fuzz format install clean
+.PHONY: help demo build python docs robots test test-long test-mutants test-nightly bench fuzz format install clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## /  make \1\t/p' Makefile | expand -t 20
@@ -19,6 +19,10 @@ build: ## build the library and the program, build/tendril
 	@cmake --preset release >/dev/null
 	@cmake --build build --target product
 	@scripts/robots
+
+python: build ## install the Python package into a virtual environment, VENV=out/venv (SYSTEM=1: for all users)
+	@scripts/setup python
+	@scripts/python $(if $(SYSTEM),--system,$(VENV))
 
 docs: build ## the documentation as a site, pictures drawn anew: out/site (MEASURE=1: what was measured, too; minutes)
 	@scripts/setup $(if $(MEASURE),test,docs)

@@ -148,10 +148,11 @@ static void print_effector(const tdModel *model, int e)
     const tdEffector *effector = &model->effectors[e];
     const tdSceneEffector *given = effector->given;
     tdEffectorInfo info = td_model_effector(model, e);
+    bool contact = effector->measure.kind == TD_MEASURE_CONTACT;
     printf("effector %s: %s of %s, ", info.name, info.kind,
            given->kind == TD_EFFECTOR_VOLUME || given->kind == TD_EFFECTOR_LENGTH
                ? model->actuators[given->actuator].name
-               : model->bodies[given->body].name);
+               : model->bodies[contact ? given->bodies[0] : given->body].name);
     print_values(model, info.rows, effector->rest, info.unit);
     printf(" at rest, ");
     if (!given->has_target)
@@ -167,8 +168,14 @@ static void print_effector(const tdModel *model, int e)
     if (given->kind == TD_EFFECTOR_POSITION && given->axes != (TD_AXIS_X | TD_AXIS_Y | TD_AXIS_Z))
         printf(", axes %s%s%s", given->axes & TD_AXIS_X ? "x" : "", given->axes & TD_AXIS_Y ? "y" : "",
                given->axes & TD_AXIS_Z ? "z" : "");
+    if (contact && given->bodies[1] >= 0)
+        printf(", against %s", model->bodies[given->bodies[1]].name);
+    if (contact && (isfinite(given->range[0]) || isfinite(given->range[1])))
+        printf(", from %g to %g %s", given->range[0], given->range[1], info.unit);
     if (given->weight != 1)
         printf(", weight %g", given->weight);
+    if (given->priority > 1)
+        printf(", priority %d", given->priority);
     printf("\n");
 }
 

@@ -95,6 +95,7 @@ int cmd_run(int argc, char **argv);
 int cmd_reduce(int argc, char **argv);
 int cmd_compare(int argc, char **argv);
 int cmd_control(int argc, char **argv);
+int cmd_haptic(int argc, char **argv);
 int cmd_workspace(int argc, char **argv);
 int cmd_estimate(int argc, char **argv);
 int cmd_check(int argc, char **argv);

@@ -18,6 +18,7 @@ static const struct
     {"reduce", cmd_reduce, "make a reduced model of a body, for real time"},
     {"compare", cmd_compare, "compare reduced models with full order: errors, speed"},
     {"control", cmd_control, "find what actuators do so that effectors follow goals"},
+    {"haptic", cmd_haptic, "feel a scene by a device, at 1 kHz"},
     {"workspace", cmd_workspace, "find what a robot can reach"},
     {"estimate", cmd_estimate, "find unknown loads from measured points"},
     {"check", cmd_check, "validate a scene without running it"},

@@ -121,8 +121,38 @@ extern "C"
     int td_model_steps(const tdModel *model);                       ///< steps the scene asks for
     int td_model_probes(const tdModel *model);                      ///< number of probes
     const char *td_model_probe_name(const tdModel *model, int probe);
-    /// Index of a named input (a load or a prescribed motion), or -1.
+    /// Inputs: numbers that drive loads, prescribed motions, actuators and tools, by the scene's motion or by
+    /// td_state_set_input.
+    int td_model_inputs(const tdModel *model);
+    const char *td_model_input_name(const tdModel *model, int input);
+    /// Index of a named input, or -1.
     int td_model_find_input(const tdModel *model, const char *name);
+    int td_model_find_body(const tdModel *model, const char *name);     ///< -1 if none
+    int td_model_find_probe(const tdModel *model, const char *name);    ///< -1 if none
+    int td_model_find_actuator(const tdModel *model, const char *name); ///< -1 if none
+
+    /// What a body's motion is described by: "soft" (3 coordinates a node), "reduced" (amplitudes of modes, then the
+    /// frame's position and rotation vector where it has one), "articulated" (joint coordinates).
+    const char *td_model_body_kind(const tdModel *model, int body);
+    int64_t td_model_body_coords(const tdModel *model, int body); ///< number of coordinates
+    int td_model_body_turns(const tdModel *model, int body);   ///< numbers of its reference rotations, 4 each; mostly 0
+    double td_model_body_mass(const tdModel *model, int body); ///< [kg]; 0: nothing of it moves by itself
+    /// Nodes of a body at rest [m], x0 y0 z0 x1 ...; as long as the model.
+    const double *td_model_body_rest(const tdModel *model, int body);
+    /// Triangles of its surface, three nodes each, outward; returns how many.
+    int64_t td_model_body_triangles(const tdModel *model, int body, const int32_t **triangles);
+
+    /// A joint of an articulated body that has one coordinate.
+    typedef struct tdJointInfo
+    {
+        const char *name;
+        const char *link; ///< that it carries
+        bool slides;      ///< position in [m]; else in [rad]
+        double start;     ///< position at the start
+    } tdJointInfo;
+
+    int td_model_joints(const tdModel *model, int body); ///< 0 of bodies that are not articulated
+    tdJointInfo td_model_joint(const tdModel *model, int body, int joint);
 
     /// An actuator of the scene. Its input (td_state_set_input) has its name: an effort or a displacement, as `drive`
     /// says. Effort times change of displacement is work done on the body.
@@ -297,6 +327,15 @@ extern "C"
     const char *td_doubt_name(tdDoubt doubt);
 
     /// What the last step did.
+    /// How inverse control ended in a step.
+    typedef enum tdInverseEnd
+    {
+        TD_INVERSE_REACHED,    ///< targets are reached, to control.tolerance
+        TD_INVERSE_STATIONARY, ///< they are not, and no small change of the efforts comes nearer
+        TD_INVERSE_STALLED,    ///< a bound on iterations was reached before either
+        TD_INVERSE_INFEASIBLE  ///< limits contradict each other; they are broken as little as can be
+    } tdInverseEnd;
+
     typedef struct tdReport
     {
         tdStatus status;        ///< of the last step
@@ -311,16 +350,22 @@ extern "C"
         int inverted_elements;  ///< elements with a non-positive volume where forces were last evaluated
         int extended_elements;  ///< so compressed (to a tenth) that their hyperelastic law is continued by a polynomial
         double residual;        ///< relative residual of the momentum balance that the step solved
-        double constraint_error;   ///< largest miss of a driven displacement, relative to the actuator's size
-        bool inverse;              ///< inverse control was active; what follows is its last linearization
-        int inverse_iterations;    ///< of its solver, over all linearizations
-        bool inverse_limit;        ///< the solver reached its bound on iterations
-        bool out_of_reach;         ///< some target cannot be reached within the bounds, to control.tolerance
-        double inverse_residual;   ///< weighted distance of the effectors from their targets [m, rad, ...]
-        double bound_violation;    ///< limits that contradict each other are broken by this much, relative to sizes
-        int active_bounds;         ///< limits of actuators that hold
-        double inverse_seconds;    ///< spent in its solver
-        double inverse_optimality; ///< largest violation of its optimality conditions, each scaled to 1
+        double constraint_error; ///< largest miss of a driven displacement, relative to the actuator's size
+        bool inverse;            ///< inverse control was active; what follows is its last linearization
+        int inverse_iterations;  ///< of its solver, over all linearizations
+        bool inverse_limit;      ///< the solver reached its bound on iterations
+        bool out_of_reach;       ///< some target cannot be reached within the bounds, to control.tolerance
+        double inverse_residual; ///< weighted distance of the effectors from their targets [m, rad, ...]
+        double bound_violation;  ///< limits that contradict each other are broken by this much, relative to sizes
+        int active_bounds;       ///< limits of actuators that hold
+        double inverse_seconds;  ///< spent in its solver
+        double
+            inverse_optimality; ///< largest violation of its optimality conditions, each scaled to 1; beside contact 0
+        tdInverseEnd inverse_end; ///< how it ended
+        int inverse_steps;        ///< beside contact: efforts that were tried, over all linearizations
+        bool contact_blocks;  ///< a target is out of reach because of contact: without it the step would come nearer
+        int blocking_body[2]; ///< whose contact does most against it; of no meaning where none blocks
+        double blocking_point[3]; ///< where that contact is [m]
         // Reduced bodies; zero where there is none. What calibration found is in the file of the reduced model.
         double rom_indicator; ///< disagreement of two independent sets of elements: the displacement that their forces
                               ///< would answer for, relative to the largest in training
@@ -464,12 +509,207 @@ extern "C"
     tdStatus td_state_save(const tdModel *model, const tdState *state, const char *path, tdError *error);
     /// Reads it back. A file made from another scene is refused with the reason.
     tdStatus td_state_load(const tdModel *model, tdState *state, const char *path, tdError *error);
+    // A state is a value: what td_state_save() writes can be copied and kept in memory. What goes on from a copy goes
+    // on to the same bits. td_state_report() and contact points are of steps, not of the value: they are empty in a
+    // state that was read, until its next step. Sparse factors are made again, which with bodies of full order takes as
+    // long as a factorization.
+
+    /// Makes `to` what `from` is; both of the same model.
+    tdStatus td_state_copy(const tdModel *model, tdState *to, const tdState *from, tdError *error);
+    /// Bytes of a state's value; the same for all states of a model.
+    size_t td_state_size(const tdModel *model, const tdState *state);
+    /// Writes it to the caller's memory, of at least that size and aligned to 8 bytes.
+    tdStatus td_state_write(const tdModel *model, const tdState *state, void *memory, size_t size, tdError *error);
+    /// Reads what td_state_write() wrote, with the same version of the library and the same scene; else it is refused
+    /// and the state stays as it was. Who changed the bytes in between is on his own.
+    tdStatus td_state_read(const tdModel *model, tdState *state, const void *memory, size_t size, tdError *error);
+    /// Back to where it was when it was made: time 0, at rest, inputs and targets the scene's, springs untied.
+    /// Parameters stay.
+    tdStatus td_state_reset(const tdModel *model, tdState *state, tdError *error);
+
+    /// Coordinates of a body and their rates, td_model_body_coords() each; and its reference rotations, unit
+    /// quaternions (w, x, y, z) that the rotations among the coordinates are counted from, NULL where it has none.
+    /// Valid as long as the state, and always what it is now.
+    const double *td_state_coords(const tdModel *model, const tdState *state, int body);
+    const double *td_state_rates(const tdModel *model, const tdState *state, int body);
+    const double *td_state_turns(const tdModel *model, const tdState *state, int body);
+    /// Places a body. Each of the three may be NULL: left as it is. Time, inputs, other bodies and what materials
+    /// remember stay; contacts and kept energies are forgotten. TD_ERROR_INPUT: a number that is not finite, a rotation
+    /// of no length, or a held coordinate that is given another value than it has.
+    tdStatus td_state_set_coords(const tdModel *model, tdState *state, int body, const double *coords,
+                                 const double *rates, const double *turns, tdError *error);
+    /// Position [rad, m] and rate [rad/s, m/s] of a joint; either may be NULL.
+    void td_state_joint(const tdModel *model, const tdState *state, int body, int joint, double *position,
+                        double *rate);
+    /// All joints of a body at once, by td_model_joints() numbers; NULL: as they are. Servos keep their commands.
+    tdStatus td_state_set_joints(const tdModel *model, tdState *state, int body, const double *positions,
+                                 const double *rates, tdError *error);
+    /// Value that an input had in the last step; before one, that of the scene at the start.
+    double td_state_input(const tdModel *model, const tdState *state, int input);
+
+    /// What may differ from state to state without compiling the scene again. Part of the value of a state.
+    typedef enum tdParameter
+    {
+        TD_PARAMETER_GRAVITY_X, ///< [m/s^2]
+        TD_PARAMETER_GRAVITY_Y,
+        TD_PARAMETER_GRAVITY_Z,
+        TD_PARAMETER_FRICTION, ///< factor on all coefficients of friction between bodies, >= 0
+        TD_PARAMETER_YOUNG,    ///< factor on the moduli of a body's materials, > 0; index: body
+        TD_PARAMETER_MASS,     ///< factor on its mass, > 0; index: body
+        TD_PARAMETER_DAMPING,  ///< factor on its damping, >= 0; index: body
+        TD_PARAMETER_OFFSET,   ///< added to an input, in its unit; index: input
+        TD_PARAMETERS
+    } tdParameter;
+
+    const char *td_parameter_name(tdParameter parameter); ///< "gravity_x", "young", ...
+    /// Sets one from now on. index: as above, else 0. Factors are relative to the scene; 1 is the scene itself.
+    /// TD_ERROR_INPUT, and nothing changes: a value out of its range, or a body that cannot have it (rigid links have
+    /// neither moduli nor damping of their own, and the mass of links, and of a reduced body on a free frame, is
+    /// compiled).
+    tdStatus td_state_set_parameter(const tdModel *model, tdState *state, tdParameter parameter, int index,
+                                    double value, tdError *error);
+    double td_state_parameter(const tdModel *model, const tdState *state, tdParameter parameter, int index);
+
     /// A number that stands for every bit of what td_state_save() keeps: positions, velocities, efforts, memories of
     /// materials, time, and what decides how the next steps are solved. Runs of one scene that have the same number
     /// after a step go on alike to the bit, whatever their numbers of threads, and whether they were resumed or not.
     /// Kernels of another instruction set round differently, and with them the number is another; so may it be from one
     /// version of the library to the next. It takes no memory.
     uint64_t td_state_hash(const tdModel *model, const tdState *state);
+
+    // ---------------------------------------------------------------- outputs by name
+
+    /// What is read of a state, chosen once by names; each is one or more numbers.
+    ///
+    ///     time                       [s]                     probe:NAME         position, 3 [m]
+    ///     effector:NAME              its value, 1 or 3       input:NAME         value in the last step
+    ///     effort:ACTUATOR            [N, Pa, N m]            displacement:ACTUATOR  [m, m^3, rad]
+    ///     reaction:BODY              force on it, 3 [N]      contact:A,B        force on B by A, 3 [N]
+    ///     joint:BODY,JOINT           position [rad, m]       joint_rate:BODY,JOINT  [rad/s, m/s]
+    ///     coords:BODY, rates:BODY    all of them             positions:BODY     nodes, 3 each [m]
+    ///     kinetic, elastic           energy [J]              contacts           points that bear a force
+    ///     penetration                deepest [m]             indicator, rom_error   of reduced bodies
+    ///     sensor:NAME                its values
+    typedef struct tdOutputs tdOutputs;
+
+    typedef struct tdOutputInfo
+    {
+        const char *name; ///< as it was chosen
+        const char *unit; ///< "m", "N", ...; "" where it has none or several
+        int64_t first;    ///< of its numbers, among all
+        int64_t count;
+    } tdOutputInfo;
+
+    /// TD_ERROR_INPUT: a name that the model does not have; the message says which there are.
+    tdStatus td_outputs_create(const tdModel *model, int n, const char *const *names, tdOutputs **out, tdError *error);
+    void td_outputs_free(tdOutputs *outputs);
+    int td_outputs_count(const tdOutputs *outputs);     ///< of names
+    int64_t td_outputs_width(const tdOutputs *outputs); ///< of numbers
+    tdOutputInfo td_outputs_info(const tdOutputs *outputs, int output);
+    /// Writes all numbers to data[0], data[stride], ... The state is not changed.
+    void td_outputs_read(const tdOutputs *outputs, const tdModel *model, tdState *state, double *data, int64_t stride);
+
+    // ---------------------------------------------------------------- batches
+
+    // Many robots of one model, stepped by all cores in one call. Each robot is a state of its own: it comes to the
+    // same bits as it would alone, whatever the number of robots and of threads. A robot that fails stops, with its
+    // last good state, and the others go on; it is left alone until it is reset or read anew.
+    //
+    // Arrays are the caller's. Masks have a byte a robot, 0: leave it alone; NULL: all robots.
+
+    typedef struct tdBatch tdBatch;
+
+    /// Numbers of robots over time: number k of robot i in row t is data[i * robot + t * time + k * number]. Strides
+    /// count numbers, not bytes; one of 0 has all share the same.
+    typedef struct tdSpan
+    {
+        double *data;
+        int64_t robot, time, number;
+    } tdSpan;
+
+    /// settings->threads: of the batch, over which robots are shared out.
+    tdStatus td_batch_create(const tdModel *model, const tdSettings *settings, int robots, tdBatch **out,
+                             tdError *error);
+    void td_batch_free(tdBatch *batch);
+    int td_batch_robots(const tdBatch *batch);
+    /// The state of a robot, as long as the batch and not while it steps.
+    tdState *td_batch_state(const tdBatch *batch, int robot);
+    /// Why a robot stopped; status TD_OK: it has not.
+    const tdError *td_batch_error(const tdBatch *batch, int robot);
+    /// What rows of inputs hold, in this order; n = 0: nothing. At first all inputs of the model.
+    tdStatus td_batch_choose_inputs(tdBatch *batch, int n, const int *inputs, tdError *error);
+    /// What rows of outputs hold (see tdOutputs). At first nothing.
+    tdStatus td_batch_choose_outputs(tdBatch *batch, int n, const char *const *names, tdError *error);
+    /// What was chosen; belongs to the batch, until outputs are chosen again.
+    const tdOutputs *td_batch_outputs(const tdBatch *batch);
+    /// Back to the start, each with its parameters and its delay; clears failures.
+    tdStatus td_batch_reset(tdBatch *batch, const uint8_t *mask, tdError *error);
+    /// A parameter of each robot: values[0], values[stride], ...; 0: one for all. The first that is refused ends it.
+    tdStatus td_batch_set_parameter(tdBatch *batch, tdParameter parameter, int index, const double *values,
+                                    int64_t stride, const uint8_t *mask, tdError *error);
+    /// Delay between a row of inputs and its effect [s], in whole steps: values as above. Until the first row arrives
+    /// inputs are what they were. A delay that changes begins anew.
+    tdStatus td_batch_set_delay(tdBatch *batch, const double *values, int64_t stride, const uint8_t *mask,
+                                tdError *error);
+    /// Values of states (td_state_write, _read) to and from memory: robot i at memory + i * stride bytes; reading with
+    /// stride 0 makes all robots the same. Failures of those that were read are cleared.
+    tdStatus td_batch_write(const tdBatch *batch, void *memory, size_t stride, const uint8_t *mask, tdError *error);
+    tdStatus td_batch_read(tdBatch *batch, const void *memory, size_t stride, const uint8_t *mask, tdError *error);
+
+    /// Start from td_default_rollout().
+    typedef struct tdRollout
+    {
+        int rows;            ///< of inputs and outputs; 1
+        int hold;            ///< steps that each row of inputs holds for; 1
+        tdSpan inputs;       ///< data NULL: they stay. NaN: the scene's motion
+        tdSpan outputs;      ///< after the steps of each row; data NULL: not wanted. NaN where a robot has stopped
+        const uint8_t *mask; ///< robots that take part; rows of the others are not written
+        int32_t *status;     ///< by robot: its tdStatus; NULL: not wanted
+        int32_t *steps;      ///< by robot: steps that it took in this call; NULL: not wanted
+    } tdRollout;
+
+    tdRollout td_default_rollout(void);
+    /// Takes rows x hold steps. TD_OK also where robots stop: status says which. TD_CANCELLED: by tdSettings.cancel,
+    /// each robot after its last whole step.
+    tdStatus td_batch_rollout(tdBatch *batch, const tdRollout *rollout, tdError *error);
+    /// Outputs at the present states.
+    tdStatus td_batch_read_outputs(tdBatch *batch, const tdSpan *outputs, const uint8_t *mask, tdError *error);
+
+    // ---------------------------------------------------------------- reduced models
+
+    /// Start from td_default_reduction().
+    typedef struct tdReductionSettings
+    {
+        const char *work;      ///< folder of the work; NULL: beside the output, removed at the end
+        bool restart;          ///< throw work away that lies there; else a job that was stopped goes on
+        double pod_tolerance;  ///< in the place of the scene's; 0: that
+        double ecsw_tolerance; ///< likewise
+        int max_modes;         ///< likewise
+        bool accept;           ///< write a model that is off by more than 20 % where training was not; else it fails
+        /// Told of progress, by one thread at a time; false: stop in order, the work is kept. total 0: not known.
+        bool (*progress)(void *user, const char *phase, int64_t done, int64_t total);
+        void *user;
+    } tdReductionSettings;
+
+    /// What came of it.
+    typedef struct tdReduction
+    {
+        bool stopped;                          ///< by `progress`: no file was written
+        int modes;                             ///< of the reduced model
+        int64_t snapshots, failures;           ///< equilibria; places without one
+        int64_t elements, rid_elements;        ///< of the body; that stand for all
+        double pod_error, ecsw_error;          ///< relative, in training
+        double held_out_error, held_out_worst; ///< relative, where training was not: of all places, of the worst
+        int64_t held_out_places;
+        double motion_error, motion_worst; ///< the same along a motion
+        double seconds;
+    } tdReduction;
+
+    tdReductionSettings td_default_reduction(void);
+    /// The offline stage: from a scene file with a `reduction` to the file of a reduced model, which tdSettings.rom
+    /// takes. Minutes; the same as `tendril reduce`. what NULL: all defaults; out NULL: not wanted.
+    tdStatus td_model_reduce(const char *scene_path, const char *rom_path, const tdReductionSettings *what,
+                             const tdSettings *settings, tdReduction *out, tdError *error);
 
     // ---------------------------------------------------------------- closed loop
 
@@ -483,7 +723,7 @@ extern "C"
     {
         double gain; ///< [1/s] default: 1 / (20 time steps); stable below about 1 / (2 lag), lag = what is not in delay
         double limit; ///< most correction, in the unit of the effector; 0: a tenth of the robot's size (its cube for a
-                      ///< volume), 0.5 for orientations and directions
+                      ///< volume), 0.5 for orientations, directions and [N] forces of contact
         double
             delay; ///< [s] known delay of the measurement, to whole steps: it is compared with the step that it shows
     } tdControlSettings;
@@ -514,6 +754,52 @@ extern "C"
     tdStatus td_control_step(tdControl *control, const tdModel *model, tdState *state);
     /// The integral term of an effector.
     void td_control_correction(const tdControl *control, int effector, double correction[3]);
+
+    // ---------------------------------------------------------------- haptics
+
+    /// What a hand feels of a scene: two threads, one that takes steps and one at the rate of a device (1 kHz), which
+    /// never wait for each other. The tool is a rigid body of the scene with `guided: true`; its pose is given as a way
+    /// from where it is at the start, along the world's axes, and a rotation as a unit quaternion (w, x, y, z).
+    typedef struct tdHapticSettings
+    {
+        const char *tool;         ///< name of the body; NULL: the only one that is guided
+        double period;            ///< [s] of the device's loop (1e-3)
+        double stiffness;         ///< [N/m] of the coupling of device and tool (1000): no contact feels stiffer
+        double angular_stiffness; ///< [N m/rad] the same of rotations; infinite (default): the tool turns as the device
+        double max_force;         ///< [N] of the device (3)
+        double max_torque;        ///< [N m] (0.3)
+        double slew;              ///< [N/s] how fast a force may grow; 0 (default): 200 times max_force a second
+        double resolution;        ///< [m] of the device's encoders (1e-5)
+        bool passive;             ///< true (default): the guard keeps the device from giving a hand energy
+    } tdHapticSettings;
+
+    typedef struct tdHaptic tdHaptic;
+
+    /// A tick as it was felt.
+    typedef struct tdHapticForce
+    {
+        double force[3], torque[3]; ///< to apply: on the hand, about the origin of the tool [N, N m]
+        double asked[3];            ///< force before limits and guard
+        double tool[3];             ///< where the origin of the tool is: the device's, less what the coupling gives
+        int contacts;               ///< that bear a force
+        int slipping;               ///< of these
+        int sweeps;                 ///< of the solver
+        double fade;                ///< 1; less: the simulation is late, and the force fades
+        int fault;                  ///< 0; else why there is no force, see td_haptic_fault()
+    } tdHapticForce;
+
+    tdHapticSettings td_default_haptic(void);
+    /// The state must be of the model and outlive the object.
+    tdStatus td_haptic_create(const tdModel *model, const tdHapticSettings *settings, tdHaptic **out, tdError *error);
+    void td_haptic_free(tdHaptic *haptic);
+    /// Simulation's thread: places the tool where the hand has it, takes a step, and hands its local model over. clock:
+    /// that of td_haptic_tick() [s]. A step that fails leaves the local model of the last.
+    tdStatus td_haptic_step(tdHaptic *haptic, const tdModel *model, tdState *state, double clock);
+    /// Device's thread, once a period: no lock, no allocation, no call of the system. position NULL: none has come
+    /// since the last tick; the force ends if that goes on. rotation NULL: none.
+    void td_haptic_tick(tdHaptic *haptic, double clock, const double position[3], const double rotation[4],
+                        tdHapticForce *out);
+    const char *td_haptic_fault(int fault);
 
 #ifdef __cplusplus
 }

@@ -91,6 +91,17 @@ static void *worker_main(void *argument)
     }
 }
 
+tdStatus td_tasks_create_within(tdTasks **out, tdError *error)
+{
+    *out = td_take(1, sizeof **out);
+    if (*out == NULL)
+        return td_fail_memory(error, "the worker threads");
+    pthread_mutex_init(&(*out)->lock, NULL);
+    pthread_cond_init(&(*out)->wake, NULL);
+    (*out)->threads = 1;
+    return TD_OK;
+}
+
 tdStatus td_tasks_create(int threads, tdTasks **out, tdError *error)
 {
     *out = NULL;
@@ -101,19 +112,15 @@ tdStatus td_tasks_create(int threads, tdTasks **out, tdError *error)
         long cores = sysconf(_SC_NPROCESSORS_ONLN);
         threads = cores < 1 ? 1 : cores > MAX_THREADS ? MAX_THREADS : (int)cores;
     }
-    tdTasks *tasks = td_take(1, sizeof *tasks);
-    if (tasks == NULL)
-        return td_fail_memory(error, "the worker threads");
+    tdTasks *tasks = NULL;
+    TD_TRY(td_tasks_create_within(&tasks, error));
     tdStatus status = td_blas_reserve(threads, error);
     if (status != TD_OK)
     {
-        free(tasks);
+        td_tasks_free(tasks);
         return status;
     }
     tasks->reserved = threads;
-    pthread_mutex_init(&tasks->lock, NULL);
-    pthread_cond_init(&tasks->wake, NULL);
-    tasks->threads = 1;
     for (int i = 1; i < threads; i++)
     {
         if (pthread_create(&tasks->worker[i], NULL, worker_main, tasks) != 0)

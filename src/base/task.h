@@ -12,6 +12,8 @@ typedef void (*tdTaskFn)(void *context, int i);
 
 /// threads = 0: all cores. The caller's thread is one of them.
 tdStatus td_tasks_create(int threads, tdTasks **out, tdError *error);
+/// The caller's thread alone, which belongs to another pool: what linear algebra needs is reserved by that one.
+tdStatus td_tasks_create_within(tdTasks **out, tdError *error);
 void td_tasks_free(tdTasks *tasks);
 int td_tasks_threads(const tdTasks *tasks);
 

@@ -153,8 +153,9 @@ bool td_articulated_iterates(const tdModel *model, const tdState *state)
 
 void td_articulated_gravity(const tdArticulated *given, const tdState *state, double g[3])
 {
+    (void)given;
     for (int k = 0; k < 3; k++)
-        g[k] = state->gravity * given->gravity[k];
+        g[k] = state->gravity * td_state_gravity(state)[k];
 }
 
 tdScheme td_articulated_law_scheme(const tdModel *model)

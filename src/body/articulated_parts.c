@@ -256,7 +256,7 @@ bool td_articulated_gain(const tdBody *body, const tdState *state, double gain[3
         mass += given->links[l].mass;
     for (int c = 0; c < 3; c++)
     {
-        weight[c] = mass * state->gravity * given->gravity[c];
+        weight[c] = mass * state->gravity * td_state_gravity(state)[c];
         gain[c] = td_articulated_mine(body, state)->gain[c];
     }
     return true;

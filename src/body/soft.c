@@ -39,6 +39,7 @@ static tdStatus state_create(const tdModel *model, const tdBody *body, tdState *
     if (mine == NULL)
         return td_fail_memory(error, "the state of a soft body");
     state->bodies[body->index] = (tdBodyState *)mine;
+    mine->factors = td_state_factors(state, body->index);
     int64_t lanes = 36 * soft->point_batches, values = 9 * soft->pattern.blocks;
     mine->F = TD_TAKE(arena, double, lanes);
     mine->R = soft->turning ? TD_TAKE(arena, double, lanes) : NULL;
@@ -70,11 +71,10 @@ static tdStatus state_create(const tdModel *model, const tdBody *body, tdState *
         return td_fail_memory(error, "the state of a soft body");
     mine->H = mine->gamma + td_soft_step_history(soft) - soft->H;
     td_soft_history_begin(soft, mine, 0);
-    const tdSceneBody *given = &model->scene.bodies[body->index];
     for (int64_t i = 0; i < body->count; i++)
     {
         state->q[body->first + i] = soft->rest[i];
-        state->v[body->first + i] = soft->held[i] ? 0 : given->velocity[i % 3];
+        state->v[body->first + i] = soft->held[i] ? 0 : soft->velocity[i % 3];
     }
     TD_TRY(td_linear_create(&soft->linear, arena, state->isa, &mine->linear, error));
     return model->contact != NULL ? td_soft_part_create(body, state, error) : TD_OK;
@@ -177,16 +177,19 @@ static tdStatus forces(const tdModel *model, const tdBody *body, tdState *state,
     const double *force = state->force + first, *load = state->load + first;
     memset(m, 0, (size_t)n * sizeof *m);
     if (scheme->mass > 0)
-        td_soft_add_mass(soft, state->tasks, scheme->mass, state->inertia + first, m, product);
+        td_soft_add_mass(soft, state->tasks, scheme->mass * td_soft_mass_factor(mine), state->inertia + first, m,
+                         product);
     double inertia = td_dot(state->tasks, n, m, m);
     if (scheme->mass > 0 && soft->alpha > 0)
-        td_soft_add_mass(soft, state->tasks, scheme->s * soft->alpha, state->v_e + first, m, product);
+        td_soft_add_mass(soft, state->tasks, scheme->s * td_soft_alpha(soft, mine) * td_soft_mass_factor(mine),
+                         state->v_e + first, m, product);
     bool damped = scheme->mass > 0 && soft->beta > 0;
+    double beta = td_soft_beta(soft, mine);
     if (damped)
         td_block_multiply(state->tasks, &soft->pattern, mine->K_damping, state->v_e + first, stiff, false);
     for (int64_t i = 0; i < n; i++)
     {
-        own[i] = m[i] + scheme->s * (force[i] + (damped ? soft->beta * stiff[i] : 0));
+        own[i] = m[i] + scheme->s * (force[i] + (damped ? beta * stiff[i] : 0));
         m[i] = own[i] - scheme->s * load[i];
     }
     td_scratch_give(state, product);
@@ -245,9 +248,9 @@ static void build_matrix(const tdModel *model, const tdBody *body, tdState *stat
     const tdScheme *scheme = &model->scheme;
     bool moving = scheme->mass > 0;
     matrixWork work = {.soft = soft, .K = mine->K, .K_damping = mine->K_damping, .A = mine->A};
-    work.of_mass = scheme->mass + (moving ? scheme->s * scheme->de * soft->alpha : 0);
+    work.of_mass = td_soft_of_mass(scheme, soft, mine);
     work.of_K = scheme->s * scheme->ce;
-    work.of_damping = moving ? scheme->s * scheme->de * soft->beta : 0;
+    work.of_damping = moving ? scheme->s * scheme->de * td_soft_beta(soft, mine) : 0;
     td_parallel(state->tasks, td_pieces(soft->pattern.blocks, MATRIX_GRAIN), matrix_piece, &work);
     // Dropped where the tangent had to be projected: it has no sign of its own.
     if (!mine->projecting)
@@ -373,7 +376,7 @@ static tdStatus solve_free(const tdModel *model, const tdBody *body, tdState *st
 
     if (is_diagonal(scheme, soft))
     {
-        double factor = scheme->mass + scheme->s * scheme->de * soft->alpha;
+        double factor = td_soft_of_mass(scheme, soft, mine);
         for (int64_t i = 0; i < n; i++)
             dv[i] = soft->held[i] ? 0 : -m[i] / (factor * soft->node_mass[i / 3]);
         return TD_OK;
@@ -411,7 +414,7 @@ static tdStatus solve_free(const tdModel *model, const tdBody *body, tdState *st
         // The velocity of the step before is a good guess of this one.
         for (int64_t i = 0; i < n; i++)
             dv[i] = scheme->mass > 0 ? state->v[first + i] - state->v_new[first + i] : 0;
-        const tdSceneSettings *settings = &model->scene.settings;
+        const tdSceneSettings *settings = &model->settings;
         tdLinearResult result;
         sinceFactor since = {soft, mine, state};
         // Where the columns of the condensed problem are wanted too, a factor of this A pays.
@@ -481,7 +484,7 @@ static tdStatus apply_iterating(const tdModel *model, const tdBody *body, tdStat
 {
     const tdSoft *soft = soft_of(body);
     tdSoftState *mine = mine_of(body, state);
-    const tdSceneSettings *settings = &model->scene.settings;
+    const tdSceneSettings *settings = &model->settings;
     sinceFactor since = {soft, mine, state};
     tdLinearTask task = {.kind = settings->solver,
                          .tolerance = settings->solver_tolerance,
@@ -503,7 +506,7 @@ static tdStatus apply_inverse(const tdModel *model, const tdBody *body, tdState 
     bool diagonal = is_diagonal(scheme, soft);
     for (int j = 0; diagonal && j < n; j++)
     {
-        double factor = scheme->mass + scheme->s * scheme->de * soft->alpha;
+        double factor = td_soft_of_mass(scheme, soft, mine);
         for (int64_t i = 0; i < body->count; i++)
             x[j * stride + i] = soft->held[i] ? 0 : b[j * stride + i] / (factor * soft->node_mass[i / 3]);
     }
@@ -513,7 +516,7 @@ static tdStatus apply_inverse(const tdModel *model, const tdBody *body, tdState 
         TD_TRY(td_schur_solve(mine->part.schur, b + j * stride, x + j * stride, &state->report.error));
     if (mine->condensed)
         return TD_OK;
-    bool direct = td_linear_directly(mine->linear, model->scene.settings.solver, mine->exact, n);
+    bool direct = td_linear_directly(mine->linear, model->settings.solver, mine->exact, n);
     for (int j = 0; j < (direct ? 1 : n); j++)
     {
         tdLinearResult result;
@@ -537,7 +540,7 @@ static void multiply(const tdModel *model, const tdBody *body, tdState *state, c
     const tdScheme *scheme = &model->scheme;
     if (is_diagonal(scheme, soft))
         for (int64_t i = 0; i < body->count; i++)
-            y[i] = (scheme->mass + scheme->s * scheme->de * soft->alpha) * soft->node_mass[i / 3] * x[i];
+            y[i] = td_soft_of_mass(scheme, soft, mine_of(body, state)) * soft->node_mass[i / 3] * x[i];
     else
         td_block_multiply(state->tasks, &soft->pattern, mine_of(body, state)->A, x, y, false);
 }
@@ -676,6 +679,8 @@ const tdBodyOps td_soft_ops = {
     .drive = td_soft_drive,
     .arrays = arrays,
     .restore = restore,
+    .varies = td_soft_varies,
+    .vary = td_soft_vary,
     .nodes = nodes,
     .node_velocities = node_velocities,
     .fields = td_soft_fields,

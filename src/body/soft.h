@@ -159,6 +159,7 @@ typedef struct tdSoft
     double *node_weight;  ///< [kg] what gravity acts on: row sums of the mass matrix
     double *mass;         ///< by block: M = mass I; only diagonals when lumped
     double alpha, beta;   ///< Rayleigh
+    double velocity[3];   ///< at the start
     bool *held;           ///< by coordinate: fixed or driven
     int32_t n_held;
     bool leans;     ///< in a static scene only contacts or attachments hold it: its stiffness alone is singular
@@ -200,6 +201,7 @@ typedef struct tdSoftPart
 /// The state of a soft body.
 typedef struct tdSoftState
 {
+    const double *factors;     ///< TD_FACTORS of the state
     double *F, *R;             ///< 9 x 4 a point batch; R only where a law turns
     double *K, *K_damping, *A; ///< block values
     tdChunkSums *sums;
@@ -280,6 +282,32 @@ typedef struct tdElementList
 tdStatus td_soft_build(tdArena *arena, tdSoft *soft, int n_lists, const tdElementList *lists, int n_couplings,
                        const tdBlockCells *couplings, const tdSceneBody *body, bool at_rest, const char *file,
                        tdError *error);
+
+/// soft_vary.c: see tdBodyOps. Factors of M, of alpha and of beta in this state.
+unsigned td_soft_varies(const tdBody *body);
+void td_soft_vary(const tdModel *model, const tdBody *body, tdState *state);
+
+static inline double td_soft_mass_factor(const tdSoftState *mine)
+{
+    return mine->factors[TD_FACTOR_MASS];
+}
+
+static inline double td_soft_alpha(const tdSoft *soft, const tdSoftState *mine)
+{
+    return soft->alpha * mine->factors[TD_FACTOR_DAMPING];
+}
+
+static inline double td_soft_beta(const tdSoft *soft, const tdSoftState *mine)
+{
+    return soft->beta * mine->factors[TD_FACTOR_DAMPING];
+}
+
+/// Of M in A.
+static inline double td_soft_of_mass(const tdScheme *scheme, const tdSoft *soft, const tdSoftState *mine)
+{
+    double damping = scheme->mass > 0 ? scheme->s * scheme->de * td_soft_alpha(soft, mine) : 0;
+    return td_soft_mass_factor(mine) * (scheme->mass + damping);
+}
 
 /// soft.c: names an element of a body of either order for a message.
 void td_soft_describe(const tdBody *body, int64_t element, char *out, size_t size);

@@ -62,7 +62,8 @@ static double kinetic_energy(const tdBody *body, tdState *state)
 {
     double *momentum = td_scratch_take(state), *product = td_scratch_take(state);
     memset(momentum, 0, (size_t)body->count * sizeof *momentum);
-    td_soft_add_mass(soft_of(body), state->tasks, 1, state->v + body->first, momentum, product);
+    td_soft_add_mass(soft_of(body), state->tasks, td_soft_mass_factor(mine_of(body, state)), state->v + body->first,
+                     momentum, product);
     double energy = 0.5 * td_dot(state->tasks, body->count, momentum, state->v + body->first);
     td_scratch_give(state, momentum);
     return energy;

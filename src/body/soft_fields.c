@@ -74,9 +74,9 @@ static void batch_fields(const tdSoft *soft, const tdSoftState *mine, const tdSt
     {
         int32_t element = block->element[4 * (int64_t)b + l];
         if (element >= 0 && von_mises != NULL)
-            von_mises[element] = stress[l];
+            von_mises[element] = mine->factors[TD_FACTOR_YOUNG] * stress[l];
         if (element >= 0 && energy != NULL)
-            energy[element] = mine->gamma[k] * density[l];
+            energy[element] = mine->factors[TD_FACTOR_YOUNG] * mine->gamma[k] * density[l];
     }
 }
 

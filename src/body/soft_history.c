@@ -214,6 +214,8 @@ int64_t td_soft_step_history(const tdSoft *soft)
 
 bool td_soft_take_points(tdArena *arena, const tdSoft *domain, tdSoftState *points)
 {
+    static const double ones[TD_FACTORS] = {1, 1, 1};
+    points->factors = ones;
     points->F = TD_TAKE(arena, double, 36 * domain->point_batches);
     points->R = domain->turning ? TD_TAKE(arena, double, 36 * domain->point_batches) : NULL;
     points->sums = TD_TAKE(arena, tdChunkSums, domain->chunks);

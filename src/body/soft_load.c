@@ -61,11 +61,13 @@ static void tangents(const faceTable *table, int p, const int32_t *n, const doub
 void td_soft_loads(const tdModel *model, const tdBody *body, tdState *state)
 {
     const tdSoft *soft = body->data;
-    const double *gravity = model->scene.settings.gravity, *x = state->q_e + body->first;
-    double *out = state->load + body->first;
+    const double *gravity = td_state_gravity(state), *x = state->q_e + body->first;
+    double *out = state->load + body->first,
+           share = state->gravity * td_state_factors(state, body->index)[TD_FACTOR_MASS];
+    (void)model;
     for (int32_t i = 0; i < soft->n_nodes; i++)
         for (int c = 0; c < 3; c++)
-            out[3 * i + c] = soft->node_weight[i] * gravity[c] * state->gravity;
+            out[3 * i + c] = soft->node_weight[i] * gravity[c] * share;
     for (int k = 0; k < soft->n_loads; k++)
     {
         const tdSoftLoad *load = &soft->loads[k];
@@ -152,8 +154,9 @@ tdStatus td_soft_start_acceleration(const tdModel *model, const tdBody *body, td
     double *a = state->a + body->first, *r = td_scratch_take(state), *p = td_scratch_take(state),
            *Mp = td_scratch_take(state);
     const double *m = state->m + body->first;
+    double s = model->scheme.s * td_state_factors(state, body->index)[TD_FACTOR_MASS];
     for (int64_t i = 0; i < n; i++)
-        a[i] = soft->held[i] ? 0 : -m[i] / (model->scheme.s * soft->node_mass[i / 3]);
+        a[i] = soft->held[i] ? 0 : -m[i] / (s * soft->node_mass[i / 3]);
     if (!soft->consistent)
     {
         td_scratch_give(state, r);
@@ -162,7 +165,7 @@ tdStatus td_soft_start_acceleration(const tdModel *model, const tdBody *body, td
     td_block_multiply_scalar(state->tasks, &soft->pattern, soft->mass, a, Mp, false);
     double first = 0, rho = 0;
     for (int64_t i = 0; i < n; i++)
-        r[i] = soft->held[i] ? 0 : -m[i] / model->scheme.s - Mp[i];
+        r[i] = soft->held[i] ? 0 : -m[i] / s - Mp[i];
     for (int k = 0; k < 200; k++)
     {
         double next = 0, curvature = 0;

@@ -97,6 +97,14 @@ static void run_colours(loopWork *loop, tdState *state)
     }
 }
 
+// Stress is proportional to the moduli, whatever the law: a factor on them is one on what elements add up to.
+static void scale(const tdSoftState *mine, int64_t n, double *x)
+{
+    double factor = mine->factors[TD_FACTOR_YOUNG];
+    for (int64_t i = 0; factor != 1 && i < n; i++)
+        x[i] *= factor;
+}
+
 void td_soft_forces(const tdSoft *soft, tdSoftState *mine, tdState *state, double *force, double *K)
 {
     memset(force, 0, 3 * (size_t)soft->n_nodes * sizeof *force);
@@ -116,6 +124,9 @@ void td_soft_forces(const tdSoft *soft, tdSoftState *mine, tdState *state, doubl
         loop.kernel = td_element_kernels(block->kind, state->isa)->forces;
         run_colours(&loop, state);
     }
+    scale(mine, 3 * (int64_t)soft->n_nodes, force);
+    if (K != NULL)
+        scale(mine, 9 * soft->pattern.blocks, K);
 }
 
 void td_soft_damping(const tdSoft *soft, tdSoftState *mine, tdState *state, double *K)
@@ -128,6 +139,7 @@ void td_soft_damping(const tdSoft *soft, tdSoftState *mine, tdState *state, doub
         loop.kernel = td_element_kernels(soft->blocks[b].kind, state->isa)->damping;
         run_colours(&loop, state);
     }
+    scale(mine, 9 * soft->pattern.blocks, K);
 }
 
 double td_soft_energy(const tdSoft *soft, const tdSoftState *mine)
@@ -135,7 +147,7 @@ double td_soft_energy(const tdSoft *soft, const tdSoftState *mine)
     double sum = 0;
     for (int32_t c = 0; c < soft->chunks; c++)
         sum += mine->sums[c].energy;
-    return sum;
+    return mine->factors[TD_FACTOR_YOUNG] * sum;
 }
 
 // ---------------------------------------------------------------- rotations of the nodes

@@ -633,5 +633,6 @@ tdStatus td_soft_build(tdArena *arena, tdSoft *soft, int n_lists, const tdElemen
     TD_TRY(status);
     soft->alpha = body->damping_mass;
     soft->beta = body->damping_stiffness;
+    memcpy(soft->velocity, body->velocity, sizeof soft->velocity);
     return td_linear_model_create(arena, &soft->pattern, soft->held, &soft->linear, error);
 }

@@ -581,7 +581,7 @@ bool td_collide_may_meet(const tdCollideWorld *world, int a, int b)
 void td_collide_depths(const tdCollideState *state, double *depths)
 {
     for (int i = 0; i < state->world->n; i++)
-        depths[i] = state->known ? state->placed[i].deepest : -1;
+        depths[i] = state->known ? state->placed[i].deepest + 0.0 : -1; // which of the zeros the largest is, is chance
 }
 
 void td_collide_set_depths(tdCollideState *state, const double *depths)

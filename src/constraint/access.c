@@ -53,11 +53,11 @@ tdEffectorInfo td_model_effector(const tdModel *model, int effector)
     static const struct
     {
         const char *kind, *unit;
-    } words[TD_EFFECTOR_KINDS] = {[TD_EFFECTOR_POSITION] = {"position", "m"},
-                                  [TD_EFFECTOR_ORIENTATION] = {"orientation", "rad"},
-                                  [TD_EFFECTOR_DIRECTION] = {"direction", ""},
-                                  [TD_EFFECTOR_VOLUME] = {"volume", "m^3"},
-                                  [TD_EFFECTOR_LENGTH] = {"length", "m"}};
+    } words[TD_EFFECTOR_KINDS] = {
+        [TD_EFFECTOR_POSITION] = {"position", "m"},   [TD_EFFECTOR_ORIENTATION] = {"orientation", "rad"},
+        [TD_EFFECTOR_DIRECTION] = {"direction", ""},  [TD_EFFECTOR_VOLUME] = {"volume", "m^3"},
+        [TD_EFFECTOR_LENGTH] = {"length", "m"},       [TD_EFFECTOR_CONTACT] = {"contact_force", "N"},
+        [TD_EFFECTOR_FRICTION] = {"friction_use", ""}};
     assert(effector >= 0 && effector < model->n_effectors);
     const tdEffector *e = &model->effectors[effector];
     return (tdEffectorInfo){e->name, words[e->given->kind].kind, words[e->given->kind].unit, e->measure.rows};
@@ -113,12 +113,19 @@ bool td_actuator_has_stops(const tdActuator *actuator)
 
 tdStatus td_inverse_suits(const tdModel *model, int line, tdError *error)
 {
-    const char *beside = model->touches ? td_part_clash(TD_PART_INVERSE, TD_PART_CONTACT) : NULL;
     const char *within = td_part_clash(TD_PART_INVERSE, td_scheme_part(&model->scheme));
+    bool touches = model->touches;
+    const char *guided = touches ? td_part_clash(TD_PART_CONTACT, TD_PART_GUIDED) : NULL;
+    bool coulomb = touches && model->contact_solver == TD_CONTACT_NLCP;
+    const char *beside = coulomb ? td_part_clash(TD_PART_INVERSE, TD_PART_COULOMB) : NULL;
     if (beside != NULL)
-        return td_fail_at(error, TD_ERROR_INPUT, model->scene.file, line, "contact", "%s", beside);
+        return td_fail_at(error, TD_ERROR_INPUT, model->file, line, "contact", "%s", beside);
+    for (int a = 0; a < model->n_actuators && guided != NULL; a++)
+        if (model->actuators[a].held && !model->actuators[a].driven)
+            return td_fail_at(error, TD_ERROR_INPUT, model->file, model->actuators[a].given->line,
+                              model->actuators[a].name, "%s", guided);
     return within == NULL ? TD_OK
-                          : td_fail_at(error, TD_ERROR_INPUT, model->scene.file, line, "integrator", "%s", within);
+                          : td_fail_at(error, TD_ERROR_INPUT, model->file, line, "integrator", "%s", within);
 }
 
 tdStatus td_state_set_target(const tdModel *model, tdState *state, int effector, const double *target)

@@ -28,8 +28,8 @@ static int further_rows(const tdModel *model)
     int rows = 0;
     for (int a = 0; a < model->n_actuators; a++)
         rows += model->actuators[a].given->drive == TD_DRIVE_GAS;
-    for (int g = 0; g < model->scene.control.n_groups; g++)
-        rows += model->scene.control.groups[g].n - 1;
+    for (int g = 0; g < model->control.n_groups; g++)
+        rows += model->control.groups[g].n - 1;
     return rows;
 }
 
@@ -44,7 +44,11 @@ static int effector_rows(const tdModel *model)
 tdStatus td_condense_create(const tdModel *model, tdState *state, tdError *error)
 {
     int n = model->n_actuators, n_e = effector_rows(model), n_c = n + further_rows(model), held = 0;
-    n_e += n_e > 0 ? n : 0; // and the rows that damp
+    int effectors = n_e;
+    bool touch = n_e > 0 && model->touches;
+    n_e += n_e > 0 ? n : 0;       // and the rows that damp
+    n_e += touch ? effectors : 0; // what contact blocks of them
+    n_c += touch ? TD_MOST_KEPT + model->n_effectors : 0;
     bool any = false;
     for (int a = 0; a < n; a++)
     {
@@ -91,13 +95,14 @@ tdStatus td_condense_create(const tdModel *model, tdState *state, tdError *error
     cd->unknown = TD_TAKE(arena, int, n);
     cd->active = TD_TAKE(arena, signed char, n);
     cd->unknown_active = TD_TAKE(arena, signed char, n);
+    cd->level = TD_TAKE(arena, int, n_e + 1);
     cd->inverse_active = TD_TAKE(arena, signed char, n + n_c);
     cd->work = n_e == 0 ? NULL : td_inverse_work(arena, n, n_e, n_c);
-    if (cd->unknown == NULL || cd->active == NULL || cd->unknown_active == NULL || cd->inverse_active == NULL ||
-        (n_e > 0 && cd->work == NULL))
+    if (cd->level == NULL || cd->unknown == NULL || cd->active == NULL || cd->unknown_active == NULL ||
+        cd->inverse_active == NULL || (n_e > 0 && cd->work == NULL))
         return td_fail_memory(error, "the condensed problem");
     state->constraint->condensed = cd;
-    return TD_OK;
+    return touch ? td_condense_touch_create(model, state, cd, effectors, error) : TD_OK;
 }
 
 // ---------------------------------------------------------------- unknowns
@@ -117,8 +122,8 @@ static bool is_unknown(const tdModel *model, const tdState *state, int a)
     const tdConstraintState *cs = state->constraint;
     if (model->actuators[a].held)
         return cs->role[a] == TD_ROLE_EFFORT || cs->role[a] == TD_ROLE_INVERSE;
-    if (state->joined)
-        return false; // a row beside those of contacts
+    if (state->joined) // what is driven is a row beside those of contacts
+        return cs->role[a] == TD_ROLE_INVERSE;
     if (cs->role[a] == TD_ROLE_EFFORT)
         return isfinite(cs->travel_limit[2 * a]) || isfinite(cs->travel_limit[2 * a + 1]);
     return cs->role[a] != TD_ROLE_SERVO;
@@ -514,13 +519,20 @@ tdStatus td_condense_rows(const tdModel *model, tdState *state, bool first, bool
     list_unknowns(model, state, cd);
     if (cd->n == 0)
         return TD_OK;
+    bool steers = state->joined && state->constraint->inverse;
     if (fresh && state->columns > 0)
         TD_TRY(make_columns(model, state, cd));
+    if (fresh && steers)
+        TD_TRY(td_condense_touch_columns(model, state, cd));
     double *way = td_scratch_take(state);
     free_way(model, state, first, way);
     make_matrix(model, state, cd, way);
     if (state->joined)
+    {
         limit_moved(state, cd);
+        if (steers)
+            td_condense_touch(model, state, cd, way);
+    }
     else if (state->constraint->inverse)
         td_condense_inverse(model, state, cd, way);
     else
@@ -610,7 +622,8 @@ double td_condense_miss(const tdModel *model, const tdState *state)
         for (int r = 0; r < model->effectors[e].measure.rows && !isnan(cs->target[3 * e]); r++)
         {
             const tdEffector *effector = &model->effectors[e];
-            if (effector->measure.rows == 3 && !(effector->given->axes & 1 << r))
+            if ((effector->measure.rows == 3 && !(effector->given->axes & 1 << r)) ||
+                effector->measure.kind == TD_MEASURE_CONTACT)
                 continue;
             double size = td_effector_size(model, effector);
             miss = fmax(miss, fabs(cs->error[3 * e + r] - cd->predicted_error[3 * e + r]) / size);

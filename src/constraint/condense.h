@@ -31,6 +31,7 @@ struct tdCondensed
     double *predicted_error; ///< 3 by effector
     signed char *inverse_active;
     tdInverseWork *work;
+    int *level; ///< by row of E: the effector's priority
     bool warm;
     // its tries (condense_inverse.c)
     tdInverse inverse;
@@ -42,6 +43,19 @@ struct tdCondensed
         const tdModel *model;
         tdState *state;
     } context;
+    // Beside contact (condense_touch.c): without impulses, at y = start; then what contact makes of it.
+    double *start, *E_free, *error_free, *M_free, *second_free;
+    double *error, *E_full;  ///< errors at the base y, and their slopes
+    int n_blocked;           ///< rows of E behind those of errors: motion that contact blocks
+    double *size;            ///< by unknown: of the region of trust, per unit
+    double *blocked;         ///< scratch of td_condense_unblock
+    double *Y, *Y_right;     ///< columns A^-1 J' of rows that are read, and what they answer to
+    int n_read, *read;       ///< these rows: those of effectors, then of cables with friction
+    double reach;            ///< of the region of trust
+    int n_kept;              ///< rows that keep contacts as they are
+    double *kept, *kept_low; ///< TD_MOST_KEPT x n, and their lower bounds
+    int n_forces;            ///< rows that limit forces of contact
+    double *force_row, *force_low, *force_high;
     // Targets out of reach: how much a change of y is resisted, and how the passes go.
     double damping, move;
     int passes;
@@ -82,6 +96,53 @@ void td_condense_law(const tdModel *model, const tdState *state, struct tdConden
 /// solution.
 void td_condense_inverse(const tdModel *model, tdState *state, struct tdCondensed *cd, const double *way);
 void td_condense_inverse_take(tdState *state, struct tdCondensed *cd);
+/// Solves the quadratic program at the base: with every turn of motors, and damped where targets are out of reach.
+void td_condense_choose(tdState *state, struct tdCondensed *cd);
+/// The parts of condense_inverse.c that condense_touch.c needs.
+int td_condense_effectors(const tdModel *model, tdState *state, struct tdCondensed *cd, const double *way);
+void td_condense_energy(const tdModel *model, struct tdCondensed *cd);
+void td_condense_limits(const tdModel *model, const tdState *state, struct tdCondensed *cd);
+void td_condense_open(const tdModel *model, tdState *state, struct tdCondensed *cd);
+double td_condense_violation(const struct tdCondensed *cd, int rows);
+double td_condense_weight(const tdModel *model, const tdEffector *effector);
+bool td_condense_misses(const tdModel *model, const tdState *state, const struct tdCondensed *cd, double tolerance);
+/// Of the rows of effectors with a target.
+int td_condense_last_level(const struct tdCondensed *cd);
 /// Groups of cables of which a motor winds some in while it lets others out; every way to turn them is tried.
 int td_condense_antagonists(const tdModel *model);
 #define TD_MOST_ANTAGONISTS 6
+
+// ---------------------------------------------------------------- condense_touch.c: inverse control beside contact
+
+#define TD_MOST_KEPT 32
+
+/// What contact says of an effector of its own: value and slopes over y.
+typedef struct tdTouchReading
+{
+    double value; ///< where nothing touches, less than nothing: by how much it is open
+    double *slope;
+} tdTouchReading;
+
+/// Room for it, where bodies can touch; n: actuators, n_e: rows of effectors.
+tdStatus td_condense_touch_create(const tdModel *model, tdState *state, struct tdCondensed *cd, int n_e,
+                                  tdError *error);
+/// Columns A^-1 J' of rows that are read.
+tdStatus td_condense_touch_columns(const tdModel *model, tdState *state, struct tdCondensed *cd);
+/// How many of them there will be.
+int td_condense_touch_count(const tdModel *model, const tdState *state);
+/// Errors, displacements and energy without contact. reads M, second, X; `way`: the motion at y = now
+void td_condense_touch(const tdModel *model, tdState *state, struct tdCondensed *cd, const double *way);
+/// The linearization at y: push, dpush of n_e rows of effectors, then of the second quantities of the unknowns; dpush
+/// NULL: values alone. readings: by effector, NULL where it has none. Returns the weighted distance from the targets.
+double td_condense_touch_base(const tdModel *model, tdState *state, const double *y, const double *push,
+                              const double *dpush, const tdTouchReading *readings);
+/// Slopes of the motion of effectors without contact, at the same place.
+void td_condense_touch_free(struct tdCondensed *cd);
+/// Directions in which contact blocks effectors count as ones in which they do not move. Efforts are not to go there,
+/// or (slack) may, so that what presses can press less.
+void td_condense_unblock(struct tdCondensed *cd, bool slack);
+/// Weighted distance that slopes promise for cd->next; full: with what constraints give way by.
+double td_condense_touch_said(const struct tdCondensed *cd, bool full);
+/// After the solution: efforts, dv and m of the change of y, predictions, report.
+void td_condense_touch_take(const tdModel *model, tdState *state, const double *y, const double *push, double error,
+                            double tolerance);

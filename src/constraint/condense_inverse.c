@@ -10,13 +10,13 @@
 
 // Errors are weighed as lengths: a volume by its share of the volume at rest and an angle by its share of a radian, of
 // the body's size. In plain units a volume would weigh nothing beside a position.
-static double weight_of(const tdModel *model, const tdEffector *effector)
+double td_condense_weight(const tdModel *model, const tdEffector *effector)
 {
     return effector->given->weight * model->size / td_effector_size(model, effector);
 }
 
 // Errors of the effectors as functions of y, weighted; returns their number.
-static int make_effectors(const tdModel *model, tdState *state, struct tdCondensed *cd, const double *way)
+int td_condense_effectors(const tdModel *model, tdState *state, struct tdCondensed *cd, const double *way)
 {
     const tdConstraintState *cs = state->constraint;
     int n = 0;
@@ -29,7 +29,8 @@ static int make_effectors(const tdModel *model, tdState *state, struct tdCondens
         {
             if (effector->measure.rows == 3 && !(effector->given->axes & 1 << r))
                 continue;
-            double weight = weight_of(model, effector), *E = cd->E + n * cd->n;
+            double weight = td_condense_weight(model, effector), *E = cd->E + n * cd->n;
+            cd->level[n] = effector->given->priority;
             cd->e0[n] = weight * (cs->error[3 * e + r] + td_row_dot(model, cs->J, effector->row + r, way));
             for (int k = 0; k < cd->n; k++)
             {
@@ -91,7 +92,9 @@ static int make_limits(const tdModel *model, const tdState *state, struct tdCond
         const double *second = (held ? cs->effort_limit : cs->travel_limit) + 2 * a;
         cd->xl[k] = first[0];
         cd->xu[k] = first[1];
-        if (cs->role[a] != TD_ROLE_INVERSE)
+        if (state->joined && cs->role[a] != TD_ROLE_INVERSE)
+            cd->xl[k] = cd->xu[k] = cd->now[k]; // a velocity of the problem
+        else if (cs->role[a] != TD_ROLE_INVERSE)
         {
             // M and `second` of this unknown get the law; what it asks for is a row without slack.
             td_condense_law(model, state, cd, k);
@@ -126,15 +129,15 @@ static bool is_antagonistic(const tdModel *model, const tdSceneGroup *group)
 int td_condense_antagonists(const tdModel *model)
 {
     int n = 0;
-    for (int g = 0; g < model->scene.control.n_groups; g++)
-        n += is_antagonistic(model, &model->scene.control.groups[g]);
+    for (int g = 0; g < model->control.n_groups; g++)
+        n += is_antagonistic(model, &model->control.groups[g]);
     return n;
 }
 
 // Whether the motor of a group turns so that a member hangs slack; bit b of `turns` is that of antagonistic group b.
 static bool is_slack(const tdModel *model, int g, int member, unsigned turns)
 {
-    const tdSceneGroup *groups = model->scene.control.groups;
+    const tdSceneGroup *groups = model->control.groups;
     if (!is_antagonistic(model, &groups[g]))
         return false;
     int bit = 0;
@@ -146,10 +149,10 @@ static bool is_slack(const tdModel *model, int g, int member, unsigned turns)
 // Slack cables do not pull.
 static void slacken(const tdModel *model, struct tdCondensed *cd, unsigned turns)
 {
-    for (int g = 0; g < model->scene.control.n_groups; g++)
-        for (int i = 0; i < model->scene.control.groups[g].n; i++)
+    for (int g = 0; g < model->control.n_groups; g++)
+        for (int i = 0; i < model->control.groups[g].n; i++)
             for (int k = 0; k < cd->n; k++)
-                if (cd->unknown[k] == model->scene.control.groups[g].actuators[i] && is_slack(model, g, i, turns))
+                if (cd->unknown[k] == model->control.groups[g].actuators[i] && is_slack(model, g, i, turns))
                     cd->xl[k] = cd->xu[k] = 0;
 }
 
@@ -157,9 +160,9 @@ static void slacken(const tdModel *model, struct tdCondensed *cd, unsigned turns
 static int make_groups(const tdModel *model, const tdState *state, struct tdCondensed *cd, int rows, unsigned turns)
 {
     int place[2];
-    for (int g = 0; g < model->scene.control.n_groups; g++)
+    for (int g = 0; g < model->control.n_groups; g++)
     {
-        const tdSceneGroup *group = &model->scene.control.groups[g];
+        const tdSceneGroup *group = &model->control.groups[g];
         int leader = 0;
         while (leader < group->n - 1 && is_slack(model, g, leader, turns))
             leader++;
@@ -203,7 +206,7 @@ static int make_groups(const tdModel *model, const tdState *state, struct tdCond
 }
 
 // Largest excess over the bounds of a row, relative to the size of a displacement, or to the efforts that it adds up.
-static double relative_violation(const struct tdCondensed *cd, int rows)
+double td_condense_violation(const struct tdCondensed *cd, int rows)
 {
     double most = 0;
     for (int i = 0; i < rows; i++)
@@ -222,7 +225,7 @@ static double relative_violation(const struct tdCondensed *cd, int rows)
 }
 
 // Energy of deformation: efforts and held coordinates do not mix in it.
-static void make_energy(const tdModel *model, struct tdCondensed *cd)
+void td_condense_energy(const tdModel *model, struct tdCondensed *cd)
 {
     for (int k = 0; k < cd->n; k++)
         for (int j = 0; j < cd->n; j++)
@@ -239,6 +242,14 @@ static double energy_of(const struct tdCondensed *cd, const double *y, const dou
         for (int j = 0; j < cd->n; j++)
             sum += (y[k] - from[k]) * cd->W[k * cd->n + j] * (y[j] - from[j]);
     return sum;
+}
+
+int td_condense_last_level(const struct tdCondensed *cd)
+{
+    int last = 0;
+    for (int i = 0; i < cd->n_e; i++)
+        last = cd->level[i] > last ? cd->level[i] : last;
+    return last;
 }
 
 // Where a target cannot be reached, the least distance may be had only by going to the limits for next to nothing (four
@@ -258,6 +269,7 @@ static int damp(struct tdCondensed *cd, int rows)
         double weight = energy > 0 ? sqrt(cd->damping * slope / energy * fmax(cd->W[k * cd->n + k], 0)) : 0;
         memset(cd->E + rows * cd->n, 0, (size_t)cd->n * sizeof *cd->E);
         cd->E[rows * cd->n + k] = weight;
+        cd->level[rows] = td_condense_last_level(cd);
         cd->e0[rows] = -weight * cd->now[k];
     }
     return rows;
@@ -283,14 +295,14 @@ static void predict_errors(const tdModel *model, const tdState *state, struct td
             double sum = cd->e0[n];
             for (int k = 0; k < cd->n; k++)
                 sum += cd->E[n * cd->n + k] * cd->next[k];
-            cd->predicted_error[3 * e + r] = sum / weight_of(model, &model->effectors[e]);
+            cd->predicted_error[3 * e + r] = sum / td_condense_weight(model, &model->effectors[e]);
             n++;
         }
 }
 
 // Whether some effector stays farther from its target than the tolerance: a length, and of other kinds the same share
 // of their size. Weights and units of the others have no say in that.
-static bool misses(const tdModel *model, const tdState *state, const struct tdCondensed *cd, double tolerance)
+bool td_condense_misses(const tdModel *model, const tdState *state, const struct tdCondensed *cd, double tolerance)
 {
     for (int e = 0; e < model->n_effectors; e++)
     {
@@ -314,6 +326,31 @@ enum
     DAMPED // a target is out of reach: what a change of y costs counts too
 };
 
+// Beside contact: no farther than slopes are trusted; limits of forces; contacts that stay as they are.
+static int add_touch(struct tdCondensed *cd, int rows)
+{
+    int n = cd->n;
+    for (int k = 0; k < n && isfinite(cd->reach); k++)
+        if (cd->size[k] > 0 && cd->xl[k] < cd->xu[k])
+        {
+            // A limit that is broken already is met as far as may be.
+            cd->xl[k] =
+                fmin(fmax(cd->xl[k], cd->now[k] - cd->reach / cd->size[k]), cd->now[k] + cd->reach / cd->size[k]);
+            cd->xu[k] =
+                fmax(fmin(cd->xu[k], cd->now[k] + cd->reach / cd->size[k]), cd->now[k] - cd->reach / cd->size[k]);
+        }
+    for (int i = 0; i < cd->n_forces + cd->n_kept; i++, rows++)
+    {
+        bool force = i < cd->n_forces;
+        const double *row = force ? cd->force_row + i * n : cd->kept + (i - cd->n_forces) * n;
+        memcpy(cd->C + rows * n, row, (size_t)n * sizeof *row);
+        cd->cl[rows] = force ? cd->force_low[i] : cd->kept_low[i - cd->n_forces];
+        cd->cu[rows] = force ? cd->force_high[i] : INFINITY;
+        cd->row_size[rows] = force ? 1 : 0;
+    }
+    return rows;
+}
+
 // Bounds and groups for motors that turn so.
 static void set_turns(struct tdCondensed *cd, unsigned turns)
 {
@@ -324,6 +361,8 @@ static void set_turns(struct tdCondensed *cd, unsigned turns)
     if (td_condense_antagonists(model) > 0)
         slacken(model, cd, turns);
     cd->inverse.n_c = make_groups(model, cd->context.state, cd, cd->n_limits, turns);
+    if (cd->context.state->joined)
+        cd->inverse.n_c = add_touch(cd, cd->inverse.n_c);
 }
 
 // The next try begins at the present y.
@@ -369,12 +408,12 @@ static bool try_again(void *context, tdProblem *problem, const tdSolveResult *un
     if (cd->phase == FOUND)
     {
         predict_errors(model, state, cd);
-        report->out_of_reach = misses(model, state, cd, cd->inverse.tolerance);
+        report->out_of_reach = td_condense_misses(model, state, cd, cd->inverse.tolerance);
         report->inverse_residual = result->residual;
         report->inverse_optimality = result->stationarity;
         if (!report->out_of_reach)
             return false;
-        cd->inverse.n_e = damp(cd, cd->n_e);
+        cd->inverse.n_e = damp(cd, cd->inverse.n_e);
         begin(cd, DAMPED, true);
         return true;
     }
@@ -382,12 +421,10 @@ static bool try_again(void *context, tdProblem *problem, const tdSolveResult *un
     return false;
 }
 
-void td_condense_inverse(const tdModel *model, tdState *state, struct tdCondensed *cd, const double *way)
+// The problem's numbers stand in cd; settings of the scene.
+void td_condense_open(const tdModel *model, tdState *state, struct tdCondensed *cd)
 {
-    const tdSceneControl *control = &model->scene.control;
-    cd->n_e = make_effectors(model, state, cd, way);
-    cd->n_limits = make_limits(model, state, cd);
-    make_energy(model, cd);
+    const tdSceneControl *control = &model->control;
     cd->inverse = (tdInverse){.n_a = cd->n,
                               .n_e = cd->n_e,
                               .E = cd->E,
@@ -398,6 +435,7 @@ void td_condense_inverse(const tdModel *model, tdState *state, struct tdCondense
                               .C = cd->C,
                               .cl = cd->cl,
                               .cu = cd->cu,
+                              .level = cd->level,
                               .energy = control->energy,
                               .solver = control->solver,
                               .epsilon = control->epsilon,
@@ -405,19 +443,64 @@ void td_condense_inverse(const tdModel *model, tdState *state, struct tdCondense
                               .tolerance = control->tolerance > 0 ? control->tolerance : 1e-6 * model->size};
     cd->context = (struct tdCondensedContext){model, state};
     cd->clock = td_seconds();
+}
+
+// Limits, and the first of its tries.
+void td_condense_limits(const tdModel *model, const tdState *state, struct tdCondensed *cd)
+{
+    cd->n_limits = make_limits(model, state, cd);
+    cd->inverse.n_e = cd->n_e;
     cd->turns = cd->best = 0;
     cd->best_residual = cd->best_energy = INFINITY;
     memcpy(cd->scratch, cd->xl, (size_t)cd->n * sizeof *cd->xl);
     memcpy(cd->scratch + cd->n, cd->xu, (size_t)cd->n * sizeof *cd->xu);
     set_turns(cd, 0);
+}
+
+static void first_try(const tdModel *model, tdState *state, struct tdCondensed *cd)
+{
     tdProblem *problem = state->problem;
-    problem->scalar.inverse = &cd->inverse;
     problem->scalar.work = cd->work;
     problem->scalar.result = (tdInverseResult){.x = cd->next, .active = cd->inverse_active};
-    problem->again = try_again;
-    problem->context = cd;
     bool motors = td_condense_antagonists(model) > 0;
     begin(cd, motors ? TURNS : FOUND, !motors && cd->warm);
+}
+
+void td_condense_inverse(const tdModel *model, tdState *state, struct tdCondensed *cd, const double *way)
+{
+    tdProblem *problem = state->problem;
+    cd->n_e = td_condense_effectors(model, state, cd, way);
+    td_condense_open(model, state, cd);
+    td_condense_limits(model, state, cd);
+    td_condense_energy(model, cd);
+    problem->scalar.inverse = &cd->inverse;
+    problem->again = try_again;
+    problem->context = cd;
+    first_try(model, state, cd);
+}
+
+void td_condense_choose(tdState *state, struct tdCondensed *cd)
+{
+    tdProblem *problem = state->problem;
+    tdScalarRows *scalar = &problem->scalar;
+    const tdSolveResult none = {0};
+    cd->warm = false;
+    cd->inverse.n_e = cd->n_e + cd->n_blocked;
+    cd->turns = cd->best = 0;
+    cd->best_residual = cd->best_energy = INFINITY;
+    set_turns(cd, 0);
+    first_try(cd->context.model, state, cd);
+    do
+        td_inverse_solve(&cd->inverse, scalar->work, scalar->warm, &scalar->result);
+    while (try_again(cd, problem, &none));
+}
+
+static tdInverseEnd end_of(const tdReport *report, const tdInverseResult *result)
+{
+    return result->status == TD_QP_INFEASIBLE   ? TD_INVERSE_INFEASIBLE
+           : result->status == TD_QP_ITERATIONS ? TD_INVERSE_STALLED
+           : report->out_of_reach               ? TD_INVERSE_STATIONARY
+                                                : TD_INVERSE_REACHED;
 }
 
 void td_condense_inverse_take(tdState *state, struct tdCondensed *cd)
@@ -428,7 +511,8 @@ void td_condense_inverse_take(tdState *state, struct tdCondensed *cd)
     report->inverse_seconds += td_seconds() - cd->clock;
     report->inverse = true;
     report->inverse_limit = result->status == TD_QP_ITERATIONS;
-    report->bound_violation = result->violation > 0 ? relative_violation(cd, cd->inverse.n_c) : result->violation;
+    report->inverse_end = end_of(report, result);
+    report->bound_violation = result->violation > 0 ? td_condense_violation(cd, cd->inverse.n_c) : result->violation;
     report->active_bounds = 0;
     for (int k = 0; k < cd->n + cd->inverse.n_c; k++)
         report->active_bounds += result->active[k] != 0;

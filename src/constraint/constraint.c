@@ -295,6 +295,8 @@ static void measure_at(const tdModel *model, tdState *state, const tdMeasure *me
     tdConstraintState *cs = state->constraint;
     const tdBody *body = volume_body(model, measure);
     double *J = row < 0 ? NULL : cs->J + model->row_start[row];
+    if (measure->kind == TD_MEASURE_CONTACT)
+        return; // contact knows
     if (measure->kind == TD_MEASURE_COORDINATE)
     {
         *value = measure->ratio * q[model->bodies[measure->sets[0].body].first + measure->sets[0].coord[0]] +
@@ -462,7 +464,7 @@ static void constrain_effector(const tdModel *model, tdState *state, int e)
     const tdEffector *effector = &model->effectors[e];
     const tdMeasure *measure = &effector->measure;
     tdConstraintState *cs = state->constraint;
-    double value[3];
+    double value[3] = {0};
     measure_at(model, state, measure, state->q_c, cs->value_start + 3 * e, value, effector->row);
     td_measure_error(measure->kind, value, cs->target + 3 * e, cs->error + 3 * e);
     // A linearization knows nothing of places farther away than the body is large.
@@ -557,6 +559,7 @@ double td_effector_size(const tdModel *model, const tdEffector *effector)
     case TD_MEASURE_DIRECTION: return 1;
     case TD_MEASURE_LENGTH:
     case TD_MEASURE_VOLUME: return model->actuators[effector->given->actuator].size;
+    case TD_MEASURE_CONTACT: return 1; // 1 N, or all of the friction
     default: return model->size;
     }
 }

@@ -4,6 +4,7 @@
 
 #include "base/log.h"
 #include "body/soft.h"
+#include "constraint/condense.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -80,6 +81,13 @@ tdStatus td_contact_create(const tdModel *model, tdState *state, tdError *error)
         return td_fail_memory(error, "the contacts");
     for (int i = 0; i < colliders; i++)
         cs->depth[i] = -1;
+    cs->readings = TD_TAKE(arena, tdTouchReading, model->n_effectors + 1);
+    cs->direction = TD_TAKE(arena, double, 6 * (int64_t)model->n_actuators + 1);
+    if (cs->readings == NULL || cs->direction == NULL)
+        return td_fail_memory(error, "the contacts");
+    for (int e = 0; e < model->n_effectors; e++)
+        if ((cs->readings[e].slope = TD_TAKE(arena, double, model->n_actuators + 1)) == NULL)
+            return td_fail_memory(error, "the contacts");
     TD_TRY(take_fields(model, state, error));
     TD_TRY(td_bonds_create(model, state, error));
     TD_TRY(td_contact_blocks_create(model, state, error));
@@ -192,9 +200,10 @@ static void hold_overlaps(const tdModel *model, tdState *state)
 
 // d(overlap)/dt = -1/2 sqrt(g overlap): it slows down by g/8, so that what is lifted arrives at the surface at rest and
 // stays in contact on the way.
-static void come_out(const tdModel *model, tdContactState *cs)
+static void come_out(const tdModel *model, const tdState *state)
 {
-    const double *gravity = model->scene.settings.gravity;
+    tdContactState *cs = state->contact;
+    const double *gravity = td_state_gravity(state);
     double g = sqrt(gravity[0] * gravity[0] + gravity[1] * gravity[1] + gravity[2] * gravity[2]);
     double root = 0.25 * model->scheme.h * sqrt(g > 0 ? g : EARTH);
     for (int i = 0; i < count_colliders(model); i++)
@@ -222,7 +231,7 @@ static tdStatus collide(const tdModel *model, tdState *state, tdCollideState *wh
                             .h = model->scheme.h,
                             .v = cs->v,
                             .twists = (const double(*)[6])cs->twists,
-                            .slide = model->contact->slide};
+                            .slide = model->contact->slide * fmax(1, td_state_friction(state))};
     td_collide_set_depths(where, cs->depth);
     tdStatus status = td_collide(model->contact->world, where, &input, &state->report.error);
     if (status == TD_OK)
@@ -379,9 +388,10 @@ void td_contact_commit(const tdModel *model, tdState *state)
         }
     }
     if (model->contact->world != NULL)
-        come_out(model, cs);
+        come_out(model, state);
     state->report.contacts = (int)cs->n;
     state->report.contacts_active = active;
+    td_contact_effectors(model, state);
     state->report.tunnelled = td_contact_tunnels(model, state);
 }
 
@@ -409,4 +419,14 @@ void td_contact_restore(tdState *state)
     tdContactState *cs = state->contact;
     if (cs != NULL)
         cs->n = cs->n_points = cs->n_body_rows = 0;
+}
+
+void td_contact_forget(const tdModel *model, tdState *state)
+{
+    tdContactState *cs = state->contact;
+    if (cs == NULL)
+        return;
+    for (int i = 0; i < count_colliders(model); i++)
+        cs->depth[i] = -1;
+    td_contact_restore(state);
 }

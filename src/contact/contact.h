@@ -90,8 +90,10 @@ typedef struct tdContactModel
     int n_fields, n_frames;
     tdContactField *fields;
     tdContactFrame *frames;
+    bool guided; ///< a body that meets others has its motion given
     double margin;
-    double slide; ///< of tdCollideInput: convex friction slides on a gap of (h + tau) mu times the speed
+    double slide;   ///< of tdCollideInput: convex friction slides on a gap of (h + tau) mu times the speed
+    bool corrected; ///< what slides does not ride on a gap (contact_solve.c)
     tdSapTuning tuning;
     int n_bonds, n_groups;
     tdBond *bonds;
@@ -195,8 +197,11 @@ typedef struct tdContactState
     {
         const tdModel *model;
         tdState *state;
-    } loads;         ///< what it is about
-    double *impulse; ///< 3 a contact: on side B, in the world
+    } loads;                         ///< what it is about
+    bool weighed;                    ///< w of this pass is that of the bodies, before loads were looked at
+    struct tdTouchReading *readings; ///< by effector, for inverse control
+    double *direction;               ///< 6 by actuator, scratch of that
+    double *impulse;                 ///< 3 a contact: on side B, in the world
     int64_t impulse_room;
     tdContactPoint *points;
     int64_t point_room, n_points;
@@ -259,6 +264,18 @@ void td_contact_take_part(const tdModel *model, tdState *state, int body, int64_
 /// arrived yet. fresh: A is new since the last time.
 /// reads A, dv (the free motion), rows of actuators      writes the problem
 tdStatus td_contact_problem(const tdModel *model, tdState *state, bool first, bool fresh);
+/// contact_steer.c: inverse control beside contact, where an effort is free. After the problem was made; before it is
+/// solved anew; after its solution, before td_contact_take.
+tdStatus td_contact_steer(const tdModel *model, tdState *state);
+void td_contact_restart(void *context);
+void td_contact_steer_take(const tdModel *model, tdState *state);
+/// contact_reading.c: what effectors say of contact, with slopes, into `readings`; and of the points of the step that
+/// ended.
+void td_contact_read(const tdModel *model, tdState *state, const tdSteer *steer);
+void td_contact_effectors(const tdModel *model, tdState *state);
+/// contact_block.c: the row of an actuator times a vector over all coordinates, where it is of a body and unknown.
+double td_contact_dot_row(const tdModel *model, const tdState *state, int actuator, const tdBody *body,
+                          const double *x);
 /// Says where and when, of an error that the report has.
 tdStatus td_contact_fail(const tdModel *model, tdState *state, tdStatus status);
 /// reads the solution      writes dv, m (with impulses), efforts
@@ -276,6 +293,8 @@ int td_contact_tunnels(const tdModel *model, tdState *state);
 /// Arrays that a checkpoint keeps, and after they were read.
 int td_contact_arrays(const tdModel *model, tdState *state, tdStateArray *out, int most);
 void td_contact_restore(tdState *state);
+/// Bodies were placed by the caller: how deep they were inside each other is no longer known.
+void td_contact_forget(const tdModel *model, tdState *state);
 
 /// How far driven displacements at the iterate are from what is asked for, relative to their sizes; infinite where
 /// Newton did not go the whole way.

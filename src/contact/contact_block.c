@@ -86,10 +86,10 @@ bool td_contact_acts_on(const tdActuator *actuator, int body)
 }
 
 // Whether so many velocities of a body take part that all do. A solver on impulses has no use for that, nor have nodes
-// that an effort moves.
+// that an effort moves; and the compliance that a hand feels (haptic/publish.c) is that of a dense block.
 static bool takes_all(const tdModel *model, tdState *state, const tdBody *body)
 {
-    if (body->ops->part_all == NULL || model->scene.contact.solver == TD_CONTACT_NLCP)
+    if (body->ops->part_all == NULL || model->contact_solver == TD_CONTACT_NLCP || model->contact->guided)
         return false;
     for (int a = 0; a < model->n_actuators; a++)
         if (model->actuators[a].held && model->actuators[a].given->body == body->index &&
@@ -124,13 +124,14 @@ int td_contact_columns(const tdModel *model, const tdState *state)
     int n = 0;
     for (int b = 0; state->joined && b < model->n_bodies; b++)
         n += state->contact->bodies[b].n_scalar;
+    n += td_condense_touch_count(model, state);
     return n; // those of moved nodes are unknowns of the condensed problem
 }
 
 // ---------------------------------------------------------------- columns
 
 // Columns of the condensed problem, s A^-1 J' by actuator. Where rows of contacts act its own unknowns are only the
-// moved nodes, whose columns come first.
+// moved nodes and free efforts, whose columns come first.
 static double *column_of(const tdModel *model, const tdState *state, double *columns, int actuator)
 {
     int64_t k = state->constraint->condensed->n;
@@ -140,7 +141,7 @@ static double *column_of(const tdModel *model, const tdState *state, double *col
 }
 
 // The row of an actuator times a vector over all coordinates, where it is of a body and unknown.
-static double dot_row(const tdModel *model, const tdState *state, int a, const tdBody *body, const double *x)
+double td_contact_dot_row(const tdModel *model, const tdState *state, int a, const tdBody *body, const double *x)
 {
     int row = model->actuators[a].row;
     double sum = 0;
@@ -249,7 +250,7 @@ static tdStatus join(const tdModel *model, tdState *state, const tdBody *body, d
     {
         const double *X = column_of(model, state, state->constraint->condensed->X, mine->scalar[j]);
         for (int i = 0; i < m; i++)
-            K[i + j * m] = dot_row(model, state, mine->scalar[i], body, X) / model->scheme.s;
+            K[i + j * m] = td_contact_dot_row(model, state, mine->scalar[i], body, X) / model->scheme.s;
         mine->share[j] = SHARE * K[j + j * m];
         K[j + j * m] += mine->share[j];
         for (int i = 0; i < n; i++)
@@ -306,8 +307,8 @@ static tdStatus fill(const tdModel *model, tdState *state, const tdBody *body, b
     for (int32_t j = 0; j < lead; j++)
     {
         bool scalar = j < mine->n_scalar;
-        v_star[j] = scalar ? dot_row(model, state, mine->scalar[j], body, free_v) : v_star[j];
-        v[j] = scalar ? dot_row(model, state, mine->scalar[j], body, start) : v_star[j];
+        v_star[j] = scalar ? td_contact_dot_row(model, state, mine->scalar[j], body, free_v) : v_star[j];
+        v[j] = scalar ? td_contact_dot_row(model, state, mine->scalar[j], body, start) : v_star[j];
         ahead[j] = 0;
     }
     td_scratch_give(state, free_v);
@@ -328,7 +329,8 @@ static void list_moved(const tdModel *model, const tdState *state, const tdBody 
     const struct tdCondensed *cd = state->constraint->condensed;
     mine->n_moved = 0;
     for (int k = 0; cd != NULL && k < cd->n; k++)
-        if (model->actuators[cd->unknown[k]].given->body == body->index)
+        if (model->actuators[cd->unknown[k]].given->body == body->index &&
+            state->constraint->role[cd->unknown[k]] != TD_ROLE_INVERSE)
             mine->moved[mine->n_moved++] = k;
 }
 

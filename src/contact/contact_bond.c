@@ -340,7 +340,7 @@ bool td_bond_side_force(const tdModel *model, const tdState *state, int i, int s
 
 int td_model_attachments(const tdModel *model)
 {
-    return model->scene.n_attachments;
+    return model->n_attachments;
 }
 
 const char *td_model_attachment_name(const tdModel *model, int attachment)
@@ -381,12 +381,14 @@ void td_state_attachment_force(const tdState *state, int attachment, double forc
 
 int td_model_couplings(const tdModel *model)
 {
-    return model->scene.n_couplings;
+    return model->n_couplings;
 }
 
 const char *td_model_coupling_name(const tdModel *model, int coupling)
 {
-    return coupling < 0 || coupling >= td_model_couplings(model) ? NULL : model->scene.couplings[coupling].name;
+    return coupling < 0 || coupling >= td_model_couplings(model)
+               ? NULL
+               : model->contact->groups[model->n_attachments + coupling].name;
 }
 
 double td_state_coupling_effort(const tdState *state, int coupling)

@@ -34,11 +34,13 @@ static double leaving_speed(const tdModel *model, const tdContact *contact, doub
     return LEAVING * sqrt(w * (a > 0 && b > 0 ? fmin(a, b) : fmax(a, b)));
 }
 
-static tdSapLaw contact_law(const tdModel *model, const tdContactState *cs, const tdContact *contact, double gap,
-                            double w)
+static tdSapLaw contact_law(const tdModel *model, const tdState *state, int32_t i, double w)
 {
+    const tdContactState *cs = state->contact;
+    const tdContact *contact = &cs->contacts[i];
     tdContactPair pair = td_contact_pair(model, contact);
-    tdSapLaw law = td_sap_contact(&model->contact->tuning, pair.mu, gap, pair.stiffness, pair.dissipation, w);
+    double mu = td_state_friction(state) * pair.mu, gap = cs->gap[i];
+    tdSapLaw law = td_sap_contact(&model->contact->tuning, mu, gap, pair.stiffness, pair.dissipation, w);
     if (gap < 0 && td_contact_overlap(cs, contact) > 0 && isinf(pair.stiffness))
         law.v_hat[2] = fmin(law.v_hat[2], leaving_speed(model, contact, w));
     return law;
@@ -78,7 +80,7 @@ static void make_laws(const tdModel *model, tdState *state)
         switch (problem->owner[c].kind)
         {
         case TD_OWNER_CONTACT:
-            *law = contact_law(model, cs, &cs->contacts[i], cs->gap[i], w);
+            *law = contact_law(model, state, i, w);
             for (int r = 0; r < 3; r++)
                 law->v_hat[r] -= drift[r];
             law->v_hat[2] -= cs->ride[i];
@@ -247,7 +249,7 @@ static bool take_rides_away(const tdModel *model, tdState *state, const tdSolveR
     tdContactState *cs = state->contact;
     tdProblem *problem = cs->problem;
     bool changed = false;
-    if (model->scene.contact.sliding != TD_SLIDING_CORRECTED || result->limit || cs->rounds++ >= ROUNDS)
+    if (!model->contact->corrected || result->limit || cs->rounds++ >= ROUNDS)
         return false;
     for (int32_t c = 0; c < problem->n_constraints; c++)
     {
@@ -271,6 +273,20 @@ static bool solve_again(void *context, tdProblem *problem, const tdSolveResult *
 {
     const struct tdContactLoads *loads = context;
     return weigh_loads(context, problem, result) || take_rides_away(loads->model, loads->state, result);
+}
+
+void td_contact_restart(void *context)
+{
+    const struct tdContactLoads *loads = context;
+    tdContactState *cs = loads->state->contact;
+    tdProblem *problem = cs->problem;
+    if (!cs->weighed)
+        return;
+    for (int32_t c = 0; c < problem->n_constraints; c++)
+        if (problem->owner[c].kind == TD_OWNER_CONTACT)
+            problem->w[c] = cs->w_own[problem->owner[c].index];
+    make_laws(loads->model, loads->state);
+    cs->phase = FIRST;
 }
 
 // w of the bodies, in the first pass: with others in each the passes would have no common solution. The share of R that
@@ -306,11 +322,12 @@ static tdStatus make_problem(const tdModel *model, tdState *state, bool first, b
     TD_TRY(weigh(model, state, first, &weighed));
     make_laws(model, state);
     cs->phase = weighed ? FIRST : SOLVED;
+    cs->weighed = weighed;
     cs->loads = (struct tdContactLoads){model, state};
     cs->rounds = 0;
     cs->problem->again = solve_again;
     cs->problem->context = &cs->loads;
-    return TD_OK;
+    return td_contact_steer(model, state);
 }
 
 tdStatus td_contact_problem(const tdModel *model, tdState *state, bool first, bool fresh)

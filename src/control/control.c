@@ -112,7 +112,7 @@ static void surprise(const Loop *loop, const double *a, const double *b, const d
 
 static bool counts(const tdSceneEffector *effector, int row)
 {
-    return effector->kind == TD_EFFECTOR_VOLUME || effector->kind == TD_EFFECTOR_LENGTH || effector->axes >> row & 1;
+    return effector->kind >= TD_EFFECTOR_VOLUME || effector->axes >> row & 1; // those of one row
 }
 
 double td_control_error(const tdModel *model, int effector, const double *value, const double *goal)
@@ -120,7 +120,8 @@ double td_control_error(const tdModel *model, int effector, const double *value,
     static const tdMeasureKind kinds[TD_EFFECTOR_KINDS] = {
         [TD_EFFECTOR_POSITION] = TD_MEASURE_POSITION,   [TD_EFFECTOR_ORIENTATION] = TD_MEASURE_ORIENTATION,
         [TD_EFFECTOR_DIRECTION] = TD_MEASURE_DIRECTION, [TD_EFFECTOR_VOLUME] = TD_MEASURE_VOLUME,
-        [TD_EFFECTOR_LENGTH] = TD_MEASURE_LENGTH,
+        [TD_EFFECTOR_LENGTH] = TD_MEASURE_LENGTH,       [TD_EFFECTOR_CONTACT] = TD_MEASURE_CONTACT,
+        [TD_EFFECTOR_FRICTION] = TD_MEASURE_CONTACT,
     };
     const tdSceneEffector *given = &model->scene.effectors[effector];
     double error[3] = {0};
@@ -311,8 +312,10 @@ typedef struct Reading
 static bool accept_column(void *context, const char *name, tdDim *dim, char why[TD_UNIT_WHY])
 {
     static const tdDim dims[TD_EFFECTOR_KINDS] = {
-        [TD_EFFECTOR_POSITION] = {.length = 1}, [TD_EFFECTOR_ORIENTATION] = {.angle = 1}, [TD_EFFECTOR_DIRECTION] = {0},
-        [TD_EFFECTOR_VOLUME] = {.length = 3},   [TD_EFFECTOR_LENGTH] = {.length = 1},
+        [TD_EFFECTOR_POSITION] = {.length = 1}, [TD_EFFECTOR_ORIENTATION] = {.angle = 1},
+        [TD_EFFECTOR_DIRECTION] = {0},          [TD_EFFECTOR_VOLUME] = {.length = 3},
+        [TD_EFFECTOR_LENGTH] = {.length = 1},   [TD_EFFECTOR_CONTACT] = TD_DIM_FORCE,
+        [TD_EFFECTOR_FRICTION] = {0},
     };
     Reading *reading = context;
     const tdControl *control = reading->control;

@@ -111,6 +111,14 @@ typedef struct tdPointSet
     const void *data; ///< of the body's kind
 } tdPointSet;
 
+/// Parameters that a kind of body takes from the state (td_state_factors), beside gravity.
+enum
+{
+    TD_VARIES_YOUNG = 1,
+    TD_VARIES_MASS = 2,
+    TD_VARIES_DAMPING = 4
+};
+
 struct tdBodyOps
 {
     const char *kind;
@@ -246,6 +254,10 @@ struct tdBodyOps
     int (*arrays)(const tdModel *model, const tdBody *body, tdState *state, tdStateArray *out, int most);
     /// After a checkpoint was read: rebuilds what is derived (kept factors).
     tdStatus (*restore)(const tdModel *model, const tdBody *body, tdState *state, tdError *error);
+    /// Optional: which factors it takes, TD_VARIES_* together; without it none. After one has changed: `vary`, which
+    /// drops what was made with the old one (kept factors, tangents).
+    unsigned (*varies)(const tdBody *body);
+    void (*vary)(const tdModel *model, const tdBody *body, tdState *state);
     /// Optional: effort of one of the body's own drives (tdActuator.servo) at the end of the last step.
     double (*effort)(const tdBody *body, const tdState *state, int drive);
     /// Optional, of bodies on supports that have no coordinate: momentum that the body gained a second in the last

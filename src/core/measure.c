@@ -132,6 +132,7 @@ void td_measure(const tdMeasure *measure, const double *x, const double *near, d
         break;
     case TD_MEASURE_ORIENTATION: orientation(measure, x, near, value, gradient); break;
     case TD_MEASURE_DIRECTION: turned_direction(measure, x, value, gradient); break;
+    case TD_MEASURE_CONTACT:
     case TD_MEASURE_COORDINATE: assert(false); break; // not of points
     }
 }

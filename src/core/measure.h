@@ -16,6 +16,7 @@ typedef enum tdMeasureKind
     TD_MEASURE_POSITION,    // 3 rows: of the only point
     TD_MEASURE_ORIENTATION, // 3 rows: rotation vector of the best fit of the points to their rest
     TD_MEASURE_DIRECTION,   // 3 rows: `direction` turned by that best fit
+    TD_MEASURE_CONTACT,     // of the contacts between two bodies: no geometry, no points
     TD_MEASURE_COORDINATE   // ratio times the coordinate of the only set, plus offset: a joint's position, no points
 } tdMeasureKind;
 

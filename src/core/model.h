@@ -55,7 +55,12 @@ typedef struct tdEffector
 struct tdModel
 {
     tdArena arena;
-    tdScene scene;
+    tdScene scene;            ///< what it was compiled from; a step does not read it
+    const char *file;         ///< of the scene, for messages
+    uint64_t hash;            ///< of the scene and of all that it names
+    tdSceneSettings settings; ///< of the scene
+    tdSceneControl control;
+    tdContactSolver contact_solver;
     tdScheme scheme;
     int n_bodies;
     tdBody *bodies;
@@ -74,6 +79,7 @@ struct tdModel
     int n_rows;
     int64_t *row_start;
     int64_t *row_coord;
+    int n_attachments, n_couplings;
     int n_tools;
     struct tdTool *tools; ///< of constraint/tool.h
     int n_sensors;

@@ -30,6 +30,7 @@ struct tdState
     tdBodyState **bodies; ///< by body, of its kind
 
     // kept from step to step
+    double *parameters; ///< what the robot is, see td_state_gravity() and the like; a reset leaves them
     double time;
     int64_t steps;
     double *q, *v, *a;      ///< positions [m], velocities [m/s], accelerations (Newmark)
@@ -93,7 +94,53 @@ struct tdState
     struct tdSensorState *sensors; ///< of step/sensor.h; by sensor
 
     struct tdStateArray *listed; ///< room for td_state_listed()
+
+    // value.c
+    const double *initial; ///< all arrays as they were when the state was made; perhaps of another one
+    uint64_t layout;       ///< hash of the list of arrays
+    void *before;          ///< what the arrays were before they were read
+    int64_t before_capacity;
 };
+
+// Parameters that may differ from state to state of one model (td_state_set_parameter): gravity [m/s^2], the factor on
+// friction, three factors a body, and what is added to each input.
+enum
+{
+    TD_FACTOR_YOUNG,
+    TD_FACTOR_MASS,
+    TD_FACTOR_DAMPING,
+    TD_FACTORS
+};
+#define TD_STATE_PARAMETERS(model) (4 + TD_FACTORS * (int64_t)(model)->n_bodies + (model)->n_inputs)
+
+static inline const double *td_state_gravity(const tdState *state)
+{
+    return state->parameters;
+}
+
+static inline double td_state_friction(const tdState *state)
+{
+    return state->parameters[3];
+}
+
+/// TD_FACTORS of a body.
+static inline const double *td_state_factors(const tdState *state, int body)
+{
+    return state->parameters + 4 + TD_FACTORS * (int64_t)body;
+}
+
+/// By input.
+static inline const double *td_state_offsets(const tdModel *model, const tdState *state)
+{
+    return state->parameters + 4 + TD_FACTORS * (int64_t)model->n_bodies;
+}
+
+/// Whether gravity is another one than the scene's.
+static inline bool td_state_gravity_differs(const tdModel *model, const tdState *state)
+{
+    const double *g = td_state_gravity(state), *given = model->settings.gravity;
+    return g[0] != given[0] || g[1] != given[1] || g[2] != given[2];
+}
 
 /// A vector that holds anything.
 static inline double *td_scratch_take(const tdState *state)
@@ -127,6 +174,12 @@ int td_state_most_arrays(const tdModel *model);
 /// The list in the state's own room, until the next call; returns how many. Only the room and what the arrays mirror
 /// is written.
 int td_state_listed(const tdModel *model, const tdState *state, const tdStateArray **list);
+/// The last of td_state_create(): what td_state_reset() goes back to, which is that of `like` where it is given.
+tdStatus td_state_begin_with(const tdModel *model, tdState *state, const tdState *like, tdError *error);
+/// td_state_create() of a state without threads of its own, which shares what it goes back to with another one that
+/// outlives it (NULL: it has its own).
+tdStatus td_state_create_like(const tdModel *model, const tdSettings *settings, const tdState *like, tdState **out,
+                              tdError *error);
 /// To be called after they were filled from a checkpoint.
 tdStatus td_state_restore(const tdModel *model, tdState *state, tdError *error);
 

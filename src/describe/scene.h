@@ -190,6 +190,7 @@ typedef struct tdSceneBody
     // rigid and articulated: placed by rotation and translate
     tdTree *tree; ///< checked; its root is fixed or free
     double angular_velocity[3];
+    const char *guided[6];    ///< rigid: inputs that its pose is given by, name.x, .y, .z, .rx, .ry, .rz; NULL: none
     tdBodyCompiler *compiler; ///< not of the file: what makes the body; NULL: that of its type
     bool adrift; ///< not of the file: nothing holds it, and training looks for its shapes (compile_adrift.c)
     tdSceneBodyContact contact;
@@ -299,6 +300,9 @@ typedef enum tdEffectorKind
     TD_EFFECTOR_DIRECTION,   // a direction that turns with the chosen nodes, unit vector
     TD_EFFECTOR_VOLUME,      // of the cavity of an actuator [m^3]
     TD_EFFECTOR_LENGTH,      // of the cable of an actuator [m]
+    TD_EFFECTOR_CONTACT,     // sum of the normal forces between two bodies [N]
+    TD_EFFECTOR_FRICTION, // share of their friction that is used: sum of tangential forces over that of mu times normal
+                          // ones
     TD_EFFECTOR_KINDS
 } tdEffectorKind;
 
@@ -317,8 +321,11 @@ typedef struct tdSceneEffector
     tdSelect select;
     double direction[3]; ///< unit vector at rest
     int actuator;        ///< volume, length: whose
+    int bodies[2];       ///< contact, friction: between which; -1 in the second: any other
+    double range[2];     ///< the same: limits, kept before targets are reached
     int axes;            ///< components that count, default all
     double weight;       ///< on its error, > 0
+    int priority;        ///< 1 comes first
     bool has_target;     ///< constant `target`, or `path`
     double target[3];    ///< position [m], rotation vector [rad], unit vector, or the volume or length in [0]
     tdSceneMotion *path; ///< target over time: columns x, y, z or the single `value`; NULL: constant

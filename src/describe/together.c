@@ -5,6 +5,8 @@ static const char *const names[TD_PARTS] = {"contact",
                                             "attachments and couplings",
                                             "inverse control",
                                             "nodes moved by an effort",
+                                            "nodes moved by inverse control",
+                                            "contact by nlcp",
                                             "stops of a given effort",
                                             "friction of cables",
                                             "given displacements of actuators",
@@ -19,6 +21,14 @@ static const char *const names[TD_PARTS] = {"contact",
     "take backward_euler or static, theta with 'theta' and 'theta_vq' above 0.5, or newmark with more than half of "   \
     "'gamma' as 'beta', e.g. gamma: 0.6, beta: 0.3025"
 
+#define NODES                                                                                                          \
+    "what moves nodes by an effort or by inverse control needs the integrator backward_euler or static; change the "   \
+    "method, or drive it by a motion"
+
+#define GUIDED                                                                                                         \
+    "inverse control does not know what nodes that it moves do to contacts; drive the translation or rotation by a "   \
+    "motion, or move the body by actuators of another type"
+
 #define REFERENCE "rk4 is for references of rigid bodies in free motion: "
 
 static const struct
@@ -26,8 +36,11 @@ static const struct
     tdPart a, b;
     const char *why;
 } clashes[] = {
-    {TD_PART_CONTACT, TD_PART_INVERSE,
-     "inverse control does not know of contacts; remove the targets or 'contact', or drive the actuators"},
+    {TD_PART_CONTACT, TD_PART_GUIDED, GUIDED},
+    {TD_PART_INVERSE, TD_PART_COULOMB,
+     "inverse control needs a motion that changes smoothly with the efforts, which solver sap has and nlcp has not; "
+     "set "
+     "'contact: {solver: sap}', or drive the actuators"},
     {TD_PART_CONTACT, TD_PART_UNDAMPED,
      "forces of contacts would alternate from step to step, because in this integrator a blow does not die "
      "away; " SETTLE},
@@ -37,12 +50,16 @@ static const struct
     {TD_PART_INVERSE, TD_PART_UNDAMPED,
      "inverse control would push and pull from step to step without end, because this integrator damps nothing that is "
      "that fast; " SETTLE},
-    {TD_PART_MOVED, TD_PART_UNDAMPED,
-     "what moves nodes by an effort or by inverse control needs the integrator backward_euler or static; change the "
-     "method, or drive it by a motion"},
-    {TD_PART_MOVED, TD_PART_DAMPED,
-     "what moves nodes by an effort or by inverse control needs the integrator backward_euler or static; change the "
-     "method, or drive it by a motion"},
+    {TD_PART_MOVED, TD_PART_UNDAMPED, NODES},
+    {TD_PART_GUIDED, TD_PART_UNDAMPED, NODES},
+    {TD_PART_GUIDED, TD_PART_DAMPED, NODES},
+    {TD_PART_COULOMB, TD_PART_GUIDED, GUIDED},
+    {TD_PART_COULOMB, TD_PART_UNDAMPED,
+     "forces of contacts would alternate from step to step, because in this integrator a blow does not die "
+     "away; " SETTLE},
+    {TD_PART_COULOMB, TD_PART_RK4, REFERENCE "it knows no contact; take backward_euler, or remove 'contact'"},
+    {TD_PART_GUIDED, TD_PART_RK4, REFERENCE "it knows no inverse control; take backward_euler, or remove the targets"},
+    {TD_PART_MOVED, TD_PART_DAMPED, NODES},
     {TD_PART_CONTACT, TD_PART_RK4, REFERENCE "it knows no contact; take backward_euler, or remove 'contact'"},
     {TD_PART_BONDS, TD_PART_RK4,
      REFERENCE "it knows no attachments and couplings; take backward_euler, or remove them"},

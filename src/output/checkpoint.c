@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CHECKPOINT_FORMAT 2
+#define CHECKPOINT_FORMAT 3
 
 static const tdSeal checkpoint_seal = {
     .magic = {'T', 'D', 'S', 'T', 'A', 'T', 'E', '\n'},
@@ -229,66 +229,4 @@ tdStatus td_state_load(const tdModel *model, tdState *state, const char *path, t
     td_arena_free(&arena);
     free(image);
     return status;
-}
-
-// ---------------------------------------------------------------- in memory
-
-struct tdKeptState
-{
-    tdStateArray *arrays; ///< where they were
-    int n;
-    void *values; ///< one array behind the other
-    int64_t capacity;
-};
-
-tdStatus td_state_keep(const tdModel *model, tdState *state, tdKeptState **kept, tdError *error)
-{
-    tdKeptState *to = *kept;
-    if (to == NULL)
-    {
-        to = calloc(1, sizeof *to);
-        if (to == NULL || (to->arrays = calloc((size_t)td_state_most_arrays(model), sizeof *to->arrays)) == NULL)
-        {
-            free(to);
-            return td_fail_memory(error, "the state before a step");
-        }
-        *kept = to;
-    }
-    to->n = td_state_arrays(model, state, to->arrays, td_state_most_arrays(model));
-    int64_t count = 0;
-    for (int i = 0; i < to->n; i++)
-        count += to->arrays[i].count;
-    if (!td_grow(&to->values, &to->capacity, count + 1, 8))
-        return td_fail_memory(error, "the state before a step");
-    char *at = to->values;
-    for (int i = 0; i < to->n; i++)
-    {
-        size_t bytes = (size_t)to->arrays[i].count * 8;
-        if (bytes > 0)
-            memcpy(at, to->arrays[i].data, bytes);
-        at += bytes;
-    }
-    return TD_OK;
-}
-
-tdStatus td_state_go_back(const tdModel *model, tdState *state, const tdKeptState *kept, tdError *error)
-{
-    const char *at = kept->values;
-    for (int i = 0; i < kept->n; i++)
-    {
-        size_t bytes = (size_t)kept->arrays[i].count * 8;
-        if (bytes > 0)
-            memcpy(kept->arrays[i].data, at, bytes);
-        at += bytes;
-    }
-    return td_state_restore(model, state, error);
-}
-
-void td_kept_state_free(tdKeptState *kept)
-{
-    if (kept == NULL)
-        return;
-    free(kept->arrays);
-    free(kept->values);
-    free(kept);
 }

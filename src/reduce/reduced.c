@@ -84,6 +84,7 @@ static tdStatus state_create(const tdModel *model, const tdBody *body, tdState *
     if (mine == NULL)
         return td_fail_memory(error, "the state of a reduced body");
     state->bodies[body->index] = (tdBodyState *)mine;
+    mine->factors = td_state_factors(state, body->index);
     int64_t stride = reduced->stride, square = stride * stride, y = stride + 4, wide = reduced->wide;
     struct
     {
@@ -113,7 +114,6 @@ static tdStatus state_create(const tdModel *model, const tdBody *body, tdState *
     mine->stiffened = TD_TAKE(arena, bool, 2 * reduced->n_sets + 1);
     if (mine->K_apart == NULL || mine->stiffened == NULL ||
         !td_soft_take_points(arena, &reduced->domain, &mine->points) ||
-        !td_soft_take_points(arena, body->soft, &mine->whole) ||
         !td_reduced_check_take(model, arena, reduced, mine, state))
         return td_fail_memory(error, "the state of a reduced body");
     memcpy(state->v + body->first, reduced->start, (size_t)reduced->coords * sizeof(double));
@@ -168,6 +168,14 @@ static void mirror(int n, int stride, double *K)
             K[j * (int64_t)stride + i] = K[i * (int64_t)stride + j];
 }
 
+// Stress is proportional to the moduli, whatever the law: a factor on them is one on what elements add up to.
+static void scale(const tdReducedState *mine, int64_t n, double *x)
+{
+    double factor = mine->factors[TD_FACTOR_YOUNG];
+    for (int64_t i = 0; factor != 1 && i < n; i++)
+        x[i] *= factor;
+}
+
 void td_reduced_domain_forces(const tdModel *model, const tdReduced *reduced, tdReducedState *mine,
                               const tdState *state, double *force, double *K)
 {
@@ -175,6 +183,9 @@ void td_reduced_domain_forces(const tdModel *model, const tdReduced *reduced, td
     if (td_reduced_polynomial(reduced))
     {
         td_reduced_stvk_forces(reduced, mine, state->isa, force, K);
+        scale(mine, reduced->n, force);
+        if (K != NULL)
+            scale(mine, (int64_t)stride * stride, K);
         return;
     }
     memset(mine->sum, 0, (size_t)stride * sizeof *force);
@@ -203,8 +214,11 @@ void td_reduced_domain_forces(const tdModel *model, const tdReduced *reduced, td
     }
     mine->current = true;
     memcpy(force, mine->sum, (size_t)reduced->n * sizeof *force);
-    if (K != NULL)
-        mirror(stride, stride, K);
+    scale(mine, reduced->n, force);
+    if (K == NULL)
+        return;
+    scale(mine, (int64_t)stride * stride, K);
+    mirror(stride, stride, K);
 }
 
 // K of the damping beta K where F is: as td_soft_damping().
@@ -219,6 +233,7 @@ static void domain_damping(const tdReduced *reduced, tdReducedState *mine, const
         work.points.gamma = 1;
         td_reduced_kernels(state->isa)->damping(&work);
     }
+    scale(mine, (int64_t)stride * stride, K);
     mirror(stride, stride, K);
 }
 
@@ -291,7 +306,8 @@ static void begin_domain(const tdModel *model, const tdReduced *reduced, tdReduc
 // One linearization of backward Euler begins with v_e = 0, so that damping is in A alone: there its D is added to that
 // of the law before the products that a step spends its time on, K + (s de beta / s ce) K_damping at the cost of K.
 // Where nodes are moved K is needed by itself; where volume changes are averaged the rows of the two differ.
-static double damping_in_tangent(const tdModel *model, const tdReduced *reduced, const tdState *state)
+static double damping_in_tangent(const tdModel *model, const tdReduced *reduced, const tdState *state,
+                                 const double *factors)
 {
     const tdScheme *scheme = &model->scheme;
     bool euler = scheme->method == TD_METHOD_THETA && scheme->theta == 1 && scheme->theta_vq == 1;
@@ -300,7 +316,7 @@ static double damping_in_tangent(const tdModel *model, const tdReduced *reduced,
     for (int b = 0; b < reduced->domain.n_blocks; b++)
         if (reduced->domain.blocks[b].material.mean_dilatation)
             return 0;
-    return scheme->de * reduced->soft->beta / scheme->ce;
+    return scheme->de * reduced->soft->beta * factors[TD_FACTOR_DAMPING] / scheme->ce;
 }
 
 static void begin(const tdModel *model, const tdBody *body, tdState *state)
@@ -311,7 +327,7 @@ static void begin(const tdModel *model, const tdBody *body, tdState *state)
     mine->damping_kept = false;
     mine->first = true;
     bool apart = state->newton || td_reduced_polynomial(reduced) || !reduced->domain.semidefinite;
-    double damped = damping_in_tangent(model, reduced, state);
+    double damped = damping_in_tangent(model, reduced, state, mine->factors);
     mine->K_damping = apart ? mine->K_apart : mine->K;
     mine->arrived = mine->arrived && damped == mine->damped;
     mine->damped = damped;
@@ -356,16 +372,18 @@ static void kinematics(const tdModel *model, const tdBody *body, tdState *state)
         mine->floating->looks++;
 }
 
-static void add_loads(const tdBody *body, const tdState *state, double *load)
+static void add_loads(const tdModel *model, const tdBody *body, const tdState *state, double *load)
 {
     const tdReduced *reduced = td_reduced_of(body);
     if (reduced->floating != NULL)
     {
-        td_reduced_frame_loads(body, state, load);
+        td_reduced_frame_loads(model, body, state, load);
         return;
     }
-    for (int i = 0; i < reduced->n; i++)
-        load[i] = state->gravity * reduced->gravity[i];
+    double share = state->gravity * td_state_factors(state, body->index)[TD_FACTOR_MASS];
+    const double *g = td_state_gravity_differs(model, state) ? td_state_gravity(state) : NULL, *w = reduced->weight;
+    for (int i = 0, n = reduced->n; i < n; i++)
+        load[i] = share * (g == NULL ? reduced->gravity[i] : g[0] * w[i] + g[1] * w[n + i] + g[2] * w[2 * n + i]);
     for (int k = 0; k < reduced->n_loads; k++)
     {
         const tdReducedLoad *dead = &reduced->loads[k];
@@ -380,16 +398,17 @@ static double add_inertia(const tdModel *model, const tdBody *body, tdState *sta
 {
     const tdReduced *reduced = td_reduced_of(body);
     const tdScheme *scheme = &model->scheme;
+    const double *factors = td_state_factors(state, body->index);
     int n = reduced->n, stride = reduced->stride;
     if (scheme->mass == 0)
         return 0;
     if (reduced->floating != NULL)
         return td_reduced_frame_inertia(model, body, state, tangent, m);
-    td_reduced_multiply_add(n, n, stride, scheme->mass, reduced->M, state->inertia + body->first, m);
+    double mass = factors[TD_FACTOR_MASS], alpha = reduced->soft->alpha * factors[TD_FACTOR_DAMPING];
+    td_reduced_multiply_add(n, n, stride, scheme->mass * mass, reduced->M, state->inertia + body->first, m);
     double inertia = dot(n, m, m);
-    if (reduced->soft->alpha > 0)
-        td_reduced_multiply_add(n, n, stride, scheme->s * reduced->soft->alpha, reduced->M, state->v_e + body->first,
-                                m);
+    if (alpha > 0)
+        td_reduced_multiply_add(n, n, stride, scheme->s * alpha * mass, reduced->M, state->v_e + body->first, m);
     return inertia;
 }
 
@@ -427,12 +446,13 @@ static tdStatus forces(const tdModel *model, const tdBody *body, tdState *state,
             td_reduced_stvk_project(reduced, mine, state->isa, mine->K_damping);
     }
     mine->damping_kept = mine->damping_kept || tangent;
-    add_loads(body, state, load);
+    add_loads(model, body, state, load);
     td_reduced_spring_loads(body, state);
     memset(m, 0, (size_t)n * sizeof *m);
     double inertia = add_inertia(model, body, state, tangent, m);
     if (scheme->mass > 0 && soft->beta > 0 && mine->damped == 0)
-        td_reduced_multiply_add(reduced->n, reduced->n, stride, scheme->s * soft->beta, mine->K_damping,
+        td_reduced_multiply_add(reduced->n, reduced->n, stride,
+                                scheme->s * soft->beta * mine->factors[TD_FACTOR_DAMPING], mine->K_damping,
                                 state->v_e + body->first, m);
     for (int i = 0; i < n; i++)
     {
@@ -452,9 +472,10 @@ static void build_matrix(const tdModel *model, const tdBody *body, const tdState
     const tdScheme *scheme = &model->scheme;
     const tdSoft *soft = reduced->soft;
     bool moving = scheme->mass > 0;
-    double of_mass = scheme->mass + (moving ? scheme->s * scheme->de * soft->alpha : 0);
+    double damping = mine->factors[TD_FACTOR_DAMPING], mass = mine->factors[TD_FACTOR_MASS];
+    double of_mass = mass * (scheme->mass + (moving ? scheme->s * scheme->de * soft->alpha * damping : 0));
     double of_K = scheme->s * scheme->ce,
-           of_damping = moving && mine->damped == 0 ? scheme->s * scheme->de * soft->beta : 0;
+           of_damping = moving && mine->damped == 0 ? scheme->s * scheme->de * soft->beta * damping : 0;
     int64_t stride = reduced->stride, wide = reduced->wide;
     if (reduced->floating != NULL)
     {
@@ -575,13 +596,14 @@ static tdStatus start_acceleration(const tdModel *model, const tdBody *body, tdS
         return td_fail(&state->report.error, TD_ERROR_NUMERIC,
                        "the mass matrix of the reduced body '%s' is singular; its modes depend on each other",
                        body->name);
+    double s = model->scheme.s * mine->factors[TD_FACTOR_MASS];
     for (int i = 0; i < reduced->coords; i++)
-        a[i] = i < r ? -state->m[body->first + i] / model->scheme.s : 0;
+        a[i] = i < r ? -state->m[body->first + i] / s : 0;
     kernels->solve(r, reduced->wide, mine->L, a);
     return TD_OK;
 }
 
-// ---------------------------------------------------------------- checkpoint, energy, nodes
+// ---------------------------------------------------------------- checkpoint, parameters
 
 static int arrays(const tdModel *model, const tdBody *body, tdState *state, tdStateArray *out, int most)
 {
@@ -612,43 +634,17 @@ static tdStatus restore(const tdModel *model, const tdBody *body, tdState *state
     return TD_OK;
 }
 
-static const double *expand(const tdReduced *reduced, const double *rest, const double *q, double *out)
+// The inertia of a frame is made of integrals that are kept with the model.
+static unsigned varies(const tdBody *body)
 {
-    int64_t coords = 3 * (int64_t)reduced->soft->n_nodes;
-    for (int64_t i = 0; i < coords; i++)
-        out[i] = (rest == NULL ? 0 : rest[i]) + dot(reduced->n, reduced->basis + i * reduced->stride, q);
-    return out;
-}
-
-static const double *nodes(const tdModel *model, const tdBody *body, const tdState *state)
-{
-    (void)model;
     const tdReduced *reduced = td_reduced_of(body);
-    const tdReducedState *mine = td_reduced_mine(body, state);
-    if (reduced->floating == NULL)
-        return expand(reduced, reduced->soft->rest, state->q + body->first, mine->node_x);
-    td_reduced_frame_nodes(reduced, mine, state->q + body->first, mine->node_x);
-    return mine->node_x;
+    bool damps = reduced->soft->alpha > 0 || reduced->soft->beta > 0;
+    return TD_VARIES_YOUNG | (reduced->floating == NULL ? TD_VARIES_MASS : 0) | (damps ? TD_VARIES_DAMPING : 0);
 }
 
-static const double *node_velocities(const tdModel *model, const tdBody *body, const tdState *state)
+static void vary(const tdModel *model, const tdBody *body, tdState *state)
 {
-    (void)model;
-    const tdReduced *reduced = td_reduced_of(body);
-    const tdReducedState *mine = td_reduced_mine(body, state);
-    if (reduced->floating == NULL)
-        return expand(reduced, NULL, state->v + body->first, mine->node_v);
-    td_reduced_frame_velocities(reduced, mine, state->q + body->first, state->v + body->first, mine->node_v);
-    return mine->node_v;
-}
-
-// Over all elements at the expanded positions. What they remember is known of the domain alone, so that a viscoelastic
-// stress is the relaxed one.
-static void fields(const tdModel *model, const tdBody *body, tdState *state, double *von_mises, double *density)
-{
-    tdReducedState *mine = td_reduced_mine(body, state);
-    td_soft_history_begin(body->soft, &mine->whole, INFINITY);
-    td_soft_fields_at(body->soft, &mine->whole, state, nodes(model, body, state), von_mises, density);
+    restore(model, body, state, NULL);
 }
 
 static double stray(const tdBody *body, const tdState *state, double *turn)
@@ -688,9 +684,11 @@ const tdBodyOps td_reduced_ops = {
     .drive = drive,
     .arrays = arrays,
     .restore = restore,
-    .nodes = nodes,
-    .node_velocities = node_velocities,
-    .fields = fields,
+    .varies = varies,
+    .vary = vary,
+    .nodes = td_reduced_nodes,
+    .node_velocities = td_reduced_node_velocities,
+    .fields = td_reduced_fields,
     .energy = td_reduced_energy,
     .arrive = td_reduced_arrive,
     .stray = stray,

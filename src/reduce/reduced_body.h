@@ -47,6 +47,7 @@ typedef struct tdReduced
     double *M;            ///< stride^2, exact
     double *start;        ///< n: velocity at the start
     double *gravity;
+    double *weight; ///< 3 n: the load of 1 m/s^2 along each axis; of bodies without a frame
     int n_loads;
     tdReducedLoad *loads;
     tdStvk stvk;     ///< polynomials of (alpha, u) in the place of a domain; r = 0: none
@@ -76,6 +77,7 @@ typedef struct tdReduced
 typedef struct tdFloatingState
 {
     double *turn;         ///< 4: R_ref as a quaternion, kept from step to step
+    double damping;       ///< the state's factor on it
     double l0[3], *p0;    ///< momenta at the start of the step: angular in the frame, of the modes
     double gain[3];       ///< of angular momentum, in the last evaluation
     bool linear;          ///< that was a first pass
@@ -91,8 +93,9 @@ typedef struct tdFloatingState
 
 typedef struct tdReducedState
 {
+    const double *factors;         ///< TD_FACTORS of the state
     tdSoftState points;            ///< F, R, history and sums of the domain
-    tdSoftState whole;             ///< the same of all elements, for output
+    tdSoftState whole;             ///< the same of all elements, for output; F NULL: nobody has asked
     double *K, *K_damping, *A, *L; ///< stride^2; both triangles, but of L the lower one
     double *rows;                  ///< of the kernels: TD_REDUCED_WORK(stride)
     double *at;                    ///< stride: where F was taken, or will be
@@ -233,7 +236,7 @@ void td_reduced_frame_arrive(const tdModel *model, const tdReduced *reduced, tdR
                              const double *q, double *v);
 /// m[coords] of inertia and mass damping, and the mass matrix when `tangent`. Returns the square of their size.
 double td_reduced_frame_inertia(const tdModel *model, const tdBody *body, tdState *state, bool tangent, double *m);
-void td_reduced_frame_loads(const tdBody *body, const tdState *state, double *load);
+void td_reduced_frame_loads(const tdModel *model, const tdBody *body, const tdState *state, double *load);
 double td_reduced_frame_kinetic(const tdReduced *reduced, tdReducedState *mine, const double *q, const double *v);
 /// A = of_mass times the mass, rows of `wide`.
 void td_reduced_frame_matrix(const tdReduced *reduced, const tdReducedState *mine, double of_mass, double *A);
@@ -252,7 +255,11 @@ int32_t td_reduced_touch(const tdBody *body, tdState *state, const tdTouchPoint 
 void td_reduced_push(const tdBody *body, const tdState *state, const tdTouchPoint *point, int part, const double f[3],
                      double *m);
 
-/// reduced_modes.c: when all else is there; see tdBodyOps.
+/// reduced_modes.c: see tdBodyOps.
+const double *td_reduced_nodes(const tdModel *model, const tdBody *body, const tdState *state);
+const double *td_reduced_node_velocities(const tdModel *model, const tdBody *body, const tdState *state);
+void td_reduced_fields(const tdModel *model, const tdBody *body, tdState *state, double *von_mises, double *density);
+/// When all else is there; see tdBodyOps.
 void td_reduced_list_modes(tdReduced *reduced);
 double *td_reduced_turns(const tdBody *body, const tdState *state);
 void td_reduced_frame_motion(const tdBody *body, const double *turn, const double *q, tdPose *pose);

@@ -158,6 +158,7 @@ bool td_reduced_check_take(const tdModel *model, tdArena *arena, const tdReduced
     if (check == NULL || mine->check_force == NULL || mine->check_L == NULL)
         return false;
     check->rows = mine->rows; // of the kernels, for the moment only
+    check->factors = mine->factors;
     check->at = TD_TAKE(arena, double, stride);
     check->sum = TD_TAKE(arena, double, stride);
     if (check->at == NULL || check->sum == NULL || !td_soft_take_points(arena, &reduced->check->domain, &check->points))
@@ -183,7 +184,7 @@ static double disagreement(const tdModel *model, const tdBody *body, tdState *st
     td_reduced_kernels(state->isa)->solve(reduced->r, reduced->stride, mine->check_L, x);
     for (int i = reduced->free_modes; i < reduced->r; i++)
         sum += x[i] * x[i];
-    double size = sqrt(sum) / reduced->amplitude;
+    double size = sqrt(sum) / (reduced->amplitude * mine->factors[TD_FACTOR_YOUNG]); // L is of the factor 1
     return isfinite(size) ? size : INFINITY;
 }
 

@@ -522,6 +522,12 @@ static tdStatus build_loads(tdModel *model, tdReduced *reduced, tdError *error)
         td_floating_add_load(soft, reduced->stride, reduced->basis, f, reduced->floating);
     else if (good)
         project(reduced, f, reduced->gravity);
+    for (int c = 0; c < 3 && good && reduced->floating == NULL; c++)
+    {
+        for (int64_t i = 0; i < coords; i++)
+            f[i] = i % 3 == c ? soft->node_weight[i / 3] : 0;
+        project(reduced, f, reduced->weight + (int64_t)c * reduced->n);
+    }
     for (int k = 0; k < soft->n_loads && good; k++)
     {
         const tdSoftLoad *load = &soft->loads[k];
@@ -603,7 +609,8 @@ tdStatus td_compile_reduced(tdModel *model, int index, const tdRom *rom, const t
     reduced->M = TD_TAKE(&model->arena, double, (int64_t)reduced->stride * reduced->stride);
     reduced->start = TD_TAKE(&model->arena, double, reduced->n + TD_FLOATING);
     reduced->gravity = TD_TAKE(&model->arena, double, reduced->n);
-    if (reduced->M == NULL || reduced->start == NULL || reduced->gravity == NULL)
+    reduced->weight = TD_TAKE(&model->arena, double, 3 * reduced->n);
+    if (reduced->M == NULL || reduced->start == NULL || reduced->gravity == NULL || reduced->weight == NULL)
         return td_fail_memory(error, "the reduced body");
     TD_TRY(build_basis(model, reduced, rom, error));
     TD_TRY(td_reduced_frame_compile(model, reduced, rom, error));

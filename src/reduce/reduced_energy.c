@@ -19,7 +19,7 @@ double td_reduced_elastic(const tdReduced *reduced, const tdReducedState *mine)
     double sum = td_reduced_polynomial(reduced) ? mine->elastic : 0;
     for (int b = 0; b < reduced->domain.n_blocks; b++)
         sum += mine->points.sums[b].energy;
-    return sum;
+    return mine->factors[TD_FACTOR_YOUNG] * sum;
 }
 
 void td_reduced_sum_blocks(const tdReduced *reduced, const tdBody *body, const tdReducedState *mine, tdState *state)
@@ -53,7 +53,7 @@ static double kinetic_energy(const tdBody *body, const tdState *state)
     double *momentum = td_scratch_take(state);
     memset(momentum, 0, (size_t)reduced->n * sizeof *momentum);
     td_reduced_multiply_add(reduced->n, reduced->n, reduced->stride, 1, reduced->M, v, momentum);
-    double energy = 0.5 * dot(reduced->n, momentum, v);
+    double energy = 0.5 * td_state_factors(state, body->index)[TD_FACTOR_MASS] * dot(reduced->n, momentum, v);
     td_scratch_give(state, momentum);
     return energy;
 }

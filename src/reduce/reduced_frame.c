@@ -86,6 +86,7 @@ tdStatus td_reduced_frame_take(tdArena *arena, const tdReduced *reduced, tdReduc
 void td_reduced_frame_begin(const tdReduced *reduced, tdReducedState *mine, const double *q, const double *v)
 {
     tdFloatingState *own = mine->floating;
+    own->damping = mine->factors[TD_FACTOR_DAMPING];
     td_inertia_at(reduced->floating, q, &own->at_c);
     td_inertia_momentum(&own->at_c, reduced->r, reduced->M, reduced->stride, v, own->l0, own->p0);
     own->looks = 0;
@@ -158,7 +159,7 @@ static void acceleration_balance(const tdScheme *scheme, const tdReduced *reduce
 static void inertia(const tdScheme *scheme, const tdReduced *reduced, tdFloatingState *own, const moment *at, double *m)
 {
     int r = reduced->r;
-    double mass = reduced->floating->mass, damping = scheme->s * reduced->soft->alpha;
+    double mass = reduced->floating->mass, damping = scheme->s * reduced->soft->alpha * own->damping;
     (scheme->method == TD_METHOD_NEWMARK ? acceleration_balance : momentum_balance)(scheme, reduced, own, at, m);
     for (int c = 0; c < 3; c++)
         m[r + c] = mass * (at->change[r + c] + damping * at->v_e[r + c]);
@@ -261,7 +262,7 @@ static void first_inertia(const tdModel *model, const tdBody *body, const tdStat
     inertia(scheme, reduced, own, &at, m);
     td_inertia_at(reduced->floating, q, &own->at_e);
     mass_matrix(reduced, own);
-    double factor = scheme->mass + scheme->s * scheme->de * reduced->soft->alpha;
+    double factor = scheme->mass + scheme->s * scheme->de * reduced->soft->alpha * own->damping;
     for (int i = 0; i < coords; i++)
         own->part[i] = factor * (v_new[i] - own->v[i]);
     for (int i = 0; i < coords; i++)
@@ -341,7 +342,22 @@ void td_reduced_frame_commit(const tdReduced *reduced, tdReducedState *mine, dou
 
 // ---------------------------------------------------------------- loads, energy
 
-void td_reduced_frame_loads(const tdBody *body, const tdState *state, double *load)
+// Weight is mass times the place where it acts: another gravity acts at the same places. Those are read off the
+// strongest component of the scene's own.
+static void weight_of(const tdModel *model, const tdState *state, const tdFloating *floating, int i, double about[9],
+                      double force[3])
+{
+    const double *own = model->settings.gravity, *g = td_state_gravity(state),
+                 *part = floating->moment + 9 * (int64_t)i;
+    int d = fabs(own[1]) > fabs(own[0]) ? 1 : 0;
+    d = fabs(own[2]) > fabs(own[d]) ? 2 : d;
+    for (int e = 0; e < 9; e++)
+        about[e] = part[e - e % 3 + d] / own[d] * g[e % 3];
+    for (int c = 0; c < 3; c++)
+        force[c] = floating->force[d] / own[d] * g[c];
+}
+
+void td_reduced_frame_loads(const tdModel *model, const tdBody *body, const tdState *state, double *load)
 {
     const tdReduced *reduced = td_reduced_of(body);
     const tdFloating *floating = reduced->floating;
@@ -357,17 +373,28 @@ void td_reduced_frame_loads(const tdBody *body, const tdState *state, double *lo
         int32_t input = k == 0 ? -1 : reduced->loads[k - 1].input;
         double value = input < 0 ? state->gravity : state->input[input];
         const double *part_of = floating->moment + 9 * (int64_t)(r + 1) * k;
-        double V[9] = {0};
-        for (int c = 0; c < 3; c++)
-            load[r + c] += value * floating->force[3 * k + c];
+        const double *force = floating->force + 3 * (int64_t)k;
+        bool other = k == 0 && td_state_gravity_differs(model, state);
+        double V[9] = {0}, about[9], weight[3];
         for (int i = 0; i <= r; i++)
+        {
+            const double *parts = part_of + 9 * (int64_t)i;
+            if (other)
+            {
+                weight_of(model, state, floating, i, about, weight);
+                parts = about;
+                force = weight;
+            }
             for (int e = 0; e < 9; e++)
             {
-                double part = value * part_of[9 * i + e];
+                double part = value * parts[e];
                 V[e] += i == 0 ? part : q_e[i - 1] * part;
                 if (i > 0)
                     load[i - 1] += part * pose.R[3 * (e % 3) + e / 3];
             }
+        }
+        for (int c = 0; c < 3; c++)
+            load[r + c] += value * force[c];
         for (int c = 0; c < 3; c++)
         {
             int a = (c + 1) % 3, b = (c + 2) % 3;

@@ -5,6 +5,7 @@
 #include "core/parts.h"
 #include "reduce/reduced_body.h"
 
+#include <math.h>
 #include <string.h>
 
 void td_reduced_list_modes(tdReduced *reduced)
@@ -74,4 +75,59 @@ void td_reduced_expand(const tdBody *body, const double *turn, const double *q, 
         for (int c = 0; c < 3 && framed; c++)
             dx[3 * i + c] += v[r + c];
     }
+}
+
+// ---------------------------------------------------------------- at the present coordinates
+
+static const double *expand(const tdReduced *reduced, const double *rest, const double *q, double *out)
+{
+    int64_t coords = 3 * (int64_t)reduced->soft->n_nodes;
+    for (int64_t i = 0; i < coords; i++)
+        out[i] = (rest == NULL ? 0 : rest[i]) + td_modes_along(&reduced->modes, i, q);
+    return out;
+}
+
+const double *td_reduced_nodes(const tdModel *model, const tdBody *body, const tdState *state)
+{
+    (void)model;
+    const tdReduced *reduced = td_reduced_of(body);
+    const tdReducedState *mine = td_reduced_mine(body, state);
+    if (reduced->floating == NULL)
+        return expand(reduced, reduced->soft->rest, state->q + body->first, mine->node_x);
+    td_reduced_frame_nodes(reduced, mine, state->q + body->first, mine->node_x);
+    return mine->node_x;
+}
+
+const double *td_reduced_node_velocities(const tdModel *model, const tdBody *body, const tdState *state)
+{
+    (void)model;
+    const tdReduced *reduced = td_reduced_of(body);
+    const tdReducedState *mine = td_reduced_mine(body, state);
+    if (reduced->floating == NULL)
+        return expand(reduced, NULL, state->v + body->first, mine->node_v);
+    td_reduced_frame_velocities(reduced, mine, state->q + body->first, state->v + body->first, mine->node_v);
+    return mine->node_v;
+}
+
+// Over all elements at the expanded positions. What they remember is known of the domain alone, so that a viscoelastic
+// stress is the relaxed one. Room for so many points is taken when somebody first asks: most of a thousand robots are
+// never drawn.
+void td_reduced_fields(const tdModel *model, const tdBody *body, tdState *state, double *von_mises, double *density)
+{
+    tdReducedState *mine = td_reduced_mine(body, state);
+    if (mine->whole.F == NULL && !td_soft_take_points(&state->arena, body->soft, &mine->whole))
+    {
+        mine->whole.F = NULL;
+        for (int64_t e = 0; e < body->elements; e++)
+        {
+            if (von_mises != NULL)
+                von_mises[e] = NAN;
+            if (density != NULL)
+                density[e] = NAN;
+        }
+        return;
+    }
+    mine->whole.factors = mine->factors;
+    td_soft_history_begin(body->soft, &mine->whole, INFINITY);
+    td_soft_fields_at(body->soft, &mine->whole, state, td_reduced_nodes(model, body, state), von_mises, density);
 }

@@ -53,7 +53,7 @@ static tdStatus compile_inputs(tdModel *model, tdError *error)
     const tdScene *scene = &model->scene;
     int most = scene->n_loads + scene->n_actuators + 6 * scene->n_tools;
     for (int b = 0; b < scene->n_bodies; b++)
-        most += scene->bodies[b].n_prescribed;
+        most += scene->bodies[b].n_prescribed + (scene->bodies[b].guided[0] != NULL ? 6 : 0);
     model->inputs = TD_TAKE(&model->arena, tdInput, most);
     if (model->inputs == NULL)
         return td_fail_memory(error, "the inputs");
@@ -66,6 +66,8 @@ static tdStatus compile_inputs(tdModel *model, tdError *error)
         add_input(model, scene->actuators[k].name, actuator_standard(scene, &scene->actuators[k]));
     for (int k = 0; k < 6 * scene->n_tools; k++)
         add_input(model, scene->tools[k / 6].inputs[k % 6], 0);
+    for (int k = 0; k < 6 * scene->n_bodies; k++)
+        add_input(model, scene->bodies[k / 6].guided[k % 6], 0);
     return TD_OK;
 }
 
@@ -398,6 +400,12 @@ static tdStatus check_integrator(const tdModel *model, tdError *error)
 static tdStatus compile_all(tdModel *model, const tdSettings *settings, const tdRom *rom, tdError *error)
 {
     const tdScene *scene = &model->scene;
+    model->file = scene->file;
+    model->settings = scene->settings;
+    model->control = scene->control;
+    model->contact_solver = scene->contact.solver;
+    model->n_attachments = scene->n_attachments;
+    model->n_couplings = scene->n_couplings;
     model->scheme = td_scheme_make(&scene->settings);
     model->bodies = TD_TAKE(&model->arena, tdBody, scene->n_bodies);
     if (model->bodies == NULL)
@@ -417,6 +425,7 @@ static tdStatus compile_all(tdModel *model, const tdSettings *settings, const td
         model->n_bodies++; // before it is complete, so that a failure frees it
         tdBodyCompiler *compiler = scene->bodies[b].compiler != NULL       ? scene->bodies[b].compiler
                                    : scene->bodies[b].type == TD_BODY_SOFT ? td_compile_soft
+                                   : scene->bodies[b].guided[0] != NULL    ? td_compile_guided
                                                                            : td_compile_articulated;
         TD_TRY(compiler(model, b, settings, error));
         if (rom != NULL && find_body(scene, rom->body) == b)
@@ -434,6 +443,7 @@ static tdStatus compile_all(tdModel *model, const tdSettings *settings, const td
     warn_of_ringing(model, settings);
     td_compile_plausible(model, settings);
     hash_files(model);
+    model->hash = model->scene.hash;
     return TD_OK;
 }
 
@@ -545,62 +555,4 @@ void td_model_free(tdModel *model)
     td_scene_free(&model->scene);
     td_arena_free(&model->arena);
     free(model);
-}
-
-int td_model_bodies(const tdModel *model)
-{
-    return model->n_bodies;
-}
-
-const char *td_model_body_name(const tdModel *model, int body)
-{
-    assert(body >= 0 && body < model->n_bodies);
-    return model->bodies[body].name;
-}
-
-int td_model_body_nodes(const tdModel *model, int body)
-{
-    assert(body >= 0 && body < model->n_bodies);
-    return (int)model->bodies[body].nodes;
-}
-
-int td_model_body_elements(const tdModel *model, int body)
-{
-    assert(body >= 0 && body < model->n_bodies);
-    return (int)model->bodies[body].elements;
-}
-
-int64_t td_model_dofs(const tdModel *model)
-{
-    return model->unknowns;
-}
-
-double td_model_time_step(const tdModel *model)
-{
-    return model->scheme.h;
-}
-
-int td_model_steps(const tdModel *model)
-{
-    return model->scene.settings.steps;
-}
-
-int td_model_probes(const tdModel *model)
-{
-    return model->n_probes;
-}
-
-const char *td_model_probe_name(const tdModel *model, int probe)
-{
-    assert(probe >= 0 && probe < model->n_probes);
-    return model->probes[probe].name;
-}
-
-int td_model_find_input(const tdModel *model, const char *name)
-{
-    assert(name != NULL);
-    for (int i = 0; i < model->n_inputs; i++)
-        if (strcmp(model->inputs[i].name, name) == 0)
-            return i;
-    return -1;
 }

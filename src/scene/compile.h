@@ -96,6 +96,7 @@ tdStatus td_compile_body_point(const tdModel *model, int body, const char *part,
 bool td_compile_extend(const tdMesh *mesh, tdMaterialPoint *point, const double p[3], double *distance);
 
 /// compile_articulated.c: a rigid or articulated body.
+tdStatus td_compile_guided(tdModel *model, int index, const tdSettings *settings, tdError *error);
 tdStatus td_compile_articulated(tdModel *model, int index, const tdSettings *settings, tdError *error);
 
 /// Triangles of a soft body that touch.

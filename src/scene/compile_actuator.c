@@ -444,6 +444,12 @@ static tdStatus finish_effector(tdModel *model, int e, tdError *error)
     tdEffector *out = &model->effectors[e];
     const tdSceneEffector *given = out->given;
     char field[64];
+    if (given->kind == TD_EFFECTOR_CONTACT || given->kind == TD_EFFECTOR_FRICTION)
+    {
+        out->measure.kind = TD_MEASURE_CONTACT;
+        out->measure.rows = 1;
+        return TD_OK;
+    }
     if (given->kind == TD_EFFECTOR_VOLUME || given->kind == TD_EFFECTOR_LENGTH)
         out->measure = model->actuators[given->actuator].measure;
     else

@@ -2,7 +2,7 @@
 // One rigid or articulated body: tables, the triangles it is drawn with, its servos.
 #include "base/log.h"
 #include "base/vector.h"
-#include "body/articulated.h"
+#include "body/guided.h"
 #include "scene/compile.h"
 
 #include <math.h>
@@ -266,15 +266,15 @@ static tdStatus compile(tdBodyWork *w, tdError *error)
     return w->chosen == NULL ? td_fail_memory(error, "the body") : td_compile_body_points(w, error);
 }
 
-tdStatus td_compile_articulated(tdModel *model, int index, const tdSettings *settings, tdError *error)
+static tdStatus compile_kind(tdModel *model, int index, const tdBodyOps *ops, tdArticulated *rigid,
+                             const tdSettings *settings, tdError *error)
 {
     tdBody *body = &model->bodies[index];
     tdSoft *shape = TD_TAKE(&model->arena, tdSoft, 1);
-    tdArticulated *rigid = TD_TAKE(&model->arena, tdArticulated, 1);
-    if (shape == NULL || rigid == NULL)
+    if (shape == NULL)
         return td_fail_memory(error, "the body");
     rigid->shape = shape;
-    body->ops = &td_articulated_ops;
+    body->ops = ops;
     body->data = rigid;
     body->soft = shape;
     tdBodyWork w = {
@@ -290,4 +290,35 @@ tdStatus td_compile_articulated(tdModel *model, int index, const tdSettings *set
     for (int l = 0; status == TD_OK && l < rigid->n_links; l++)
         body->mass += rigid->links[l].mass;
     return status;
+}
+
+tdStatus td_compile_articulated(tdModel *model, int index, const tdSettings *settings, tdError *error)
+{
+    tdArticulated *rigid = TD_TAKE(&model->arena, tdArticulated, 1);
+    return rigid == NULL ? td_fail_memory(error, "the body")
+                         : compile_kind(model, index, &td_articulated_ops, rigid, settings, error);
+}
+
+// A fixed body in all but its coordinates, which inputs give.
+tdStatus td_compile_guided(tdModel *model, int index, const tdSettings *settings, tdError *error)
+{
+    tdBody *body = &model->bodies[index];
+    const tdSceneBody *given = &model->scene.bodies[index];
+    tdGuided *guided = TD_TAKE(&model->arena, tdGuided, 1);
+    if (guided == NULL)
+        return td_fail_memory(error, "the body");
+    if (model->scene.settings.method == TD_METHOD_RK4)
+        return td_fail_at(error, TD_ERROR_INPUT, model->scene.file, given->line, "guided",
+                          "body '%s': rk4 is for references of rigid bodies in free motion and knows none whose motion "
+                          "is given; take backward_euler",
+                          given->name);
+    for (int32_t k = 0; k < 6; k++)
+    {
+        guided->input[k] = td_compile_input(model, given->guided[k]);
+        guided->held[k] = k;
+    }
+    TD_TRY(compile_kind(model, index, &td_guided_ops, &guided->rigid, settings, error));
+    body->count = body->n_held = 6;
+    body->held = guided->held;
+    return TD_OK;
 }

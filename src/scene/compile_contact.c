@@ -274,7 +274,7 @@ static void add_parts(colliderWork *work, int b)
         if (f < 0 || contact->frames[f].body != b || contact->frames[f].link != shape->part)
             contact->frames[f = contact->n_frames++] = (tdContactFrame){b, shape->part};
         def->frame = f;
-        if (parts->piece[shape->part] < 0)
+        if (parts->piece[shape->part] < 0 || work->model->bodies[b].unknowns == 0)
         {
             def->group = STANDS;
             def->mask = MOVES;
@@ -553,6 +553,7 @@ static tdStatus build(colliderWork *work, const tdSettings *settings, tdError *e
     {
         if (scene->bodies[b].contact.off)
             continue;
+        contact->guided = contact->guided || scene->bodies[b].guided[0] != NULL;
         if (model->bodies[b].parts != NULL)
             add_parts(work, b);
         else
@@ -576,6 +577,7 @@ static tdStatus build(colliderWork *work, const tdSettings *settings, tdError *e
         friction = fmax(friction, contact->colliders[i].friction);
         relaxation = fmax(relaxation, contact->colliders[i].dissipation);
     }
+    contact->corrected = scene->contact.sliding == TD_SLIDING_CORRECTED;
     contact->slide = friction * (1 + relaxation / model->scheme.h);
     TD_TRY(make_world(work, settings, error));
     return exempt_overlaps(work, settings, error);

@@ -22,7 +22,10 @@ tdStatus td_compile_sensors(tdModel *model, tdError *error)
         if (given->kind == TD_SENSOR_TOUCH && !isnan(given->area))
             sensor->n++;
         if (given->kind == TD_SENSOR_JOINT)
+        {
             sensor->joint = td_parts_joint(model->bodies[given->body].parts, given->link);
+            sensor->axis = scene->bodies[given->body].tree->links[given->link].axis;
+        }
         if (given->kind == TD_SENSOR_INERTIAL && given->at_point)
             td_place_back(&model->bodies[given->body].parts->start[given->link], given->point, sensor->local);
         model->n_sensors++;

@@ -291,6 +291,12 @@ static const tdKey body_keys[] = {
      .schema = &td_schema_fixed,
      .most = 10000,
      .doc = "soft: nodes that are held; rigid: `true` for a body that does not move"},
+    {.name = "guided",
+     .kind = TD_KEY_BOOL,
+     .standard = "false",
+     .doc = "rigid: `true` for a body without mass whose motion is given, by the scene's motion, the caller or a "
+            "[haptic device](haptics.md): the inputs NAME.x, NAME.y, NAME.z (lengths) and NAME.rx, NAME.ry, NAME.rz "
+            "(a rotation vector) are its way from where the transform places it, along the world's axes"},
     {.name = "prescribed",
      .kind = TD_KEY_LIST,
      .schema = &td_schema_prescribed,
@@ -329,7 +335,7 @@ static const tdKey body_keys[] = {
      .dim = TD_DIM_DENSITY,
      .range = TD_RANGE_POSITIVE,
      .either = 'm',
-     .standard_doc = "this or `total_mass` is required by rigid bodies that are not fixed",
+     .standard_doc = "this or `total_mass` is required by rigid bodies that are neither fixed nor guided",
      .doc = "rigid: mass per volume of the shape"},
     {.name = "total_mass",
      .kind = TD_KEY_QUANTITY,

@@ -185,6 +185,11 @@ static const tdChoice effector_choices[] = {
     {"direction", TD_EFFECTOR_DIRECTION, "a direction that turns with the chosen nodes", NULL},
     {"volume", TD_EFFECTOR_VOLUME, "of the cavity of an actuator", NULL},
     {"length", TD_EFFECTOR_LENGTH, "of the cable of an actuator", NULL},
+    {"contact_force", TD_EFFECTOR_CONTACT, "sum of the normal forces with which a body touches another", NULL},
+    {"friction_use", TD_EFFECTOR_FRICTION,
+     "share of their friction that is used, 0 to 1: the sum of tangential forces over that of the friction coefficient "
+     "times normal forces",
+     NULL},
     {0},
 };
 static const tdKey effector_keys[] = {
@@ -196,8 +201,17 @@ static const tdKey effector_keys[] = {
      .doc = "what is measured"},
     {.name = "body",
      .kind = TD_KEY_NAME,
-     .standard_doc = "required by position, orientation and direction",
+     .standard_doc = "required but by volume and length",
      .doc = "name of the body"},
+    {.name = "against",
+     .kind = TD_KEY_NAME,
+     .standard_doc = "all others",
+     .doc = "contact_force, friction_use: name of the body that it touches"},
+    {.name = "range",
+     .kind = TD_KEY_OTHER,
+     .form = "[least, most] of forces or shares; `none` on a side for no limit",
+     .standard_doc = "no limits",
+     .doc = "contact_force, friction_use: limits, which inverse control keeps before it reaches targets"},
     {.name = "point",
      .kind = TD_KEY_VECTOR,
      .dim = TD_DIM_LENGTH,
@@ -221,11 +235,18 @@ static const tdKey effector_keys[] = {
      .range = TD_RANGE_POSITIVE,
      .standard = "1",
      .doc =
-         "factor on its error when not all targets can be reached; angles, directions and volumes count by their share "
-         "of 1 rad, 1 and the volume at rest, times the body's size"},
+         "factor on its error when not all targets can be reached; angles, directions, volumes and forces of contact "
+         "count by their share of 1 rad, 1, the volume at rest and 1 N, times the body's size"},
+    {.name = "priority",
+     .kind = TD_KEY_INTEGER,
+     .least = 1,
+     .most = 9,
+     .standard = "1",
+     .doc = "targets of priority 1 are reached as well as can be; those of 2 among what that leaves open, and so on"},
     {.name = "target",
      .kind = TD_KEY_OTHER,
-     .form = "[x, y, z] of lengths (position), angles (orientation) or numbers (direction); a volume or a length; or "
+     .form = "[x, y, z] of lengths (position), angles (orientation) or numbers (direction); a volume, a length, a "
+             "force or a share; or "
              "the path of a `.csv` file",
      .standard_doc = "none: only recorded",
      .doc = "where it should be. A file has the columns `t,x,y,z`, or `t,value`, t in seconds; a column's header may "
@@ -238,7 +259,8 @@ const tdSchema td_schema_effector = {
     .example = "effectors:\n"
                "  - {name: tip, body: robot, point: [0, 0, 125], target: [10, 0, 120]}\n"
                "  - {name: head, type: orientation, body: robot, group: top, target: [0, 0, 90 deg]}\n"
-               "  - {name: reach, type: length, actuator: north}",
+               "  - {name: reach, type: length, actuator: north}\n"
+               "  - {name: press, type: contact_force, body: robot, against: wall, target: 2 N, range: [0, 5 N]}",
     .keys = effector_keys,
     .also = &td_schema_select,
     .also_when = "by orientation and direction, and by position without `point`",

@@ -70,6 +70,8 @@ tdStatus td_parse_joint_name(tdSceneParser *parser, const tdRecord *record, int 
 tdStatus td_parse_joint_kind(tdSceneParser *parser, const tdRecord *record, tdSceneActuator *actuator);
 tdStatus td_parse_joint(tdSceneParser *parser, const tdRecord *record, tdSceneActuator *actuator);
 void td_parse_joint_limits(const tdSceneParser *parser, tdSceneActuator *actuator);
+/// A pair [least, most], which stays what it is where the key is not given.
+tdStatus td_parse_limits(tdSceneParser *parser, const tdRecord *record, const char *key, tdDim dim, double out[2]);
 tdStatus td_parse_actuators(tdSceneParser *parser, const tdYaml *list);
 tdStatus td_parse_effectors(tdSceneParser *parser, const tdYaml *list);
 tdStatus td_parse_control(tdSceneParser *parser, const tdYaml *node);

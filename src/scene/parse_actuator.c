@@ -185,7 +185,7 @@ static tdStatus read_limit(tdSceneParser *parser, const tdYaml *node, const char
     return td_read_quantity(&parser->reader, node, field, dim, out);
 }
 
-static tdStatus read_limits(tdSceneParser *parser, const tdRecord *record, const char *key, tdDim dim, double out[2])
+tdStatus td_parse_limits(tdSceneParser *parser, const tdRecord *record, const char *key, tdDim dim, double out[2])
 {
     const tdYaml *node = td_record_get(record, key)->node;
     if (node == NULL)
@@ -236,8 +236,8 @@ static tdStatus parse_limits(tdSceneParser *parser, const tdRecord *record, tdSc
                               "'range' (line %d) is already that of the %s, which 'drive' names; give one of them",
                               td_record_line(record, "range"),
                               actuator->drive == TD_DRIVE_EFFORT ? "effort" : "displacement");
-    TD_TRY(read_limits(parser, record, "effort_range", effort, actuator->effort));
-    TD_TRY(read_limits(parser, record, "displacement_range", displacement, actuator->displacement));
+    TD_TRY(td_parse_limits(parser, record, "effort_range", effort, actuator->effort));
+    TD_TRY(td_parse_limits(parser, record, "displacement_range", displacement, actuator->displacement));
     if (actuator->rate && given(record, "range"))
         return td_record_fail(&parser->reader, record, "range",
                               "a joint driven by velocity has no limits of the rate here; use 'effort_range'");
@@ -246,10 +246,10 @@ static tdStatus parse_limits(tdSceneParser *parser, const tdRecord *record, tdSc
                               given(record, "effort_rate") ? "effort_rate" : "displacement_rate",
                               "a servo has no limits of rates; remove it");
     if (actuator->drive == TD_DRIVE_EFFORT)
-        TD_TRY(read_limits(parser, record, "range", effort, actuator->effort));
+        TD_TRY(td_parse_limits(parser, record, "range", effort, actuator->effort));
     else
-        TD_TRY(read_limits(parser, record, "range", displacement,
-                           actuator->drive == TD_DRIVE_GAS ? actuator->gas : actuator->displacement));
+        TD_TRY(td_parse_limits(parser, record, "range", displacement,
+                               actuator->drive == TD_DRIVE_GAS ? actuator->gas : actuator->displacement));
     if (cable && actuator->effort[0] < 0)
         return td_record_fail(&parser->reader, record, given(record, "effort_range") ? "effort_range" : "range",
                               "a cable only pulls: the least force is %g N, but must not be negative",

@@ -90,18 +90,6 @@ static tdStatus parse_exclude(tdSceneParser *parser, const tdYaml *list, tdScene
     return TD_OK;
 }
 
-// What contact does not go together with.
-static tdStatus check_together(const tdSceneParser *parser)
-{
-    const tdScene *scene = parser->scene;
-    const tdReader *reader = &parser->reader;
-    for (int e = 0; e < scene->n_effectors; e++)
-        if (scene->effectors[e].has_target)
-            return td_reader_fail(reader, scene->effectors[e].line, "contact", NULL, "effector '%s' has a target: %s",
-                                  scene->effectors[e].name, td_part_clash(TD_PART_CONTACT, TD_PART_INVERSE));
-    return TD_OK;
-}
-
 static tdStatus check_planes(const tdSceneParser *parser)
 {
     const tdScene *scene = parser->scene;
@@ -124,6 +112,12 @@ tdStatus td_parse_contact(tdSceneParser *parser, const tdYaml *node)
                                   "body '%s' says how it touches, but the scene has no contact; add 'contact: {}' to "
                                   "the scene",
                                   scene->bodies[b].name);
+    for (int e = 0; e < scene->n_effectors && node == NULL; e++)
+        if (scene->effectors[e].kind == TD_EFFECTOR_CONTACT || scene->effectors[e].kind == TD_EFFECTOR_FRICTION)
+            return td_reader_fail(&parser->reader, scene->effectors[e].line, "contact", NULL,
+                                  "effector '%s' is about contact, but the scene has none; add 'contact: {}' to the "
+                                  "scene",
+                                  scene->effectors[e].name);
     if (node == NULL)
         return TD_OK;
     tdRecord record;
@@ -146,6 +140,5 @@ tdStatus td_parse_contact(tdSceneParser *parser, const tdYaml *node)
     const tdYaml *exclude = td_record_get(&record, "exclude")->node;
     if (exclude != NULL)
         TD_TRY(parse_exclude(parser, exclude, contact));
-    TD_TRY(check_planes(parser));
-    return check_together(parser);
+    return check_planes(parser);
 }

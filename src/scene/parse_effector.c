@@ -5,6 +5,7 @@
 
 #include "base/suggest.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +22,14 @@ static const struct
     [TD_EFFECTOR_DIRECTION] = {"a direction", TD_DIM_NONE, 3},
     [TD_EFFECTOR_VOLUME] = {"a volume", TD_DIM_VOLUME, 1},
     [TD_EFFECTOR_LENGTH] = {"a length", TD_DIM_LENGTH, 1},
+    [TD_EFFECTOR_CONTACT] = {"a contact force", TD_DIM_FORCE, 1},
+    [TD_EFFECTOR_FRICTION] = {"a use of friction", TD_DIM_NONE, 1},
 };
+
+static bool is_contact(tdEffectorKind kind)
+{
+    return kind == TD_EFFECTOR_CONTACT || kind == TD_EFFECTOR_FRICTION;
+}
 
 static bool given(const tdRecord *record, const char *key)
 {
@@ -59,7 +67,10 @@ static tdStatus check_target(tdSceneParser *parser, const tdRecord *record, cons
     if (effector->kind == TD_EFFECTOR_DIRECTION && !td_parse_unit_vector(value, value))
         return td_record_fail(&parser->reader, record, "target", "the direction%s is zero; give one, e.g. [0, 0, 1]",
                               place);
-    if (kinds[effector->kind].n == 1 && !(value[0] > 0))
+    if (is_contact(effector->kind) && !(value[0] >= 0))
+        return td_record_fail(&parser->reader, record, "target", "%s must not be negative, found %g%s",
+                              kinds[effector->kind].a, value[0], place);
+    if (kinds[effector->kind].n == 1 && !is_contact(effector->kind) && !(value[0] > 0))
         return td_record_fail(&parser->reader, record, "target", "%s must be > 0, found %g%s", kinds[effector->kind].a,
                               value[0], place);
     if (effector->kind <= TD_EFFECTOR_DIRECTION && effector->kind != TD_EFFECTOR_ORIENTATION &&
@@ -164,7 +175,8 @@ static tdStatus parse_of_actuator(tdSceneParser *parser, const tdRecord *record,
     bool volume = effector->kind == TD_EFFECTOR_VOLUME;
     const char *selector = td_parse_selector(record);
     effector->body = -1;
-    TD_TRY(refuse(parser, record, effector->kind, "body", "s position, orientation and direction"));
+    TD_TRY(refuse(parser, record, effector->kind, "body",
+                  "s position, orientation, direction, contact_force and friction_use"));
     if (selector != NULL)
         TD_TRY(refuse(parser, record, effector->kind, selector,
                       strcmp(selector, "point") == 0 ? " position" : "s position, orientation and direction"));
@@ -213,6 +225,35 @@ static tdStatus parse_of_body(tdSceneParser *parser, const tdRecord *record, tdS
     return td_parse_direction(parser, record, "direction", effector->direction);
 }
 
+// Between two bodies, or between one and all others.
+static tdStatus parse_of_contact(tdSceneParser *parser, const tdRecord *record, tdSceneEffector *effector)
+{
+    const char *selector = td_parse_selector(record);
+    effector->body = effector->actuator = effector->bodies[1] = -1;
+    TD_TRY(refuse(parser, record, effector->kind, "actuator", "s volume and length"));
+    TD_TRY(refuse(parser, record, effector->kind, "link", " position"));
+    if (selector != NULL)
+        TD_TRY(refuse(parser, record, effector->kind, selector,
+                      strcmp(selector, "point") == 0 ? " position" : "s position, orientation and direction"));
+    if (!given(record, "body"))
+        return td_record_fail(&parser->reader, record, "body", "%s needs 'body', the name of a body that touches",
+                              kinds[effector->kind].a);
+    TD_TRY(td_parse_body_name(parser, record, "body", &effector->bodies[0]));
+    if (given(record, "against"))
+        TD_TRY(td_parse_body_name(parser, record, "against", &effector->bodies[1]));
+    if (effector->bodies[1] == effector->bodies[0])
+        return td_record_fail(&parser->reader, record, "against",
+                              "is the body itself; name another one, or leave it out for all others");
+    effector->range[0] = -INFINITY;
+    effector->range[1] = INFINITY;
+    TD_TRY(td_parse_limits(parser, record, "range", kinds[effector->kind].dim, effector->range));
+    if (effector->range[1] < 0)
+        return td_record_fail(&parser->reader, record, "range",
+                              "%s is never below 0, so that at most %g cannot be kept", kinds[effector->kind].a,
+                              effector->range[1]);
+    return TD_OK;
+}
+
 static tdStatus parse_effector_name(tdSceneParser *parser, const tdRecord *record, tdSceneEffector *effector)
 {
     const tdScene *scene = parser->scene;
@@ -241,12 +282,20 @@ static tdStatus parse_effector(tdSceneParser *parser, const tdYaml *node, tdScen
     effector->kind = (tdEffectorKind)td_record_get(&record, "type")->integer[0];
     effector->axes = (int)td_record_get(&record, "axes")->integer[0];
     effector->weight = td_record_get(&record, "weight")->number[0];
+    effector->priority = (int)td_record_get(&record, "priority")->integer[0];
     TD_TRY(parse_effector_name(parser, &record, effector));
     if (effector->kind != TD_EFFECTOR_POSITION)
         TD_TRY(refuse(parser, &record, effector->kind, "axes", " position"));
     if (effector->kind != TD_EFFECTOR_DIRECTION)
         TD_TRY(refuse(parser, &record, effector->kind, "direction", " direction"));
-    if (effector->kind == TD_EFFECTOR_VOLUME || effector->kind == TD_EFFECTOR_LENGTH)
+    if (!is_contact(effector->kind))
+    {
+        TD_TRY(refuse(parser, &record, effector->kind, "against", "s contact_force and friction_use"));
+        TD_TRY(refuse(parser, &record, effector->kind, "range", "s contact_force and friction_use"));
+    }
+    if (is_contact(effector->kind))
+        TD_TRY(parse_of_contact(parser, &record, effector));
+    else if (effector->kind == TD_EFFECTOR_VOLUME || effector->kind == TD_EFFECTOR_LENGTH)
         TD_TRY(parse_of_actuator(parser, &record, effector));
     else
         TD_TRY(parse_of_body(parser, &record, effector));
@@ -476,6 +525,14 @@ tdStatus td_parse_control(tdSceneParser *parser, const tdYaml *node)
                               "solver gauss_seidel does not weigh energy; remove 'energy', or set 'solver: qp'");
     if (control->energy != TD_ENERGY_S4 && given(&record, "epsilon"))
         return td_record_fail(reader, &record, "epsilon", "is used by energy s4 only; remove it or set 'energy: s4'");
+    for (int e = 0; e < parser->scene->n_effectors; e++)
+        if (parser->scene->effectors[e].priority > 1 &&
+            (control->solver == TD_INVERSE_GAUSS_SEIDEL || control->energy == TD_ENERGY_S4))
+            return td_reader_fail(
+                reader, parser->scene->effectors[e].line, "control", NULL,
+                "effector '%s' has a priority, which solver gauss_seidel and energy s4 do not know; remove "
+                "it, or take 'solver: qp' and 'energy: null_space'",
+                parser->scene->effectors[e].name);
     const tdYaml *groups = td_record_get(&record, "groups")->node;
     return groups != NULL ? parse_groups(parser, groups) : TD_OK;
 }

@@ -46,6 +46,7 @@ tdStatus td_parse_body_keys(tdSceneParser *parser, const tdRecord *record, tdBod
         {"prescribed", SOFT, 0},
         {"repeat", SOFT, 0},
         {"fixed", SOFT | RIGID, 0},
+        {"guided", RIGID, 0},
         {"urdf", ARTICULATED, 0},
         {"base", ARTICULATED, 0},
         {"joints", ARTICULATED, 0},
@@ -206,7 +207,7 @@ static tdStatus set_mass(tdSceneParser *parser, const tdRecord *record, const td
         if (link->kind == TD_JOINT_FREE)
             return td_reader_fail(&parser->reader, record->node->line, record->path, "density",
                                   "a rigid body that moves needs a mass: give 'density' or 'total_mass', or write "
-                                  "'fixed: true'");
+                                  "'fixed: true' or 'guided: true'");
         memset(link->inertia, 0, sizeof link->inertia);
         return TD_OK;
     }
@@ -225,13 +226,38 @@ static tdStatus set_mass(tdSceneParser *parser, const tdRecord *record, const td
     return TD_OK;
 }
 
+// A body whose motion is given: the inputs that it follows.
+static tdStatus parse_guided(tdSceneParser *parser, const tdRecord *record, bool fixed, tdSceneBody *body)
+{
+    static const char *const parts[6] = {"x", "y", "z", "rx", "ry", "rz"}, *const massive[2] = {"density",
+                                                                                                "total_mass"};
+    if (fixed)
+        return td_record_fail(&parser->reader, record, "guided", "a body is fixed or guided; remove one of the two");
+    for (int k = 0; k < 2; k++)
+        if (given(record, massive[k]))
+            return td_record_fail(&parser->reader, record, massive[k],
+                                  "the motion of a guided body is given, whatever its mass; remove '%s'", massive[k]);
+    for (int k = 0; k < 6; k++)
+    {
+        char input[512];
+        if (snprintf(input, sizeof input, "%s.%s", body->name, parts[k]) >= (int)sizeof input)
+            return td_record_fail(&parser->reader, record, "name", "the name is too long");
+        TD_TRY(td_parse_input_name(parser, record, input, k < 3 ? TD_DIM_LENGTH : TD_DIM_ANGLE, &body->guided[k]));
+    }
+    return TD_OK;
+}
+
 static tdStatus parse_rigid(tdSceneParser *parser, const tdRecord *record, tdSceneBody *body)
 {
     const tdValue *fixed = td_record_get(record, "fixed");
     if (fixed->node != NULL && fixed->node->kind == TD_YAML_LIST)
         return td_record_fail(&parser->reader, record, "fixed",
                               "a rigid body is held as a whole: write 'fixed: true', without a list");
-    bool held = fixed->node != NULL && fixed->integer[0] != 0;
+    bool held = fixed->node != NULL && fixed->integer[0] != 0,
+         guided = td_record_get(record, "guided")->integer[0] != 0;
+    if (guided)
+        TD_TRY(parse_guided(parser, record, held, body));
+    held = held || guided;
     tdTree *tree = body->tree;
     tree->file = parser->scene->file;
     tree->links = TD_TAKE(parser->arena, tdTreeLink, 1);
@@ -248,7 +274,7 @@ static tdStatus parse_rigid(tdSceneParser *parser, const tdRecord *record, tdSce
     *shape = (tdTreeShape){.line = body->line, .pose = td_pose_identity(), .collides = true, .drawn = true};
     shape->colour[0] = -1;
     TD_TRY(read_shape(parser, record, body->scale, &shape->shape));
-    if (shape->shape.type == TD_SHAPE_PLANE && !held)
+    if (shape->shape.type == TD_SHAPE_PLANE && (!held || guided))
         return td_record_fail(&parser->reader, record, "shape", "a plane cannot move; write 'fixed: true'");
     TD_TRY(set_mass(parser, record, &shape->shape, link));
     // A body that moves has its frame at its center of mass: about another point, a turn within a step changes the
@@ -525,8 +551,8 @@ tdStatus td_parse_rigid(tdSceneParser *parser, const tdRecord *record, tdSceneBo
         if (!given(record, keys[k]))
             continue;
         if (body->tree->links[0].kind != TD_JOINT_FREE)
-            return td_record_fail(&parser->reader, record, keys[k], "the body is fixed; remove '%s', or let it move",
-                                  keys[k]);
+            return td_record_fail(&parser->reader, record, keys[k], "the body is %s; remove '%s', or let it move",
+                                  body->guided[0] != NULL ? "guided" : "fixed", keys[k]);
         if (parser->method == TD_CHOICE_STATIC)
             return td_record_fail(&parser->reader, record, keys[k], "a static scene has no velocities; remove it");
     }

@@ -23,6 +23,9 @@ struct tdInverseWork
     double *z, *z_energy, *y, *t;
     double *x, *zero;
     signed char *active, *before; // of the second problem; of the last time
+    // levels: rows of one, and C with the images of those before
+    double *E, *e0, *C, *cl, *cu;
+    signed char *all;
     int *order, *held;
     int rank;
 };
@@ -46,27 +49,34 @@ tdInverseWork *td_inverse_work(tdArena *arena, int n_a, int n_e, int n_c)
                  {&w->q, a},
                  {&w->stack, 2 * a * (a + 1)},
                  {&w->W, a * a},
-                 {&w->rows, (a + c) * a},
-                 {&w->low, a + c},
-                 {&w->high, a + c},
-                 {&w->z, a + c},
-                 {&w->z_energy, 2 * a + c},
-                 {&w->y, c},
-                 {&w->t, 2 * a + c},
+                 {&w->rows, (2 * a + c) * a},
+                 {&w->low, 2 * a + c},
+                 {&w->high, 2 * a + c},
+                 {&w->z, 2 * a + c},
+                 {&w->z_energy, 3 * a + c},
+                 {&w->y, a + c},
+                 {&w->t, 3 * a + c},
                  {&w->x, a},
-                 {&w->zero, a}};
+                 {&w->zero, a},
+                 {&w->E, e * a},
+                 {&w->e0, e},
+                 {&w->C, (a + c) * a},
+                 {&w->cl, a + c},
+                 {&w->cu, a + c}};
     bool good = true;
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
         good = (*parts[i].at = TD_TAKE(arena, double, parts[i].count + 1)) != NULL && good;
-    w->active = TD_TAKE(arena, signed char, 2 * a + c + 1);
-    w->before = TD_TAKE(arena, signed char, a + c + 1);
+    w->active = TD_TAKE(arena, signed char, 3 * a + c + 1);
+    w->before = TD_TAKE(arena, signed char, 2 * a + c + 1);
+    w->all = TD_TAKE(arena, signed char, 2 * a + c + 1);
     w->order = TD_TAKE(arena, int, a + 1);
-    w->held = TD_TAKE(arena, int, c + 1);
-    w->qp = td_qp_work(arena, n_a, n_a + n_c);
+    w->held = TD_TAKE(arena, int, a + c + 1);
+    w->qp = td_qp_work(arena, n_a, 2 * n_a + n_c);
     w->n_a = n_a;
     w->n_e = n_e;
     w->n_c = n_c;
-    good = good && w->active != NULL && w->before != NULL && w->order != NULL && w->held != NULL && w->qp != NULL;
+    good = good && w->all != NULL && w->active != NULL && w->before != NULL && w->order != NULL && w->held != NULL &&
+           w->qp != NULL;
     return good ? w : NULL;
 }
 
@@ -496,18 +506,9 @@ static void give_up(const tdInverse *p, tdInverseResult *out)
     }
 }
 
-void td_inverse_solve(const tdInverse *p, tdInverseWork *w, bool warm, tdInverseResult *out)
+static void solve_level(const tdInverse *p, tdInverseWork *w, bool warm, tdInverseResult *out)
 {
-    int n = p->n_a;
-    assert(n >= 0 && n <= w->n_a && p->n_e >= 0 && p->n_e <= w->n_e && p->n_c >= 0 && p->n_c <= w->n_c);
     double eps = 0;
-    out->iterations = 0;
-    if (!td_all_finite(p->E, (size_t)p->n_e * (size_t)n) || !td_all_finite(p->e0, (size_t)p->n_e) ||
-        !td_all_finite(p->W, (size_t)n * (size_t)n))
-    {
-        give_up(p, out);
-        return;
-    }
     reduce(p, w);
     if (p->solver == TD_INVERSE_GAUSS_SEIDEL)
         solve_gauss_seidel(p, w, warm, out);
@@ -519,9 +520,100 @@ void td_inverse_solve(const tdInverse *p, tdInverseWork *w, bool warm, tdInverse
         solve_weighted(p, w, warm, eps, out);
     }
     if (isnan(out->violation))
-    {
         give_up(p, out);
-        return;
+    else
+        report(p, w, eps, out);
+}
+
+// Rows of E of one level; returns whether there is a later one.
+static bool take_level(const tdInverse *p, tdInverseWork *w, int level, tdInverse *sub)
+{
+    int n = p->n_a;
+    bool more = false;
+    sub->n_e = 0;
+    for (int i = 0; i < p->n_e; i++)
+    {
+        more = more || p->level[i] > level;
+        if (p->level[i] != level)
+            continue;
+        memcpy(w->E + sub->n_e * n, p->E + i * n, (size_t)n * sizeof *w->E);
+        w->e0[sub->n_e++] = p->e0[i];
     }
-    report(p, w, eps, out);
+    return more;
+}
+
+// The image of what a level has found is held: rows R x behind C.
+static void hold_image(tdInverseWork *w, int n, const double *x, tdInverse *sub)
+{
+    for (int i = 0; i < w->rank && sub->n_c < w->n_c + n; i++, sub->n_c++)
+    {
+        memcpy(w->C + sub->n_c * n, w->R + i * n, (size_t)n * sizeof *w->C);
+        w->cl[sub->n_c] = w->cu[sub->n_c] = td_dot(w->R + i * n, x, n);
+    }
+}
+
+static void solve_levels(const tdInverse *p, tdInverseWork *w, tdInverseResult *out)
+{
+    int n = p->n_a, level = p->level[0], iterations = 0;
+    tdInverse sub = *p;
+    double violation = 0, optimality = 0, square = 0;
+    tdQpStatus status = TD_QP_OPTIMAL;
+    sub.E = w->E;
+    sub.e0 = w->e0;
+    sub.C = w->C;
+    sub.cl = w->cl;
+    sub.cu = w->cu;
+    sub.level = NULL;
+    memcpy(w->C, p->C, (size_t)(p->n_c * n) * sizeof *w->C);
+    memcpy(w->cl, p->cl, (size_t)p->n_c * sizeof *w->cl);
+    memcpy(w->cu, p->cu, (size_t)p->n_c * sizeof *w->cu);
+    for (int i = 1; i < p->n_e; i++)
+        level = p->level[i] < level ? p->level[i] : level;
+    for (bool more = true, first = true; more; level++, first = false)
+    {
+        more = take_level(p, w, level, &sub);
+        if (sub.n_e == 0)
+            continue;
+        tdInverseResult part = {.x = out->x, .active = w->all};
+        solve_level(&sub, w, false, &part);
+        iterations += part.iterations;
+        optimality = fmax(optimality, part.stationarity);
+        status = part.status == TD_QP_ITERATIONS || first ? part.status : status;
+        violation = first ? part.violation : violation; // rows that hold images are met as well as they can be
+        hold_image(w, n, out->x, &sub);
+    }
+    memcpy(out->active, w->all, (size_t)(n + p->n_c) * sizeof *out->active);
+    for (int i = 0; i < p->n_e; i++)
+    {
+        double error = p->e0[i] + td_dot(p->E + i * n, out->x, n);
+        square += error * error;
+    }
+    out->status = status;
+    out->iterations = iterations;
+    out->residual = sqrt(square);
+    out->stationarity = optimality;
+    out->violation = violation;
+    out->out_of_reach = out->residual > p->tolerance;
+}
+
+static bool has_levels(const tdInverse *p)
+{
+    for (int i = 1; i < p->n_e && p->level != NULL; i++)
+        if (p->level[i] != p->level[0])
+            return true;
+    return false;
+}
+
+void td_inverse_solve(const tdInverse *p, tdInverseWork *w, bool warm, tdInverseResult *out)
+{
+    int n = p->n_a;
+    assert(n >= 0 && n <= w->n_a && p->n_e >= 0 && p->n_e <= w->n_e && p->n_c >= 0 && p->n_c <= w->n_c);
+    out->iterations = 0;
+    if (!td_all_finite(p->E, (size_t)p->n_e * (size_t)n) || !td_all_finite(p->e0, (size_t)p->n_e) ||
+        !td_all_finite(p->W, (size_t)n * (size_t)n))
+        give_up(p, out);
+    else if (has_levels(p))
+        solve_levels(p, w, out);
+    else
+        solve_level(p, w, warm, out);
 }

@@ -6,6 +6,7 @@
 //     xl <= x <= xu,  cl <= C x <= cu      bounds on efforts, displacements, their rates; groups (cl = cu)
 //
 // null_space: the least |delta_e|, and among the x that attain it the least energy (two QPs).
+// levels:     the same for the rows of the first level, then for the others with the image of those before held.
 // s4:         min 1/2 x' (E'E + eps W) x + x' E' e0,  eps = epsilon |E'E|_inf / |W|_inf: biased by about eps.
 // Gauss-Seidel (S4 eq. 6-10): one actuator after the other moves along what it can do for all effectors, within
 // its bounds. Rows C with several unknowns are kept by clipping each move, which may stop short of the optimum.
@@ -20,6 +21,7 @@ typedef struct tdInverse
     const double *W;      ///< n_a x n_a, symmetric positive semi-definite
     const double *xl, *xu;
     const double *C, *cl, *cu; ///< n_c x n_a
+    const int *level;          ///< n_e: rows of a lower one come first, the others among what is left; NULL: all alike
     tdEnergyMode energy;
     tdInverseSolver solver;
     double epsilon;     ///< s4, relative

@@ -43,6 +43,7 @@ void td_problem_clear(tdProblem *problem)
     problem->n_blocks = problem->n_constraints = 0;
     problem->scalar.driven.n = 0;
     problem->scalar.inverse = NULL;
+    problem->steer.n = 0;
     problem->again = NULL;
     td_stack_release(&problem->entries, (tdStackMark){0});
 }
@@ -162,7 +163,8 @@ double td_problem_momentum(tdProblem *problem)
     return sqrt(square);
 }
 
-static tdStatus by_velocities(tdProblem *problem, double tolerance, tdTasks *tasks, tdSolveResult *out, tdError *error)
+tdStatus td_problem_by_velocities(tdProblem *problem, double tolerance, tdTasks *tasks, tdSolveResult *out,
+                                  tdError *error)
 {
     tdSapProblem rows = view(problem);
     tdSapSettings settings = td_default_sap();
@@ -175,6 +177,13 @@ static tdStatus by_velocities(tdProblem *problem, double tolerance, tdTasks *tas
     out->residual = all ? fmin(result.residual, settings.tolerance) : result.residual;
     out->limit = result.bound > 0;
     return TD_OK;
+}
+
+tdStatus td_problem_slope(tdProblem *problem, tdTasks *tasks, int n, const double *const *X, const double *change,
+                          double *dgamma, double *dv_c, tdError *error)
+{
+    tdSapProblem rows = view(problem);
+    return td_sap_slope(problem->sap, tasks, &rows, n, X, change, dgamma, dv_c, error);
 }
 
 // The convex problem's compliance of the tangents is a matter of its own and left out: what sticks does not creep. Each
@@ -221,6 +230,8 @@ tdStatus td_solve(tdProblem *problem, tdSolveMethod method, double tolerance, td
 {
     tdScalarRows *scalar = &problem->scalar;
     *result = (tdSolveResult){0};
+    if (method == TD_SOLVE_INVERSE && problem->steer.n > 0)
+        return td_steer_solve(problem, tolerance, tasks, result, error);
     do
     {
         if (method == TD_SOLVE_INVERSE)
@@ -230,7 +241,7 @@ tdStatus td_solve(tdProblem *problem, tdSolveMethod method, double tolerance, td
         else if (method == TD_SOLVE_COULOMB)
             TD_TRY(by_impulses(problem, tolerance, tasks, result, error));
         else if (problem->n_blocks > 0)
-            TD_TRY(by_velocities(problem, tolerance, tasks, result, error));
+            TD_TRY(td_problem_by_velocities(problem, tolerance, tasks, result, error));
     } while (problem->again != NULL && problem->again(problem->context, problem, result));
     return TD_OK;
 }

@@ -16,6 +16,7 @@
 #include "solve/dual.h"
 #include "solve/inverse.h"
 #include "solve/sap.h"
+#include "solve/steer.h"
 
 /// Whose a constraint is, in the words of those who add them.
 typedef struct tdOwner
@@ -59,6 +60,7 @@ struct tdProblem
     double *v_c;         ///< the same: J v at the solution
     double *w;           ///< by constraint: size of J A^-1 J', of which laws are made
     tdScalarRows scalar; ///< where there are no constraints
+    tdSteer steer;       ///< inverse control beside constraints
     /// After a solution: whether laws were changed and it is to be solved again. NULL: never.
     bool (*again)(void *context, tdProblem *problem, const tdSolveResult *result);
     void *context;
@@ -96,8 +98,14 @@ typedef enum tdSolveMethod
 {
     TD_SOLVE_CONVEX,  ///< by velocities (sap.h)
     TD_SOLVE_COULOMB, ///< by impulses, on the dual (nlcp.h)
-    TD_SOLVE_INVERSE  ///< control chooses (inverse.h)
+    TD_SOLVE_INVERSE  ///< control chooses (inverse.h), beside constraints in steps (steer.h)
 } tdSolveMethod;
+
+/// Of td_solve: the convex problem as it stands; and how its solution answers to a change of v_star (td_sap_slope).
+tdStatus td_problem_by_velocities(tdProblem *problem, double tolerance, tdTasks *tasks, tdSolveResult *result,
+                                  tdError *error);
+tdStatus td_problem_slope(tdProblem *problem, tdTasks *tasks, int n, const double *const *X, const double *change,
+                          double *dgamma, double *dv_c, tdError *error);
 
 /// v of the blocks, gamma, v_c; or y of scalar rows. Numbers that are not finite are errors; reaching a bound is in the
 /// result.

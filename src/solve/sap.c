@@ -64,7 +64,7 @@ static void multiply_small(const tdSapBlock *block, const double *x, double *y)
 }
 
 // y = A x
-static void multiply_A(const tdSapProblem *problem, const tdSapIsland *island, const double *x, double *y)
+void td_sap_multiply_A(const tdSapProblem *problem, const tdSapIsland *island, const double *x, double *y)
 {
     for (int32_t k = 0; k < island->n_members; k++)
     {
@@ -86,7 +86,7 @@ static void multiply_A(const tdSapProblem *problem, const tdSapIsland *island, c
 }
 
 // v_c = J x
-static void multiply_J(const tdSapIsland *island, const double *x, double *v_c)
+void td_sap_multiply_J(const tdSapIsland *island, const double *x, double *v_c)
 {
     for (int32_t l = 0; l < island->n_links; l++)
     {
@@ -179,8 +179,8 @@ static evaluation evaluate(const tdSapProblem *problem, tdSapIsland *island)
     evaluation e = {0};
     for (int32_t i = 0; i < island->n; i++)
         island->x[i] = island->v[i] - island->v_star[i];
-    multiply_A(problem, island, island->x, island->p);
-    multiply_J(island, island->v, island->v_c);
+    td_sap_multiply_A(problem, island, island->x, island->p);
+    td_sap_multiply_J(island, island->v, island->v_c);
     e.cost = 0.5 * product(island->n, island->x, island->p);
     for (int32_t l = 0; l < island->n_links; l++)
     {
@@ -318,7 +318,7 @@ static double search(const costLine *line, int most, int *evaluations)
 
 // ---------------------------------------------------------------- Newton
 
-static bool factor(const tdSapProblem *problem, tdSapIsland *island, tdTasks *tasks)
+bool td_sap_factor_shifted(const tdSapProblem *problem, tdSapIsland *island, tdTasks *tasks)
 {
     if (td_sap_factor(problem, island, tasks, 0))
         return true;
@@ -340,8 +340,8 @@ static double advance(const tdSapProblem *problem, tdSapIsland *island, int most
     double start = product(island->n, island->dv, island->gradient);
     if (!(start < 0))
         return start;
-    multiply_A(problem, island, island->dv, island->Adv);
-    multiply_J(island, island->dv, island->dv_c);
+    td_sap_multiply_A(problem, island, island->dv, island->Adv);
+    td_sap_multiply_J(island, island->dv, island->dv_c);
     costLine line = line_along(island, start);
     *step = search(&line, most, &island->evaluations);
     for (int32_t i = 0; i < island->n; i++)
@@ -398,7 +398,7 @@ static void stick(const tdSapProblem *problem, tdSapIsland *island, tdTasks *tas
     for (int32_t i = 0; i < island->n; i++)
         island->x[i] = island->force[i] - island->p[i];
     island->iterations++;
-    if (!factor(problem, island, tasks))
+    if (!td_sap_factor_shifted(problem, island, tasks))
         return;
     td_sap_substitute(island, island->x, island->dv);
     for (int32_t i = 0; i < island->n; i++)
@@ -447,7 +447,7 @@ static void newton(const tdSapProblem *problem, tdSapIsland *island, tdTasks *ta
         }
         if (!bound && idle < IDLE_STEPS)
         {
-            if (!factor(problem, island, tasks))
+            if (!td_sap_factor_shifted(problem, island, tasks))
             {
                 island->failed = true;
                 return;
@@ -511,7 +511,7 @@ void td_sap_load(const tdSapProblem *problem, tdSapIsland *island)
             }
         }
     }
-    multiply_A(problem, island, island->v_star, island->q);
+    td_sap_multiply_A(problem, island, island->v_star, island->q);
 }
 
 static void solve_island(const islandWork *work, int i, tdTasks *tasks)
@@ -577,6 +577,7 @@ tdStatus td_sap_solve(tdSap *sap, tdTasks *tasks, const tdSapProblem *problem, c
 {
     islandWork work = {.problem = problem, .settings = settings};
     *result = (tdSapResult){0};
+    sap->plan = (tdSapPlan){0};
     td_sap_stack_reset(&sap->stack);
     TD_TRY(td_sap_plan(sap, problem, settings->structure, &work.plan, error));
     td_parallel(tasks, work.plan.n_islands, solve_small, &work);
@@ -593,6 +594,7 @@ tdStatus td_sap_solve(tdSap *sap, tdTasks *tasks, const tdSapProblem *problem, c
                            island->members[0].block, island->n_members - 1);
     }
     publish(problem, &work.plan, result);
+    sap->plan = work.plan;
     if (settings->history != NULL && work.plan.n_islands > 0)
         result->history = work.plan.islands[0].iterations + 1;
     result->grown = sap->stack.grown;

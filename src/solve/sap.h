@@ -114,6 +114,19 @@ void td_sap_free(tdSap *sap);
 tdStatus td_sap_solve(tdSap *sap, tdTasks *tasks, const tdSapProblem *problem, const tdSapSettings *settings,
                       tdSapResult *result, tdError *error);
 
+/// How the solution answers to a change of v* (sap_slope.c): dv*/dy = X, n columns over each block (NULL: y leaves the
+/// block alone). Of the problem that was solved last, whose blocks and laws are what they were.
+///
+///     dv/dy = (A + J' G J)^-1 A X,   dv_c/dy = J dv/dy,   dgamma/dy = -G dv_c/dy
+///
+/// dgamma, dv_c: a row of n for each of TD_SAP_ROWS a constraint; rows that a constraint does not have are zero.
+///
+/// change: by row of each constraint, NAN where all is as it is. Elsewhere the impulse is taken to change by this much
+/// and then to stay: G is zero there, and column n - 1, which X does not have, is how everything answers to that. NULL:
+/// all is as it is, and X has n columns.
+tdStatus td_sap_slope(tdSap *sap, tdTasks *tasks, const tdSapProblem *problem, int n, const double *const *X,
+                      const double *change, double *dgamma, double *dv_c, tdError *error);
+
 /// How w is estimated.
 typedef enum tdSapWeighing
 {

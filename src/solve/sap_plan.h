@@ -24,12 +24,6 @@ void td_sap_stack_free(tdSapStack *stack);
 void *td_sap_stack_take(tdSapStack *stack, int64_t count, size_t size);
 #define TD_SAP_TAKE(stack, type, count) ((type *)td_sap_stack_take((stack), (count), sizeof(type)))
 
-struct tdSap
-{
-    tdSapStack stack;
-    struct tdSapFactor *factors; ///< of islands with sparse blocks, kept (sap_sparse.c)
-};
-
 // ---------------------------------------------------------------- plan
 
 /// Where sorted places fall into one supernode: places [begin, end) are its columns, and all from `begin` on its rows.
@@ -133,6 +127,13 @@ typedef struct tdSapPlan
     int32_t *alone; ///< blocks without constraints
 } tdSapPlan;
 
+struct tdSap
+{
+    tdSapStack stack;
+    struct tdSapFactor *factors; ///< of islands with sparse blocks, kept (sap_sparse.c)
+    tdSapPlan plan;              ///< of the last solution, for td_sap_slope
+};
+
 /// Sizes, numbers and sides; the laws too where asked for.
 tdStatus td_sap_check(const tdSapProblem *problem, bool laws, tdError *error);
 /// Islands of the problem, ordered, with memory for their solution.
@@ -202,5 +203,10 @@ void td_sap_prepare_links(tdSapIsland *island, tdTasks *tasks);
 void td_sap_load(const tdSapProblem *problem, tdSapIsland *island);
 /// Panels = A + shift diag(A) + J' G J, factored. False: not positive definite.
 bool td_sap_factor(const tdSapProblem *problem, tdSapIsland *island, tdTasks *tasks, double shift);
+/// The same, with a larger diagonal where rounding makes it indefinite.
+bool td_sap_factor_shifted(const tdSapProblem *problem, tdSapIsland *island, tdTasks *tasks);
+/// y = A x and v_c = J x over the unknowns of an island.
+void td_sap_multiply_A(const tdSapProblem *problem, const tdSapIsland *island, const double *x, double *y);
+void td_sap_multiply_J(const tdSapIsland *island, const double *x, double *v_c);
 /// x = H^-1 b; b and x may be the same.
 void td_sap_substitute(const tdSapIsland *island, const double *b, double *x);

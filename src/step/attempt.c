@@ -29,7 +29,7 @@ static void take_back(const tdModel *model, tdState *state)
 static tdStatus attempt(const tdModel *model, tdState *state, bool newton, bool *doubtful, double *clock)
 {
     state->newton = newton;
-    state->follow = newton && !model->scene.settings.newton;
+    state->follow = newton && !model->settings.newton;
     *doubtful = false;
     bool rk4 = model->scheme.method == TD_METHOD_RK4;
     tdStatus status = rk4 ? td_step_rk4(model, state, clock) : td_step_balance(model, state, clock);
@@ -64,7 +64,7 @@ static tdStatus attempt_again(const tdModel *model, tdState *state, bool newton,
 // no better, the first attempt counts, with its doubts.
 tdStatus td_step_dynamic(const tdModel *model, tdState *state, double *clock)
 {
-    bool newton = model->scene.settings.newton, doubtful = false, still = false;
+    bool newton = model->settings.newton, doubtful = false, still = false;
     size_t bytes = (size_t)model->coords * sizeof(double);
     memcpy(state->start, state->q, bytes);
     memcpy(state->v_start, state->v, bytes);

@@ -11,10 +11,10 @@ static const tdBody *body_of(const tdModel *model, const tdState *state, int bod
     return &model->bodies[body];
 }
 
-static void gravity_of(const tdModel *model, const tdState *state, double g[3])
+static void gravity_of(const tdState *state, double g[3])
 {
     for (int k = 0; k < 3; k++)
-        g[k] = state->weight * model->scene.settings.gravity[k];
+        g[k] = state->weight * td_state_gravity(state)[k];
 }
 
 tdStatus td_state_mass_matrix(const tdModel *model, const tdState *state, int body, double *M)
@@ -33,7 +33,7 @@ static tdStatus inverse(const tdModel *model, const tdState *state, int body, bo
     double g[3];
     if (b->ops->inverse == NULL)
         return TD_ERROR_USAGE;
-    gravity_of(model, state, g);
+    gravity_of(state, g);
     b->ops->inverse(b, state, still, accelerations, g, efforts);
     return TD_OK;
 }

@@ -30,7 +30,7 @@ static tdStatus look_again(const tdModel *model, tdState *state, int *looks, boo
 tdStatus td_step_static(const tdModel *model, tdState *state, double *clock)
 {
     int looks = 0;
-    double done = 0, next = 1, least = 1.0 / model->scene.settings.min_load_step_inverse;
+    double done = 0, next = 1, least = 1.0 / model->settings.min_load_step_inverse;
     size_t bytes = (size_t)model->coords * sizeof(double);
     memcpy(state->start, state->q, bytes);
     memcpy(state->a_start, state->monitor->last, bytes); // no accelerations here

@@ -50,6 +50,14 @@ tdStatus td_monitor_create(const tdModel *model, tdState *state, tdError *error)
     return TD_OK;
 }
 
+void td_monitor_forget(const tdModel *model, tdState *state)
+{
+    tdMonitor *monitor = state->monitor;
+    memset(monitor->kept, 0, TD_MONITOR_NUMBERS * (size_t)model->n_bodies * sizeof(double));
+    monitor->known = monitor->waiting = monitor->wait = 0;
+    monitor->ejected = 0;
+}
+
 void td_monitor_begin(const tdModel *model, tdState *state)
 {
     tdMonitor *monitor = state->monitor;
@@ -147,7 +155,7 @@ static const char *remedy(const tdModel *model)
 {
     if (model->scheme.ce == 0)
         return "use a smaller time_step, or an implicit integrator";
-    bool newton = model->scene.settings.newton;
+    bool newton = model->settings.newton;
     if (!td_scheme_settles(&model->scheme))
         return newton ? "use 'method: backward_euler' or a smaller time_step"
                       : "use 'method: backward_euler', 'newton: true' or a smaller time_step";
@@ -400,7 +408,7 @@ static void judge_solver(const tdModel *model, tdState *state)
     int cost = 0, passes = report->newton_iterations > 1 ? report->newton_iterations : 1;
     for (int b = 0; b < model->n_bodies; b++)
         cost += model->bodies[b].ops->nodal ? model->bodies[b].soft->linear.factor_cost : 0;
-    bool slow = model->scene.settings.solver == TD_SOLVER_CG && report->cg_iterations > 2 * passes * cost;
+    bool slow = model->settings.solver == TD_SOLVER_CG && report->cg_iterations > 2 * passes * cost;
     int *count = &state->monitor->slow;
     if (*count < SLOW) // then it has been told
         *count = slow ? *count + 1 : 0;

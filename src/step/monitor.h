@@ -40,6 +40,8 @@ typedef struct tdMonitor
 } tdMonitor;
 
 tdStatus td_monitor_create(const tdModel *model, tdState *state, tdError *error);
+/// Bodies were placed or changed by the caller: balances start anew.
+void td_monitor_forget(const tdModel *model, tdState *state);
 /// Start of a step: what is known of where it begins.
 void td_monitor_begin(const tdModel *model, tdState *state);
 /// Newmark's first step: forces from outside at its start, from own and m.

@@ -182,7 +182,7 @@ static double residual_scale(const tdState *state)
 // Where a step of one linearization is taken again, a solution that is good enough ends it.
 static double newton_tolerance(const tdModel *model, const tdState *state)
 {
-    double tolerance = model->scene.settings.tolerance;
+    double tolerance = model->settings.tolerance;
     return state->follow ? fmax(tolerance, RETRY_TOLERANCE) : tolerance;
 }
 
@@ -226,7 +226,7 @@ static void finish_linear(const tdModel *model, tdState *state)
 // One linearization, or Newton to the tolerance.
 static tdStatus balance(const tdModel *model, tdState *state, double *clock)
 {
-    const tdSceneSettings *settings = &model->scene.settings;
+    const tdSceneSettings *settings = &model->settings;
     bool newton = state->newton || model->scheme.method == TD_METHOD_STATIC;
     td_scheme_start(&model->scheme, model->coords, state->v, state->a, state->v_new);
     for (int b = 0; b < model->n_bodies; b++)
@@ -245,7 +245,9 @@ static tdStatus balance(const tdModel *model, tdState *state, double *clock)
     for (int pass = 0;; pass++)
     {
         // Columns of the condensed problem, and the factor they need, are kept as long as Newton makes strides.
-        bool strides = pass > 0 && state->bonded == NULL && size < STRIDE * last_size && miss < STRIDE * last_miss;
+        bool steers = state->joined && state->constraint->inverse;
+        bool strides =
+            pass > 0 && !steers && state->bonded == NULL && size < STRIDE * last_size && miss < STRIDE * last_miss;
         state->columns =
             strides ? 0 : td_condense_unknowns(model, state) + (state->bonded != NULL ? state->bonded->most : 0);
         state->columns += td_contact_columns(model, state);

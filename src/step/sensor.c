@@ -120,7 +120,7 @@ static void transmitted(const tdModel *model, const tdState *state, const tdSens
     for (int k = 0; k < 3; k++)
     {
         center[k] = end.mass > 0 ? 0.5 * (start->moment[k] + end.moment[k]) / end.mass : load.about[k];
-        weight[k] = end.mass * state->gravity * model->scene.settings.gravity[k];
+        weight[k] = end.mass * state->gravity * td_state_gravity(state)[k];
         load.wrench[k] = moves(model) ? (end.linear[k] - start->linear[k]) / model->scheme.h : 0;
         load.wrench[3 + k] = moves(model) ? (end.angular[k] - start->angular[k]) / model->scheme.h : 0;
     }
@@ -150,7 +150,6 @@ static void read_joint(const tdModel *model, const tdState *state, const tdSenso
 {
     const tdBody *body = &model->bodies[sensor->given->body];
     const tdBodyJoint *joint = sensor->joint;
-    const double *axis = model->scene.bodies[body->index].tree->links[sensor->given->link].axis;
     int64_t i = body->first + joint->coord;
     linkMotion motion = motion_of(model, state, body->index, sensor->given->link);
     double wrench[6], along[3];
@@ -158,7 +157,7 @@ static void read_joint(const tdModel *model, const tdState *state, const tdSenso
     into_axes(model, &motion, wrench + (joint->slides ? 0 : 3), along);
     mine->values[0] = joint->ratio * state->q[i] + joint->offset;
     mine->values[1] = moves(model) ? joint->ratio * state->v[i] : 0;
-    mine->values[2] = td_dot3(axis, along);
+    mine->values[2] = td_dot3(sensor->axis, along);
 }
 
 // ---------------------------------------------------------------- acceleration
@@ -178,7 +177,7 @@ static void read_inertial(const tdModel *model, const tdState *state, const tdSe
     point_velocity(model, state, sensor, v);
     for (int k = 0; k < 3; k++)
         a[k] = (moves(model) ? (v[k] - mine->v_start[k]) / model->scheme.h : 0) -
-               state->gravity * model->scene.settings.gravity[k];
+               state->gravity * td_state_gravity(state)[k];
     into_axes(model, &motion, a, mine->values);
     td_turn_back(&motion.pose, motion.twist + 3, mine->values + 3);
 }

@@ -17,7 +17,8 @@ typedef struct tdSensor
     const tdSceneSensor *given;
     int n;                           ///< values, TD_SENSOR_VALUES at most
     double local[3];                 ///< inertial: the point in the link's frame
-    const struct tdBodyJoint *joint; ///< joint
+    const struct tdBodyJoint *joint; ///< joint,
+    const double *axis;              ///< and along which it turns or slides, in the link's frame
 } tdSensor;
 
 /// Of one sensor.

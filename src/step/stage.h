@@ -20,6 +20,9 @@ tdStatus td_stage_solve(const tdModel *model, tdState *state, bool first, int *u
 /// reads  v_new, q_end      writes  q, v, a. Nothing is written when a number is not finite.
 tdStatus td_stage_integrate(const tdModel *model, tdState *state);
 
+/// Newmark: the accelerations that the present loads cause. writes  a
+tdStatus td_step_start(const tdModel *model, tdState *state);
+
 /// newton.c: the balance at the latched inputs. reads  q, v, a, inputs      writes  v_new, m
 tdStatus td_step_balance(const tdModel *model, tdState *state, double *clock);
 /// Size of m on the coordinates that are unknowns, which are left in m_free.

@@ -44,8 +44,12 @@ static tdStatus take_vectors(const tdModel *model, tdState *state, tdError *erro
     state->bodies = TD_TAKE(&state->arena, tdBodyState *, model->n_bodies);
     state->springs = TD_TAKE(&state->arena, double, TD_SPRINGS *TD_SPRING_NUMBERS);
     state->listed = TD_TAKE(&state->arena, tdStateArray, td_state_most_arrays(model));
-    if (state->bodies == NULL || state->springs == NULL || state->listed == NULL)
+    state->parameters = TD_TAKE(&state->arena, double, TD_STATE_PARAMETERS(model));
+    if (state->bodies == NULL || state->springs == NULL || state->listed == NULL || state->parameters == NULL)
         return td_fail_memory(error, "the state");
+    memcpy(state->parameters, model->settings.gravity, 3 * sizeof(double));
+    for (int i = 0; i < 1 + TD_FACTORS * model->n_bodies; i++)
+        state->parameters[3 + i] = 1;
     for (int i = 0; i < model->n_inputs; i++)
         state->override[i] = NAN;
     for (int64_t i = 0; i < model->coords; i++)
@@ -53,7 +57,8 @@ static tdStatus take_vectors(const tdModel *model, tdState *state, tdError *erro
     return TD_OK;
 }
 
-tdStatus td_state_create(const tdModel *model, const tdSettings *settings, tdState **out, tdError *error)
+static tdStatus create(const tdModel *model, const tdSettings *settings, bool pool, const tdState *like, tdState **out,
+                       tdError *error)
 {
     *out = NULL;
     tdState *state = td_take(1, sizeof *state);
@@ -63,7 +68,8 @@ tdStatus td_state_create(const tdModel *model, const tdSettings *settings, tdSta
     state->isa = td_isa_pick(state->settings.portable);
     state->model = model;
     state->weight = 1;
-    tdStatus status = td_tasks_create(state->settings.threads, &state->tasks, error);
+    tdStatus status = pool ? td_tasks_create(state->settings.threads, &state->tasks, error)
+                           : td_tasks_create_within(&state->tasks, error);
     if (status == TD_OK)
         status = take_vectors(model, state, error);
     if (status == TD_OK)
@@ -84,6 +90,8 @@ tdStatus td_state_create(const tdModel *model, const tdSettings *settings, tdSta
         status = td_monitor_create(model, state, error);
     if (status == TD_OK)
         status = td_sensors_create(model, state, error);
+    if (status == TD_OK)
+        status = td_state_begin_with(model, state, like, error);
     if (status != TD_OK)
     {
         td_state_free(state);
@@ -91,6 +99,17 @@ tdStatus td_state_create(const tdModel *model, const tdSettings *settings, tdSta
     }
     *out = state;
     return TD_OK;
+}
+
+tdStatus td_state_create(const tdModel *model, const tdSettings *settings, tdState **out, tdError *error)
+{
+    return create(model, settings, true, NULL, out, error);
+}
+
+tdStatus td_state_create_like(const tdModel *model, const tdSettings *settings, const tdState *like, tdState **out,
+                              tdError *error)
+{
+    return create(model, settings, false, like, out, error);
 }
 
 void td_state_free(tdState *state)
@@ -102,6 +121,7 @@ void td_state_free(tdState *state)
     td_contact_free(state);
     td_problem_free(state->problem);
     td_tasks_free(state->tasks);
+    free(state->before);
     td_arena_free(&state->arena);
     free(state);
 }
@@ -116,6 +136,7 @@ int td_state_arrays(const tdModel *model, tdState *state, tdStateArray *out, int
     const tdConstraintState *cs = state->constraint;
     int64_t columns = cs->condensed == NULL ? 0 : model->n_actuators * model->coords;
     tdStateArray list[] = {
+        {"parameters", -1, false, TD_STATE_PARAMETERS(model), state->parameters}, // the first: td_state_reset()
         {"time", -1, false, 1, &state->time},
         {"steps", -1, true, 1, &state->steps},
         {"q", -1, false, model->coords, state->q},

@@ -41,11 +41,12 @@ void td_stage_charge(tdState *state, tdStage stage, double *clock)
 void td_stage_latch(const tdModel *model, tdState *state)
 {
     double load_time = state->time + model->scheme.load_time, end = state->time + model->scheme.h;
+    const double *offset = td_state_offsets(model, state);
     for (int i = 0; i < model->n_inputs; i++)
     {
         bool set = !isnan(state->override[i]);
-        state->input[i] = set ? state->override[i] : td_input_value(model, i, load_time);
-        state->input_end[i] = set ? state->override[i] : td_input_value(model, i, end);
+        state->input[i] = (set ? state->override[i] : td_input_value(model, i, load_time)) + offset[i];
+        state->input_end[i] = (set ? state->override[i] : td_input_value(model, i, end)) + offset[i];
         state->load_next[i] = state->input_end[i];
     }
     state->gravity = state->weight;
@@ -124,6 +125,8 @@ static tdStatus add_rows(const tdModel *model, tdState *state, bool first, bool 
 // reads  solution      writes  dv, m, efforts
 static tdStatus take_solution(const tdModel *model, tdState *state, const tdSolveResult *result)
 {
+    if (state->problem->steer.n > 0)
+        td_contact_steer_take(model, state);
     TD_TRY(td_condense_take(model, state));
     if (state->joined)
         TD_TRY(td_contact_take(model, state, result));
@@ -133,9 +136,9 @@ static tdStatus take_solution(const tdModel *model, tdState *state, const tdSolv
 
 static tdSolveMethod method_of(const tdModel *model, const tdState *state)
 {
-    if (state->problem->scalar.inverse != NULL)
+    if (state->problem->scalar.inverse != NULL || state->problem->steer.n > 0)
         return TD_SOLVE_INVERSE;
-    return model->scene.contact.solver == TD_CONTACT_NLCP ? TD_SOLVE_COULOMB : TD_SOLVE_CONVEX;
+    return model->contact_solver == TD_CONTACT_NLCP ? TD_SOLVE_COULOMB : TD_SOLVE_CONVEX;
 }
 
 // Everything that acts, as rows of one problem. Its solution corrects dv by A^-1 J' times the change of the efforts;
@@ -144,7 +147,7 @@ static tdSolveMethod method_of(const tdModel *model, const tdState *state)
 tdStatus td_stage_solve(const tdModel *model, tdState *state, bool first, int *unknowns)
 {
     // Newton's own tolerance is beyond that of the problem.
-    double tolerance = state->newton ? 0.1 * model->scene.settings.tolerance : INFINITY;
+    double tolerance = state->newton ? 0.1 * model->settings.tolerance : INFINITY;
     *unknowns =
         td_condense_unknowns(model, state) + td_friction_slides(model, state) + state->joined + (state->bonded != NULL);
     TD_TRY(td_friction_start(model, state));
@@ -240,14 +243,14 @@ static void publish(const tdModel *model, tdState *state)
 // ---------------------------------------------------------------- the step
 
 // Newmark needs the acceleration that the first loads cause.
-static tdStatus start_acceleration(const tdModel *model, tdState *state)
+tdStatus td_step_start(const tdModel *model, tdState *state)
 {
     memcpy(state->q_e, state->q, (size_t)model->coords * sizeof(double));
     memcpy(state->v_e, state->v, (size_t)model->coords * sizeof(double));
     memset(state->inertia, 0, (size_t)model->coords * sizeof(double));
     for (int i = 0; i < model->n_inputs; i++)
         if (isnan(state->override[i]))
-            state->input[i] = td_input_value(model, i, state->time);
+            state->input[i] = td_input_value(model, i, state->time) + td_state_offsets(model, state)[i];
     td_constraint_latch(model, state, 1);
     for (int b = 0; b < model->n_bodies; b++)
         model->bodies[b].ops->begin(model, &model->bodies[b], state);
@@ -265,7 +268,7 @@ tdStatus td_step(const tdModel *model, tdState *state)
     assert(state->model == model);
     double clock = td_seconds();
     state->report = (tdReport){0};
-    state->newton = model->scene.settings.newton;
+    state->newton = model->settings.newton;
     state->follow = false;
     td_tasks_ask(state->tasks, &state->settings);
     td_sensors_start(model, state);
@@ -273,7 +276,7 @@ tdStatus td_step(const tdModel *model, tdState *state)
     tdStatus status = TD_OK;
     if (model->scheme.method == TD_METHOD_NEWMARK && state->steps == 0)
     {
-        status = start_acceleration(model, state);
+        status = td_step_start(model, state);
         td_stage_latch(model, state);
     }
     td_stage_charge(state, TD_STAGE_LATCH, &clock);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Inside the viewer's simulation.
 #pragma once
+#include "base/exchange.h"
 #include "body/spring.h"
 #include "core/state.h"
 #include "output/frames.h"
-#include "view/exchange.h"
 #include "view/sim.h"
 
 #include <pthread.h>

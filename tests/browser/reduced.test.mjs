@@ -85,14 +85,15 @@ test("the warning of a reduced model has its numbers, can be put away and comes 
     // As the server would say it, all at once, so that no status of the server's comes in between.
     const seen = await page.evaluate(() => {
         const { session } = window.tendril;
+        const close = document.querySelector('[aria-label="Dismiss the warning of the reduced model"]');
         const say = (distance, error) => {
             const rom = { reduced: true, indicator: 0.1, error, distance, warning: true };
             session.emit("status", (session.status = { ...session.status, rom }));
-            const note = [...document.querySelectorAll(".note")].find((n) => n.textContent.includes("outside of what it was trained for"));
+            const note = close.closest(".note");
             return { note, text: note.textContent, hidden: note.hidden };
         };
         const first = say(0.12, 0.034);
-        first.note.querySelector('[aria-label="Dismiss the warning of the reduced model"]').click();
+        close.click();
         return { text: first.text, hidden: [first.hidden, first.note.hidden, say(0.14, 0.036).hidden, say(0.24, 0.036).hidden] };
     });
     assert.match(seen.text, /12 % of its shape.*about 3\.4 %/);

@@ -292,8 +292,8 @@ static void test_iterations(void **unused)
     for (int without = 0; without < 2; without++)
     {
         tdModel *model = sphere_model(&small, 0, "neo_hookean", "pressure", "");
-        model->scene.settings.tolerance = 1e-8;
-        model->scene.settings.max_iterations = 1000;
+        model->settings.tolerance = 1e-8;
+        model->settings.max_iterations = 1000;
         if (without)
             ((tdSoft *)model->bodies[0].data)->n_coupled = 0;
         tdState *state = scene_state(model);

@@ -1,0 +1,520 @@
+// SPDX-License-Identifier: Apache-2.0
+// tendril haptic: feel a scene by a device, or by a motion that was recorded of one.
+#include "haptic/haptic.h"
+
+#include "base/timer.h"
+#include "core/state.h"
+#include "folder.h"
+#include "haptic/loop.h"
+#include "signals.h"
+#include "simulate.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <time.h>
+
+static const char help[] =
+    "usage: tendril haptic SCENE --device DEVICE [options]\n\n"
+    "Simulates a scene at the pace of the clock and gives a hand the forces on its tool, a rigid body with 'guided:\n"
+    "true', at the rate of the device. The simulation and the loop of the device are threads that never wait for each\n"
+    "other. Ends with a report: how punctual the loop was, and whether the scene is too heavy.\n\n"
+    "  --device DEVICE  trace:FILE.csv   a recorded motion: t, x, y, z (and rx [rad], ry [rad], rz [rad]), as ways\n"
+    "                                    from where the tool starts; FILE.csv alone means the same\n"
+    "                   hand:FILE.csv    a simulated hand that wants to follow such a motion\n"
+    "                   udp:PORT         datagrams at 127.0.0.1, or udp:ADDRESS:PORT (docs/haptics.md)\n"
+    "                   forcedimension   by the vendor's library\n"
+    "                   auto             the first device that is found\n"
+    "  --tool NAME      the body that the hand holds (default: the only guided one)\n"
+    "  --rate HZ        of the loop (1000)\n"
+    "  --stiffness K    of the coupling of device and tool [N/m] (1000)\n"
+    "  --max-force F    of the device [N] (3)\n"
+    "  --time T         end after T seconds (default: when the recording ends)\n"
+    "  --inside         the loop itself takes a step before each tick: for reduced bodies that are fast enough. The "
+    "scene's\n"
+    "                   time_step must be the period of the loop\n"
+    "  --lockstep       no threads and no clock: steps and ticks by turns, the same result each time\n"
+    "  --out DIR        write forces.csv, a row a tick\n" OUT_HELP("          ") //
+    CLI_ROM_HELP("      ")                                                       //
+    "  --threads N      worker threads of the simulation (default: all cores)\n"
+    "  --json           print one JSON object: percentiles of the loop, times of steps, what is too heavy\n"
+    "  --quiet          no progress\n\n"
+    "Exit codes: 0 done, 2 usage, 3 bad input, 4 numerical failure, 5 out of memory, 6 a file could not be written,\n"
+    "130 interrupted.\n\n"
+    "example: tendril haptic scenes/haptic/cube.yaml --device scenes/haptic/press.csv --lockstep --out felt\n";
+
+#define MOST_RECORDS (4 * 3600 * 1000)
+#define ENDLESS      3600.0 // [s] that are recorded of a device without an end
+
+typedef struct hapticArguments
+{
+    const char *scene, *device, *tool, *rate, *stiffness, *max_force, *time, *out, *threads;
+    bool lockstep, inside;
+} hapticArguments;
+
+typedef struct session
+{
+    const hapticArguments *arguments;
+    tdModel *model;
+    tdState *state;
+    tdHaptic *haptic;
+    tdDevice *device;
+    double period, until;
+    tdLoopReport report;
+    tdLoopRecord *records; ///< of lockstep
+    const tdLoopRecord *felt;
+    int64_t n_felt;
+    double *seconds;           ///< by step
+    int64_t steps, room, late; ///< late: steps that took longer than the time step
+    double stage[TD_STAGES];
+    double largest; ///< force [N]
+    tdStatus status;
+    bool interrupted;
+} session;
+
+static const char *const files[] = {"forces.csv", NULL};
+
+// ---------------------------------------------------------------- the simulation's side
+
+static tdStatus one_step(session *s, double clock)
+{
+    double began = td_seconds();
+    tdStatus status = td_haptic_step(s->haptic, s->model, s->state, clock);
+    double took = td_seconds() - began;
+    if (!td_grow((void **)&s->seconds, &s->room, s->steps + 1, sizeof *s->seconds))
+        return td_fail_memory(&s->state->report.error, "the times of steps");
+    s->seconds[s->steps++] = took;
+    s->late += took > td_model_time_step(s->model);
+    for (int k = 0; k < TD_STAGES; k++)
+        s->stage[k] += s->state->report.stage_seconds[k];
+    return status;
+}
+
+static void run_lockstep(session *s)
+{
+    double h = td_model_time_step(s->model);
+    int64_t tick = 0, most = (int64_t)fmin(MOST_RECORDS, s->until / s->period + 2);
+    s->records = calloc((size_t)most, sizeof *s->records);
+    if (s->records == NULL)
+    {
+        s->status = td_fail_memory(&s->state->report.error, "the forces");
+        return;
+    }
+    for (int64_t k = 0; s->status == TD_OK && (double)k * h < s->until - 1e-9 && !sig_came(); k++)
+    {
+        s->status = one_step(s, (double)k * h);
+        td_loop_lockstep(s->haptic, s->device, s->period, &tick, fmin((double)(k + 1) * h, s->until), s->records, most,
+                         &s->n_felt);
+        cli_progress("feeling", (int64_t)((double)(k + 1) * h), (int64_t)ceil(s->until));
+    }
+    s->report.ticks = tick;
+    s->felt = s->records;
+}
+
+static tdStatus step_inside(void *user, double clock)
+{
+    return one_step(user, clock);
+}
+
+static tdStatus run_threads(session *s, tdLoop **loop, tdError *error)
+{
+    double h = td_model_time_step(s->model);
+    tdLoopSettings settings = td_default_loop(s->period);
+    settings.duration = s->until;
+    settings.records =
+        s->arguments->out != NULL ? (int64_t)fmin(MOST_RECORDS, fmin(s->until, ENDLESS) / s->period + 10) : 0;
+    if (s->arguments->inside)
+    {
+        // All that will be needed is taken before.
+        int64_t most = (int64_t)fmin(MOST_RECORDS, fmin(s->until, ENDLESS) / s->period + 10);
+        if (!td_grow((void **)&s->seconds, &s->room, most, sizeof *s->seconds))
+            return td_fail_memory(error, "the times of steps");
+        settings.step = step_inside;
+        settings.user = s;
+    }
+    TD_TRY(td_loop_start(s->haptic, s->device, &settings, loop, error));
+    while (s->arguments->inside && !td_loop_ended(*loop) && !sig_came())
+        nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
+    // Steps keep to the clock as long as they can; what is late is not made up for.
+    double next = 0;
+    while (!s->arguments->inside && s->status == TD_OK && !td_loop_ended(*loop) && !sig_came())
+    {
+        s->status = one_step(s, td_loop_clock(*loop));
+        next = fmax(next + h, td_loop_clock(*loop) - h);
+        double wait = next - td_loop_clock(*loop);
+        struct timespec pause = {.tv_sec = (time_t)wait, .tv_nsec = (long)(1e9 * (wait - floor(wait)))};
+        if (wait > 0)
+            nanosleep(&pause, NULL);
+        if (isfinite(s->until))
+            cli_progress("feeling", (int64_t)td_loop_clock(*loop), (int64_t)ceil(s->until));
+    }
+    s->report = *td_loop_stop(*loop);
+    s->status = s->arguments->inside ? s->report.status : s->status;
+    s->felt = td_loop_records(*loop, &s->n_felt);
+    return TD_OK;
+}
+
+// ---------------------------------------------------------------- is it too heavy?
+
+static int by_size(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double step_quantile(const session *s, double share)
+{
+    int64_t at = (int64_t)(share * (double)s->steps);
+    return s->steps == 0 ? 0 : s->seconds[at < s->steps ? at : s->steps - 1];
+}
+
+static tdStage slowest(const session *s, double *share)
+{
+    tdStage worst = 0;
+    double sum = 0;
+    for (int k = 0; k < TD_STAGES; k++)
+    {
+        sum += s->stage[k];
+        worst = s->stage[k] > s->stage[worst] ? (tdStage)k : worst;
+    }
+    *share = sum > 0 ? s->stage[worst] / sum : 0;
+    return worst;
+}
+
+static const char *way_out(tdStage stage)
+{
+    switch (stage)
+    {
+    case TD_STAGE_COLLIDE:
+        return "let bodies touch by fewer points: 'contact: {nodes: n}' of a body, a smaller 'points'";
+    case TD_STAGE_SOLVE: return "let bodies touch by fewer points, or reduce the body ('tendril reduce')";
+    case TD_STAGE_FORCES:
+    case TD_STAGE_FREE: return "take a coarser mesh, or reduce the body ('tendril reduce' and --rom)";
+    default: return "take a longer time_step, or a smaller scene";
+    }
+}
+
+// One sentence; true: it is too heavy.
+static bool judge(const session *s, char *out, size_t size)
+{
+    double h = td_model_time_step(s->model), p95 = step_quantile(s, 0.95), share = 0;
+    tdStage stage = slowest(s, &share);
+    double work = td_times_quantile(&s->report.work, 0.999);
+    if (work > 0.5 * s->period && !s->arguments->inside)
+    {
+        snprintf(
+            out, size,
+            "too heavy for the device: a tick takes %.0f us of %.0f us in 99.9 of 100; let fewer points of the tool "
+            "touch, or take a lower --rate",
+            1e6 * work, 1e6 * s->period);
+        return true;
+    }
+    if (p95 <= h)
+    {
+        snprintf(out, size, "no: 95 of 100 steps take less than %.3g ms, and there are %.3g ms for each", 1e3 * p95,
+                 1e3 * h);
+        return false;
+    }
+    snprintf(
+        out, size,
+        "yes, by %.2g times: 5 of 100 steps take more than %.3g ms, and there are %.3g ms for each. %.0f %% of it is "
+        "the stage '%s': %s",
+        p95 / h, 1e3 * p95, 1e3 * h, 100 * share, td_stage_name(stage), way_out(stage));
+    return true;
+}
+
+// ---------------------------------------------------------------- what is told
+
+static tdStatus write_forces(const session *s, tdError *error)
+{
+    tdText text = {0};
+    td_text_format(&text, "time [s],device_x [m],device_y [m],device_z [m],tool_x [m],tool_y [m],tool_z [m],force_x "
+                          "[N],force_y [N],force_z [N],asked_x [N],asked_y [N],asked_z [N],torque_x [N m],torque_y [N "
+                          "m],torque_z [N m],contacts,slipping,fade,fault\n");
+    for (int64_t i = 0; i < s->n_felt; i++)
+    {
+        const tdLoopRecord *r = &s->felt[i];
+        td_text_format(&text, "%.9g", r->time);
+        const double *const lists[] = {r->position, r->tool, r->force, r->asked, r->torque};
+        for (int k = 0; k < 15; k++)
+            td_text_format(&text, ",%.9g", lists[k / 3][k % 3]);
+        td_text_format(&text, ",%d,%d,%.4g,%d\n", r->contacts, r->slipping, r->fade, r->fault);
+    }
+    tdStatus status = cli_write(s->arguments->out, "forces.csv", &text, error);
+    free(text.data);
+    return status;
+}
+
+static const struct
+{
+    const char *name;
+    double share;
+} quantiles[] = {{"p50", 0.5}, {"p99", 0.99}, {"p99_9", 0.999}, {"p99_99", 0.9999}};
+
+static void json_times(tdJson *json, const char *key, const tdTimes *times)
+{
+    td_json_open(json, key, '{');
+    td_json_number(json, "least_us", 1e6 * times->least);
+    for (int k = 0; k < 4; k++)
+    {
+        char name[24];
+        snprintf(name, sizeof name, "%s_us", quantiles[k].name);
+        td_json_number(json, name, 1e6 * td_times_quantile(times, quantiles[k].share));
+    }
+    td_json_number(json, "most_us", 1e6 * times->most);
+    td_json_close(json, '}');
+}
+
+static void print_json(const session *s, const char *heavy, bool is_heavy)
+{
+    tdJson json = {0};
+    char told[300] = "";
+    s->device->ops->tell(s->device, told, sizeof told);
+    td_json_open(&json, NULL, '{');
+    td_json_string(&json, "status", s->status != TD_OK ? "failed" : s->interrupted ? "interrupted" : "done");
+    if (s->status != TD_OK)
+        cli_json_error(&json, &td_state_report(s->state)->error);
+    td_json_string(&json, "scene", s->arguments->scene);
+    td_json_string(&json, "device", s->device->name);
+    td_json_string(&json, "device_report", told);
+    td_json_bool(&json, "lockstep", s->arguments->lockstep);
+    td_json_bool(&json, "inside", s->arguments->inside);
+    td_json_number(&json, "rate", 1 / s->period);
+    td_json_integer(&json, "ticks", s->report.ticks);
+    td_json_integer(&json, "missed", s->report.missed);
+    json_times(&json, "late", &s->report.late);
+    json_times(&json, "work", &s->report.work);
+    td_json_bool(&json, "priority", s->report.priority);
+    td_json_bool(&json, "locked", s->report.locked);
+    td_json_string(&json, "not_granted", s->report.why);
+    td_json_integer(&json, "steps", s->steps);
+    td_json_number(&json, "time", s->state->time);
+    td_json_integer(&json, "late_steps", s->late);
+    td_json_number(&json, "step_p50_ms", 1e3 * step_quantile(s, 0.5));
+    td_json_number(&json, "step_p95_ms", 1e3 * step_quantile(s, 0.95));
+    td_json_number(&json, "step_most_ms", 1e3 * step_quantile(s, 1));
+    td_json_integer(&json, "most_contacts", s->haptic->most_contacts);
+    td_json_integer(&json, "steps_with_contacts_left_out", s->haptic->left_out);
+    td_json_number(&json, "largest_force", s->largest);
+    td_json_integer(&json, "unsolved_ticks", s->haptic->unsolved);
+    td_json_integer(&json, "limited_ticks", s->haptic->guard.limited);
+    td_json_integer(&json, "cut_ticks", s->haptic->guard.cuts);
+    td_json_integer(&json, "faults", s->haptic->guard.faults);
+    td_json_number(&json, "energy_given", s->haptic->guard.most);
+    td_json_bool(&json, "too_heavy", is_heavy);
+    td_json_string(&json, "too_heavy_why", heavy);
+    td_json_integer(&json, "peak_rss", sim_peak_memory());
+    td_json_close(&json, '}');
+    cli_print_json(&json);
+}
+
+static void print_times(const char *name, const tdTimes *times)
+{
+    printf("%-11s least %.0f us, half below %.0f, p99 %.0f, p99.9 %.0f, p99.99 %.0f, most %.0f us\n", name,
+           1e6 * times->least, 1e6 * td_times_quantile(times, 0.5), 1e6 * td_times_quantile(times, 0.99),
+           1e6 * td_times_quantile(times, 0.999), 1e6 * td_times_quantile(times, 0.9999), 1e6 * times->most);
+}
+
+// Ticks by how late they began, in buckets that double.
+static void print_histogram(const tdTimes *times)
+{
+    int low = 0;
+    for (int high = 1; low < TD_LOOP_BUCKETS; low = high, high *= 2)
+    {
+        int64_t n = 0;
+        for (int k = low; k < high && k < TD_LOOP_BUCKETS; k++)
+            n += times->bucket[k];
+        if (n > 0)
+            printf("            %s%d us: %" PRId64 "\n", high < TD_LOOP_BUCKETS ? "less than " : "more than ",
+                   high < TD_LOOP_BUCKETS ? high : low, n);
+    }
+}
+
+static void print_report(const session *s, const char *heavy)
+{
+    char told[300] = "";
+    struct utsname system = {0};
+    uname(&system);
+    s->device->ops->tell(s->device, told, sizeof told);
+    printf("scene       %s, %lld steps of %g ms\n", s->arguments->scene, (long long)s->steps,
+           1e3 * td_model_time_step(s->model));
+    printf("device      %s%s%s\n", s->device->name, told[0] != '\0' ? ": " : "", told);
+    printf("force       %.3g N at most; %d contacts at most", s->largest, s->haptic->most_contacts);
+    if (s->haptic->left_out > 0)
+        printf(" (in %lld steps more were within reach)", (long long)s->haptic->left_out);
+    printf(
+        "\nguard       %lld ticks limited by passivity, %lld cut to the maximum, %lld faults; the hand was given %.3g "
+        "mJ at most\n",
+        (long long)s->haptic->guard.limited, (long long)s->haptic->guard.cuts, (long long)s->haptic->guard.faults,
+        1e3 * s->haptic->guard.most);
+    if (!s->arguments->lockstep)
+    {
+        printf("loop        %lld ticks at %g Hz, %lld missed\n", (long long)s->report.ticks, 1 / s->period,
+               (long long)s->report.missed);
+        print_times("late", &s->report.late);
+        print_histogram(&s->report.late);
+        print_times("work", &s->report.work);
+        printf("system      %s %s; priority %s, memory %s%s%s\n", system.sysname, system.release,
+               s->report.priority ? "granted" : "not granted", s->report.locked ? "locked" : "not locked",
+               s->report.why[0] != '\0' ? " - " : "", s->report.why);
+    }
+    printf(
+        "steps       half below %.3g ms, 95 of 100 below %.3g ms, most %.3g ms; %lld were longer than the time step\n",
+        1e3 * step_quantile(s, 0.5), 1e3 * step_quantile(s, 0.95), 1e3 * step_quantile(s, 1), (long long)s->late);
+    printf("too heavy?  %s\n", heavy);
+}
+
+static int tell(session *s)
+{
+    char heavy[400];
+    if (s->steps > 0)
+        qsort(s->seconds, (size_t)s->steps, sizeof *s->seconds, by_size);
+    bool is_heavy = judge(s, heavy, sizeof heavy);
+    for (int64_t i = 0; i < s->n_felt; i++)
+    {
+        const double *f = s->felt[i].force;
+        s->largest = fmax(s->largest, sqrt(f[0] * f[0] + f[1] * f[1] + f[2] * f[2]));
+    }
+    tdError error = {0};
+    if (s->arguments->out != NULL && write_forces(s, &error) != TD_OK)
+        return cli_fail(&error);
+    if (cli_json())
+        print_json(s, heavy, is_heavy);
+    else
+        print_report(s, heavy);
+    if (s->status != TD_OK)
+        return cli_json() ? (int)s->status : cli_fail(&td_state_report(s->state)->error);
+    return s->interrupted ? 130 : 0;
+}
+
+// ---------------------------------------------------------------- the command
+
+static bool read_numbers(const hapticArguments *arguments, tdHapticSettings *settings, session *s)
+{
+    double rate = 1000;
+    bool good =
+        (arguments->rate == NULL || cli_number("--rate", arguments->rate, &rate)) &&
+        (arguments->stiffness == NULL || cli_number("--stiffness", arguments->stiffness, &settings->stiffness)) &&
+        (arguments->max_force == NULL || cli_number("--max-force", arguments->max_force, &settings->max_force)) &&
+        (arguments->time == NULL || cli_number("--time", arguments->time, &s->until));
+    if (good && !(rate >= 10 && rate <= 10000))
+    {
+        cli_usage("--rate %g is not between 10 and 10000", rate);
+        return false;
+    }
+    if (good && arguments->time != NULL && !(s->until > 0 && s->until <= 1e6))
+    {
+        cli_usage("--time %g is not between 0 and 1e6 seconds", s->until);
+        return false;
+    }
+    settings->period = s->period = 1 / rate;
+    settings->max_torque = 0.1 * settings->max_force;
+    return good;
+}
+
+// When a recording ends, by asking it.
+static double end_of(const tdDevice *device)
+{
+    double time = 1e-3;
+    while (time < 1e6 && !device->ops->ended(device, time))
+        time *= 2;
+    if (!(time < 1e6))
+        return INFINITY;
+    double low = 0.5 * time;
+    for (int k = 0; k < 60; k++)
+    {
+        double middle = 0.5 * (low + time);
+        if (device->ops->ended(device, middle))
+            time = middle;
+        else
+            low = middle;
+    }
+    return time;
+}
+
+static int feel(session *s, const tdHapticSettings *settings, const tdSettings *library)
+{
+    tdError error = {0};
+    tdLoop *loop = NULL;
+    if (td_haptic_create(s->model, settings, &s->haptic, &error) != TD_OK ||
+        td_device_open(s->arguments->device, s->period, 0, library, &s->device, &error) != TD_OK)
+        return cli_fail(&error);
+    s->until = fmin(s->until, end_of(s->device));
+    double h = td_model_time_step(s->model);
+    if (s->arguments->inside && fabs(h - s->period) > 1e-9 * h)
+        return cli_usage(
+            "--inside takes a step a tick, so that the scene's time_step, %g ms, must be the period of the "
+            "loop, %g ms; change one, or --rate",
+            1e3 * h, 1e3 * s->period);
+    if (s->arguments->inside && s->arguments->lockstep)
+        return cli_usage("--inside and --lockstep exclude each other; give one");
+    if (s->arguments->lockstep && !isfinite(s->until))
+        return cli_usage("--lockstep needs a recorded motion, or --time T");
+    if (!cli_quiet() && !s->arguments->lockstep)
+        fprintf(stderr, "device %s; end with Ctrl-C\n", s->device->name);
+    sigBefore before = sig_catch();
+    tdStatus status = TD_OK;
+    if (s->arguments->lockstep)
+        run_lockstep(s);
+    else
+        status = run_threads(s, &loop, &error);
+    s->interrupted = sig_came();
+    sig_writing();
+    int code = status == TD_OK ? tell(s) : cli_fail(&error);
+    sig_release(&before);
+    td_loop_free(loop);
+    return code;
+}
+
+int cmd_haptic(int argc, char **argv)
+{
+    hapticArguments arguments = {0};
+    const cliOption options[] = {
+        {"--device", &arguments.device, NULL},
+        {"--tool", &arguments.tool, NULL},
+        {"--rate", &arguments.rate, NULL},
+        {"--stiffness", &arguments.stiffness, NULL},
+        {"--max-force", &arguments.max_force, NULL},
+        {"--time", &arguments.time, NULL},
+        {"--lockstep", NULL, &arguments.lockstep},
+        OUT_OPTIONS(arguments.out),
+        {"--threads", &arguments.threads, NULL},
+        {"--inside", NULL, &arguments.inside},
+        CLI_ROM_OPTIONS,
+    };
+    int code = cli_parse(argc, argv, help, options, (int)(sizeof options / sizeof options[0]), &arguments.scene, 1, 1);
+    if (code >= 0)
+        return code;
+    tdSettings library = cli_settings();
+    tdHapticSettings settings = td_default_haptic();
+    session s = {.arguments = &arguments, .until = INFINITY};
+    outFolder folder;
+    if (arguments.device == NULL)
+        return cli_usage("--device is missing; --help lists what there is");
+    if (!read_numbers(&arguments, &settings, &s))
+        return TD_ERROR_USAGE;
+    settings.tool = arguments.tool;
+    code = sim_check_common(arguments.threads, arguments.out, &library);
+    if (code >= 0)
+        return code;
+    code = out_take(&folder, arguments.out, files, false);
+    if (code >= 0)
+        return code;
+    tdError error = {0};
+    if (td_model_load(arguments.scene, &library, &s.model, &error) != TD_OK ||
+        td_state_create(s.model, &library, &s.state, &error) != TD_OK)
+        code = cli_fail(&error);
+    else
+        code = feel(&s, &settings, &library);
+    td_device_close(s.device);
+    td_haptic_free(s.haptic);
+    td_state_free(s.state);
+    td_model_free(s.model);
+    free(s.records);
+    free(s.seconds);
+    out_release(&folder);
+    return code;
+}

@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Real-time simulation of soft robots and deformable bodies.
+
+>>> import tendril
+>>> model = tendril.Model("finger.yaml")            # a scene, compiled; never changes
+>>> state = model.state()                           # what changes
+>>> state.set_input("push", 0.5)
+>>> state.step(100)
+>>> state.probe("tip")                              # [m]
+
+Everything is in SI units. Arrays that the engine holds are NumPy views without a copy. Errors are exceptions that
+carry file, line, field and message (:class:`Error`). Many robots at once: :class:`Batch`. Environments in the manner
+of Gymnasium: :mod:`tendril.envs`.
+"""
+from ._library import Cancelled, Error, FileError, InputError, NumericError, OutOfMemory, UsageError, lib as _lib
+from .batch import Batch
+from .control import Control, Reduction, reduce
+from .data import reduced, robot
+from .model import Actuator, Body, Effector, Joint, Model, Outputs, Sensor
+from .state import CONTACT, Actuation, Report, State, Wrench
+
+__version__ = "0.1.0"
+
+if _lib.td_version().decode() != __version__:
+    raise ImportError(
+        f"the package is of version {__version__} and the library that was found of {_lib.td_version().decode()}"
+    )
+
+__all__ = [
+    "Actuation", "Actuator", "Batch", "Body", "CONTACT", "Cancelled", "Control", "Effector", "Error", "FileError",
+    "InputError", "Joint", "Model", "NumericError", "OutOfMemory", "Outputs", "Reduction", "Report", "Sensor", "State",
+    "UsageError", "Wrench", "reduce", "reduced", "robot",
+]  # fmt: skip

@@ -1,0 +1,487 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The C library as Python sees it: structures, functions, errors.
+
+Nothing here is for users of the package. Structures mirror ``tendril/tendril.h`` field by field; a test
+compares each offset with what a C compiler makes of the header.
+"""
+from __future__ import annotations
+
+import ctypes as c
+import logging
+import os
+from pathlib import Path
+
+SONAME = "libtendril.so.0.1"
+TD_STAGES = 9
+
+log = logging.getLogger("tendril")
+
+
+# ---------------------------------------------------------------- errors
+
+
+class Error(Exception):
+    """What the library could not do: where, why, and what to do about it.
+
+    ``file``, ``line`` and ``field`` say where in a scene or table it is, as far as that applies
+    ("" and 0: it does not); ``message`` is the reason and the way out.
+    """
+
+    def __init__(self, message: str, file: str = "", line: int = 0, field: str = "") -> None:
+        self.message, self.file, self.line, self.field = message, file, line, field
+        place = f"{file}:{line}: " if file and line else f"{file}: " if file else ""
+        super().__init__(f"{place}{field + ': ' if field else ''}{message}")
+
+    def __reduce__(self):
+        return type(self), (self.message, self.file, self.line, self.field)
+
+
+class UsageError(Error, ValueError):
+    """The call makes no sense."""
+
+
+class InputError(Error, ValueError):
+    """A file, a scene or a value is wrong."""
+
+
+class NumericError(Error, ArithmeticError):
+    """The numbers failed; the state is what it was before the call."""
+
+
+class OutOfMemory(Error, MemoryError):
+    """There is not enough memory."""
+
+
+class FileError(Error):
+    """The system refused to read or write."""
+
+
+class Cancelled(Error):
+    """The caller ended it."""
+
+
+_ERRORS = {2: UsageError, 3: InputError, 4: NumericError, 5: OutOfMemory, 6: FileError, 130: Cancelled}
+
+
+# ---------------------------------------------------------------- structures
+
+
+class tdError(c.Structure):
+    _fields_ = [
+        ("status", c.c_int),
+        ("line", c.c_int),
+        ("file", c.c_char * 256),
+        ("field", c.c_char * 128),
+        ("message", c.c_char * 640),
+    ]
+
+    def exception(self, status: int | None = None) -> Error:
+        kind = _ERRORS.get(self.status if status is None else status, Error)
+        text = [getattr(self, name).decode(errors="replace") for name in ("message", "file", "field")]
+        return kind(text[0] or "no reason was given", text[1], self.line, text[2])
+
+
+LogFn = c.CFUNCTYPE(None, c.c_void_p, c.c_int, c.c_char_p)
+CancelFn = c.CFUNCTYPE(c.c_bool, c.c_void_p)
+ProgressFn = c.CFUNCTYPE(c.c_bool, c.c_void_p, c.c_char_p, c.c_int64, c.c_int64)
+
+
+class tdSettings(c.Structure):
+    _fields_ = [
+        ("threads", c.c_int),
+        ("portable", c.c_bool),
+        ("rom", c.c_char_p),
+        ("rom_whole", c.c_bool),
+        ("rom_precision", c.c_int),
+        ("packages", c.c_char_p),
+        ("log", LogFn),
+        ("log_user", c.c_void_p),
+        ("level", c.c_int),
+        ("cancel", CancelFn),
+        ("cancel_user", c.c_void_p),
+    ]
+
+
+class tdActuatorInfo(c.Structure):
+    _fields_ = [
+        ("name", c.c_char_p),
+        ("kind", c.c_char_p),
+        ("drive", c.c_char_p),
+        ("effort_unit", c.c_char_p),
+        ("displacement_unit", c.c_char_p),
+        ("input", c.c_int),
+        ("driven", c.c_bool),
+        ("effort", c.c_double * 2),
+        ("displacement", c.c_double * 2),
+        ("gas", c.c_double * 2),
+        ("effort_rate", c.c_double),
+        ("displacement_rate", c.c_double),
+        ("tool", c.c_int),
+    ]
+
+
+class tdEffectorInfo(c.Structure):
+    _fields_ = [("name", c.c_char_p), ("kind", c.c_char_p), ("unit", c.c_char_p), ("rows", c.c_int)]
+
+
+class tdToolInfo(c.Structure):
+    _fields_ = [
+        ("name", c.c_char_p),
+        ("body", c.c_int),
+        ("link", c.c_char_p),
+        ("input", c.c_int),
+        ("joints", c.c_int),
+        ("length", c.c_double),
+        ("speed", c.c_double),
+        ("turning", c.c_double),
+    ]
+
+
+class tdJointInfo(c.Structure):
+    _fields_ = [("name", c.c_char_p), ("link", c.c_char_p), ("slides", c.c_bool), ("start", c.c_double)]
+
+
+class tdActuation(c.Structure):
+    _fields_ = [
+        ("effort", c.c_double),
+        ("displacement", c.c_double),
+        ("effort_bound", c.c_int),
+        ("displacement_bound", c.c_int),
+    ]
+
+
+class tdToolState(c.Structure):
+    _fields_ = [
+        ("driven", c.c_bool),
+        ("twist", c.c_double * 6),
+        ("target", c.c_double * 3),
+        ("target_rotation", c.c_double * 9),
+        ("command", c.c_double * 3),
+        ("command_rotation", c.c_double * 9),
+        ("position", c.c_double * 3),
+        ("rotation", c.c_double * 9),
+        ("error", c.c_double * 6),
+        ("miss", c.c_double * 6),
+        ("at_limits", c.c_int),
+    ]
+
+
+class tdSpring(c.Structure):
+    _fields_ = [
+        ("body", c.c_int),
+        ("nodes", c.c_int32 * 3),
+        ("weights", c.c_double * 3),
+        ("anchor", c.c_double * 3),
+        ("stiffness", c.c_double),
+    ]
+
+
+class tdReport(c.Structure):
+    _fields_ = [
+        ("status", c.c_int),
+        ("error", tdError),
+        ("newton_iterations", c.c_int),
+        ("line_search_steps", c.c_int),
+        ("load_steps", c.c_int),
+        ("load_cuts", c.c_int),
+        ("cg_iterations", c.c_int),
+        ("factorizations", c.c_int),
+        ("projected_elements", c.c_int),
+        ("inverted_elements", c.c_int),
+        ("extended_elements", c.c_int),
+        ("residual", c.c_double),
+        ("constraint_error", c.c_double),
+        ("inverse", c.c_bool),
+        ("inverse_iterations", c.c_int),
+        ("inverse_limit", c.c_bool),
+        ("out_of_reach", c.c_bool),
+        ("inverse_residual", c.c_double),
+        ("bound_violation", c.c_double),
+        ("active_bounds", c.c_int),
+        ("inverse_seconds", c.c_double),
+        ("inverse_optimality", c.c_double),
+        ("rom_indicator", c.c_double),
+        ("rom_error", c.c_double),
+        ("rom_distance", c.c_double),
+        ("rom_warning", c.c_bool),
+        ("contacts", c.c_int),
+        ("constraints", c.c_int),
+        ("contacts_active", c.c_int),
+        ("contact_iterations", c.c_int),
+        ("contact_residual", c.c_double),
+        ("contact_limit", c.c_bool),
+        ("penetration", c.c_double),
+        ("penetration_ratio", c.c_double),
+        ("penetration_body", c.c_int * 2),
+        ("penetration_found", c.c_double),
+        ("penetration_found_body", c.c_int * 2),
+        ("tunnelled", c.c_int),
+        ("attachment_error", c.c_double),
+        ("energy", c.c_double),
+        ("work", c.c_double),
+        ("dissipated", c.c_double),
+        ("energy_gain", c.c_double),
+        ("linearization_error", c.c_double),
+        ("retries", c.c_int),
+        ("doubts", c.c_uint),
+        ("doubt_body", c.c_int),
+        ("stage_seconds", c.c_double * TD_STAGES),
+    ]
+
+
+class tdContactPoint(c.Structure):
+    _fields_ = [
+        ("body", c.c_int * 2),
+        ("link", c.c_int * 2),
+        ("key", c.c_uint64),
+        ("position", c.c_double * 3),
+        ("normal", c.c_double * 3),
+        ("distance", c.c_double),
+        ("force", c.c_double * 3),
+        ("slip", c.c_double * 3),
+    ]
+
+
+class tdSensorInfo(c.Structure):
+    _fields_ = [
+        ("name", c.c_char_p),
+        ("kind", c.c_char_p),
+        ("body", c.c_int),
+        ("link", c.c_int),
+        ("values", c.c_int),
+        ("columns", c.c_char_p * 6),
+        ("units", c.c_char_p * 6),
+    ]
+
+
+class tdOutputInfo(c.Structure):
+    _fields_ = [("name", c.c_char_p), ("unit", c.c_char_p), ("first", c.c_int64), ("count", c.c_int64)]
+
+
+class tdSpan(c.Structure):
+    _fields_ = [("data", c.c_void_p), ("robot", c.c_int64), ("time", c.c_int64), ("number", c.c_int64)]
+
+
+class tdRollout(c.Structure):
+    _fields_ = [
+        ("rows", c.c_int),
+        ("hold", c.c_int),
+        ("inputs", tdSpan),
+        ("outputs", tdSpan),
+        ("mask", c.c_void_p),
+        ("status", c.c_void_p),
+        ("steps", c.c_void_p),
+    ]
+
+
+class tdControlSettings(c.Structure):
+    _fields_ = [("gain", c.c_double), ("limit", c.c_double), ("delay", c.c_double)]
+
+
+class tdReductionSettings(c.Structure):
+    _fields_ = [
+        ("work", c.c_char_p),
+        ("restart", c.c_bool),
+        ("pod_tolerance", c.c_double),
+        ("ecsw_tolerance", c.c_double),
+        ("max_modes", c.c_int),
+        ("accept", c.c_bool),
+        ("progress", ProgressFn),
+        ("user", c.c_void_p),
+    ]
+
+
+class tdReduction(c.Structure):
+    _fields_ = [
+        ("stopped", c.c_bool),
+        ("modes", c.c_int),
+        ("snapshots", c.c_int64),
+        ("failures", c.c_int64),
+        ("elements", c.c_int64),
+        ("rid_elements", c.c_int64),
+        ("pod_error", c.c_double),
+        ("ecsw_error", c.c_double),
+        ("held_out_error", c.c_double),
+        ("held_out_worst", c.c_double),
+        ("held_out_places", c.c_int64),
+        ("motion_error", c.c_double),
+        ("motion_worst", c.c_double),
+        ("seconds", c.c_double),
+    ]
+
+
+#: All structures, for the test of their layout.
+STRUCTURES = [
+    tdError, tdSettings, tdActuatorInfo, tdEffectorInfo, tdToolInfo, tdJointInfo, tdActuation, tdToolState, tdSpring,
+    tdReport, tdContactPoint, tdSensorInfo, tdOutputInfo, tdSpan, tdRollout, tdControlSettings, tdReductionSettings, tdReduction,
+]  # fmt: skip
+
+
+# ---------------------------------------------------------------- functions
+
+
+def _load() -> c.CDLL:
+    named = os.environ.get("TENDRIL_LIBRARY")
+    here = Path(__file__).with_name(SONAME)
+    tried = [named] if named else [str(here)] * here.exists() + [SONAME]
+    for path in tried:
+        try:
+            return c.CDLL(path)
+        except OSError as error:
+            why = error
+    raise ImportError(
+        f"the library of Tendril cannot be loaded: {why}. 'make python' installs it with this package; or set "
+        "TENDRIL_LIBRARY to the path of libtendril.so"
+    )
+
+
+lib = _load()
+_P, _I, _L, _D, _S, _E = c.c_void_p, c.c_int, c.c_int64, c.c_double, c.c_char_p, c.POINTER(tdError)
+
+_FUNCTIONS = {
+    "td_version": (_S,),
+    "td_status_name": (_S, _I),
+    "td_stage_name": (_S, _I),
+    "td_doubt_name": (_S, _I),
+    "td_parameter_name": (_S, _I),
+    "td_default_settings": (tdSettings,),
+    "td_model_load": (_I, _S, c.POINTER(tdSettings), c.POINTER(_P), _E),
+    "td_model_parse": (_I, _S, c.c_size_t, _S, _S, c.POINTER(tdSettings), c.POINTER(_P), _E),
+    "td_model_free": (None, _P),
+    "td_model_bodies": (_I, _P),
+    "td_model_body_name": (_S, _P, _I),
+    "td_model_body_nodes": (_I, _P, _I),
+    "td_model_body_elements": (_I, _P, _I),
+    "td_model_body_kind": (_S, _P, _I),
+    "td_model_body_coords": (_L, _P, _I),
+    "td_model_body_turns": (_I, _P, _I),
+    "td_model_body_mass": (_D, _P, _I),
+    "td_model_body_rest": (_P, _P, _I),
+    "td_model_body_triangles": (_L, _P, _I, c.POINTER(_P)),
+    "td_model_dofs": (_L, _P),
+    "td_model_time_step": (_D, _P),
+    "td_model_steps": (_I, _P),
+    "td_model_size": (_D, _P),
+    "td_model_probes": (_I, _P),
+    "td_model_probe_name": (_S, _P, _I),
+    "td_model_inputs": (_I, _P),
+    "td_model_input_name": (_S, _P, _I),
+    "td_model_actuators": (_I, _P),
+    "td_model_actuator": (tdActuatorInfo, _P, _I),
+    "td_model_effectors": (_I, _P),
+    "td_model_effector": (tdEffectorInfo, _P, _I),
+    "td_model_tools": (_I, _P),
+    "td_model_tool": (tdToolInfo, _P, _I),
+    "td_model_joints": (_I, _P, _I),
+    "td_model_joint": (tdJointInfo, _P, _I, _I),
+    "td_model_attachments": (_I, _P),
+    "td_model_attachment_name": (_S, _P, _I),
+    "td_model_couplings": (_I, _P),
+    "td_model_coupling_name": (_S, _P, _I),
+    "td_state_create": (_I, _P, c.POINTER(tdSettings), c.POINTER(_P), _E),
+    "td_state_free": (None, _P),
+    "td_step": (_I, _P, _P),
+    "td_state_time": (_D, _P),
+    "td_state_steps": (_L, _P),
+    "td_state_positions": (_P, _P, _P, _I),
+    "td_state_velocities": (_P, _P, _P, _I),
+    "td_state_probe": (None, _P, _P, _I, _P),
+    "td_state_reaction": (None, _P, _P, _I, _P),
+    "td_state_set_input": (_I, _P, _P, _I, _D),
+    "td_state_input": (_D, _P, _P, _I),
+    "td_state_actuation": (tdActuation, _P, _P, _I),
+    "td_state_effector": (None, _P, _P, _I, _P),
+    "td_state_target": (c.c_bool, _P, _P, _I, _P),
+    "td_state_set_target": (_I, _P, _P, _I, _P),
+    "td_state_tool": (tdToolState, _P, _P, _I),
+    "td_state_drive_tool": (_I, _P, _P, _I, _P),
+    "td_state_set_spring": (_I, _P, _P, _I, c.POINTER(tdSpring)),
+    "td_state_report": (c.POINTER(tdReport), _P),
+    "td_state_contacts": (_L, _P, c.POINTER(_P)),
+    "td_state_contact_force": (None, _P, _I, _I, _P),
+    "td_state_contact_wrench": (None, _P, _I, _I, _P, _P, _P),
+    "td_state_attachment_force": (None, _P, _I, _P, _P, _P),
+    "td_state_coupling_effort": (_D, _P, _I),
+    "td_model_sensors": (_I, _P),
+    "td_model_sensor": (tdSensorInfo, _P, _I),
+    "td_state_sensor": (_I, _P, _P, _I, _P),
+    "td_state_energy": (None, _P, _P, _P, _P),
+    "td_state_save": (_I, _P, _P, _S, _E),
+    "td_state_load": (_I, _P, _P, _S, _E),
+    "td_state_hash": (c.c_uint64, _P, _P),
+    "td_state_copy": (_I, _P, _P, _P, _E),
+    "td_state_size": (c.c_size_t, _P, _P),
+    "td_state_write": (_I, _P, _P, _P, c.c_size_t, _E),
+    "td_state_read": (_I, _P, _P, _P, c.c_size_t, _E),
+    "td_state_reset": (_I, _P, _P, _E),
+    "td_state_coords": (_P, _P, _P, _I),
+    "td_state_rates": (_P, _P, _P, _I),
+    "td_state_turns": (_P, _P, _P, _I),
+    "td_state_set_coords": (_I, _P, _P, _I, _P, _P, _P, _E),
+    "td_state_joint": (None, _P, _P, _I, _I, _P, _P),
+    "td_state_set_joints": (_I, _P, _P, _I, _P, _P, _E),
+    "td_state_set_parameter": (_I, _P, _P, _I, _I, _D, _E),
+    "td_state_parameter": (_D, _P, _P, _I, _I),
+    "td_outputs_create": (_I, _P, _I, c.POINTER(_S), c.POINTER(_P), _E),
+    "td_outputs_free": (None, _P),
+    "td_outputs_count": (_I, _P),
+    "td_outputs_width": (_L, _P),
+    "td_outputs_info": (tdOutputInfo, _P, _I),
+    "td_outputs_read": (None, _P, _P, _P, _P, _L),
+    "td_batch_create": (_I, _P, c.POINTER(tdSettings), _I, c.POINTER(_P), _E),
+    "td_batch_free": (None, _P),
+    "td_batch_state": (_P, _P, _I),
+    "td_batch_error": (_E, _P, _I),
+    "td_batch_choose_inputs": (_I, _P, _I, c.POINTER(_I), _E),
+    "td_batch_choose_outputs": (_I, _P, _I, c.POINTER(_S), _E),
+    "td_batch_outputs": (_P, _P),
+    "td_batch_reset": (_I, _P, _P, _E),
+    "td_batch_set_parameter": (_I, _P, _I, _I, _P, _L, _P, _E),
+    "td_batch_set_delay": (_I, _P, _P, _L, _P, _E),
+    "td_batch_write": (_I, _P, _P, c.c_size_t, _P, _E),
+    "td_batch_read": (_I, _P, _P, c.c_size_t, _P, _E),
+    "td_batch_rollout": (_I, _P, c.POINTER(tdRollout), _E),
+    "td_batch_read_outputs": (_I, _P, c.POINTER(tdSpan), _P, _E),
+    "td_default_control": (tdControlSettings, _P),
+    "td_control_create": (_I, _P, c.POINTER(tdControlSettings), c.POINTER(_P), _E),
+    "td_control_free": (None, _P),
+    "td_control_load_goals": (_I, _P, _P, _S, _E),
+    "td_control_load_measurements": (_I, _P, _P, _S, _E),
+    "td_control_duration": (_D, _P),
+    "td_control_set_goal": (_I, _P, _I, _P),
+    "td_control_goal": (c.c_bool, _P, _I, _D, _P),
+    "td_control_measure": (_I, _P, _I, _P),
+    "td_control_step": (_I, _P, _P, _P),
+    "td_control_correction": (None, _P, _I, _P),
+    "td_default_reduction": (tdReductionSettings,),
+    "td_model_reduce": (_I, _S, _S, c.POINTER(tdReductionSettings), c.POINTER(tdSettings), c.POINTER(tdReduction), _E),
+}
+for _name, (_result, *_arguments) in _FUNCTIONS.items():
+    _function = getattr(lib, _name)
+    _function.restype, _function.argtypes = _result, _arguments
+
+#: Parameters of a state, in the order of the C enumeration.
+PARAMETERS = tuple(lib.td_parameter_name(k).decode() for k in range(8))
+
+
+def check(status: int, error: tdError) -> None:
+    """Raises what a call that returned ``status`` wrote into ``error``."""
+    if status != 0:
+        raise error.exception(status)
+
+
+@LogFn
+def _log(_user, level, message):
+    log.log((logging.DEBUG, logging.INFO, logging.WARNING)[level], "%s", message.decode(errors="replace"))
+
+
+def settings(threads: int = 0, rom: str | os.PathLike | None = None, portable: bool = False, rom_whole: bool = False,
+             packages: str | None = None, quiet: bool = False) -> tdSettings:  # fmt: skip
+    """Settings of the library, whose messages go to the logger "tendril" unless they are not wanted."""
+    out = lib.td_default_settings()
+    out.threads, out.portable, out.rom_whole = int(threads), portable, rom_whole
+    if not quiet:
+        out.log = _log
+    out.rom = os.fsencode(rom) if rom is not None else None
+    out.packages = packages.encode() if packages else None
+    return out

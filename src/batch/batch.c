@@ -1,0 +1,443 @@
+// SPDX-License-Identifier: Apache-2.0
+// Many robots of one model. A robot is a state; a piece of work is a robot with all its steps of a call, so that what
+// it reads stays near, and nothing that one thread does can reach another robot. The interface is plain arrays, masks
+// and numbers: a device that holds its robots in its own memory can stand behind it.
+#include "base/task.h"
+#include "core/state.h"
+
+#include <assert.h>
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/// Rows of inputs on their way.
+typedef struct tdDelay
+{
+    int steps;      ///< 0: none
+    int64_t passed; ///< rows that came in since the start
+    double *rows;   ///< `steps` of them, a ring
+} tdDelay;
+
+typedef struct tdRobot
+{
+    tdState *state;
+    tdError error;   ///< why it stopped
+    tdError refused; ///< why this call did not do to it what it should
+    tdDelay delay;
+} tdRobot;
+
+struct tdBatch
+{
+    const tdModel *model;
+    tdTasks *tasks;
+    int n;
+    tdRobot *robots;
+    int n_inputs;
+    int *inputs;
+    tdOutputs *outputs;
+};
+
+static bool takes_part(const uint8_t *mask, int robot)
+{
+    return mask == NULL || mask[robot] != 0;
+}
+
+// ---------------------------------------------------------------- life
+
+typedef struct creation
+{
+    tdBatch *batch;
+    const tdSettings *settings;
+} creation;
+
+static void create_robot(void *context, int i)
+{
+    const creation *work = context;
+    tdRobot *robot = &work->batch->robots[i + 1];
+    td_state_create_like(work->batch->model, work->settings, work->batch->robots[0].state, &robot->state,
+                         &robot->error);
+}
+
+static tdStatus create_robots(tdBatch *batch, const tdSettings *settings, tdError *error)
+{
+    creation work = {batch, settings};
+    TD_TRY(td_state_create_like(batch->model, settings, NULL, &batch->robots[0].state, error));
+    td_parallel(batch->tasks, batch->n - 1, create_robot, &work);
+    for (int i = 1; i < batch->n; i++)
+        if (batch->robots[i].state == NULL)
+        {
+            if (error != NULL)
+                *error = batch->robots[i].error;
+            return batch->robots[i].error.status;
+        }
+    return TD_OK;
+}
+
+tdStatus td_batch_create(const tdModel *model, const tdSettings *settings, int robots, tdBatch **out, tdError *error)
+{
+    *out = NULL;
+    if (robots < 1)
+        return td_fail(error, TD_ERROR_USAGE, "a batch of %d robots; there has to be one at least", robots);
+    tdSettings plain = settings != NULL ? *settings : td_default_settings();
+    tdBatch *batch = td_take(1, sizeof *batch);
+    if (batch == NULL)
+        return td_fail_memory(error, "a batch");
+    batch->model = model;
+    batch->robots = td_take((size_t)robots, sizeof *batch->robots);
+    batch->inputs = td_take((size_t)model->n_inputs + 1, sizeof *batch->inputs);
+    batch->n = batch->robots == NULL ? 0 : robots;
+    tdStatus status = batch->robots == NULL || batch->inputs == NULL ? td_fail_memory(error, "a batch") : TD_OK;
+    for (int i = 0; i < model->n_inputs && status == TD_OK; i++)
+        batch->inputs[batch->n_inputs++] = i;
+    if (status == TD_OK)
+        status = td_tasks_create(plain.threads, &batch->tasks, error);
+    if (status == TD_OK)
+        status = td_outputs_create(model, 0, NULL, &batch->outputs, error);
+    if (status == TD_OK)
+        status = create_robots(batch, &plain, error);
+    if (status != TD_OK)
+    {
+        td_batch_free(batch);
+        return status;
+    }
+    *out = batch;
+    return TD_OK;
+}
+
+void td_batch_free(tdBatch *batch)
+{
+    if (batch == NULL)
+        return;
+    for (int i = batch->n - 1; i >= 0; i--) // the first has what the others go back to
+    {
+        td_state_free(batch->robots[i].state);
+        free(batch->robots[i].delay.rows);
+    }
+    td_tasks_free(batch->tasks);
+    td_outputs_free(batch->outputs);
+    free(batch->inputs);
+    free(batch->robots);
+    free(batch);
+}
+
+int td_batch_robots(const tdBatch *batch)
+{
+    return batch->n;
+}
+
+tdState *td_batch_state(const tdBatch *batch, int robot)
+{
+    assert(robot >= 0 && robot < batch->n);
+    return batch->robots[robot].state;
+}
+
+const tdError *td_batch_error(const tdBatch *batch, int robot)
+{
+    assert(robot >= 0 && robot < batch->n);
+    return &batch->robots[robot].error;
+}
+
+// ---------------------------------------------------------------- what rows hold
+
+// Rows on their way are of other inputs, or of another length.
+static void forget_rows(tdBatch *batch)
+{
+    for (int i = 0; i < batch->n; i++)
+    {
+        free(batch->robots[i].delay.rows);
+        batch->robots[i].delay.rows = NULL;
+        batch->robots[i].delay.passed = 0;
+    }
+}
+
+// Room for the rows of all delays.
+static tdStatus take_rows(tdBatch *batch, tdError *error)
+{
+    for (int i = 0; i < batch->n; i++)
+    {
+        tdDelay *delay = &batch->robots[i].delay;
+        if (delay->steps > 0 && delay->rows == NULL)
+            delay->rows = td_take((size_t)delay->steps * ((size_t)batch->n_inputs + 1), sizeof(double));
+        if (delay->steps > 0 && delay->rows == NULL)
+            return td_fail_memory(error, "the delays of a batch");
+    }
+    return TD_OK;
+}
+
+tdStatus td_batch_choose_inputs(tdBatch *batch, int n, const int *inputs, tdError *error)
+{
+    int most = batch->model->n_inputs;
+    if (n < 0 || n > most)
+        return td_fail(error, TD_ERROR_USAGE, "%d inputs were chosen, and the scene has %d", n, most);
+    for (int i = 0; i < n; i++)
+    {
+        if (inputs[i] < 0 || inputs[i] >= most)
+            return td_fail(error, TD_ERROR_USAGE, "there is no input %d; the scene has %d", inputs[i], most);
+        for (int j = 0; j < i; j++)
+            if (inputs[i] == inputs[j])
+                return td_fail(error, TD_ERROR_USAGE, "input '%s' was chosen twice",
+                               batch->model->inputs[inputs[i]].name);
+    }
+    if (n > 0)
+        memcpy(batch->inputs, inputs, (size_t)n * sizeof *inputs);
+    batch->n_inputs = n;
+    forget_rows(batch);
+    return take_rows(batch, error);
+}
+
+tdStatus td_batch_choose_outputs(tdBatch *batch, int n, const char *const *names, tdError *error)
+{
+    tdOutputs *chosen = NULL;
+    TD_TRY(td_outputs_create(batch->model, n, names, &chosen, error));
+    td_outputs_free(batch->outputs);
+    batch->outputs = chosen;
+    return TD_OK;
+}
+
+const tdOutputs *td_batch_outputs(const tdBatch *batch)
+{
+    return batch->outputs;
+}
+
+// ---------------------------------------------------------------- robot by robot
+
+/// What is done to each robot of a call, in parallel.
+typedef struct errand
+{
+    tdBatch *batch;
+    const uint8_t *mask;
+    char *memory;
+    size_t stride;
+    const tdSpan *span;
+    const tdRollout *rollout;
+} errand;
+
+// Tells of the first robot that was refused.
+static tdStatus run_errand(errand *work, tdTaskFn task, tdError *error)
+{
+    tdBatch *batch = work->batch;
+    for (int i = 0; i < batch->n; i++)
+        batch->robots[i].refused.status = TD_OK;
+    td_parallel(batch->tasks, batch->n, task, work);
+    for (int i = 0; i < batch->n; i++)
+    {
+        const tdError *refused = &batch->robots[i].refused;
+        if (refused->status != TD_OK)
+            return td_fail(error, refused->status, "robot %d: %.600s", i, refused->message);
+    }
+    return TD_OK;
+}
+
+static void clear(tdRobot *robot)
+{
+    robot->error = (tdError){0};
+    robot->delay.passed = 0;
+}
+
+static void reset_robot(void *context, int i)
+{
+    const errand *work = context;
+    tdRobot *robot = &work->batch->robots[i];
+    if (!takes_part(work->mask, i))
+        return;
+    if (td_state_reset(work->batch->model, robot->state, &robot->refused) == TD_OK)
+        clear(robot);
+}
+
+tdStatus td_batch_reset(tdBatch *batch, const uint8_t *mask, tdError *error)
+{
+    errand work = {.batch = batch, .mask = mask};
+    return run_errand(&work, reset_robot, error);
+}
+
+static void write_robot(void *context, int i)
+{
+    const errand *work = context;
+    tdRobot *robot = &work->batch->robots[i];
+    if (takes_part(work->mask, i))
+        td_state_write(work->batch->model, robot->state, work->memory + (size_t)i * work->stride,
+                       td_state_size(work->batch->model, robot->state), &robot->refused);
+}
+
+static void read_robot(void *context, int i)
+{
+    const errand *work = context;
+    tdRobot *robot = &work->batch->robots[i];
+    if (!takes_part(work->mask, i))
+        return;
+    size_t size = td_state_size(work->batch->model, robot->state);
+    if (td_state_read(work->batch->model, robot->state, work->memory + (size_t)i * work->stride, size,
+                      &robot->refused) == TD_OK)
+        clear(robot);
+}
+
+tdStatus td_batch_write(const tdBatch *batch, void *memory, size_t stride, const uint8_t *mask, tdError *error)
+{
+    size_t size = td_state_size(batch->model, batch->robots[0].state);
+    if (stride < size)
+        return td_fail(error, TD_ERROR_USAGE, "states of %llu bytes are to be written %llu bytes apart",
+                       (unsigned long long)size, (unsigned long long)stride);
+    errand work = {.batch = (tdBatch *)batch, .mask = mask, .memory = memory, .stride = stride};
+    return run_errand(&work, write_robot, error);
+}
+
+tdStatus td_batch_read(tdBatch *batch, const void *memory, size_t stride, const uint8_t *mask, tdError *error)
+{
+    errand work = {.batch = batch, .mask = mask, .memory = (char *)memory, .stride = stride};
+    return run_errand(&work, read_robot, error);
+}
+
+static void read_row(void *context, int i)
+{
+    const errand *work = context;
+    const tdSpan *to = work->span;
+    if (takes_part(work->mask, i))
+        td_outputs_read(work->batch->outputs, work->batch->model, work->batch->robots[i].state,
+                        to->data + i * to->robot, to->number);
+}
+
+tdStatus td_batch_read_outputs(tdBatch *batch, const tdSpan *outputs, const uint8_t *mask, tdError *error)
+{
+    errand work = {.batch = batch, .mask = mask, .span = outputs};
+    (void)error;
+    td_parallel(batch->tasks, batch->n, read_row, &work);
+    return TD_OK;
+}
+
+// ---------------------------------------------------------------- parameters, delays
+
+tdStatus td_batch_set_parameter(tdBatch *batch, tdParameter parameter, int index, const double *values, int64_t stride,
+                                const uint8_t *mask, tdError *error)
+{
+    for (int i = 0; i < batch->n; i++)
+    {
+        tdError why = {0};
+        if (!takes_part(mask, i))
+            continue;
+        tdStatus status =
+            td_state_set_parameter(batch->model, batch->robots[i].state, parameter, index, values[i * stride], &why);
+        if (status != TD_OK)
+            return td_fail(error, status, "robot %d: %.600s", i, why.message);
+    }
+    return TD_OK;
+}
+
+tdStatus td_batch_set_delay(tdBatch *batch, const double *values, int64_t stride, const uint8_t *mask, tdError *error)
+{
+    double h = batch->model->scheme.h;
+    for (int i = 0; i < batch->n; i++)
+        if (takes_part(mask, i) && !(values[i * stride] >= 0 && values[i * stride] / h < 1e6))
+            return td_fail(error, TD_ERROR_INPUT, "robot %d: a delay of %g s; give 0 to a million steps of %g s", i,
+                           values[i * stride], h);
+    for (int i = 0; i < batch->n; i++)
+    {
+        tdDelay *delay = &batch->robots[i].delay;
+        int steps = takes_part(mask, i) ? (int)lround(values[i * stride] / h) : delay->steps;
+        if (steps == delay->steps)
+            continue;
+        free(delay->rows);
+        *delay = (tdDelay){.steps = steps};
+    }
+    return take_rows(batch, error);
+}
+
+// ---------------------------------------------------------------- rollouts
+
+tdRollout td_default_rollout(void)
+{
+    return (tdRollout){.rows = 1, .hold = 1};
+}
+
+static tdStatus set_inputs(const tdBatch *batch, tdRobot *robot, const double *row, int64_t stride)
+{
+    for (int k = 0; k < batch->n_inputs; k++)
+        if (td_state_set_input(batch->model, robot->state, batch->inputs[k], row[k * stride]) != TD_OK)
+            return td_fail(&robot->error, TD_ERROR_USAGE,
+                           "input '%s' is %g; give a finite number, or NaN for the "
+                           "scene's motion",
+                           batch->model->inputs[batch->inputs[k]].name, row[k * stride]);
+    return TD_OK;
+}
+
+// A row comes in; the one that came `steps` before it takes effect. NULL: the last one stays.
+static tdStatus feed(const tdBatch *batch, tdRobot *robot, const double *row, int64_t stride)
+{
+    tdDelay *delay = &robot->delay;
+    if (delay->steps == 0)
+        return row == NULL ? TD_OK : set_inputs(batch, robot, row, stride);
+    if (row == NULL && delay->passed == 0)
+        return TD_OK;
+    if (row == NULL)
+    {
+        row = delay->rows + (delay->passed - 1) % delay->steps * batch->n_inputs;
+        stride = 1;
+    }
+    double *place = delay->rows + delay->passed % delay->steps * batch->n_inputs;
+    tdStatus status = delay->passed >= delay->steps ? set_inputs(batch, robot, place, 1) : TD_OK;
+    for (int k = 0; k < batch->n_inputs; k++)
+        place[k] = row[k * stride];
+    delay->passed++;
+    return status;
+}
+
+// Steps of one row. Returns how many were taken; fewer: robot->error says why, or it was cancelled.
+static int take_row(const tdBatch *batch, tdRobot *robot, const tdRollout *rollout, const double *row, bool *cancelled)
+{
+    for (int s = 0; s < rollout->hold; s++)
+    {
+        if ((s == 0 || robot->delay.steps > 0) && feed(batch, robot, row, rollout->inputs.number) != TD_OK)
+            return s;
+        tdStatus status = td_step(batch->model, robot->state);
+        if (status == TD_OK)
+            continue;
+        *cancelled = status == TD_CANCELLED;
+        if (!*cancelled)
+        {
+            robot->error = td_state_report(robot->state)->error;
+            robot->error.status = status;
+        }
+        return s;
+    }
+    return rollout->hold;
+}
+
+static void roll_robot(void *context, int i)
+{
+    const errand *work = context;
+    const tdBatch *batch = work->batch;
+    const tdRollout *rollout = work->rollout;
+    const tdSpan *in = &rollout->inputs, *out = &rollout->outputs;
+    tdRobot *robot = &batch->robots[i];
+    bool cancelled = false;
+    int steps = 0;
+    if (!takes_part(rollout->mask, i))
+        return;
+    for (int t = 0; t < rollout->rows; t++)
+    {
+        const double *row = in->data == NULL ? NULL : in->data + i * in->robot + t * in->time;
+        double *to = out->data == NULL ? NULL : out->data + i * out->robot + t * out->time;
+        bool goes = robot->error.status == TD_OK && !cancelled;
+        int taken = goes ? take_row(batch, robot, rollout, row, &cancelled) : 0;
+        bool whole = goes && taken == rollout->hold;
+        steps += taken;
+        if (to != NULL && whole)
+            td_outputs_read(batch->outputs, batch->model, robot->state, to, out->number);
+        for (int64_t k = 0; to != NULL && !whole && k < td_outputs_width(batch->outputs); k++)
+            to[k * out->number] = NAN;
+    }
+    if (rollout->status != NULL)
+        rollout->status[i] = cancelled ? TD_CANCELLED : robot->error.status;
+    if (rollout->steps != NULL)
+        rollout->steps[i] = steps;
+    if (cancelled)
+        td_fail(&robot->refused, TD_CANCELLED, "cancelled after %d steps", steps);
+}
+
+tdStatus td_batch_rollout(tdBatch *batch, const tdRollout *rollout, tdError *error)
+{
+    if (rollout->rows < 0 || rollout->hold < 1)
+        return td_fail(error, TD_ERROR_USAGE, "a rollout of %d rows with %d steps each", rollout->rows, rollout->hold);
+    errand work = {.batch = batch, .rollout = rollout};
+    return run_errand(&work, roll_robot, error);
+}

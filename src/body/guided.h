@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// A rigid body whose motion is given: the instrument in a user's hand, a stamp that follows a table over time.
+//
+//     x = start.t + d + exp(r) start.R X             d, r: six inputs, a way and a rotation vector in the world's axes
+//
+// Its six coordinates are (d, r), all of them held, so that steps treat it as they treat prescribed nodes: others feel
+// its motion, nothing moves it, and what is left of the momentum balance is the reaction, the force and torque that
+// guide it. It has no mass: a hand feels what the body touches, not the body.
+#pragma once
+#include "body/articulated.h"
+
+typedef struct tdGuided
+{
+    tdArticulated rigid; ///< first: shape, nodes and parts are those of a fixed body; it has no coordinates. Its
+                         ///< link's origin is the start
+    int32_t input[6];
+    int32_t held[6];
+} tdGuided;
+
+typedef struct tdGuidedState
+{
+    double *node_x, *node_v;
+} tdGuidedState;
+
+extern const tdBodyOps td_guided_ops;
+
+static inline const tdGuided *td_guided_of(const tdBody *body)
+{
+    return body->data;
+}
+
+static inline bool td_body_is_guided(const tdBody *body)
+{
+    return body->ops == &td_guided_ops;
+}
+
+/// Where it is for the coordinates q of the body.
+tdPose td_guided_pose(const tdGuided *guided, const double q[6]);

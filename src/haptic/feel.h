@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// The force of a tick of the haptic loop: Signorini's and Coulomb's laws on the local model, with the gap moved by the
+// device only (S3 IV-B).
+//
+//     0 <= gap_n _|_ lambda_n >= 0,   |lambda_t| <= mu lambda_n,   gap_t = 0 inside of the cone, against lambda_t on it
+//
+// by Gauss-Seidel over the contacts, from the forces of the tick before, with a bound on the sweeps. Efforts are forces
+// [N] and gaps displacements [m]: nothing of it depends on the time step or on the period of the loop.
+//
+// What slips stays where it slipped to: tangential gaps are counted from there on, so that friction turns round with
+// the hand within one local model. Nothing here allocates, locks or asks the system.
+#pragma once
+#include "haptic/local.h"
+
+typedef struct tdFeelSettings
+{
+    int sweeps;       ///< most in a tick
+    double tolerance; ///< change of forces in a sweep at which it ends, relative to the largest
+    double ahead;     ///< steps for which surfaces are taken to go on moving
+    double late;      ///< steps after which a model is late, and the force fades
+    double fade;      ///< [s] in which it does
+} tdFeelSettings;
+
+tdFeelSettings td_default_feel(void);
+
+typedef struct tdFeel
+{
+    tdFeelSettings settings;
+    const tdLocal *local; ///< the newest; NULL: none yet
+    double lambda[TD_LOCAL_ROWS];
+    double slip[TD_LOCAL_ROWS]; ///< tangential rows: where what slipped has come to [m]
+    double gap[TD_LOCAL_ROWS];
+} tdFeel;
+
+/// What a hand feels.
+typedef struct tdFelt
+{
+    double force[3], torque[3]; ///< on the tool, about its origin [N, N m]
+    tdPose tool;                ///< where the tool is: the device's pose, moved by what the coupling gives way
+    int sweeps;
+    bool converged;
+    double fade; ///< 1: the model is new enough; 0: no force is left
+    int active;  ///< contacts that bear a force
+    int slipping;
+} tdFelt;
+
+void td_feel_start(tdFeel *feel, const tdFeelSettings *settings);
+/// A new local model, which must stay as it is until the next.
+void td_feel_take(tdFeel *feel, const tdLocal *local);
+/// The force at the device's pose and a time of the clock of td_local_make(). Poses that are not finite: no force.
+void td_feel(tdFeel *feel, const tdCoupling *coupling, const tdPose *device, double clock, tdFelt *out);

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "haptic/guard.h"
+
+#include "base/vector.h"
+
+#include <string.h>
+
+#define FASTEST 20 // [m/s] no hand moves a device faster: a pose beyond it is wrong
+
+tdGuardSettings td_default_guard(double period, double max_force)
+{
+    return (tdGuardSettings){.period = period,
+                             .max_force = max_force,
+                             .max_torque = 0.1 * max_force,
+                             .fault = 20,
+                             .slew = 200 * max_force,
+                             .resolution = 1e-5,
+                             .store = 0.05 * max_force,
+                             .allowance = 3e-4,
+                             .mass = 0.05,
+                             .damping = 20,
+                             .passive = true,
+                             .silence = 0.01,
+                             .ramp = 0.005};
+}
+
+void td_guard_start(tdGuard *guard, const tdGuardSettings *settings)
+{
+    memset(guard, 0, sizeof *guard);
+    guard->settings = *settings;
+    guard->left = 1;
+}
+
+const char *td_guard_fault(tdGuardFault fault)
+{
+    static const char *const names[] = {"fine", "nothing was heard from the other side",
+                                        "the device sent a pose that cannot be",
+                                        "the simulation asked for a force that cannot be"};
+    return names[fault];
+}
+
+static bool is_finite3(const double x[3])
+{
+    return isfinite(x[0]) && isfinite(x[1]) && isfinite(x[2]);
+}
+
+// ---------------------------------------------------------------- faults
+
+// A position is believed when it is finite and a hand can have come there since the last.
+static bool is_pose(const tdGuard *guard, const double *x)
+{
+    if (!is_finite3(x))
+        return false;
+    double d[3] = {0, 0, 0};
+    if (guard->started)
+        td_subtract3(x, guard->last, d);
+    return sqrt(td_dot3(d, d)) <= FASTEST * (guard->settings.period + guard->blind);
+}
+
+static void begin_fault(tdGuard *guard, tdGuardFault fault)
+{
+    guard->faults += guard->fault == TD_GUARD_FINE;
+    guard->fault = fault;
+}
+
+// Faults end when what caused them does: the device is heard again, the demand has gone through zero.
+static void watch(tdGuard *guard, bool heard, bool bad, const double force[3], const double torque[3])
+{
+    const tdGuardSettings *s = &guard->settings;
+    bool finite = is_finite3(force) && is_finite3(torque);
+    double size = finite ? sqrt(td_dot3(force, force)) : INFINITY;
+    guard->silent = heard ? 0 : guard->silent + s->period;
+    if (bad)
+        begin_fault(guard, TD_GUARD_BAD_POSE);
+    else if (size > s->fault * s->max_force)
+        begin_fault(guard, TD_GUARD_BAD_FORCE);
+    else if (guard->silent > s->silence + 0.5 * s->period)
+        begin_fault(guard, TD_GUARD_SILENT);
+    else if (guard->fault != TD_GUARD_FINE && heard && (guard->fault != TD_GUARD_BAD_FORCE || size == 0))
+        guard->fault = TD_GUARD_FINE;
+    // Positions that are wrong say nothing about the motion, and a demand that is no number nothing about forces: zero
+    // at once. The others ramp.
+    bool at_once = guard->fault == TD_GUARD_BAD_POSE || !finite;
+    double step = at_once ? 1 : s->period / s->ramp;
+    guard->left = guard->fault == TD_GUARD_FINE ? 1 : fmax(0, guard->left - step);
+}
+
+// ---------------------------------------------------------------- limits
+
+static bool cut(double x[3], double most)
+{
+    double size = sqrt(td_dot3(x, x));
+    for (int k = 0; k < 3 && size > most; k++)
+        x[k] *= most / size;
+    return size > most;
+}
+
+// From what was applied last, by no more than the slew allows.
+static void follow(const tdGuard *guard, double force[3])
+{
+    double step[3];
+    td_subtract3(force, guard->force, step);
+    cut(step, guard->settings.slew * guard->settings.period);
+    for (int k = 0; k < 3; k++)
+        force[k] = guard->force[k] + step[k];
+}
+
+// ---------------------------------------------------------------- energy
+
+// What the held force did on the way to x. Of a way on which nothing was heard the worst is taken: the force that was
+// held at its start.
+static void observe(tdGuard *guard, const double x[3], bool gap, double way[3])
+{
+    td_subtract3(x, guard->last, way);
+    guard->energy += gap ? fmax(0, td_dot3(guard->held, way)) : td_dot3(guard->force, way);
+    guard->energy = fmax(guard->energy, -guard->settings.store);
+    guard->most = fmax(guard->most, guard->energy);
+    memcpy(guard->last, x, sizeof guard->last);
+}
+
+// What a force F gives in the next tick if nothing holds the device but its least mass: it goes on from where the last
+// tick brought it, and gains speed by the forces of both,
+//
+//     F . (way + F_last q) + |F|^2 q,   q = T^2 / 2m
+//
+// F is shortened so that all that was given stays below the allowance; a brake is never too much. What was given too
+// much is taken back, by no more damping than is allowed.
+static void be_passive(tdGuard *guard, const double way[3], double force[3])
+{
+    const tdGuardSettings *s = &guard->settings;
+    double q = 0.5 * s->period * s->period / s->mass, along2 = td_dot3(way, way), there = s->allowance - guard->energy;
+    double b = td_dot3(force, way) + q * td_dot3(force, guard->force), a = q * td_dot3(force, force), share = 1;
+    there = fmax(there, 0);
+    if (a + b > there)
+        share = fmin(1, fmax(0, (sqrt(b * b + 4 * a * there) - b) / (2 * a)));
+    double damping = along2 > 0 ? fmin(s->damping / s->period, fmax(0, guard->energy) / along2) : 0;
+    guard->limited += share < 1 || damping > 0;
+    for (int k = 0; k < 3; k++)
+        force[k] = share * force[k] - damping * way[k];
+}
+
+// Straight down from what was applied when the fault began.
+static void ramp_down(tdGuard *guard, double before, double force[3], double torque[3])
+{
+    double share = before > 0 ? guard->left / before : 0;
+    for (int k = 0; k < 3; k++)
+    {
+        force[k] = share * guard->force[k];
+        torque[k] = share * guard->torque[k];
+    }
+}
+
+void td_guard(tdGuard *guard, const double *position, bool heard, double force[3], double torque[3])
+{
+    const tdGuardSettings *s = &guard->settings;
+    bool bad = position != NULL && !is_pose(guard, position), good = position != NULL && !bad;
+    double way[3] = {0, 0, 0}, before = guard->left, change[3];
+    watch(guard, heard && !bad, bad, force, torque);
+    if (good && guard->started)
+        observe(guard, position, guard->blind > 0, way);
+    else if (good)
+        memcpy(guard->last, position, sizeof guard->last);
+    guard->started = guard->started || good;
+    guard->blind = good ? 0 : guard->blind + s->period;
+    if (guard->fault == TD_GUARD_FINE)
+    {
+        guard->cuts += cut(force, s->max_force);
+        follow(guard, force);
+        if (s->passive)
+            be_passive(guard, way, force);
+        cut(force, s->max_force);
+        cut(torque, s->max_torque);
+    }
+    else
+        ramp_down(guard, before, force, torque);
+    // Positions are known to half a step of the encoders: while they move, the work of each change of the force is
+    // uncertain by that.
+    td_subtract3(force, guard->force, change);
+    if (td_dot3(way, way) > 0)
+        guard->energy += 0.5 * s->resolution * sqrt(td_dot3(change, change));
+    memcpy(guard->force, force, sizeof guard->force);
+    memcpy(guard->torque, torque, sizeof guard->torque);
+    if (good)
+        memcpy(guard->held, force, sizeof guard->held);
+}

@@ -1,0 +1,561 @@
+// SPDX-License-Identifier: Apache-2.0
+// From the problem of a step to the local model of a tool. See local.h.
+#include "haptic/local.h"
+
+#include "base/lapack.h"
+#include "base/vector.h"
+#include "body/guided.h"
+#include "contact/contact.h"
+
+#include <cblas.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST_OTHERS 900 // rows of others that are taken into account: their matrix is dense
+
+tdStatus td_local_create(const tdModel *model, int body, const tdCoupling *coupling, tdLocalMaker **out, tdError *error)
+{
+    *out = NULL;
+    if (body < 0 || body >= model->n_bodies || !td_body_is_guided(&model->bodies[body]))
+        return td_fail(error, TD_ERROR_USAGE, "the tool must be a rigid body with 'guided: true'");
+    if (!td_contact_is_possible(model))
+        return td_fail(error, TD_ERROR_INPUT,
+                       "nothing can be felt in a scene whose bodies do not touch; add 'contact: {}' to the scene");
+    tdLocalMaker *maker = td_take(1, sizeof *maker);
+    if (maker != NULL)
+        maker->last = td_take(1, sizeof *maker->last);
+    if (maker == NULL || maker->last == NULL)
+    {
+        free(maker);
+        return td_fail_memory(error, "the local model");
+    }
+    maker->body = body;
+    maker->coupling = *coupling;
+    *out = maker;
+    return TD_OK;
+}
+
+void td_local_free(tdLocalMaker *maker)
+{
+    if (maker == NULL)
+        return;
+    td_dual_free(&maker->dual);
+    free(maker->last);
+    free(maker->touched);
+    free(maker->list);
+    free(maker->members);
+    free(maker->root);
+    free(maker->work);
+    free(maker);
+}
+
+// ---------------------------------------------------------------- which contacts
+
+// +1: the tool is side B, which a positive impulse pushes along the normal; -1: side A; 0: neither.
+static int tool_sign(const tdLocalMaker *maker, const tdModel *model, const tdContact *contact)
+{
+    const tdContactCollider *colliders = model->contact->colliders;
+    return colliders[contact->b.collider].body == maker->body   ? 1
+           : colliders[contact->a.collider].body == maker->body ? -1
+                                                                : 0;
+}
+
+static const tdContact *contact_of(const tdProblem *problem, const tdContactState *cs, int32_t c)
+{
+    return problem->owner[c].kind == TD_OWNER_CONTACT ? &cs->contacts[problem->owner[c].index] : NULL;
+}
+
+// Signed distance at the end of the step.
+static double gap_of(const tdModel *model, const tdContactState *cs, const tdProblem *problem, int32_t c)
+{
+    int64_t row = TD_SAP_ROWS * (int64_t)c + 2;
+    return cs->gap[problem->owner[c].index] + model->scheme.c * (problem->v_c[row] + problem->drift[row]);
+}
+
+static bool bears(const tdProblem *problem, int32_t c)
+{
+    return problem->gamma[TD_SAP_ROWS * (int64_t)c + 2] > 0;
+}
+
+// The nearest contacts of the tool that bear no force, `most` at most, by number; returns how many.
+static int choose_open(const tdLocalMaker *maker, const tdModel *model, const tdContactState *cs,
+                       const tdProblem *problem, int most, int32_t *list, int *left_out)
+{
+    double gap[TD_LOCAL_CONTACTS];
+    int n = 0;
+    for (int32_t c = 0; c < problem->n_constraints; c++)
+    {
+        const tdContact *contact = contact_of(problem, cs, c);
+        if (contact == NULL || bears(problem, c) || tool_sign(maker, model, contact) == 0)
+            continue;
+        double here = gap_of(model, cs, problem, c);
+        if (n == most)
+        {
+            int farthest = 0;
+            ++*left_out;
+            for (int k = 1; k < n; k++)
+                farthest = gap[k] > gap[farthest] ? k : farthest;
+            if (n == 0 || !(here < gap[farthest]))
+                continue;
+            n--;
+            memmove(list + farthest, list + farthest + 1, (size_t)(n - farthest) * sizeof *list);
+            memmove(gap + farthest, gap + farthest + 1, (size_t)(n - farthest) * sizeof *gap);
+        }
+        list[n] = c;
+        gap[n++] = here;
+    }
+    return n;
+}
+
+// Contacts of the tool: all that bear a force, then the nearest others while there is room. Sorted by their numbers.
+static bool choose(tdLocalMaker *maker, const tdModel *model, const tdContactState *cs, const tdProblem *problem,
+                   int *left_out)
+{
+    int32_t open[TD_LOCAL_CONTACTS];
+    int n = 0, n_open = 0;
+    for (int32_t c = 0; c < problem->n_constraints; c++)
+    {
+        const tdContact *contact = contact_of(problem, cs, c);
+        n += contact != NULL && bears(problem, c) && tool_sign(maker, model, contact) != 0;
+    }
+    int most = n < TD_LOCAL_CONTACTS ? TD_LOCAL_CONTACTS - n : 0;
+    n_open = choose_open(maker, model, cs, problem, most, open, left_out);
+    int64_t rooms[2] = {maker->member_room, maker->member_room};
+    if (n + n_open > maker->member_room)
+    {
+        if (!td_grow((void **)&maker->list, &rooms[0], n + n_open, sizeof *maker->list) ||
+            !td_grow((void **)&maker->members, &rooms[1], n + n_open, sizeof *maker->members))
+            return false;
+        maker->member_room = rooms[0] < rooms[1] ? rooms[0] : rooms[1];
+    }
+    maker->n_members = 0;
+    for (int32_t c = 0, k = 0; c < problem->n_constraints; c++)
+    {
+        const tdContact *contact = contact_of(problem, cs, c);
+        bool near = k < n_open && open[k] == c;
+        k += near;
+        if (near || (contact != NULL && bears(problem, c) && tool_sign(maker, model, contact) != 0))
+            maker->list[maker->n_members++] = c;
+    }
+    return true;
+}
+
+// ---------------------------------------------------------------- everything else that acts
+
+// Lower triangular B with B B' = G, G positive semi-definite of n rows, row-major. Returns whether it is not zero.
+static bool root_of(int n, const double *G, double *B)
+{
+    double size = 0;
+    memset(B, 0, (size_t)(n * n) * sizeof *B);
+    for (int i = 0; i < n; i++)
+        size = fmax(size, G[i * n + i]);
+    for (int j = 0; j < n; j++)
+    {
+        double d = G[j * n + j];
+        for (int k = 0; k < j; k++)
+            d -= B[j * n + k] * B[j * n + k];
+        if (!(d > 1e-13 * size))
+            continue;
+        B[j * n + j] = sqrt(d);
+        for (int i = j + 1; i < n; i++)
+        {
+            double sum = G[i * n + j];
+            for (int k = 0; k < j; k++)
+                sum -= B[i * n + k] * B[j * n + k];
+            B[i * n + j] = sum / B[j * n + j];
+        }
+    }
+    return size > 0;
+}
+
+// Marks rows of the tool and rows of others that give way: G = -d(gamma)/d(v_c) of their laws is not zero. root: 9 a
+// constraint, B with B B' = G, of the tool's own negative. Returns how many rows of others there are.
+static int mark(const tdLocalMaker *maker, const tdProblem *problem)
+{
+    int others = 0;
+    for (int32_t c = 0, k = 0; c < problem->n_constraints; c++)
+    {
+        const tdSapLaw *law = &problem->constraints[c].law;
+        double gamma[TD_SAP_ROWS], G[9], *root = maker->root + 9 * (int64_t)c;
+        bool of_tool = k < maker->n_members && maker->list[k] == c;
+        k += of_tool;
+        maker->touched[c] = of_tool;
+        root[0] = -1;
+        if (of_tool || others + law->rows > MOST_OTHERS)
+            continue;
+        td_sap_project(law, problem->v_c + TD_SAP_ROWS * (int64_t)c, gamma, G);
+        maker->touched[c] = root_of(law->rows, G, root);
+        others += maker->touched[c] ? law->rows : 0;
+    }
+    return others;
+}
+
+static bool is_other(const tdLocalMaker *maker, int32_t c)
+{
+    return maker->touched[c] && maker->root[9 * (int64_t)c] >= 0;
+}
+
+// X = B' W of the others' rows, over all rows of the dual.
+static void times_roots(const tdLocalMaker *maker, const tdProblem *problem, double *X)
+{
+    const tdDual *dual = &maker->dual;
+    int64_t m = dual->n;
+    for (int32_t c = 0; c < problem->n_constraints; c++)
+    {
+        int rows = problem->constraints[c].law.rows;
+        const double *B = maker->root + 9 * (int64_t)c;
+        for (int i = 0; is_other(maker, c) && i < rows; i++, X += m)
+            for (int64_t j = 0; j < m; j++)
+            {
+                X[j] = 0;
+                for (int k = i; k < rows; k++)
+                    X[j] += B[k * rows + i] * dual->W[(dual->first[c] + k) * m + j];
+            }
+    }
+}
+
+// S = I + X B, by columns.
+static void make_inner(const tdLocalMaker *maker, const tdProblem *problem, int64_t others, const double *X, double *S)
+{
+    const tdDual *dual = &maker->dual;
+    int64_t m = dual->n, column = 0;
+    for (int32_t c = 0; c < problem->n_constraints; c++)
+    {
+        int rows = problem->constraints[c].law.rows;
+        const double *B = maker->root + 9 * (int64_t)c;
+        for (int j = 0; is_other(maker, c) && j < rows; j++, column++)
+            for (int64_t i = 0; i < others; i++)
+            {
+                double sum = i == column;
+                for (int k = j; k < rows; k++)
+                    sum += X[i * m + dual->first[c] + k] * B[k * rows + j];
+                S[column * others + i] = sum;
+            }
+    }
+}
+
+// Row i of the tool's in the dual.
+static int64_t row_of(const tdLocalMaker *maker, int64_t i)
+{
+    return maker->dual.first[maker->list[i / 3]] + i % 3;
+}
+
+// W of the tool's rows: W_tt - W_to B (I + B' W_oo B)^-1 B' W_ot. That is J (A + J_o' G J_o)^-1 J' of them.
+static tdStatus condense(tdLocalMaker *maker, const tdProblem *problem, int others, double *W, tdError *error)
+{
+    const tdDual *dual = &maker->dual;
+    int64_t m = dual->n, o = others;
+    int n = 3 * maker->n_members;
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j < n; j++)
+            W[i * n + j] = dual->W[row_of(maker, i) * m + row_of(maker, j)];
+    if (others == 0)
+        return TD_OK;
+    if (!td_grow((void **)&maker->work, &maker->work_room, o * (m + o + n), sizeof *maker->work))
+        return td_fail_memory(error, "the local model");
+    double *X = maker->work, *S = X + o * m, *Y = S + o * o;
+    int size = others, info = 0;
+    times_roots(maker, problem, X);
+    make_inner(maker, problem, o, X, S);
+    dpotrf_("L", &size, S, &size, &info, 1);
+    if (info != 0)
+        return td_fail(error, TD_ERROR_NUMERIC, "the compliance of what the tool touches is not positive definite");
+    for (int64_t i = 0; i < o; i++)
+        for (int j = 0; j < n; j++)
+            Y[j * o + i] = X[i * m + row_of(maker, j)];
+    cblas_dtrsm(CblasColMajor, CblasLeft, CblasLower, CblasNoTrans, CblasNonUnit, size, n, 1, S, size, Y, size);
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j < n; j++)
+            W[i * n + j] -= cblas_ddot(size, Y + i * o, 1, Y + j * o, 1);
+    return TD_OK;
+}
+
+// ---------------------------------------------------------------- rows
+
+// The impulses of the last model, each at the contact of this one that is nearest to it: what changed since moved the
+// surface, the rest is its own motion.
+static void last_impulses(const tdLocalMaker *maker, const tdLocal *local, double s, double *gamma)
+{
+    const tdLocal *last = maker->last;
+    memset(gamma, 0, 3 * (size_t)local->n * sizeof *gamma);
+    for (int i = 0; i < last->n; i++)
+    {
+        const tdLocalContact *from = &last->contact[i];
+        double force[3] = {0, 0, 0}, nearest = INFINITY;
+        int at = -1;
+        for (int k = 0; k < local->n; k++)
+        {
+            double d[3];
+            td_subtract3(from->arm, local->contact[k].arm, d);
+            if (td_dot3(d, d) < nearest)
+            {
+                nearest = td_dot3(d, d);
+                at = k;
+            }
+        }
+        for (int k = 0; k < 3; k++)
+            for (int r = 0; r < 3; r++)
+                force[k] += from->force[r] * from->direction[r][k];
+        for (int r = 0; r < 3 && at >= 0; r++)
+            gamma[3 * at + r] += s * td_dot3(force, local->contact[at].direction[r]);
+    }
+}
+
+// What the rows of a contact say of the tool: directions, place, friction, force; and how its surface moved.
+static void describe(const tdLocalMaker *maker, const tdModel *model, const tdState *state, int32_t c,
+                     const tdPose *before, tdLocal *local, tdLocalMember *member)
+{
+    const tdProblem *problem = state->problem;
+    const tdContact *contact = contact_of(problem, state->contact, c);
+    tdLocalContact *out = &member->rows;
+    int sign = tool_sign(maker, model, contact);
+    const double *at = sign > 0 ? contact->b.local : contact->a.local;
+    double frame[3][3], from[3], to[3], time = model->scheme.method == TD_METHOD_STATIC ? 1 : model->scheme.h;
+    td_contact_frame(contact->normal, frame);
+    td_turn(&local->tool, at, out->arm);
+    td_place(before, at, from);
+    td_place(&local->tool, at, to);
+    out->mu = problem->constraints[c].law.mu;
+    member->R = problem->constraints[c].law.R[2];
+    member->gap = gap_of(model, state->contact, problem, c);
+    memset(member->force, 0, sizeof member->force);
+    for (int r = 0; r < 3; r++)
+    {
+        int64_t row = TD_SAP_ROWS * (int64_t)c + r;
+        out->force[r] = problem->gamma[row] / model->scheme.s;
+        out->rate[r] = problem->v_c[row] + problem->drift[row];
+        for (int k = 0; k < 3; k++)
+        {
+            out->direction[r][k] = sign * frame[r][k];
+            out->rate[r] -= out->direction[r][k] * (to[k] - from[k]) / time; // the tool's own motion
+            member->force[k] += out->force[r] * out->direction[r][k];
+        }
+    }
+    double torque[3];
+    td_cross3(out->arm, member->force, torque);
+    for (int k = 0; k < 3; k++)
+    {
+        local->force[k] += member->force[k];
+        local->torque[k] += torque[k];
+    }
+}
+
+// ---------------------------------------------------------------- patches
+
+static double distance2(const tdLocalMember *a, const tdLocalMember *b)
+{
+    double d[3];
+    td_subtract3(a->rows.arm, b->rows.arm, d);
+    return td_dot3(d, d);
+}
+
+// Where there are more contacts than rows, neighbours become one: patches about points that are as far from each other
+// as they can be. Within a patch forces keep their shares.
+static int make_patches(tdLocalMaker *maker)
+{
+    tdLocalMember *list = maker->members;
+    int n = maker->n_members, patches = n <= TD_LOCAL_CONTACTS ? n : TD_LOCAL_CONTACTS;
+    for (int i = 0; i < n; i++)
+    {
+        list[i].patch = n <= TD_LOCAL_CONTACTS ? i : 0;
+        list[i].away = n <= TD_LOCAL_CONTACTS ? 0 : distance2(&list[i], &list[0]);
+    }
+    for (int p = 1; p < patches && n > TD_LOCAL_CONTACTS; p++)
+    {
+        int next = 0;
+        for (int i = 1; i < n; i++)
+            next = list[i].away > list[next].away ? i : next;
+        for (int i = 0; i < n; i++)
+        {
+            double d = distance2(&list[i], &list[next]);
+            if (d < list[i].away || i == next)
+            {
+                list[i].away = d;
+                list[i].patch = p;
+            }
+        }
+    }
+    double sum[TD_LOCAL_CONTACTS] = {0};
+    for (int i = 0; i < n; i++)
+        sum[list[i].patch] += list[i].rows.force[2];
+    for (int i = 0; i < n; i++)
+        list[i].share = sum[list[i].patch] > 0 ? list[i].rows.force[2] / sum[list[i].patch] : 1;
+    return patches;
+}
+
+// Directions, place, friction, force and rates of a patch: means by share. Its normal need not be of unit length.
+static void sum_patch(const tdLocalMaker *maker, int patch, tdLocalContact *out)
+{
+    double force[3] = {0, 0, 0}, rate[3] = {0, 0, 0}, normal[3], size;
+    *out = (tdLocalContact){.mu = 0};
+    for (int i = 0; i < maker->n_members; i++)
+    {
+        const tdLocalMember *member = &maker->members[i];
+        const tdLocalContact *rows = &member->rows;
+        if (member->patch != patch)
+            continue;
+        out->mu += member->share * rows->mu;
+        out->force[2] += rows->force[2];
+        out->rate[2] += member->share * rows->rate[2];
+        for (int k = 0; k < 3; k++)
+        {
+            out->arm[k] += member->share * rows->arm[k];
+            out->direction[2][k] += member->share * rows->direction[2][k];
+            force[k] += member->force[k];
+            for (int r = 0; r < 3; r++)
+                rate[k] += member->share * rows->rate[r] * rows->direction[r][k];
+        }
+    }
+    size = sqrt(td_dot3(out->direction[2], out->direction[2]));
+    for (int k = 0; k < 3; k++)
+        normal[k] = size > 0 ? out->direction[2][k] / size : k == 2;
+    double frame[3][3];
+    td_contact_frame(normal, frame);
+    memcpy(out->direction, frame, 2 * sizeof frame[0]);
+    for (int k = 0; k < 3; k++)
+        force[k] -= out->force[2] * out->direction[2][k];
+    for (int r = 0; r < 2; r++)
+    {
+        out->force[r] = td_dot3(frame[r], force);
+        out->rate[r] = td_dot3(frame[r], rate);
+    }
+}
+
+// What a unit of each row of its patch is in the rows of a member.
+static void set_parts(tdLocalMember *member, const tdLocalContact *patch)
+{
+    for (int q = 0; q < 3; q++)
+    {
+        for (int r = 0; r < 2; r++)
+            member->part[q][r] = member->share * td_dot3(member->rows.direction[q], patch->direction[r]);
+        member->part[q][2] = q == 2 ? member->share : 0;
+    }
+}
+
+// out = P' W P: the compliance of patches from that of their members, P of their parts.
+static void reduce(const tdLocalMaker *maker, const tdLocal *local, const double *W, double *out)
+{
+    int64_t m = 3 * (int64_t)maker->n_members, n = 3 * (int64_t)local->n;
+    memset(out, 0, (size_t)(n * n) * sizeof *out);
+    for (int64_t i = 0; i < m; i++)
+    {
+        const tdLocalMember *a = &maker->members[i / 3];
+        for (int j = 0; j < maker->n_members; j++)
+        {
+            const tdLocalMember *b = &maker->members[j];
+            const double *w = W + i * m + 3 * (int64_t)j;
+            for (int q = 0; q < 3; q++)
+            {
+                double value = w[0] * b->part[0][q] + w[1] * b->part[1][q] + w[2] * b->part[2][q];
+                for (int r = 0; r < 3; r++)
+                    out[(3 * a->patch + r) * n + 3 * b->patch + q] += a->part[i % 3][r] * value;
+            }
+        }
+    }
+}
+
+// ---------------------------------------------------------------- together
+
+// Gaps without forces, so that the step's own forces solve the problem where the tool was; how surfaces move by
+// themselves; compliance as displacement per force. C holds W, by velocity and impulse.
+static void finish_rows(tdLocalMaker *maker, const tdModel *model, tdLocal *local)
+{
+    int rows = 3 * local->n;
+    double per = model->scheme.c * model->scheme.s, gamma[TD_LOCAL_ROWS], now[TD_LOCAL_ROWS];
+    double gap[TD_LOCAL_CONTACTS] = {0}, R[TD_LOCAL_CONTACTS] = {0};
+    bool moves = maker->has_last && maker->last->step + 1 == local->step && model->scheme.method != TD_METHOD_STATIC;
+    last_impulses(maker, local, model->scheme.s, gamma);
+    for (int i = 0; i < maker->n_members; i++)
+    {
+        const tdLocalMember *member = &maker->members[i];
+        gap[member->patch] += member->share * member->gap;
+        // Near-rigid points and those of a given stiffness give way by themselves, along the normal.
+        R[member->patch] += member->share * member->share * member->R;
+    }
+    for (int k = 0; k < rows; k++)
+        now[k] = local->contact[k / 3].force[k % 3];
+    for (int i = 0; i < rows; i++)
+    {
+        tdLocalContact *contact = &local->contact[i / 3];
+        int r = i % 3;
+        double sum = 0, change = 0, *C = local->C + (int64_t)i * rows;
+        for (int j = 0; j < rows; j++)
+        {
+            change += C[j] * (model->scheme.s * now[j] - gamma[j]);
+            C[j] = per * (C[j] + (i == j && r == 2 ? R[i / 3] : 0));
+            sum += C[j] * now[j];
+        }
+        bool open = !(contact->force[2] > 0);
+        contact->b[r] = (r == 2 && open ? gap[i / 3] : 0) - sum;
+        // Of what bears a force the motion follows the tool, and to go on with it would push the tool about.
+        contact->rate[r] = moves && open ? contact->rate[r] - change : 0;
+    }
+}
+
+// C += E K^-1 E': the coupling gives way too.
+static void add_coupling(const tdLocalMaker *maker, tdLocal *local)
+{
+    int rows = 3 * local->n;
+    double along = 1 / maker->coupling.stiffness, about = 1 / maker->coupling.angular_stiffness;
+    double torque[TD_LOCAL_ROWS][3];
+    for (int i = 0; i < rows; i++)
+        td_cross3(local->contact[i / 3].arm, local->contact[i / 3].direction[i % 3], torque[i]);
+    for (int i = 0; i < rows; i++)
+        for (int j = 0; j < rows; j++)
+            local->C[i * rows + j] +=
+                along * td_dot3(local->contact[i / 3].direction[i % 3], local->contact[j / 3].direction[j % 3]) +
+                about * td_dot3(torque[i], torque[j]);
+}
+
+static tdStatus make_rows(tdLocalMaker *maker, const tdModel *model, tdState *state, tdLocal *out, tdError *error)
+{
+    tdProblem *problem = state->problem;
+    const tdBody *body = &model->bodies[maker->body];
+    if (!choose(maker, model, state->contact, problem, &out->left_out))
+        return td_fail_memory(error, "the local model");
+    if (maker->n_members == 0)
+        return TD_OK;
+    if (!td_grow((void **)&maker->touched, &maker->touched_room, problem->n_constraints, sizeof *maker->touched) ||
+        !td_grow((void **)&maker->root, &maker->root_room, 9 * (int64_t)problem->n_constraints, sizeof *maker->root))
+        return td_fail_memory(error, "the local model");
+    out->others = mark(maker, problem);
+    const tdSapProblem view = {.n_blocks = problem->n_blocks,
+                               .n_constraints = problem->n_constraints,
+                               .blocks = problem->blocks,
+                               .constraints = problem->constraints};
+    TD_TRY(td_dual_make(&maker->dual, &view, problem->factors, maker->touched, error));
+    tdPose before = td_guided_pose(td_guided_of(body), state->start + body->first);
+    for (int k = 0; k < maker->n_members; k++)
+        describe(maker, model, state, maker->list[k], &before, out, &maker->members[k]);
+    double *W = maker->dual.S; // of as many entries as the dual, and not needed any more
+    TD_TRY(condense(maker, problem, out->others, W, error));
+    out->n = make_patches(maker);
+    for (int p = 0; p < out->n; p++)
+        sum_patch(maker, p, &out->contact[p]);
+    for (int k = 0; k < maker->n_members; k++)
+        set_parts(&maker->members[k], &out->contact[maker->members[k].patch]);
+    reduce(maker, out, W, out->C);
+    finish_rows(maker, model, out);
+    add_coupling(maker, out);
+    return TD_OK;
+}
+
+tdStatus td_local_make(tdLocalMaker *maker, const tdModel *model, tdState *state, double clock, tdLocal *out,
+                       tdError *error)
+{
+    const tdBody *body = &model->bodies[maker->body];
+    out->step = state->steps;
+    out->time = state->time;
+    out->clock = clock;
+    out->h = model->scheme.h;
+    out->tool = td_guided_pose(td_guided_of(body), state->q + body->first);
+    out->n = out->left_out = out->others = 0;
+    memset(out->force, 0, sizeof out->force);
+    memset(out->torque, 0, sizeof out->torque);
+    if (state->joined && state->steps > 0)
+        TD_TRY(make_rows(maker, model, state, out, error));
+    memcpy(maker->last, out, offsetof(tdLocal, C));
+    maker->has_last = true;
+    return TD_OK;
+}

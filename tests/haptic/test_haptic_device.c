@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: Apache-2.0
+// Devices: messages that are what they should be, and those that are not.
+#include "felt.h"
+
+#include "haptic/device.h"
+#include "haptic/haptic.h"
+#include "haptic/loop.h"
+#include "haptic/packet.h"
+
+#include <arpa/inet.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+static tdPosePacket pose_of(uint32_t sequence, double z)
+{
+    return (tdPosePacket){.sequence = sequence, .time = 1.5, .position = {0.01, -0.02, z}, .rotation = {1, 0, 0, 0}};
+}
+
+// ---------------------------------------------------------------- packets
+
+// The layout is a promise to others: byte by byte.
+static void test_layout(void **unused)
+{
+    (void)unused;
+    uint8_t data[TD_PACKET_POSE], force[TD_PACKET_FORCE];
+    tdPosePacket pose = pose_of(0x01020304, 1), back = {0};
+    pose.buttons = 5;
+    td_packet_write_pose(&pose, data);
+    const uint8_t head[16] = {'T', 'D', 'H', 'P', 1, 0, 1, 0, 4, 3, 2, 1, 5, 0, 0, 0};
+    const uint8_t one[8] = {0, 0, 0, 0, 0, 0, 0xF0, 0x3F};
+    assert_memory_equal(data, head, sizeof head);
+    assert_memory_equal(data + 40, one, sizeof one);
+    assert_memory_equal(data + 48, one, sizeof one);
+    assert_null(td_packet_read_pose(data, sizeof data, &back));
+    assert_memory_equal(&back, &pose, sizeof pose);
+    tdForcePacket out = {.sequence = 7, .pose = 9, .fault = 2, .force = {1, 2, 3}, .torque = {4, 5, 6}}, in = {0};
+    td_packet_write_force(&out, force);
+    assert_memory_equal(force + 24, one, sizeof one);
+    assert_null(td_packet_read_force(force, sizeof force, &in));
+    assert_true(in.sequence == 7 && in.pose == 9 && in.fault == 2);
+    assert_memory_equal(in.force, out.force, sizeof in.force);
+    assert_memory_equal(in.torque, out.torque, sizeof in.torque);
+    assert_non_null(td_packet_read_force(data, sizeof data, &in));
+    assert_non_null(td_packet_read_pose(force, sizeof force, &back));
+}
+
+static void test_bad_packets(void **unused)
+{
+    (void)unused;
+    uint8_t good[TD_PACKET_POSE], data[TD_PACKET_POSE + 1];
+    tdPosePacket pose = pose_of(1, 0.1), back;
+    td_packet_write_pose(&pose, good);
+    for (size_t size = 0; size < sizeof good; size++) // truncated
+        assert_non_null(td_packet_read_pose(good, size, &back));
+    memcpy(data, good, sizeof good);
+    data[sizeof good] = 0;
+    assert_non_null(td_packet_read_pose(data, sizeof data, &back)); // longer
+    const double bad[] = {NAN, INFINITY, -INFINITY, 1e300, 11};
+    for (int at = 2; at < 10; at++)
+        for (int k = 0; k < 5; k++)
+        {
+            memcpy(data, good, sizeof good);
+            memcpy(data + 8 * at, &bad[k], sizeof bad[k]);
+            bool fine = at == 2 && k >= 3; // any finite time
+            assert_true((td_packet_read_pose(data, sizeof good, &back) == NULL) == fine);
+        }
+    for (int k = 0; k < 8; k++) // magic, version, kind
+    {
+        memcpy(data, good, sizeof good);
+        data[k] ^= 0x40;
+        assert_non_null(td_packet_read_pose(data, sizeof good, &back));
+    }
+    assert_true(td_packet_is_newer(1, 0) && !td_packet_is_newer(0, 1) && !td_packet_is_newer(3, 3));
+    assert_true(td_packet_is_newer(2, UINT32_MAX - 1) && !td_packet_is_newer(UINT32_MAX - 1, 2)); // around
+}
+
+// ---------------------------------------------------------------- a device that is far away
+
+typedef struct udpClient
+{
+    int socket;
+    struct sockaddr_in host;
+} udpClient;
+
+static udpClient client_of(const tdDevice *device)
+{
+    udpClient client = {.socket = socket(AF_INET, SOCK_DGRAM, 0), .host = {.sin_family = AF_INET}};
+    assert_true(client.socket >= 0);
+    client.host.sin_port = htons((uint16_t)atoi(strrchr(device->name, ':') + 1));
+    inet_pton(AF_INET, "127.0.0.1", &client.host.sin_addr);
+    return client;
+}
+
+static void send_bytes(const udpClient *client, const void *data, size_t size)
+{
+    assert_true(sendto(client->socket, data, size, 0, (const struct sockaddr *)&client->host, sizeof client->host) ==
+                (ssize_t)size);
+}
+
+static void send_pose(const udpClient *client, uint32_t sequence, double z)
+{
+    uint8_t data[TD_PACKET_POSE];
+    tdPosePacket pose = pose_of(sequence, z);
+    td_packet_write_pose(&pose, data);
+    send_bytes(client, data, sizeof data);
+}
+
+// Datagrams over the loopback are there when they were sent.
+static void test_udp(void **unused)
+{
+    (void)unused;
+    tdDevice *device = NULL;
+    tdError error = {0};
+    tdReading reading;
+    tdForcePacket force;
+    uint8_t data[256];
+    const double f[3] = {0, 0, 1.5}, none[3] = {0, 0, 0};
+    char told[300];
+    assert_ok(td_device_udp("0", &device, &error), error);
+    udpClient client = client_of(device), other = client_of(device);
+    assert_false(device->ops->read(device, 0, &reading));
+    device->ops->write(device, 0, f, none, 0); // nobody is there
+    send_pose(&client, 10, -0.01);
+    assert_true(device->ops->read(device, 0, &reading));
+    assert_near(reading.position[2], -0.01, 0);
+    device->ops->write(device, 0, f, none, 0);
+    assert_true(recv(client.socket, data, sizeof data, 0) == TD_PACKET_FORCE);
+    assert_null(td_packet_read_force(data, TD_PACKET_FORCE, &force));
+    assert_true(force.pose == 10 && force.force[2] == 1.5);
+    // Several at once: the newest counts. Replayed, reordered, truncated, of another, hostile: none does.
+    send_pose(&client, 12, -0.03);
+    send_pose(&client, 11, -0.02);
+    assert_true(device->ops->read(device, 0.1, &reading));
+    assert_near(reading.position[2], -0.03, 0);
+    send_pose(&client, 12, 0.5);
+    send_pose(&client, 9, 0.5);
+    send_pose(&other, 13, 0.5);
+    send_bytes(&client, "TDHP", 4);
+    send_bytes(&client, "", 0);
+    send_pose(&client, 14, NAN);
+    memset(data, 0xFF, sizeof data);
+    send_bytes(&client, data, sizeof data);
+    assert_false(device->ops->read(device, 0.2, &reading));
+    device->ops->tell(device, told, sizeof told);
+    assert_non_null(strstr(told, "2 poses, 3 old or repeated, 4 refused, 1 of others"));
+    // It vanished: after a second another may come, with a count of its own.
+    send_pose(&other, 1, 0.001);
+    assert_true(device->ops->read(device, 1.3, &reading));
+    assert_near(reading.position[2], 0.001, 0);
+    close(client.socket);
+    close(other.socket);
+    td_device_close(device);
+    static const char *const bad[] = {"", "x", "70000", "-1", "1.2.3:5", "host:9", "9x"};
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+        assert_int_equal(td_device_udp(bad[i], &device, &error), TD_ERROR_USAGE);
+}
+
+// ---------------------------------------------------------------- a hand that vanishes, and nonsense
+
+#define SCENE                                                                                                          \
+    "tendril: 1\ngravity: [0, 0, 0]\ntime_step: 5 ms\nsteps: 10\nintegrator: {method: backward_euler}\n"               \
+    "contact: {friction: 0.3, margin: 5 mm}\nbodies:\n"                                                                \
+    "  - {name: plate, type: rigid, shape: {box: [0.3, 0.3, 0.02]}, guided: true, transform: {translate: [0, 0, "      \
+    "0.11]}}\n"                                                                                                        \
+    "  - name: column\n"                                                                                               \
+    "    mesh: {box: [[-0.05, -0.05, 0], [0.05, 0.05, 0.1]], cells: [1, 1, 1]}\n"                                      \
+    "    material: {law: linear, young: 10 kPa, poisson: 0, density: 10 kg/m^3}\n"                                     \
+    "    fixed: [{box: [[-1, -1, -0.001], [1, 1, 0.001]]}]\n"
+
+static void test_bad_device(void **unused)
+{
+    (void)unused;
+    tdModel *model = scene_model(SCENE);
+    tdState *state = scene_state(model);
+    tdError error = {0};
+    tdHapticSettings settings = td_default_haptic();
+    tdHaptic *haptic = NULL;
+    tdHapticForce felt = {0};
+    double x[3] = {0, 0, 0};
+    const double nan3[3] = {0, NAN, 0}, turn[4] = {NAN, 0, 0, 0}, zero[4] = {0};
+    assert_ok(td_haptic_create(model, &settings, &haptic, &error), error);
+    for (int k = 0; k < 400; k++)
+    {
+        x[2] = fmax(-2e-3, -1e-5 * k);
+        if (k % 5 == 0)
+            assert_ok(td_haptic_step(haptic, model, state, 1e-3 * k), td_state_report(state)->error);
+        td_haptic_tick(haptic, 1e-3 * k, x, NULL, &felt);
+    }
+    assert_true(felt.force[2] > 0.5 && felt.fault == 0);
+    const struct
+    {
+        const double *position, *rotation;
+    } bad[] = {{nan3, NULL}, {x, turn}, {x, zero}};
+    for (int i = 0; i < 3; i++)
+    {
+        td_haptic_tick(haptic, 0.4, bad[i].position, bad[i].rotation, &felt);
+        assert_true(felt.force[2] == 0 && felt.fault != 0);
+        assert_non_null(strstr(td_haptic_fault(felt.fault), "pose"));
+        assert_ok(td_haptic_step(haptic, model, state, 0.4), td_state_report(state)->error); // goes on
+        td_haptic_tick(haptic, 0.4, x, NULL, &felt);
+        assert_true(felt.fault == 0 && felt.force[2] > 0);
+    }
+    for (int k = 0; k < 16; k++)
+        td_haptic_tick(haptic, 0.4, NULL, NULL, &felt);
+    assert_true(felt.force[2] == 0 && felt.fault != 0);
+    td_haptic_free(haptic);
+    scene_free(model, state);
+}
+
+// ---------------------------------------------------------------- by name
+
+static void write_file(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fputs(text, file);
+    fclose(file);
+}
+
+static void test_traces(void **unused)
+{
+    (void)unused;
+    char folder[] = "/tmp/tendril_trace_XXXXXX", path[64];
+    tdDevice *device = NULL;
+    tdError error = {0};
+    tdReading reading;
+    tdSettings settings = td_default_settings();
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/a.csv", folder);
+    write_file(path, "t,x [mm],rz [deg]\n0,0,0\n1,10,90\n");
+    assert_ok(td_device_open(path, 1e-3, 0, &settings, &device, &error), error);
+    assert_true(device->ops->read(device, 0.5, &reading));
+    assert_near(reading.position[0], 5e-3, 1e-15);
+    assert_near(reading.rotation[3], sin(M_PI / 8), 1e-12);
+    assert_false(device->ops->ended(device, 0.99));
+    assert_true(device->ops->ended(device, 1.01));
+    td_device_close(device);
+    static const char *const bad[] = {"t,w\n0,0\n", "t,x\n", "t,x\n0,nan\n", "t,rx\n0,1\n", "t,x\n1,0\n0,0\n", ""};
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+    {
+        write_file(path, bad[i]);
+        assert_int_equal(td_device_open(path, 1e-3, 0, &settings, &device, &error), TD_ERROR_INPUT);
+        assert_null(device);
+    }
+    unlink(path);
+    rmdir(folder);
+    assert_int_equal(td_device_open("phantom", 1e-3, 0, &settings, &device, &error), TD_ERROR_USAGE);
+    assert_non_null(strstr(error.message, "udp:PORT"));
+    assert_int_equal(td_device_force_dimension("/nowhere/libdhd.so", &device, &error), TD_ERROR_INPUT);
+    assert_non_null(strstr(error.message, "is not installed"));
+    assert_int_equal(td_device_open("auto", 1e-3, 0, &settings, &device, &error), TD_ERROR_INPUT);
+    assert_non_null(strstr(error.message, "no device was found"));
+}
+
+// The vendor's library, as its documentation has it: a stand-in with the same functions.
+static void test_vendor(void **unused)
+{
+    (void)unused;
+    char folder[] = "/tmp/tendril_dhd_XXXXXX", source[64], library[64], command[256];
+    tdDevice *device = NULL;
+    tdError error = {0};
+    tdReading reading;
+    const double force[3] = {0, 0, 2}, none[3] = {0, 0, 0};
+    assert_non_null(mkdtemp(folder));
+    snprintf(source, sizeof source, "%s/dhd.c", folder);
+    snprintf(library, sizeof library, "%s/libdhd.so", folder);
+    write_file(source, "static double f; static int n;\n"
+                       "int dhdOpen(void) { return 0; }\nint dhdClose(char id) { return id; }\n"
+                       "int dhdGetPosition(double *x, double *y, double *z, char id)\n"
+                       "{ *x = 1; *y = 2; *z = 3 + 0.001 * f; return id == (char)-1 && n++ < 3 ? 0 : -1; }\n"
+                       "int dhdSetForce(double x, double y, double z, char id) { f = x + y + z; return 0 * id; }\n"
+                       "int dhdEnableForce(unsigned char on, char id) { return 0 * on * id; }\n");
+    snprintf(command, sizeof command, "cc -shared -fPIC -o %s %s 2>/dev/null", library, source);
+    int built = system(command);
+    if (built == 0)
+    {
+        assert_ok(td_device_force_dimension(library, &device, &error), error);
+        assert_true(device->ops->read(device, 0, &reading));
+        assert_near(reading.position[2], 0, 0);
+        device->ops->write(device, 0, force, none, 0);
+        assert_true(device->ops->read(device, 0, &reading));
+        assert_near(reading.position[2], 2e-3, 1e-12);
+        assert_false(device->ops->read(device, 0, &reading)); // it was unplugged
+        td_device_close(device);
+        write_file(source, "int dhdOpen(void) { return 0; }\n");
+        assert_int_equal(system(command), 0);
+    }
+    unlink(source);
+    if (built == 0)
+        assert_int_equal(td_device_force_dimension(library, &device, &error), TD_ERROR_INPUT);
+    unlink(library);
+    rmdir(folder);
+    if (built != 0)
+        skip_because("there is no compiler 'cc' for a stand-in of the vendor's library");
+    assert_non_null(strstr(error.message, "dhdClose"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_layout),     cmocka_unit_test(test_bad_packets), cmocka_unit_test(test_udp),
+        cmocka_unit_test(test_bad_device), cmocka_unit_test(test_traces),      cmocka_unit_test(test_vendor),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+// The guard before the motors: limits, slew, silence, nonsense, and passivity against a simulated hand.
+#include "passive.h"
+
+#define T 1e-3
+
+static tdGuard guard_of(double max_force)
+{
+    tdGuard guard;
+    tdGuardSettings settings = td_default_guard(T, max_force);
+    td_guard_start(&guard, &settings);
+    return guard;
+}
+
+// One tick at rest with a demand along z; returns what is applied.
+static double tick(tdGuard *guard, const double *x, double demand)
+{
+    double force[3] = {0, 0, demand}, torque[3] = {0, 0, 0};
+    td_guard(guard, x, x != NULL, force, torque);
+    return force[2];
+}
+
+static const double origin[3] = {0, 0, 0};
+
+static void test_limits(void **unused)
+{
+    (void)unused;
+    tdGuard guard = guard_of(3);
+    double last = 0, most = guard.settings.slew * T;
+    for (int k = 0; k < 50; k++)
+    {
+        double now = tick(&guard, origin, 10);
+        assert_true(now <= 3 + 1e-12 && now - last <= most * (1 + 1e-12));
+        last = now;
+    }
+    assert_near(last, 3, 1e-12);
+    assert_int_equal(guard.cuts, 50);
+}
+
+// No pose for 10 ms: to zero within 5 ms, straight; back when the device is heard again, by the slew.
+static void test_silence(void **unused)
+{
+    (void)unused;
+    tdGuard guard = guard_of(4);
+    for (int k = 0; k < 50; k++)
+        tick(&guard, origin, 2);
+    for (int k = 1; k <= 10; k++)
+        assert_near(tick(&guard, NULL, 2), 2, 1e-12);
+    for (int k = 1; k <= 5; k++)
+        assert_near(tick(&guard, NULL, 2), 2 * (1 - k / 5.), 1e-9);
+    assert_int_equal(guard.fault, TD_GUARD_SILENT);
+    for (int k = 0; k < 100; k++)
+        assert_near(tick(&guard, NULL, 2), 0, 1e-12);
+    assert_int_equal(guard.faults, 1);
+    assert_near(tick(&guard, origin, 2), guard.settings.slew * T, 1e-12);
+    assert_int_equal(guard.fault, TD_GUARD_FINE);
+}
+
+// Poses that cannot be: no force from the same tick on; demands that cannot be: none until the demand has been zero.
+static void test_nonsense(void **unused)
+{
+    (void)unused;
+    const double bad[][3] = {{NAN, 0, 0}, {0, INFINITY, 0}, {0, 0, 1}};
+    for (int i = 0; i < 3; i++)
+    {
+        tdGuard guard = guard_of(4);
+        for (int k = 0; k < 50; k++)
+            tick(&guard, origin, 2);
+        assert_near(tick(&guard, bad[i], 2), 0, 0);
+        assert_int_equal(guard.fault, TD_GUARD_BAD_POSE);
+        assert_true(isfinite(guard.energy));
+        assert_true(tick(&guard, origin, 2) > 0);
+    }
+    const double demand[] = {NAN, -INFINITY, 1e4};
+    for (int i = 0; i < 3; i++)
+    {
+        tdGuard guard = guard_of(4);
+        for (int k = 0; k < 50; k++)
+            tick(&guard, origin, 2);
+        double first = tick(&guard, origin, demand[i]);
+        assert_true(i < 2 ? first == 0 : first < 2 && first > 0);
+        for (int k = 0; k < 5; k++)
+            tick(&guard, origin, 2);
+        assert_near(tick(&guard, origin, 2), 0, 1e-12);
+        assert_int_equal(guard.fault, TD_GUARD_BAD_FORCE);
+        tick(&guard, origin, 0);
+        assert_true(tick(&guard, origin, 2) > 0);
+    }
+}
+
+// A force that goes with the motion gives no more than was put in.
+static void test_energy(void **unused)
+{
+    (void)unused;
+    tdGuard guard = guard_of(4);
+    double x[3] = {0, 0, 0}, given = 0, last = 0;
+    for (int k = 0; k < 400; k++) // down against 1 N for 20 mm, then up with 3 N
+    {
+        double before = x[2];
+        x[2] += k < 200 ? -1e-4 : 1e-4;
+        given += last * (x[2] - before);
+        last = tick(&guard, x, k < 200 ? 1 : 3);
+    }
+    assert_true(given <= 1e-4);
+    assert_true(guard.limited > 0);
+    assert_true(given > -5e-3); // and all of it is given back, but what the encoders may not have seen
+}
+
+static void test_passive(void **unused)
+{
+    (void)unused;
+    double worst = 0;
+    int64_t limited = 0;
+    for (uint64_t seed = 1; seed <= 1500; seed++)
+    {
+        closedLoop loop = random_loop(seed);
+        run_loop(&loop, 400);
+        worst = fmax(worst, loop.given);
+        limited += loop.limited > 0;
+        if (!(loop.given <= 1e-3))
+            fail_msg("motion %d: %g mJ were given", (int)seed, 1e3 * loop.given);
+        assert_true(loop.most <= loop.max_force + 1e-12);
+        assert_true(loop.jump <= 200 * loop.max_force * T * (1 + 1e-9));
+    }
+    print_message("most energy given in 1500 motions: %.3g mJ; %d needed the guard\n", 1e3 * worst, (int)limited);
+    assert_true(limited > 500); // or the test would say nothing
+    // Without the guard the same hands are given hundreds of times as much.
+    double loose = 0;
+    for (uint64_t seed = 1; seed <= 50; seed++)
+    {
+        closedLoop loop = random_loop(seed);
+        loop.guarded = false;
+        run_loop(&loop, 400);
+        loose = fmax(loose, loop.given);
+    }
+    assert_true(loose > 0.05);
+}
+
+// A hand that leans on a wall of the stiffness that is published for the device's damping, k = 2 b / T, stands still:
+// its force does not go to and fro by more than what the encoders make of it.
+static void test_no_limit_cycle(void **unused)
+{
+    (void)unused;
+    for (int trial = 0; trial < 6; trial++)
+    {
+        closedLoop wall = {.unrest = 0, .mu = 0};
+        tdHandSettings settings = td_default_hand();
+        settings.damping = 0.5 + 0.5 * (trial % 3);
+        settings.mass = trial < 3 ? 0.1 : 0.3;
+        wall.stiffness = 2 * settings.damping / T;
+        tdLocal *local = calloc(1, sizeof *local);
+        uint64_t seed = 1;
+        make_wall(&wall, &seed, local);
+        const tdCoupling rigid = RIGID_COUPLING;
+        tdFeelSettings feel_settings = td_default_feel();
+        tdGuard guard = guard_of(10);
+        tdFeel feel;
+        tdHand hand;
+        double x[3] = {0, 0, 5e-3}, low = INFINITY, high = -INFINITY;
+        td_feel_start(&feel, &feel_settings);
+        td_feel_take(&feel, local);
+        td_hand_start(&hand, &settings, x);
+        for (int k = 0; k < 3000; k++)
+        {
+            tdPose device = td_pose_identity();
+            tdFelt felt;
+            const double goal[3] = {0, 0, 5e-3 - 10e-3 * fmin(1, k / 300.)};
+            td_hand_measure(&hand, x);
+            memcpy(device.t, x, sizeof x);
+            td_feel(&feel, &rigid, &device, 0, &felt);
+            td_guard(&guard, x, true, felt.force, felt.torque);
+            td_hand_move(&hand, felt.force, goal);
+            low = k > 2500 ? fmin(low, felt.force[2]) : low;
+            high = k > 2500 ? fmax(high, felt.force[2]) : high;
+        }
+        assert_true(low > 0.5);
+        assert_true(high - low <= 3 * wall.stiffness * settings.resolution);
+        free(local);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_limits), cmocka_unit_test(test_silence), cmocka_unit_test(test_nonsense),
+        cmocka_unit_test(test_energy), cmocka_unit_test(test_passive), cmocka_unit_test(test_no_limit_cycle),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

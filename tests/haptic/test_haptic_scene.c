@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whole ways from a hand to a force, simulation and loop by turns: against static equilibria and closed forms.
+#include "base/file.h"
+#include "felt.h"
+
+#include "haptic/haptic.h"
+
+typedef struct rig
+{
+    tdModel *model;
+    tdState *state;
+    tdHaptic *haptic;
+    tdHapticForce felt;
+    int64_t tick;
+    double largest_jump, speed_limit;
+} rig;
+
+static rig rig_of(tdModel *model, double stiffness)
+{
+    rig r = {.model = model, .state = scene_state(model)};
+    tdError error = {0};
+    tdHapticSettings settings = td_default_haptic();
+    settings.stiffness = stiffness;
+    settings.max_force = 20;
+    assert_ok(td_haptic_create(model, &settings, &r.haptic, &error), error);
+    return r;
+}
+
+static void rig_free(rig *r)
+{
+    td_haptic_free(r->haptic);
+    scene_free(r->model, r->state);
+}
+
+/// Ticks of a millisecond along a straight way to `to`, with the steps that belong to them.
+static void go(rig *r, double from[3], const double to[3], int ticks)
+{
+    double start[3] = {from[0], from[1], from[2]};
+    int per = (int)lround(td_model_time_step(r->model) / 1e-3);
+    for (int k = 1; k <= ticks; k++, r->tick++)
+    {
+        if (r->tick % per == 0)
+            assert_ok(td_haptic_step(r->haptic, r->model, r->state, 1e-3 * (double)r->tick),
+                      td_state_report(r->state)->error);
+        double before[3], jump[3];
+        memcpy(before, r->felt.force, sizeof before);
+        for (int c = 0; c < 3; c++)
+            from[c] = start[c] + (to[c] - start[c]) * k / ticks;
+        td_haptic_tick(r->haptic, 1e-3 * (double)r->tick, from, NULL, &r->felt);
+        for (int c = 0; c < 3; c++)
+            jump[c] = r->felt.force[c] - before[c];
+        r->largest_jump = fmax(r->largest_jump, sqrt(jump[0] * jump[0] + jump[1] * jump[1] + jump[2] * jump[2]));
+    }
+}
+
+#define TISSUE(law)                                                                                                    \
+    "  - name: tissue\n"                                                                                               \
+    "    mesh: {box: [[-0.04, -0.04, 0], [0.04, 0.04, 0.03]], cells: [6, 6, 3]}\n"                                     \
+    "    material: {law: " law ", young: 15 kPa, poisson: 0.4, density: 1000 kg/m^3}\n"                                \
+    "    damping: {stiffness: 10 ms}\n"                                                                                \
+    "    fixed: [{box: [[-1, -1, -0.001], [1, 1, 0.001]]}]\n"
+#define BALL                                                                                                           \
+    "  - {name: ball, type: rigid, shape: {sphere: 0.02}, guided: true, transform: {translate: [0.002, 0.001, "        \
+    "0.051]}}\n"
+
+// A ball pressed into tissue and held: the force is that of the static equilibrium with the tool where it is, for
+// several time steps and rates of the loop.
+static void test_indentation(void **unused)
+{
+    (void)unused;
+    static const char scene[] =
+        "tendril: 1\ngravity: [0, 0, 0]\n%s\n"
+        "contact: {friction: 0.3, margin: 1 mm, points: 3, stiffness: 2000 N/m}\nbodies:\n" BALL TISSUE("neo_hookean");
+    static const char *const times[] = {"time_step: 5 ms\nsteps: 9\nintegrator: {method: backward_euler}",
+                                        "time_step: 20 ms\nsteps: 9\nintegrator: {method: backward_euler}"};
+    double forces[2], tool = 0;
+    for (int i = 0; i < 2; i++)
+    {
+        rig r = rig_of(scene_model(scene, times[i]), 2000);
+        double at[3] = {0, 0, 0};
+        go(&r, at, (const double[3]){0, 0, -5e-3}, 300);
+        go(&r, at, at, 500);
+        forces[i] = r.felt.force[2];
+        tool = r.felt.tool[2] - 0.051;
+        assert_near(tool, -5e-3 + forces[i] / 2000, 1e-9);
+        assert_int_equal(r.felt.fault, 0);
+        assert_true(r.largest_jump < 0.1 * forces[i]); // smooth across updates
+        rig_free(&r);
+    }
+    assert_near(forces[0], forces[1], 0.01 * forces[0]);
+    char how[200];
+    snprintf(how, sizeof how,
+             "integrator: {method: static}\nsteps: 5\nmotion: {keyframes: [{t: 0, ball.z: 0}, {t: 1, ball.z: %.9g}]}",
+             tool);
+    tdModel *model = scene_model(scene, how);
+    tdState *state = scene_state(model);
+    double force[3];
+    scene_steps(model, state, 5);
+    td_state_reaction(model, state, 0, force);
+    assert_near(forces[0], -force[2], 0.02 * forces[0]);
+    scene_free(model, state);
+}
+
+// A stamp pressed onto a slab and drawn along: it sticks up to mu N, slips at that, and sticks again where it turns
+// round, over the way that the tissue gives.
+static void test_slab(void **unused)
+{
+    (void)unused;
+    rig r = rig_of(
+        scene_model("tendril: 1\ngravity: [0, 0, 0]\ntime_step: 10 ms\nsteps: 9\nintegrator: {method: "
+                    "backward_euler}\ncontact: {friction: 0.4, margin: 1 mm, points: 2, stiffness: 2000 N/m}\nbodies:\n"
+                    "  - {name: stamp, type: rigid, shape: {box: [0.3, 0.3, 0.01]}, guided: true, transform: "
+                    "{translate: [0, 0, 0.0352]}}\n" TISSUE("corotational_lagged")),
+        5000);
+    double at[3] = {0, 0, 0}, stuck;
+    go(&r, at, (const double[3]){0, 0, -3e-3}, 200);
+    go(&r, at, at, 300);
+    double normal = r.felt.force[2];
+    assert_true(normal > 1);
+    go(&r, at, (const double[3]){2e-4, 0, -3e-3}, 100); // sticks
+    go(&r, at, at, 100);
+    stuck = -r.felt.force[0];
+    assert_true(stuck > 0.02 * normal && stuck < 0.35 * r.felt.force[2]);
+    go(&r, at, (const double[3]){4e-4, 0, -3e-3}, 100); // twice the way, twice the force
+    go(&r, at, at, 100);
+    assert_near(-r.felt.force[0], 2 * stuck, 0.1 * 2 * stuck);
+    go(&r, at, (const double[3]){10e-3, 0, -3e-3}, 500); // slips
+    assert_near(-r.felt.force[0], 0.4 * r.felt.force[2], 0.02 * 0.4 * r.felt.force[2]);
+    assert_near(r.felt.force[1], 0, 0.02 * r.felt.force[2]);
+    double drawn = r.felt.force[0];
+    go(&r, at, (const double[3]){9.9e-3, 0, -3e-3}, 50); // turns round: unloads, and does not jump over
+    assert_true(r.felt.force[0] > drawn && r.felt.force[0] < 0.3 * -drawn);
+    go(&r, at, (const double[3]){2e-3, 0, -3e-3}, 400); // and slips the other way round
+    assert_near(r.felt.force[0], 0.4 * r.felt.force[2], 0.02 * 0.4 * r.felt.force[2]);
+    rig_free(&r);
+}
+
+// Against a rigid wall the coupling is all that gives: k d.
+static void test_wall(void **unused)
+{
+    (void)unused;
+    rig r = rig_of(scene_model("tendril: 1\ngravity: [0, 0, -9.81]\ntime_step: 5 ms\nsteps: 9\ncontact: {friction: 0, "
+                               "margin: 1 mm}\nbodies:\n"
+                               "  - {name: floor, type: rigid, shape: {plane: true}, fixed: true}\n"
+                               "  - {name: block, type: rigid, shape: {box: [0.1, 0.1, 0.02]}, total_mass: 5, "
+                               "transform: {translate: [0, 0, 0.01]}}\n"
+                               "  - {name: ball, type: rigid, shape: {sphere: 0.01}, guided: true, transform: "
+                               "{translate: [0, 0, 0.0305]}}\n"),
+                   800);
+    double at[3] = {0, 0, 0};
+    go(&r, at, (const double[3]){0, 0, -5.5e-3}, 200);
+    go(&r, at, at, 400);
+    assert_near(r.felt.force[2], 800 * 5e-3, 0.02 * 800 * 5e-3);
+    rig_free(&r);
+}
+
+// The shipped scene, with the integrator and motion of `how` in the place of its own.
+static tdModel *nodule_scene(const char *how)
+{
+    static const char folder[] = TD_SOURCE_DIR "/scenes/haptic", own[] = "integrator: {method: backward_euler}\n";
+    char *text = NULL, *whole = calloc(1, 8192);
+    size_t size = 0;
+    tdError error = {0};
+    tdModel *model = NULL;
+    assert_ok(td_file_read(TD_SOURCE_DIR "/scenes/haptic/nodule.yaml", &text, &size, &error), error);
+    char *at = strstr(text, own);
+    assert_non_null(at);
+    snprintf(whole, 8192, "%.*s%s\n%s", (int)(at - text), text, how, at + strlen(own));
+    assert_ok(td_model_parse(whole, strlen(whole), "nodule.yaml", folder, NULL, &model, &error), error);
+    free(text);
+    free(whole);
+    return model;
+}
+
+// Over the nodule and beside it: forces are those of static equilibria with the tool where it is, and so is how much
+// the nodule adds.
+static void test_nodule(void **unused)
+{
+    (void)unused;
+    rig r = rig_of(nodule_scene("integrator: {method: backward_euler}"), 2000);
+    double at[3] = {0, 0, 0}, felt[2], exact[2], start = 8.5e-3;
+    static const double stations[2] = {4e-3, 18e-3};
+    for (int i = 0; i < 2; i++)
+    {
+        go(&r, at, (const double[3]){stations[i], 0, 0}, 40); // above the tissue
+        go(&r, at, (const double[3]){stations[i], 0, -3.5e-3}, 200);
+        go(&r, at, at, 400);
+        felt[i] = r.felt.force[2];
+        char how[300];
+        snprintf(how, sizeof how,
+                 "integrator: {method: static}\nmotion: {keyframes: [{t: 0, probe.x: %.9g, probe.z: 0}, {t: 0.06, "
+                 "probe.x: %.9g, probe.z: %.9g}]}",
+                 1e3 * stations[i], 1e3 * (r.felt.tool[0] + 18e-3), 1e3 * (r.felt.tool[2] - start));
+        tdModel *model = nodule_scene(how);
+        tdState *state = scene_state(model);
+        double force[3];
+        scene_steps(model, state, 3);
+        td_state_reaction(model, state, 1, force);
+        exact[i] = -force[2];
+        scene_free(model, state);
+        go(&r, at, (const double[3]){stations[i], 0, 1e-3}, 60);
+    }
+    assert_near(felt[0], exact[0], 0.05 * exact[0]);
+    assert_near(felt[1], exact[1], 0.05 * exact[1]);
+    assert_true(exact[1] > 1.2 * exact[0]); // or it could not be felt
+    assert_near(felt[1] - felt[0], exact[1] - exact[0], 0.05 * (exact[1] - exact[0]));
+    print_message("beside the nodule %.4f N (static %.4f), over it %.4f N (%.4f)\n", felt[0], exact[0], felt[1],
+                  exact[1]);
+    rig_free(&r);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_indentation),
+        cmocka_unit_test(test_slab),
+        cmocka_unit_test(test_wall),
+        cmocka_unit_test(test_nodule),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

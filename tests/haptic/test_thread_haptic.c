@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+// Two threads on one object of haptics: local models go over whole, and neither side waits.
+#include "felt.h"
+
+#include "haptic/haptic.h"
+#include "haptic/loop.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+
+#define SCENE                                                                                                          \
+    "tendril: 1\ngravity: [0, 0, 0]\ntime_step: 5 ms\nsteps: 10\nintegrator: {method: backward_euler}\n"               \
+    "contact: {friction: 0.3, margin: 5 mm}\nbodies:\n"                                                                \
+    "  - {name: plate, type: rigid, shape: {box: [0.3, 0.3, 0.02]}, guided: true, transform: {translate: [0, 0, "      \
+    "0.11]}}\n"                                                                                                        \
+    "  - name: column\n"                                                                                               \
+    "    mesh: {box: [[-0.05, -0.05, 0], [0.05, 0.05, 0.1]], cells: [1, 1, 1]}\n"                                      \
+    "    material: {law: linear, young: 10 kPa, poisson: 0, density: 10 kg/m^3}\n"                                     \
+    "    fixed: [{box: [[-1, -1, -0.001], [1, 1, 0.001]]}]\n"
+
+typedef struct shared
+{
+    tdHaptic *haptic;
+    atomic_bool stop;
+    atomic_llong ticks;
+    int64_t broken;
+} shared;
+
+// Presses to and fro; every force must be one that a whole local model gives.
+static void *ticking(void *user)
+{
+    shared *s = user;
+    for (int64_t k = 0; !atomic_load(&s->stop); k++)
+    {
+        tdHapticForce felt;
+        const double position[3] = {0, 0, -4e-3 * (1 - fabs((double)(k % 400) / 200 - 1))};
+        td_haptic_tick(s->haptic, 0, position, NULL, &felt);
+        bool good = isfinite(felt.force[2]) && felt.asked[2] >= -1e-9 && felt.asked[2] < 20 && felt.fault == 0;
+        s->broken += !good;
+        atomic_fetch_add(&s->ticks, 1);
+    }
+    return NULL;
+}
+
+static void test_handover(void **unused)
+{
+    (void)unused;
+    tdModel *model = scene_model(SCENE);
+    tdState *state = scene_state(model);
+    tdError error = {0};
+    tdHapticSettings settings = td_default_haptic();
+    shared s = {0};
+    assert_ok(td_haptic_create(model, &settings, &s.haptic, &error), error);
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, ticking, &s), 0);
+    for (int k = 0; k < 300 || atomic_load(&s.ticks) < 2000; k++)
+        assert_ok(td_haptic_step(s.haptic, model, state, 0), td_state_report(state)->error);
+    atomic_store(&s.stop, true);
+    pthread_join(thread, NULL);
+    assert_int_equal(s.broken, 0);
+    assert_true(s.haptic->taken > 1 && s.haptic->taken <= s.haptic->published);
+    td_haptic_free(s.haptic);
+    scene_free(model, state);
+}
+
+// The thread of the loop with a device: it ends with the recording, and reports each tick.
+static void test_loop(void **unused)
+{
+    (void)unused;
+    char path[] = "/tmp/tendril_trace_XXXXXX.csv";
+    int file = mkstemps(path, 4);
+    const char text[] = "t,z [mm]\n0,0\n0.05,-3\n0.1,0\n";
+    assert_true(file >= 0 && write(file, text, strlen(text)) == (ssize_t)strlen(text));
+    close(file);
+    tdModel *model = scene_model(SCENE);
+    tdState *state = scene_state(model);
+    tdError error = {0};
+    tdHapticSettings settings = td_default_haptic();
+    tdSettings library = td_default_settings();
+    tdHaptic *haptic = NULL;
+    tdDevice *device = NULL;
+    tdLoop *loop = NULL;
+    assert_ok(td_haptic_create(model, &settings, &haptic, &error), error);
+    assert_ok(td_device_open(path, 1e-3, 0, &library, &device, &error), error);
+    tdLoopSettings how = td_default_loop(1e-3);
+    how.priority = 0;
+    how.lock = false;
+    how.records = 1000;
+    assert_ok(td_loop_start(haptic, device, &how, &loop, &error), error);
+    while (!td_loop_ended(loop))
+        assert_ok(td_haptic_step(haptic, model, state, td_loop_clock(loop)), td_state_report(state)->error);
+    const tdLoopReport *report = td_loop_stop(loop);
+    int64_t n = 0;
+    const tdLoopRecord *records = td_loop_records(loop, &n);
+    assert_true(report->ticks >= 1 && report->ticks == n && report->late.n == n && report->work.n == n);
+    assert_true(report->ticks + report->missed >= 100);
+    for (int64_t i = 1; i < n; i++)
+        assert_true(records[i].time > records[i - 1].time);
+    assert_true(td_times_quantile(&report->late, 0.5) <= td_times_quantile(&report->late, 0.99));
+    td_loop_free(loop);
+    td_device_close(device);
+    td_haptic_free(haptic);
+    scene_free(model, state);
+    unlink(path);
+}
+
+typedef struct inside
+{
+    tdHaptic *haptic;
+    tdModel *model;
+    tdState *state;
+} inside;
+
+static tdStatus step_inside(void *user, double clock)
+{
+    inside *s = user;
+    return td_haptic_step(s->haptic, s->model, s->state, clock);
+}
+
+// The loop itself takes the steps: one for each tick, and what is felt in a tick is of the step before it.
+static void test_inside(void **unused)
+{
+    (void)unused;
+    inside s = {.model = scene_model(SCENE)};
+    tdError error = {0};
+    tdHapticSettings settings = td_default_haptic();
+    tdSettings library = td_default_settings();
+    tdDevice *device = NULL;
+    tdLoop *loop = NULL;
+    char path[] = "/tmp/tendril_trace_XXXXXX.csv";
+    int file = mkstemps(path, 4);
+    const char text[] = "t,z [mm]\n0,-1\n0.2,-1\n";
+    assert_true(file >= 0 && write(file, text, strlen(text)) == (ssize_t)strlen(text));
+    close(file);
+    s.state = scene_state(s.model);
+    assert_ok(td_haptic_create(s.model, &settings, &s.haptic, &error), error);
+    assert_ok(td_device_open(path, 1e-3, 0, &library, &device, &error), error);
+    tdLoopSettings how = td_default_loop(1e-3);
+    how.priority = 0;
+    how.lock = false;
+    how.step = step_inside;
+    how.user = &s;
+    assert_ok(td_loop_start(s.haptic, device, &how, &loop, &error), error);
+    while (!td_loop_ended(loop))
+        sched_yield();
+    const tdLoopReport *report = td_loop_stop(loop);
+    assert_int_equal(report->status, TD_OK);
+    assert_int_equal(report->ticks, s.haptic->published);
+    assert_int_equal(s.haptic->taken, s.haptic->published);
+    td_loop_free(loop);
+    td_device_close(device);
+    td_haptic_free(s.haptic);
+    scene_free(s.model, s.state);
+    unlink(path);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_handover), cmocka_unit_test(test_loop),
+                                       cmocka_unit_test(test_inside)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
