@@ -38,7 +38,9 @@ static const char help[] =
     "  sap        contact: condensation of a link of 810 and a torus of 28,800 coordinates, towers of boxes and\n"
     "             chains of 10 to 100 links\n"
     "  contact    steps with contact at the sizes of S5's Table I, one thread and all: realtime rate, constraints,\n"
-    "             time by stage; a chain against its length, a torus against its mesh\n\n"
+    "             time by stage; a chain against its length, a torus against its mesh\n"
+    "  rigid      robots and boxes of rigid bodies, free and on a floor, one thread: steps a second, median and worst\n"
+    "             step\n\n"
     "  --out DIR  writes bench.json and plots (PNG) there\n" OUT_HELP("    ") //
     "  --runs N   runs behind each median (default 7)\n";
 
@@ -512,8 +514,8 @@ static tdStatus bench_growth(bench *b, tdError *error)
 // False, with the names that there are, when a benchmark is none of them.
 static bool is_known(const char *which)
 {
-    static const char *const names[] = {"laws", "elements", "step", "growth",  "inverse", "control",
-                                        "stvk", "reduced",  "view", "collide", "sap",     "contact"};
+    static const char *const names[] = {"laws",    "elements", "step",    "growth", "inverse", "control", "stvk",
+                                        "reduced", "view",     "collide", "sap",    "contact", "rigid"};
     const int n = (int)(sizeof names / sizeof names[0]);
     char list[256] = "";
     size_t used = 0;
@@ -590,6 +592,8 @@ int cmd_bench(int argc, char **argv)
         status = bench_sap(b.runs, b.settings.threads, b.print, &b.json, &error);
     if (status == TD_OK && (which == NULL || strcmp(which, "contact") == 0))
         status = bench_contact(&b.settings, b.folder, b.print, &b.json, &error);
+    if (status == TD_OK && (which == NULL || strcmp(which, "rigid") == 0))
+        status = bench_rigid(b.runs, b.print, &b.json, &error);
     td_json_close(&b.json, '}');
     if (status == TD_OK && folder != NULL)
     {

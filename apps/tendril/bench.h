@@ -34,5 +34,7 @@ tdStatus bench_view(int runs, const tdSettings *settings, bool print, tdJson *js
 tdStatus bench_collide(int runs, bool print, tdJson *json, tdError *error);
 /// Scenes of S5's Table I beside its figures; plots where there is a folder.
 tdStatus bench_contact(const tdSettings *settings, const char *folder, bool print, tdJson *json, tdError *error);
+/// Rigid bodies and robots, one thread: steps a second.
+tdStatus bench_rigid(int runs, bool print, tdJson *json, tdError *error);
 /// Contact solvers: condensation of full-order bodies, towers and chains.
 tdStatus bench_sap(int runs, int threads, bool print, tdJson *json, tdError *error);

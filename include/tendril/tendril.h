@@ -466,6 +466,24 @@ extern "C"
     /// Joints: each feels this times its factor; [N m], or [N] where the first joint slides.
     double td_state_coupling_effort(const tdState *state, int coupling);
 
+    // Dynamics of a rigid or articulated body at the present positions and velocities, over its coordinates: joints in
+    // the order of its file, of a free root position and rotation first. Nothing changes; TD_ERROR_USAGE: a soft body.
+    //
+    //     M dv/dt + bias = efforts of drives - damping - friction + J' forces from outside
+    //
+    /// Mass matrix, n x n, with the inertia of motors.
+    tdStatus td_state_mass_matrix(const tdModel *model, const tdState *state, int body, double *M);
+    /// Coriolis, gyroscopic and centrifugal forces less gravity, n numbers.
+    tdStatus td_state_bias_forces(const tdModel *model, const tdState *state, int body, double *bias);
+    /// Efforts that hold the body at rest against gravity, n numbers: bias forces at velocity zero.
+    tdStatus td_state_gravity_compensation(const tdModel *model, const tdState *state, int body, double *efforts);
+    /// Efforts that give it these accelerations (n numbers each; NULL: none), M dv/dt + bias.
+    tdStatus td_state_inverse_dynamics(const tdModel *model, const tdState *state, int body,
+                                       const double *accelerations, double *efforts);
+    /// What the drives of a joint exerted on it in the last step, all of them together, springs among them [N m, N].
+    /// joint: among those with one coordinate, in the order of the file.
+    double td_state_joint_effort(const tdModel *model, const tdState *state, int body, int joint);
+
 #define TD_SENSOR_VALUES 6 ///< of a sensor, at most
 
     /// A sensor of the scene: force_torque, touch, inertial or joint.

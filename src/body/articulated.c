@@ -15,19 +15,11 @@
 #include <stdio.h>
 #include <string.h>
 
-static double dot(int n, const double *a, const double *b)
-{
-    double sum = 0;
-    for (int i = 0; i < n; i++)
-        sum += a[i] * b[i];
-    return sum;
-}
-
 // y += factor A x
 static void multiply_add(int n, double factor, const double *A, const double *x, double *y)
 {
     for (int i = 0; i < n; i++)
-        y[i] += factor * dot(n, A + i * (int64_t)n, x);
+        y[i] += factor * td_small_dot(n, A + i * (int64_t)n, x);
 }
 
 // ---------------------------------------------------------------- life
@@ -61,12 +53,13 @@ static tdStatus state_create(const tdModel *model, const tdBody *body, tdState *
         {&mine->sluggish, square},
         {&mine->kick_q, n},
         {&mine->kick_v, n},
-        {&mine->drift, 3 * n},
+        {&mine->drift, 4 * n},
         {&mine->weight, n},
         {&mine->at_q, n},
         {&mine->points_q, n},
         {&mine->rhs, n},
         {&mine->trial, n},
+        {&mine->mass_q, n},
         {&mine->trial_v, n},
         {&mine->bias, n},
         {&mine->law, 3 * n},
@@ -78,6 +71,7 @@ static tdStatus state_create(const tdModel *model, const tdBody *body, tdState *
         {&mine->asked, 3 * n},
         {&mine->slope_A, square},
         {&mine->effort, given->n_servos},
+        {&mine->feed, given->n_servos},
         {&mine->jacobian, 6 * n},
         {&mine->node_x, 3 * body->nodes},
         {&mine->node_v, 3 * body->nodes},
@@ -131,7 +125,10 @@ void td_articulated_place(const tdArticulated *given, tdArticulatedState *mine, 
     if (mine->at_valid && memcmp(mine->at_q, q, bytes) == 0)
         return;
     memcpy(mine->at_q, q, bytes);
-    td_tree_kinematics(given, q, mine->reference, &mine->at);
+    if (mine->points_valid && memcmp(mine->points_q, q, bytes) == 0)
+        td_tree_copy(given, &mine->points, &mine->at);
+    else
+        td_tree_kinematics(given, q, mine->reference, &mine->at);
     mine->at_valid = true;
 }
 
@@ -259,13 +256,14 @@ static tdStatus forces(const tdModel *model, const tdBody *body, tdState *state,
     add_laws(model, body, state);
     memset(m, 0, (size_t)n * sizeof *m);
     add_inertia(model, body, state, tangent);
-    double of_inertia = dot(n, m, m), s2 = scheme->s * scheme->s;
+    double of_inertia = td_small_dot(n, m, m), s2 = scheme->s * scheme->s;
     for (int i = 0; i < n; i++)
     {
         own[i] += m[i];
         m[i] += scheme->s * (force[i] - load[i]);
     }
-    state->scale = fmax(state->scale, sqrt(fmax(of_inertia, s2 * fmax(dot(n, force, force), dot(n, load, load)))));
+    state->scale = fmax(state->scale,
+                        sqrt(fmax(of_inertia, s2 * fmax(td_small_dot(n, force, force), td_small_dot(n, load, load)))));
     return TD_OK;
 }
 
@@ -318,8 +316,8 @@ void td_articulated_solved(const tdBody *body, tdState *state)
     int n = (int)body->count;
     const double *m = state->m + body->first, *dv = state->dv + body->first;
     state->report.factorizations++;
-    state->rhs = sqrt(state->rhs * state->rhs + dot(n, m, m));
-    state->slope += dot(n, m, dv);
+    state->rhs = sqrt(state->rhs * state->rhs + td_small_dot(n, m, m));
+    state->slope += td_small_dot(n, m, dv);
 }
 
 // Newton: all is in m and A.
@@ -490,13 +488,14 @@ static void commit(const tdModel *model, const tdBody *body, tdState *state)
     {
         const tdServo *servo = &given->servos[k];
         mine->effort[k] =
-            td_servo_effort(servo, state->input[servo->input], servo->ratio * q[servo->coord] + servo->offset,
-                            servo->ratio * v[servo->coord]);
+            td_servo_effort(servo, mine->feed[k], state->input[servo->input],
+                            servo->ratio * q[servo->coord] + servo->offset, servo->ratio * v[servo->coord]);
     }
     for (int c = 0; c < 3 && td_articulated_is_based(body); c++)
         mine->gain[c] = (mine->arrived[c] - mine->momentum[c]) / model->scheme.h;
     td_tree_fold(given, state->q + body->first, mine->reference);
-    mine->points_valid = mine->at_valid = false;
+    if (given->n_balls > 0) // else links are where they were
+        mine->points_valid = mine->at_valid = false;
 }
 
 static void describe(const tdBody *body, int64_t element, char *out, size_t size)
@@ -522,7 +521,7 @@ static tdStatus restore(const tdModel *model, const tdBody *body, tdState *state
     (void)model;
     (void)error;
     tdArticulatedState *mine = td_articulated_mine(body, state);
-    mine->points_valid = mine->at_valid = false;
+    mine->points_valid = mine->at_valid = mine->mass_known = false;
     mine->gain[0] = mine->gain[1] = mine->gain[2] = NAN;
     return TD_OK;
 }
@@ -569,6 +568,8 @@ const tdBodyOps td_articulated_ops = {
     .push = td_articulated_push_side,
     .part_rate = td_articulated_part_rate,
     .carried = td_articulated_carried,
+    .inverse = td_articulated_inverse,
+    .mass_matrix = td_articulated_mass,
     .locate = td_articulated_locate,
     .hash = td_articulated_hash,
     .effort = td_articulated_effort,

@@ -70,7 +70,8 @@ typedef struct tdServo
 {
     int32_t link, coord, input, actuator;
     double ratio, offset;
-    bool rate; ///< the input is a rate, else a position
+    bool rate;       ///< the input is a rate, else a position
+    bool weightless; ///< adds the effort that holds the body against gravity where the step begins
     double stiffness, damping;
     double effort[2];
 } tdServo;
@@ -91,7 +92,9 @@ typedef struct tdArticulated
     int n_links, n_columns, n_balls;
     int n; ///< coordinates
     tdLink *links;
-    int32_t *link_of;  ///< by coordinate: the link whose joint it moves
+    int32_t *link_of; ///< by coordinate: the link whose joint it moves
+    // By column of a joint: the next one on the way to the root, -1: none; its coordinate; the column's link.
+    int32_t *above, *coord_of, *carries;
     double *start;     ///< q at the start
     double *start_v;   ///< v at the start
     double *reference; ///< 4 a ball: at the start
@@ -131,11 +134,12 @@ typedef struct tdArticulatedState
     double *points_q;
     bool points_valid;
     double *M, *A, *L;       ///< n^2
-    double *M_end;           ///< n^2: M where the step ends
+    double *M_end, *mass_q;  ///< n^2: M where the step ends, at these coordinates,
+    bool mass_known;         ///< where it is of the last step
     double *sluggish;        ///< n^2: what is added to M for steps that are long for pendulums,
     bool hangs;              ///< where there is some
     double *kick_q, *kick_v; ///< n: where forces change the velocity, and the velocity that they find there
-    double *drift;           ///< 3 n: for the moment only
+    double *drift;           ///< 4 n: for the moment only
     double *weight;          ///< n: forces of gravity as the step has them
     double potential;        ///< of gravity at the start of the step
     double account[2];       ///< [J] gained since the start, at most zero but for what was not there to be taken back,
@@ -153,6 +157,7 @@ typedef struct tdArticulatedState
     double *bias;              ///< n: m without laws and Coriolis forces,
     double *diagonal;          ///< n: and the diagonal of A
     double *effort;            ///< by servo, at the end of the step
+    double *feed;              ///< by servo: what it adds against gravity in this step
     double *node_x, *node_v;
     double *jacobian;   ///< 6 n: of points
     double momentum[3]; ///< of all links at the start of the step,
@@ -202,6 +207,9 @@ void td_articulated_hash(const tdBody *body, uint64_t *hash);
 int td_articulated_locate(const tdBody *body, const char *name, const double p[3], double slack, int32_t *nodes,
                           double *weights);
 double *td_articulated_turns(const tdBody *body, const tdState *state);
+void td_articulated_inverse(const tdBody *body, const tdState *state, bool still, const double *dv, const double g[3],
+                            double *efforts);
+void td_articulated_mass(const tdBody *body, const tdState *state, double *M);
 double td_articulated_effort(const tdBody *body, const tdState *state, int drive);
 bool td_articulated_gain(const tdBody *body, const tdState *state, double gain[3], double weight[3]);
 
@@ -211,6 +219,8 @@ bool td_articulated_gain(const tdBody *body, const tdState *state, double gain[3
 bool td_tree_work_take(tdArena *arena, const tdArticulated *body, tdTreeWork *work);
 /// reads q and reference rotations      writes pose, S, I, origin
 void td_tree_kinematics(const tdArticulated *body, const double *q, const double *reference, tdTreeWork *work);
+/// What td_tree_kinematics() writes, from one to the other.
+void td_tree_copy(const tdArticulated *body, const tdTreeWork *from, tdTreeWork *to);
 /// reads pose, S      writes v
 void td_tree_velocities(const tdArticulated *body, const double *v, tdTreeWork *work);
 /// Recursive Newton-Euler: tau = M dv + b(q, v) - gravity. dv NULL: zero. gravity [m/s^2].
@@ -245,8 +255,10 @@ void td_joint_laws(const tdModel *model, const tdBody *body, const tdState *stat
 int td_joint_rows(const tdModel *model, const tdBody *body, const tdState *state, tdBodyRow *out, int most);
 /// Whether a servo has an effort that it cannot exceed.
 bool td_servo_is_limited(const tdServo *servo);
-/// Effort of a servo at a position and rate of its joint.
-double td_servo_effort(const tdServo *servo, double input, double position, double rate);
+/// Effort of a servo at a position and rate of its joint. feed: what it adds to what the error asks for.
+double td_servo_effort(const tdServo *servo, double feed, double input, double position, double rate);
+/// What servos add against gravity, at the place of `at`.
+void td_servo_feed(const tdBody *body, tdState *state, const double gravity[3]);
 /// What limits add to the momentum balance at q_e, v_e: force (added to); and what they store at q [J].
 void td_joint_limits(const tdArticulated *body, const double *q_e, const double *v_e, double *force);
 double td_joint_limit_energy(const tdArticulated *body, const double *q);
@@ -274,11 +286,20 @@ tdStatus td_articulated_linear_motion(const tdModel *model, const tdBody *body, 
 /// Tells the step of a solution.
 void td_articulated_solved(const tdBody *body, tdState *state);
 tdStatus td_articulated_indefinite(const tdModel *model, tdState *state);
+
+// ---------------------------------------------------------------- articulated_small.c: dense matrices of trees
+
+double td_small_dot(int64_t n, const double *a, const double *b);
+/// x' M x
+double td_small_product(int64_t n, const double *M, const double *x);
+/// L' L = A, lower triangles; L has the reciprocals of its diagonal. False: not definite.
+bool td_small_cholesky(int n, const double *A, double *L);
+/// x = A^-1 x
+void td_small_solve(int n, const double *L, double *x);
+/// x = B^-1 x, of a B whose symmetric part is definite; B is lost. False: it is not.
+bool td_small_unravel(int n, double *B, double *x);
 /// x = B^-1 x by elimination with row exchanges; B is lost. False: singular.
 bool td_small_eliminate(int n, double *B, double *x);
-/// L L' = A, lower triangles; L has the reciprocals of its diagonal. False: not definite.
-bool td_small_cholesky(int n, const double *A, double *L);
-void td_small_solve(int n, const double *L, double *x);
 
 // ---------------------------------------------------------------- articulated_drift.c: Coriolis and gyroscopic forces
 

@@ -29,19 +29,6 @@ bool td_articulated_drifts(const tdModel *model)
     return model->scheme.method == TD_METHOD_THETA;
 }
 
-static double product(int64_t n, const double *M, const double *x)
-{
-    double sum = 0;
-    for (int64_t i = 0; i < n; i++)
-    {
-        double row = 0;
-        for (int64_t j = 0; j < n; j++)
-            row += M[i * n + j] * x[j];
-        sum += row * x[i];
-    }
-    return sum;
-}
-
 // ---------------------------------------------------------------- drift
 
 static bool is_free(const tdArticulated *given)
@@ -73,21 +60,21 @@ static bool turn_velocity(const tdArticulated *given, tdArticulatedState *mine, 
                           const double *M0, const double *M1, const double *about, const double *v, double *w)
 {
     int64_t n = given->n;
-    double *B = mine->slope_A;
+    double *B = mine->slope_A, *row = mine->drift + 3 * n;
     td_tree_gyration(given, about, &mine->at, B);
     for (int64_t i = 0; i < n; i++)
     {
-        double sum = 0;
+        const double *m0 = M0 + i * n, *m1 = M1 + i * n;
+        double *b = B + i * n;
         for (int64_t j = 0; j < n; j++)
         {
-            int64_t k = i * n + j;
-            double mean = 0.5 * (M0[k] + M1[k]), turn = 0.5 * (M1[k] - M0[k]) + time * B[k];
-            sum += (mean - (1 - late) * turn) * v[j];
-            B[k] = mean + late * turn;
+            double mean = 0.5 * (m0[j] + m1[j]), turn = 0.5 * (m1[j] - m0[j]) + time * b[j];
+            row[j] = mean - (1 - late) * turn;
+            b[j] = mean + late * turn;
         }
-        w[i] = sum;
+        w[i] = td_small_dot(n, row, v);
     }
-    return td_small_eliminate((int)n, B, w);
+    return td_small_unravel((int)n, B, w);
 }
 
 #define RESOLVED 1.0 // change of the velocity in a drift, as a share of it, that is followed without loss
@@ -101,7 +88,7 @@ static void drift(const tdArticulated *given, tdArticulatedState *mine, const do
     int64_t n = given->n;
     double *half = mine->drift, *start = mine->drift + n, *about = mine->drift + 2 * n, u[3], none[3], late = 0.5;
     leave_center(given, M0, v, u);
-    double before = product(n, M0, v);
+    double before = td_small_product(n, M0, v);
     memcpy(start, v, (size_t)n * sizeof *v);
     memcpy(about, v, (size_t)n * sizeof *v);
     for (int64_t i = 0; i < n; i++)
@@ -116,14 +103,15 @@ static void drift(const tdArticulated *given, tdArticulatedState *mine, const do
         for (int64_t i = 0; i < n; i++)
             half[i] = v[i] - start[i];
         if (late == 0.5 && given->n_links > 1)
-            late = fmin(0.5 + fmax(sqrt(product(n, M0, half) / before) - RESOLVED, 0), 1);
+            late = fmin(0.5 + fmax(sqrt(td_small_product(n, M0, half) / before) - RESOLVED, 0), 1);
         if (late > 0.5 && passes == 1)
             passes = 2;
         for (int64_t i = 0; i < n && late == 0.5; i++)
             about[i] = 0.5 * (start[i] + v[i]);
     }
     leave_center(given, M1, v, none);
-    double after = product(n, M1, v), length = after > 0 ? fmin(sqrt(before / after), late > 0.5 ? 1 : STRETCH) : 0;
+    double after = td_small_product(n, M1, v),
+           length = after > 0 ? fmin(sqrt(before / after), late > 0.5 ? 1 : STRETCH) : 0;
     for (int64_t i = 0; i < n; i++)
         v[i] *= length;
     for (int k = 0; k < 3 && is_free(given); k++)
@@ -148,11 +136,17 @@ void td_articulated_set_out(const tdModel *model, const tdBody *body, tdState *s
     td_articulated_gravity(given, state, g);
     td_articulated_place(given, mine, q);
     mine->potential = td_tree_potential(given, g, &mine->at);
+    td_servo_feed(body, state, g);
     if (td_articulated_is_based(body))
         td_tree_momentum(given, v, &mine->at, NULL, mine->momentum, NULL, NULL);
     if (!td_articulated_drifts(model))
         return;
-    td_tree_mass(given, &mine->at, mine->M);
+    // Where the last step ended this one begins: M is known, unless rotations have gone into their references.
+    if (mine->mass_known && given->n_balls == 0 && memcmp(mine->mass_q, q, (size_t)n * sizeof *q) == 0)
+        memcpy(mine->M, mine->M_end, (size_t)(n * n) * sizeof(double));
+    else
+        td_tree_mass(given, &mine->at, mine->M);
+    mine->mass_known = false;
     for (int64_t i = 0; i < n; i++)
         mine->kick_q[i] = q[i] + first * v[i];
     if (first > 0)
@@ -180,7 +174,7 @@ static double take_energy(const tdArticulated *given, const double *M, double wa
     double u[3];
     int64_t n = given->n;
     leave_center(given, M, v, u);
-    double there = 0.5 * product(n, M, v), taken = fmin(wanted, there);
+    double there = 0.5 * td_small_product(n, M, v), taken = fmin(wanted, there);
     double length = taken < there ? sqrt((there - taken) / there) : 0;
     for (int64_t i = 0; i < n; i++)
         v[i] *= length;
@@ -205,7 +199,7 @@ static double gained(const tdModel *model, const tdBody *body, const tdState *st
         for (int64_t j = 0; j < n && mine->hangs; j++)
             sum -= way / model->scheme.h * mine->sluggish[i * n + j] * mine->drift[j];
     }
-    return sum - (model->scheme.theta_vq - 0.5) * product(n, mine->M, mine->drift);
+    return sum - (model->scheme.theta_vq - 0.5) * td_small_product(n, mine->M, mine->drift);
 }
 
 void td_articulated_come_in(const tdModel *model, const tdBody *body, tdState *state)
@@ -218,11 +212,13 @@ void td_articulated_come_in(const tdModel *model, const tdBody *body, tdState *s
     int64_t n = given->n;
     td_articulated_poses(body, state, q);
     td_tree_mass(given, &mine->points, mine->M_end);
+    memcpy(mine->mass_q, q, (size_t)n * sizeof *q);
+    mine->mass_known = true;
     td_articulated_gravity(given, state, g);
     double gain = gained(model, body, state, td_tree_potential(given, g, &mine->points));
     drift(given, mine, mine->kick_q, q, scheme->theta_vq * scheme->h, passes_of(model), mine->M, mine->M_end, v);
     // Along the way the energy of a step of first order swings by half of h g p, up and down.
-    double kinetic = 0.5 * product(n, mine->M_end, v), pull = sqrt(g[0] * g[0] + g[1] * g[1] + g[2] * g[2]);
+    double kinetic = 0.5 * td_small_product(n, mine->M_end, v), pull = sqrt(g[0] * g[0] + g[1] * g[1] + g[2] * g[2]);
     mine->next[1] = fmax(mine->account[1], kinetic);
     double swing = scheme->h * pull * sqrt(2 * body->mass * mine->next[1]);
     mine->next[0] = fmax(mine->account[0] + gain, -swing);

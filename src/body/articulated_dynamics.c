@@ -17,13 +17,13 @@
 
 // ---------------------------------------------------------------- spatial vectors (angular, linear)
 
-static double dot6(const double *a, const double *b)
+static inline double dot6(const double *a, const double *b)
 {
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3] + a[4] * b[4] + a[5] * b[5];
 }
 
 // out += v x m, of motions
-static void add_cross_motion(const double v[6], const double m[6], double out[6])
+static inline void add_cross_motion(const double v[6], const double m[6], double out[6])
 {
     double a[3], b[3], c[3];
     td_cross3(v, m, a);
@@ -37,7 +37,7 @@ static void add_cross_motion(const double v[6], const double m[6], double out[6]
 }
 
 // out += v x* f, of a motion and a force
-static void add_cross_force(const double v[6], const double f[6], double out[6])
+static inline void add_cross_force(const double v[6], const double f[6], double out[6])
 {
     double a[3], b[3], c[3];
     td_cross3(v, f, a);
@@ -51,7 +51,7 @@ static void add_cross_force(const double v[6], const double f[6], double out[6])
 }
 
 // out = I m: (moment w + h x u, mass u - h x w)
-static void apply_inertia(const double *I, const double m[6], double out[6])
+static inline void apply_inertia(const double *I, const double m[6], double out[6])
 {
     const double *h = I + 1, *J = I + 4;
     double hu[3], hw[3];
@@ -82,22 +82,34 @@ bool td_tree_work_take(tdArena *arena, const tdArticulated *body, tdTreeWork *wo
            work->C != NULL && work->v != NULL && work->a != NULL && work->f != NULL;
 }
 
+// R = 1 + sin [a] + (1 - cos) [a]^2, of a unit vector a.
+static void turn_about(const double a[3], double angle, double R[9])
+{
+    double s = sin(angle), half = sin(0.5 * angle), c = 2 * half * half; // 1 - cos, without cancellation
+    double x = s * a[0], y = s * a[1], z = s * a[2], xy = c * a[0] * a[1], xz = c * a[0] * a[2], yz = c * a[1] * a[2];
+    R[0] = 1 - c * (a[1] * a[1] + a[2] * a[2]);
+    R[1] = xy - z;
+    R[2] = xz + y;
+    R[3] = xy + z;
+    R[4] = 1 - c * (a[0] * a[0] + a[2] * a[2]);
+    R[5] = yz - x;
+    R[6] = xz - y;
+    R[7] = yz + x;
+    R[8] = 1 - c * (a[0] * a[0] + a[1] * a[1]);
+}
+
 // The motion of a joint at the coordinates q of its body.
 static tdPose joint_motion(const tdLink *link, const double *q, const double *reference)
 {
     tdPose motion = td_pose_identity();
     if (link->columns == 1)
     {
-        double x = link->ratio * q[link->coord] + link->offset, turn[4], r[3];
-        for (int k = 0; k < 3; k++)
-        {
-            r[k] = x * link->axis[k];
-            motion.t[k] = link->kind == TD_JOINT_PRISMATIC ? r[k] : 0;
-        }
+        double x = link->ratio * q[link->coord] + link->offset;
         if (link->kind == TD_JOINT_PRISMATIC)
-            return motion;
-        td_rotation_from_vector(r, turn);
-        td_rotation_matrix(turn, motion.R);
+            for (int k = 0; k < 3; k++)
+                motion.t[k] = x * link->axis[k];
+        else
+            turn_about(link->axis, x, motion.R);
     }
     else if (link->columns >= 3)
     {
@@ -113,7 +125,7 @@ static tdPose joint_motion(const tdLink *link, const double *q, const double *re
 }
 
 // Column: a unit rate along d, or about the axis d through the link's origin.
-static void set_column(double *S, const double d[3], const double *arm, double ratio)
+static inline void set_column(double *S, const double d[3], const double *arm, double ratio)
 {
     double linear[3] = {d[0], d[1], d[2]};
     if (arm != NULL)
@@ -187,6 +199,14 @@ void td_tree_kinematics(const tdArticulated *body, const double *q, const double
     }
 }
 
+void td_tree_copy(const tdArticulated *body, const tdTreeWork *from, tdTreeWork *to)
+{
+    memcpy(to->pose, from->pose, (size_t)body->n_links * sizeof *to->pose);
+    memcpy(to->S, from->S, 6 * (size_t)body->n_columns * sizeof *to->S);
+    memcpy(to->I, from->I, 10 * (size_t)body->n_links * sizeof *to->I);
+    memcpy(to->origin, from->origin, sizeof to->origin);
+}
+
 void td_tree_fold(const tdArticulated *body, double *q, double *reference)
 {
     for (int l = 0; l < body->n_links; l++)
@@ -207,7 +227,8 @@ void td_tree_fold(const tdArticulated *body, double *q, double *reference)
 
 // ---------------------------------------------------------------- velocities, forces
 
-static void add_rates(const tdLink *link, const double *S, const double *rate, int first, int last, double out[6])
+static inline void add_rates(const tdLink *link, const double *S, const double *rate, int first, int last,
+                             double out[6])
 {
     for (int c = first; c < last; c++)
         for (int k = 0; k < 6; k++)
@@ -285,11 +306,21 @@ static void add_up_inertias(const tdArticulated *body, tdTreeWork *work)
             work->C[10 * (int64_t)body->links[l].parent + k] += work->C[10 * (int64_t)l + k];
 }
 
-// Adds value to (i, j) and (j, i); a joint and one that mimics it share a coordinate and meet twice on the diagonal.
-static void add_pair(double *M, int64_t n, int32_t i, int32_t j, double value)
+// Adds to the entry of two coordinates below the diagonal; a joint and one that mimics it share a coordinate and meet
+// twice on it.
+static inline void add_lower(double *M, int64_t n, int32_t i, int32_t j, double value)
 {
-    M[i * n + j] += value;
-    M[j * n + i] += value;
+    if (i == j)
+        value *= 2;
+    M[i > j ? i * n + j : j * n + i] += value;
+}
+
+// What is above the diagonal, from below; sign -1 of a skew matrix.
+static void mirror(double *M, int64_t n, double sign)
+{
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j < i; j++)
+            M[j * n + i] = sign * M[i * n + j];
 }
 
 void td_tree_mass(const tdArticulated *body, tdTreeWork *work, double *M)
@@ -297,24 +328,18 @@ void td_tree_mass(const tdArticulated *body, tdTreeWork *work, double *M)
     int64_t n = body->n;
     add_up_inertias(body, work);
     memset(M, 0, (size_t)(n * n) * sizeof *M);
-    for (int l = body->n_links - 1; l >= 0; l--)
+    for (int p = body->n_columns - 1; p >= 0; p--)
     {
-        const tdLink *link = &body->links[l];
-        for (int c = 0; c < link->columns; c++)
-        {
-            int32_t i = link->coord + c;
-            const double *S = work->S + 6 * (int64_t)link->column;
-            double F[6];
-            apply_inertia(work->C + 10 * (int64_t)l, S + 6 * (int64_t)c, F);
-            M[i * n + i] += dot6(S + 6 * (int64_t)c, F) + link->ratio * link->ratio * link->armature;
-            for (int d = 0; d < c; d++)
-                add_pair(M, n, i, link->coord + d, dot6(S + 6 * (int64_t)d, F));
-            for (int j = link->parent; j >= 0; j = body->links[j].parent)
-                for (int d = 0; d < body->links[j].columns; d++)
-                    add_pair(M, n, i, body->links[j].coord + d,
-                             dot6(work->S + 6 * (int64_t)(body->links[j].column + d), F));
-        }
+        int32_t i = body->coord_of[p];
+        const tdLink *link = &body->links[body->carries[p]];
+        const double *S = work->S + 6 * (int64_t)p;
+        double F[6];
+        apply_inertia(work->C + 10 * (int64_t)body->carries[p], S, F);
+        M[i * n + i] += dot6(S, F) + link->ratio * link->ratio * link->armature;
+        for (int k = body->above[p]; k >= 0; k = body->above[k])
+            add_lower(M, n, i, body->coord_of[k], dot6(work->S + 6 * (int64_t)k, F));
     }
+    mirror(M, n, 1);
 }
 
 // With V the velocity of its link, of a free joint's slides that of its parent: dS/dt = V x S of a column.
@@ -351,24 +376,22 @@ void td_tree_gyration(const tdArticulated *body, const double *v, tdTreeWork *wo
     for (int l = 0; l < body->n_links; l++)
         for (int c = 0; c < body->links[l].columns; c++)
             column_rate(body, work, l, c, work->rate + 6 * (int64_t)(body->links[l].column + c));
-    for (int l = body->n_links - 1; l >= 0; l--)
-        for (int c = 0; c < body->links[l].columns; c++)
+    for (int p = body->n_columns - 1; p >= 0; p--)
+    {
+        int64_t l = body->carries[p], i = body->coord_of[p];
+        const double *S = work->S + 6 * (int64_t)p, *I = work->C + 10 * l;
+        double F[6], turned[6];
+        apply_inertia(I, S, F);
+        apply_inertia(I, work->rate + 6 * (int64_t)p, turned);
+        add_cross_force(S, work->f + 6 * l, turned);
+        for (int k = body->above[p]; k >= 0; k = body->above[k])
         {
-            const tdLink *link = &body->links[l];
-            const double *S = work->S + 6 * (int64_t)(link->column + c), *I = work->C + 10 * (int64_t)l;
-            double F[6], turned[6];
-            apply_inertia(I, S, F);
-            apply_inertia(I, work->rate + 6 * (int64_t)(link->column + c), turned);
-            add_cross_force(S, work->f + 6 * (int64_t)l, turned);
-            for (int j = l; j >= 0; j = body->links[j].parent)
-                for (int d = 0; d < (j == l ? c : body->links[j].columns); d++)
-                {
-                    int64_t other = body->links[j].column + d;
-                    double value = 0.5 * (dot6(F, work->rate + 6 * other) - dot6(turned, work->S + 6 * other));
-                    G[(link->coord + c) * n + body->links[j].coord + d] += value;
-                    G[(body->links[j].coord + d) * n + link->coord + c] -= value;
-                }
+            double value = 0.5 * (dot6(F, work->rate + 6 * (int64_t)k) - dot6(turned, work->S + 6 * (int64_t)k));
+            int64_t j = body->coord_of[k];
+            G[i > j ? i * n + j : j * n + i] += i > j ? value : i < j ? -value : 0;
         }
+    }
+    mirror(G, n, -1);
 }
 
 // When joint j, an ancestor of i or i itself, moves by s_j, all that tau_i = S_i' C_i a0 is made of moves along, which
@@ -379,25 +402,21 @@ void td_tree_gravity_stiffness(const tdArticulated *body, const double gravity[3
     int64_t n = body->n;
     add_up_inertias(body, work);
     memset(K, 0, (size_t)(n * n) * sizeof *K);
-    for (int l = body->n_links - 1; l >= 0; l--)
-        for (int c = 0; c < body->links[l].columns; c++)
+    for (int p = body->n_columns - 1; p >= 0; p--)
+    {
+        int32_t i = body->coord_of[p];
+        double F[6], turned[6] = {0};
+        apply_inertia(work->C + 10 * (int64_t)body->carries[p], work->S + 6 * (int64_t)p, F);
+        add_cross_motion(work->S + 6 * (int64_t)p, a0, turned);
+        K[i * n + i] -= dot6(F, turned);
+        for (int k = body->above[p]; k >= 0; k = body->above[k])
         {
-            const tdLink *link = &body->links[l];
-            double F[6];
-            apply_inertia(work->C + 10 * (int64_t)l, work->S + 6 * (int64_t)(link->column + c), F);
-            for (int j = l; j >= 0; j = body->links[j].parent)
-                for (int d = 0; d < (j == l ? c + 1 : body->links[j].columns); d++)
-                {
-                    const tdLink *other = &body->links[j];
-                    double turned[6] = {0};
-                    add_cross_motion(work->S + 6 * (int64_t)(other->column + d), a0, turned);
-                    double value = -dot6(F, turned);
-                    if (j == l && d == c)
-                        K[(link->coord + c) * n + link->coord + c] += value;
-                    else
-                        add_pair(K, n, link->coord + c, other->coord + d, value);
-                }
+            memset(turned, 0, sizeof turned);
+            add_cross_motion(work->S + 6 * (int64_t)k, a0, turned);
+            add_lower(K, n, i, body->coord_of[k], -dot6(F, turned));
         }
+    }
+    mirror(K, n, 1);
 }
 
 // What turns with link l at its joint, as gravity has it: its own mass, and the masses beyond each of its joints at
@@ -448,23 +467,16 @@ void td_tree_hanging_stiffness(const tdArticulated *body, const double gravity[3
     for (int l = body->n_links - 1; l > 0; l--)
         for (int k = 0; k < 9; k++)
             work->hang[9 * (int64_t)body->links[l].parent + k] += work->hang[9 * (int64_t)l + k];
-    for (int l = body->n_links - 1; l >= 0; l--)
-        for (int c = 0; c < body->links[l].columns; c++)
-        {
-            const tdLink *link = &body->links[l];
-            const double *H = work->hang + 9 * (int64_t)l, *S = work->S + 6 * (int64_t)(link->column + c);
-            double F[3] = {td_dot3(H, S), td_dot3(H + 3, S), td_dot3(H + 6, S)};
-            for (int j = l; j >= 0; j = body->links[j].parent)
-                for (int d = 0; d < (j == l ? c + 1 : body->links[j].columns); d++)
-                {
-                    const tdLink *other = &body->links[j];
-                    double value = td_dot3(F, work->S + 6 * (int64_t)(other->column + d));
-                    if (j == l && d == c)
-                        K[(link->coord + c) * n + link->coord + c] += value;
-                    else
-                        add_pair(K, n, link->coord + c, other->coord + d, value);
-                }
-        }
+    for (int p = body->n_columns - 1; p >= 0; p--)
+    {
+        int32_t i = body->coord_of[p];
+        const double *H = work->hang + 9 * (int64_t)body->carries[p], *S = work->S + 6 * (int64_t)p;
+        double F[3] = {td_dot3(H, S), td_dot3(H + 3, S), td_dot3(H + 6, S)};
+        K[i * n + i] += td_dot3(F, S);
+        for (int k = body->above[p]; k >= 0; k = body->above[k])
+            add_lower(K, n, i, body->coord_of[k], td_dot3(F, work->S + 6 * (int64_t)k));
+    }
+    mirror(K, n, 1);
 }
 
 // ---------------------------------------------------------------- sums

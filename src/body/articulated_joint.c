@@ -4,6 +4,7 @@
 #include "body/articulated.h"
 
 #include <math.h>
+#include <string.h>
 
 static void add(int32_t coord, double ratio, double value, double by_position, double by_rate, double *force,
                 double *slope_q, double *slope_v)
@@ -37,15 +38,31 @@ static void add_limit(const tdJointLimit *limit, const double *q, const double *
 }
 
 // Without its limits.
-static double asked_effort(const tdServo *servo, double input, double position, double rate)
+static double asked_effort(const tdServo *servo, double feed, double input, double position, double rate)
 {
-    return servo->rate ? servo->damping * (input - rate)
-                       : servo->stiffness * (input - position) - servo->damping * rate;
+    return feed + (servo->rate ? servo->damping * (input - rate)
+                               : servo->stiffness * (input - position) - servo->damping * rate);
 }
 
-double td_servo_effort(const tdServo *servo, double input, double position, double rate)
+double td_servo_effort(const tdServo *servo, double feed, double input, double position, double rate)
 {
-    return fmin(fmax(asked_effort(servo, input, position, rate), servo->effort[0]), servo->effort[1]);
+    return fmin(fmax(asked_effort(servo, feed, input, position, rate), servo->effort[0]), servo->effort[1]);
+}
+
+void td_servo_feed(const tdBody *body, tdState *state, const double gravity[3])
+{
+    const tdArticulated *given = td_articulated_of(body);
+    tdArticulatedState *mine = td_articulated_mine(body, state);
+    bool any = false;
+    for (int k = 0; k < given->n_servos; k++)
+        any = any || given->servos[k].weightless;
+    if (!any)
+        return;
+    memset(mine->trial, 0, (size_t)given->n * sizeof(double));
+    td_tree_inverse(given, mine->trial, NULL, gravity, &mine->at, mine->rhs);
+    for (int k = 0; k < given->n_servos; k++)
+        if (given->servos[k].weightless)
+            mine->feed[k] = mine->rhs[given->servos[k].coord] / given->servos[k].ratio;
 }
 
 bool td_servo_is_limited(const tdServo *servo)
@@ -53,13 +70,13 @@ bool td_servo_is_limited(const tdServo *servo)
     return isfinite(servo->effort[0]) || isfinite(servo->effort[1]);
 }
 
-static void add_servo(const tdServo *servo, double input, const double *q, const double *v, double *force,
+static void add_servo(const tdServo *servo, double feed, double input, const double *q, const double *v, double *force,
                       double *slope_q, double *slope_v)
 {
     double x = servo->ratio * q[servo->coord] + servo->offset, rate = servo->ratio * v[servo->coord];
-    double asked = asked_effort(servo, input, x, rate);
+    double asked = asked_effort(servo, feed, input, x, rate);
     bool within = asked >= servo->effort[0] && asked <= servo->effort[1];
-    add(servo->coord, servo->ratio, -td_servo_effort(servo, input, x, rate), within ? servo->stiffness : 0,
+    add(servo->coord, servo->ratio, -td_servo_effort(servo, feed, input, x, rate), within ? servo->stiffness : 0,
         within ? servo->damping : 0, force, slope_q, slope_v);
 }
 
@@ -67,6 +84,7 @@ void td_joint_laws(const tdModel *model, const tdBody *body, const tdState *stat
                    bool secant, double *force, double *slope_q, double *slope_v)
 {
     const tdArticulated *mine = td_articulated_of(body);
+    const double *feed = td_articulated_mine(body, state)->feed;
     bool moving = model->scheme.method != TD_METHOD_STATIC;
     for (int k = 0; k < mine->n_frictions && moving; k++)
         add_friction(&mine->frictions[k], v_e, secant, force, slope_q, slope_v);
@@ -75,7 +93,8 @@ void td_joint_laws(const tdModel *model, const tdBody *body, const tdState *stat
         add_limit(&mine->limits[k], q_e, v_e, force, slope_q, slope_v);
     for (int k = 0; k < mine->n_servos; k++)
         if (!apart || !td_servo_is_limited(&mine->servos[k]))
-            add_servo(&mine->servos[k], state->input[mine->servos[k].input], q_e, v_e, force, slope_q, slope_v);
+            add_servo(&mine->servos[k], feed[k], state->input[mine->servos[k].input], q_e, v_e, force, slope_q,
+                      slope_v);
 }
 
 // ---------------------------------------------------------------- rows
@@ -107,18 +126,20 @@ static void list_limit(const tdModel *model, const tdBody *body, const tdState *
         list_row(out, most, n, row);
 }
 
-static tdBodyRow servo_row(const tdModel *model, const tdBody *body, const tdState *state, const tdServo *servo)
+static tdBodyRow servo_row(const tdModel *model, const tdBody *body, const tdState *state, int k)
 {
+    const tdServo *servo = &td_articulated_of(body)->servos[k];
+    double feed = td_articulated_mine(body, state)->feed[k]; // as a shift of what is asked for
     int64_t i = body->first + servo->coord;
     double s = model->scheme.s, input = state->input[servo->input];
     double start = state->q[i] + td_scheme_drift(&model->scheme, state->v[i], state->a[i]);
     double position = servo->ratio * start + servo->offset;
     return (tdBodyRow){.coord = servo->coord,
                        .ratio = servo->ratio,
-                       .error = servo->rate ? 0 : position - input,
+                       .error = servo->rate ? 0 : position - input - feed / servo->stiffness,
                        .stiffness = servo->rate ? 0 : servo->stiffness,
                        .damping = servo->damping,
-                       .rate = servo->rate ? input : 0,
+                       .rate = servo->rate ? input + feed / servo->damping : 0,
                        .low = s * servo->effort[0],
                        .high = s * servo->effort[1]};
 }
@@ -131,7 +152,7 @@ int td_joint_rows(const tdModel *model, const tdBody *body, const tdState *state
         list_limit(model, body, state, &mine->limits[k], out, most, &n);
     for (int k = 0; k < mine->n_servos; k++)
         if (td_servo_is_limited(&mine->servos[k]))
-            list_row(out, most, &n, servo_row(model, body, state, &mine->servos[k]));
+            list_row(out, most, &n, servo_row(model, body, state, k));
     return n;
 }
 

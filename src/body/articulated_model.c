@@ -36,18 +36,42 @@ static void count(const tdTree *tree, tdArticulated *body)
     }
 }
 
+// The way from each column to the root, column by column.
+static void fill_columns(tdArticulated *body)
+{
+    for (int l = 0; l < body->n_links; l++)
+    {
+        const tdLink *link = &body->links[l];
+        int carrier = link->parent;
+        while (carrier >= 0 && body->links[carrier].columns == 0)
+            carrier = body->links[carrier].parent;
+        int32_t above = carrier < 0 ? -1 : body->links[carrier].column + body->links[carrier].columns - 1;
+        for (int c = 0; c < link->columns; c++)
+        {
+            body->above[link->column + c] = above;
+            body->coord_of[link->column + c] = link->coord + c;
+            body->carries[link->column + c] = l;
+            above = link->column + c;
+        }
+    }
+}
+
 static bool take(tdArena *arena, tdArticulated *body)
 {
     body->links = TD_TAKE(arena, tdLink, body->n_links);
     body->link_of = TD_TAKE(arena, int32_t, body->n);
     body->start = TD_TAKE(arena, double, body->n);
     body->start_v = TD_TAKE(arena, double, body->n);
+    body->above = TD_TAKE(arena, int32_t, body->n_columns);
+    body->coord_of = TD_TAKE(arena, int32_t, body->n_columns);
+    body->carries = TD_TAKE(arena, int32_t, body->n_columns);
     body->reference = TD_TAKE(arena, double, 4 * (int64_t)body->n_balls);
     body->damping = TD_TAKE(arena, double, body->n);
     body->limits = TD_TAKE(arena, tdJointLimit, body->n_limits);
     body->frictions = TD_TAKE(arena, tdJointFriction, body->n_frictions);
     return body->links != NULL && body->link_of != NULL && body->start != NULL && body->start_v != NULL &&
-           body->reference != NULL && body->damping != NULL && body->limits != NULL && body->frictions != NULL;
+           body->above != NULL && body->coord_of != NULL && body->carries != NULL && body->reference != NULL &&
+           body->damping != NULL && body->limits != NULL && body->frictions != NULL;
 }
 
 static void lay_out(const tdTree *tree, tdArticulated *body)
@@ -82,6 +106,7 @@ static void lay_out(const tdTree *tree, tdArticulated *body)
     for (int l = 0; l < tree->n_links; l++)
         if (tree->links[l].mimic >= 0)
             body->links[l].coord = body->links[tree->links[l].mimic].coord;
+    fill_columns(body);
 }
 
 // The joint of the root: in the world. A free one has its place as coordinates, in the world's axes.
@@ -125,7 +150,10 @@ static void add_frictions(const tdTree *tree, tdArticulated *body)
                     (tdJointFriction){l, link->coord + c, link->ratio, given->friction, FRICTION_SLIP};
         }
         if (link->columns == 1 && given->mimic < 0)
+        {
             body->start[link->coord] = given->start;
+            body->start_v[link->coord] = given->start_rate;
+        }
     }
 }
 

@@ -261,3 +261,22 @@ bool td_articulated_gain(const tdBody *body, const tdState *state, double gain[3
     }
     return true;
 }
+
+// ---------------------------------------------------------------- dynamics, for those who ask
+
+void td_articulated_inverse(const tdBody *body, const tdState *state, bool still, const double *dv, const double g[3],
+                            double *efforts)
+{
+    tdArticulatedState *mine = td_articulated_mine(body, state);
+    td_articulated_poses(body, state, state->q + body->first);
+    memcpy(mine->rhs, state->v + body->first, (size_t)body->count * sizeof(double));
+    if (still)
+        memset(mine->rhs, 0, (size_t)body->count * sizeof(double));
+    td_tree_inverse(td_articulated_of(body), mine->rhs, dv, g, &mine->points, efforts);
+}
+
+void td_articulated_mass(const tdBody *body, const tdState *state, double *M)
+{
+    td_articulated_poses(body, state, state->q + body->first);
+    td_tree_mass(td_articulated_of(body), &td_articulated_mine(body, state)->points, M);
+}

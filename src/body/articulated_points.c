@@ -25,7 +25,10 @@ static tdTreeWork *place_points(const tdBody *body, const tdState *state, const 
     if (mine->points_valid && memcmp(mine->points_q, q, bytes) == 0)
         return &mine->points;
     memcpy(mine->points_q, q, bytes);
-    td_tree_kinematics(given, q, mine->reference, &mine->points);
+    if (mine->at_valid && memcmp(mine->at_q, q, bytes) == 0)
+        td_tree_copy(given, &mine->at, &mine->points);
+    else
+        td_tree_kinematics(given, q, mine->reference, &mine->points);
     mine->points_valid = true;
     return &mine->points;
 }
@@ -118,18 +121,30 @@ int td_articulated_path(const tdBody *body, int link, int32_t *coord)
 {
     const tdArticulated *given = td_articulated_of(body);
     int n = 0;
+    int32_t low = INT32_MAX;
     // A chain may pass through a joint and others that mimic it, but lists each coordinate once.
     for (int l = link; l >= 0; l = given->links[l].parent)
-        for (int c = 0; c < given->links[l].columns; c++)
+        for (int c = given->links[l].columns - 1; c >= 0; c--)
         {
             int32_t i = given->links[l].coord + c;
             bool listed = false;
-            for (int k = 0; k < n && !listed; k++)
+            for (int k = 0; k < n && i >= low && !listed; k++) // mostly it is below all
                 listed = coord[k] == i;
+            low = i < low ? i : low;
             if (!listed)
                 coord[n++] = i;
         }
-    qsort(coord, (size_t)n, sizeof *coord, compare);
+    bool descends = true; // as it does without joints that follow others
+    for (int k = 1; k < n; k++)
+        descends = descends && coord[k - 1] > coord[k];
+    for (int k = 0; k < n / 2 && descends; k++)
+    {
+        int32_t kept = coord[k];
+        coord[k] = coord[n - 1 - k];
+        coord[n - 1 - k] = kept;
+    }
+    if (!descends)
+        qsort(coord, (size_t)n, sizeof *coord, compare);
     return n;
 }
 
@@ -172,23 +187,44 @@ void td_articulated_part_rate(const tdBody *body, const tdState *state, const do
     }
 }
 
+// What a unit rate of a column does to the point, along the three directions of a frame.
+static void rate_along(const double *S, const double arm[3], double sign, double frame[3][3], double rate[3])
+{
+    double across[3];
+    td_cross3(S, arm, across);
+    for (int k = 0; k < 3; k++)
+        across[k] = sign * (S[3 + k] + across[k]);
+    for (int r = 0; r < 3; r++)
+        rate[r] = td_dot3(frame[r], across);
+}
+
 int32_t td_articulated_touch(const tdBody *body, tdState *state, const tdTouchPoint *point, int link,
                              const tdBodyBlock *block, double sign, double frame[3][3], double *J, int32_t *columns,
                              double *drift)
 {
-    double *D = td_articulated_mine(body, state)->jacobian;
+    const tdArticulated *given = td_articulated_of(body);
     (void)drift; // no motion of joints is given
     if (block == NULL)
         return 0;
-    td_articulated_jacobian(body, state, state->q + body->first, link, point->local, D);
-    int n = td_articulated_path(body, link, columns);
-    for (int r = 0; r < 3; r++)
-        for (int j = 0; j < n; j++)
+    const tdTreeWork *work = place_points(body, state, state->q + body->first);
+    const tdPose *pose = &work->pose[link];
+    int n = td_articulated_path(body, link, columns), last = n;
+    double arm[3], rate[3];
+    td_turn(pose, point->local, arm);
+    for (int k = 0; k < 3; k++)
+        arm[k] += pose->t[k] - work->origin[k];
+    memset(J, 0, 3 * (size_t)n * sizeof *J);
+    // Coordinates ascend along a path, but for those of joints that follow others.
+    for (int l = link; l >= 0; l = given->links[l].parent)
+        for (int c = given->links[l].columns - 1; c >= 0; c--)
         {
-            double sum = 0;
-            for (int c = 0; c < 3; c++)
-                sum += frame[r][c] * D[c * body->count + columns[j]];
-            J[r * n + j] = sign * sum;
+            int32_t coord = given->links[l].coord + c;
+            int j = last > 0 && columns[last - 1] == coord ? --last : 0;
+            while (columns[j] != coord)
+                j++;
+            rate_along(work->S + 6 * (int64_t)(given->links[l].column + c), arm, sign, frame, rate);
+            for (int r = 0; r < 3; r++)
+                J[r * n + j] += rate[r];
         }
     return n;
 }

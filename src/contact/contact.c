@@ -69,14 +69,15 @@ tdStatus td_contact_create(const tdModel *model, tdState *state, tdError *error)
     cs->gives_way = TD_TAKE(arena, bool, model->n_bodies);
     cs->depth = TD_TAKE(arena, double, colliders + 1);
     cs->depth_now = TD_TAKE(arena, double, colliders + 1);
+    cs->overlap = TD_TAKE(arena, double, colliders + 1);
     cs->bond_effort = TD_TAKE(arena, double, 3 * (int64_t)model->contact->n_bonds + 1);
     cs->bond_told = TD_TAKE(arena, double, 3 * (int64_t)model->contact->n_bonds + 1);
     cs->bond_base = TD_TAKE(arena, double, 3 * (int64_t)model->contact->n_bonds + 1);
     cs->bond_row = TD_TAKE(arena, double, model->contact->bond_size + 1);
     cs->bond_dead = TD_TAKE(arena, bool, 3 * (int64_t)model->contact->n_bonds + 1);
     if (cs->island == NULL || cs->gives_way == NULL || cs->depth == NULL || cs->depth_now == NULL ||
-        cs->bond_effort == NULL || cs->bond_row == NULL || cs->bond_dead == NULL || cs->bond_told == NULL ||
-        cs->bond_base == NULL)
+        cs->overlap == NULL || cs->bond_effort == NULL || cs->bond_row == NULL || cs->bond_dead == NULL ||
+        cs->bond_told == NULL || cs->bond_base == NULL)
         return td_fail_memory(error, "the contacts");
     for (int i = 0; i < colliders; i++)
         cs->depth[i] = -1;
@@ -109,6 +110,7 @@ void td_contact_free(tdState *state)
     free(cs->row_body);
     free(cs->gap);
     free(cs->w_own);
+    free(cs->ride);
     free(cs->impulse);
     free(cs->points);
     free(cs->sums);
@@ -164,11 +166,60 @@ static void warn_of_overlap(const tdModel *model, tdState *state)
     if (deepest == NULL)
         return;
     const tdContactCollider *colliders = model->contact->colliders;
-    td_log(&state->settings, TD_LOG_WARNING,
-           "bodies '%s' and '%s' overlap by %.3g m at the start and will be pushed apart at once; place them apart, or "
-           "list them under contact.exclude",
-           model->bodies[colliders[deepest->a.collider].body].name,
-           model->bodies[colliders[deepest->b.collider].body].name, -deepest->phi);
+    td_log(
+        &state->settings, TD_LOG_WARNING,
+        "bodies '%s' and '%s' overlap by %.3g m at the start and will come apart, slowly where contact is near-rigid; "
+        "place them apart, or list them under contact.exclude",
+        model->bodies[colliders[deepest->a.collider].body].name,
+        model->bodies[colliders[deepest->b.collider].body].name, -deepest->phi);
+}
+
+#define LAG 0.5 // of what a point may give way by: how far it may be behind
+
+// Near-rigid points that are found deep where a collider is looked at for the first time are held there, and come out
+// by the law below. Pushed out within a step they would leave at the speed of their depth over the step. What cannot
+// come out, because something else is in its way, is waited for.
+static void hold_overlaps(const tdModel *model, tdState *state)
+{
+    tdContactState *cs = state->contact;
+    for (int64_t i = 0; i < cs->n && model->scheme.method != TD_METHOD_STATIC; i++)
+    {
+        const tdContact *contact = &cs->contacts[i];
+        const int32_t sides[2] = {contact->a.collider, contact->b.collider};
+        tdContactPair pair = td_contact_pair(model, contact);
+        double held = td_contact_overlap(cs, contact);
+        for (int s = 0; s < 2 && isinf(pair.stiffness) && -contact->phi > pair.give; s++)
+            if (cs->depth[sides[s]] < 0)
+                cs->overlap[sides[s]] = fmax(cs->overlap[sides[s]], -contact->phi);
+            else if (held > 0)
+                cs->overlap[sides[s]] = fmax(cs->overlap[sides[s]], -contact->phi - LAG * pair.give);
+    }
+}
+
+#define EARTH 9.81 // [m/s^2] where a scene has no gravity
+
+// d(overlap)/dt = -1/2 sqrt(g overlap): it slows down by g/8, so that what is lifted arrives at the surface at rest and
+// stays in contact on the way.
+static void come_out(const tdModel *model, const tdState *state)
+{
+    tdContactState *cs = state->contact;
+    const double *gravity = td_state_gravity(state);
+    double g = sqrt(gravity[0] * gravity[0] + gravity[1] * gravity[1] + gravity[2] * gravity[2]);
+    double root = 0.25 * model->scheme.h * sqrt(g > 0 ? g : EARTH);
+    for (int i = 0; i < count_colliders(model); i++)
+        if (cs->overlap[i] > 0)
+        {
+            double left = fmax(sqrt(cs->overlap[i]) - root, 0);
+            cs->overlap[i] = left * left;
+        }
+}
+
+double td_contact_held(const tdModel *model, const tdContactState *cs, const tdContact *contact, double gap)
+{
+    double overlap = td_contact_overlap(cs, contact);
+    if (!(overlap > 0) || gap >= 0 || !isinf(td_contact_pair(model, contact).stiffness))
+        return gap;
+    return fmin(gap + overlap, 0);
 }
 
 static tdStatus collide(const tdModel *model, tdState *state, tdCollideState *where)
@@ -199,6 +250,7 @@ static tdStatus find_contacts(const tdModel *model, tdState *state)
     cs->contacts = td_collide_contacts(cs->collide, &cs->n);
     if (state->steps == 0)
         warn_of_overlap(model, state);
+    hold_overlaps(model, state);
     return TD_OK;
 }
 
@@ -326,13 +378,17 @@ void td_contact_commit(const tdModel *model, tdState *state)
         {
             tdContactPair pair;
             active++;
-            // As far as it may give way it stores what presses it in, and gives that back.
-            if (td_contact_is_near_rigid(model, cs, c, &pair) && -point->distance > pair.give)
+            // As far as it may give way it stores what presses it in, and gives that back; what comes out slowly is not
+            // thrown.
+            bool held = td_contact_held(model, cs, &cs->contacts[i], point->distance) != point->distance;
+            if (!held && td_contact_is_near_rigid(model, cs, c, &pair) && -point->distance > pair.give)
                 for (int r = 0; r < TD_SAP_ROWS; r++)
                     cs->pushed += gamma[r] * (v[r] + drift[r]);
             report_depth(model, state, i, -(cs->gap[i] + model->scheme.c * (v[2] + drift[2])));
         }
     }
+    if (model->contact->world != NULL)
+        come_out(model, state);
     state->report.contacts = (int)cs->n;
     state->report.contacts_active = active;
     td_contact_effectors(model, state);
@@ -349,6 +405,8 @@ int td_contact_arrays(const tdModel *model, tdState *state, tdStateArray *out, i
         return 0;
     if (n < most && model->contact->world != NULL)
         out[n++] = (tdStateArray){"contact_depth", -1, false, count_colliders(model), cs->depth};
+    if (n < most && model->contact->world != NULL)
+        out[n++] = (tdStateArray){"contact_overlap", -1, false, count_colliders(model), cs->overlap};
     if (n < most && model->contact->n_bonds > 0)
         out[n++] = (tdStateArray){"bond_impulse", -1, false, 3 * (int64_t)model->contact->n_bonds, cs->bond_told};
     if (n < most)

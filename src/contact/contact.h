@@ -92,7 +92,8 @@ typedef struct tdContactModel
     tdContactFrame *frames;
     bool guided; ///< a body that meets others has its motion given
     double margin;
-    double slide; ///< of tdCollideInput: convex friction slides on a gap of (h + tau) mu times the speed
+    double slide;   ///< of tdCollideInput: convex friction slides on a gap of (h + tau) mu times the speed
+    bool corrected; ///< what slides does not ride on a gap (contact_solve.c)
     tdSapTuning tuning;
     int n_bonds, n_groups;
     tdBond *bonds;
@@ -157,6 +158,7 @@ typedef struct tdContactState
     tdCollideState *again; ///< static scenes: where an increment has come to
     double *depth;         ///< by collider: how deep it was met in the last step that was accepted; -1: not known yet
     double *depth_now;
+    double *overlap; ///< by collider: how deep it was when it was first looked at, less what it has come out since [m]
     // what td_collide reads
     const double **x, **v;
     double **field_x, **field_v; ///< by field of reduced bodies: 3 a node
@@ -181,7 +183,10 @@ typedef struct tdContactState
     int32_t n_weighed;  ///< constraints whose w is known in this step
     double **ahead;     ///< by block: how far it moves in the step if its last velocity is zero
     double *gap;        ///< by contact: signed distance at the end of the step, then [m]
-    double *w_own;      ///< by contact: w of its own bodies; its w is no more than goes with what it bears
+    double *ride;       ///< by contact: speed off the other side that sliding brings, and that is taken away [m/s]
+    int64_t ride_room;
+    int rounds;    ///< in which that was found
+    double *w_own; ///< by contact: w of its own bodies; its w is no more than goes with what it bears
     int64_t gap_room, own_room;
     tdContactDrive *drives; ///< by actuator
     bool *held;             ///< by coordinate: its motion is given
@@ -241,6 +246,15 @@ void td_contact_free(tdState *state);
 
 /// Start of a step: the contacts and the nodes that take part. reads  q, v      writes  joined
 tdStatus td_contact_find(const tdModel *model, tdState *state);
+/// Of what overlapped at the start: how much of it is left between the two colliders [m]; 0: none.
+static inline double td_contact_overlap(const tdContactState *cs, const tdContact *contact)
+{
+    double a = cs->overlap[contact->a.collider], b = cs->overlap[contact->b.collider];
+    return a < b ? a : b;
+}
+/// The gap of a contact as its law has it: one that began deep, in the part of its depth that it has not come out of,
+/// is closed.
+double td_contact_held(const tdModel *model, const tdContactState *cs, const tdContact *contact, double gap);
 /// Static scenes: whether the bodies, where they are now, overlap at points that were not in the set.
 tdStatus td_contact_overlooks(const tdModel *model, tdState *state, bool *overlooks);
 /// Coordinates of a body take part.

@@ -63,7 +63,7 @@ static bool add_contact(const tdModel *model, tdState *state, int32_t i)
         !td_contact_side(model, state, &contact->b, 1, frame, drift))
         return false;
     const tdSapConstraint *constraint = &cs->problem->constraints[c];
-    cs->gap[i] = gap_ahead(model, cs, constraint, contact->phi, drift[2]);
+    cs->gap[i] = td_contact_held(model, cs, contact, gap_ahead(model, cs, constraint, contact->phi, drift[2]));
     if (constraint->sides == 0)
         td_problem_drop(cs->problem);
     return true;
@@ -314,10 +314,13 @@ tdStatus td_contact_rows(const tdModel *model, tdState *state, bool first)
 {
     tdContactState *cs = state->contact;
     bool good = td_grow((void **)&cs->gap, &cs->gap_room, cs->n, sizeof *cs->gap) &&
+                td_grow((void **)&cs->ride, &cs->ride_room, cs->n, sizeof *cs->ride) &&
                 td_grow((void **)&cs->w_own, &cs->own_room, cs->n, sizeof *cs->w_own) &&
                 td_grow((void **)&cs->impulse, &cs->impulse_room, 3 * cs->n, sizeof *cs->impulse) &&
                 td_grow((void **)&cs->points, &cs->point_room, cs->n, sizeof *cs->points) &&
                 td_grow((void **)&cs->sums, &cs->sum_room, cs->n, sizeof *cs->sums);
+    if (good && first && cs->n > 0)
+        memset(cs->ride, 0, (size_t)cs->n * sizeof *cs->ride);
     for (int32_t i = 0; i < cs->n && good; i++)
         good = add_contact(model, state, i);
     for (int a = 0; a < model->n_actuators && good; a++)

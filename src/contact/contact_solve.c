@@ -22,12 +22,28 @@ tdContactPair td_contact_pair(const tdModel *model, const tdContact *contact)
                            .give = fmin(a->give, b->give)};
 }
 
+#define LEAVING 0.3 // [m/s]: what comes out of an overlap has no more energy than its body at this speed
+
+// The speed at which a point may come out of an overlap that was there at the start. A point near the axis of a joint
+// moves its link by many times its own way: what counts is energy, v^2 / 2 w.
+static double leaving_speed(const tdModel *model, const tdContact *contact, double w)
+{
+    const tdContactCollider *colliders = model->contact->colliders;
+    double a = model->bodies[colliders[contact->a.collider].body].mass;
+    double b = model->bodies[colliders[contact->b.collider].body].mass;
+    return LEAVING * sqrt(w * (a > 0 && b > 0 ? fmin(a, b) : fmax(a, b)));
+}
+
 static tdSapLaw contact_law(const tdModel *model, const tdState *state, int32_t i, double w)
 {
     const tdContactState *cs = state->contact;
-    tdContactPair pair = td_contact_pair(model, &cs->contacts[i]);
-    double mu = td_state_friction(state) * pair.mu;
-    return td_sap_contact(&model->contact->tuning, mu, cs->gap[i], pair.stiffness, pair.dissipation, w);
+    const tdContact *contact = &cs->contacts[i];
+    tdContactPair pair = td_contact_pair(model, contact);
+    double mu = td_state_friction(state) * pair.mu, gap = cs->gap[i];
+    tdSapLaw law = td_sap_contact(&model->contact->tuning, mu, gap, pair.stiffness, pair.dissipation, w);
+    if (gap < 0 && td_contact_overlap(cs, contact) > 0 && isinf(pair.stiffness))
+        law.v_hat[2] = fmin(law.v_hat[2], leaving_speed(model, contact, w));
+    return law;
 }
 
 // effort = clamp(-k error - d (rate - asked)) at the end of the step is a box row as it stands; only what is stiffer
@@ -67,6 +83,7 @@ static void make_laws(const tdModel *model, tdState *state)
             *law = contact_law(model, state, i, w);
             for (int r = 0; r < 3; r++)
                 law->v_hat[r] -= drift[r];
+            law->v_hat[2] -= cs->ride[i];
             break;
         case TD_OWNER_ACTUATOR: *law = drive_law(model, &cs->drives[i], drift[0], w); break;
         case TD_OWNER_STOP: *law = td_sap_box(&model->contact->tuning, drift[0], INFINITY, 0, w, 0, INFINITY); break;
@@ -219,6 +236,45 @@ static bool weigh_loads(void *context, tdProblem *problem, const tdSolveResult *
     return true;
 }
 
+// ---------------------------------------------------------------- what slides
+
+#define ROUNDS 12   // of which a few are needed
+#define STAYS  1e-3 // of the speed that is taken away: a change that does not matter
+
+// The cone of the convex problem has a point that slides at v_t leave the other side at mu |v_t|. With that speed taken
+// away from what its normal is drawn to, the problem's solution is that of Coulomb's law (G. De Saxce, Z.-Q. Feng
+// 1998): found in rounds, each a convex problem that starts from the solution of the last.
+static bool take_rides_away(const tdModel *model, tdState *state, const tdSolveResult *result)
+{
+    tdContactState *cs = state->contact;
+    tdProblem *problem = cs->problem;
+    bool changed = false;
+    if (!model->contact->corrected || result->limit || cs->rounds++ >= ROUNDS)
+        return false;
+    for (int32_t c = 0; c < problem->n_constraints; c++)
+    {
+        int32_t i = problem->owner[c].index;
+        const double *v = problem->v_c + TD_SAP_ROWS * (int64_t)c, *drift = problem->drift + TD_SAP_ROWS * (int64_t)c;
+        if (problem->owner[c].kind != TD_OWNER_CONTACT)
+            continue;
+        tdSapLaw *law = &problem->constraints[c].law;
+        bool bears = problem->gamma[TD_SAP_ROWS * (int64_t)c + 2] > 0;
+        double ride = bears ? law->mu * hypot(v[0] + drift[0], v[1] + drift[1]) : 0, more = ride - cs->ride[i];
+        if (fabs(more) <= STAYS * ride)
+            continue;
+        changed = true;
+        law->v_hat[2] -= more;
+        cs->ride[i] = ride;
+    }
+    return changed;
+}
+
+static bool solve_again(void *context, tdProblem *problem, const tdSolveResult *result)
+{
+    const struct tdContactLoads *loads = context;
+    return weigh_loads(context, problem, result) || take_rides_away(loads->model, loads->state, result);
+}
+
 void td_contact_restart(void *context)
 {
     const struct tdContactLoads *loads = context;
@@ -268,7 +324,8 @@ static tdStatus make_problem(const tdModel *model, tdState *state, bool first, b
     cs->phase = weighed ? FIRST : SOLVED;
     cs->weighed = weighed;
     cs->loads = (struct tdContactLoads){model, state};
-    cs->problem->again = weigh_loads;
+    cs->rounds = 0;
+    cs->problem->again = solve_again;
     cs->problem->context = &cs->loads;
     return td_contact_steer(model, state);
 }

@@ -183,6 +183,11 @@ struct tdBodyOps
     /// Optional, with parts: what a part carries, itself included, for q and v of the body.
     void (*carried)(const tdBody *body, const tdState *state, const double *q, const double *v, int part,
                     tdCarried *out);
+    /// Optional: M dv + b(v) - gravity over the coordinates, at the present q and v; without b where `still`, g
+    /// [m/s^2]. And the mass matrix, n x n.
+    void (*inverse)(const tdBody *body, const tdState *state, bool still, const double *dv, const double g[3],
+                    double *efforts);
+    void (*mass_matrix)(const tdBody *body, const tdState *state, double *M);
     /// Rows sign frame dx/dt of a point, taken at the start of the step: J[3 n] by rows, columns[n] of the block (NULL:
     /// the body has none), and what given motion adds to drift[3]. Returns n.
     int32_t (*touch)(const tdBody *body, tdState *state, const tdTouchPoint *point, int part, const tdBodyBlock *block,

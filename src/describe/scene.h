@@ -281,11 +281,12 @@ typedef struct tdSceneActuator
     double direction[3]; ///< unit vector: of force and translation, axis of rotation
     double center[3];    ///< rotation
     // joint; `stiffness` [N m/rad, N/m] of a servo
-    int joint;      ///< link of the body's tree whose joint it is
-    double damping; ///< [N m s/rad, N s/m]
-    bool rate;      ///< servo: of the rate, else of the position
-    bool rests;     ///< `rest` is given
-    double rest;    ///< what its input is without a motion; else the start of a position, or zero
+    int joint;       ///< link of the body's tree whose joint it is
+    double damping;  ///< [N m s/rad, N s/m]
+    bool rate;       ///< servo: of the rate, else of the position
+    bool weightless; ///< servo: adds what holds the robot against gravity
+    bool rests;      ///< `rest` is given
+    double rest;     ///< what its input is without a motion; else the start of a position, or zero
     // limits; infinite where there are none
     double effort[2], displacement[2];     ///< least, most; the least effort of a cable is not negative
     double gas[2];                         ///< the same of the gas pumped in, for TD_DRIVE_GAS [m^3]
@@ -449,6 +450,12 @@ typedef enum tdContactSolver
     TD_CONTACT_NLCP
 } tdContactSolver;
 
+typedef enum tdSlidingLaw
+{
+    TD_SLIDING_CONVEX,
+    TD_SLIDING_CORRECTED
+} tdSlidingLaw;
+
 typedef enum tdOverlapChoice
 {
     TD_OVERLAP_EXEMPT,
@@ -472,6 +479,7 @@ typedef struct tdSceneContact
     double softness;    ///< beta of the normals
     double stiction;    ///< sigma of the tangents
     tdContactSolver solver;
+    tdSlidingLaw sliding;
     int points; ///< n x n of each triangle touch besides nodes
     bool self;
     tdOverlapChoice overlapping; ///< links of one body that overlap at the start

@@ -49,7 +49,8 @@ typedef struct tdTreeLink
     double armature;     ///< inertia of the motor, seen at the joint [kg m^2, kg]
     int mimic;           ///< link whose joint it follows, with a coordinate of its own; -1: none
     double ratio, offset;
-    double start; ///< position at the start, of joints with one coordinate
+    double start;      ///< position at the start, of joints with one coordinate,
+    double start_rate; ///< and rate there [rad/s, m/s]
 } tdTreeLink;
 
 /// A shape that is fixed to a link: for contact, for pictures, or for both.

@@ -199,6 +199,7 @@ static tdStatus add_servos(tdBodyWork *w, tdError *error)
                                                      .ratio = link->ratio,
                                                      .offset = link->offset,
                                                      .rate = given->rate,
+                                                     .weightless = given->weightless,
                                                      .stiffness = given->rate ? 0 : given->stiffness,
                                                      .damping = given->damping,
                                                      .effort = {given->effort[0], given->effort[1]}};

@@ -577,6 +577,7 @@ static tdStatus build(colliderWork *work, const tdSettings *settings, tdError *e
         friction = fmax(friction, contact->colliders[i].friction);
         relaxation = fmax(relaxation, contact->colliders[i].dissipation);
     }
+    contact->corrected = scene->contact.sliding == TD_SLIDING_CORRECTED;
     contact->slide = friction * (1 + relaxation / model->scheme.h);
     TD_TRY(make_world(work, settings, error));
     return exempt_overlaps(work, settings, error);

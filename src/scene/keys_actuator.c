@@ -103,6 +103,11 @@ static const tdKey actuator_keys[] = {
      .form = "torque per angular rate, or force per velocity, >= 0",
      .standard_doc = "0; required by joint driven by velocity",
      .doc = "joint with a servo: effort per rate, against the motion or towards the rate that is asked for"},
+    {.name = "gravity_compensation",
+     .kind = TD_KEY_BOOL,
+     .standard = "false",
+     .doc = "joint with a servo: it adds the effort that holds the robot's own links against gravity where the step "
+            "begins, within its limits; what the robot carries is not known to it"},
     {.name = "friction",
      .kind = TD_KEY_QUANTITY,
      .range = TD_RANGE_CLOSED,

@@ -15,6 +15,17 @@ static const tdChoice contact_solver_choices[] = {
     {0},
 };
 
+static const tdChoice sliding_choices[] = {
+    {"convex", TD_SLIDING_CONVEX,
+     "one convex problem; what slides rides on a gap of the coefficient of friction times its way in a step", NULL},
+    {"corrected", TD_SLIDING_CORRECTED,
+     "solved again with that gap taken away, until it stays: Coulomb's law, at two to five times the cost of the "
+     "solver "
+     "in steps in which something slides",
+     NULL},
+    {0},
+};
+
 static const tdKey exclude_keys[] = {
     {.name = "a", .kind = TD_KEY_NAME, .required = true, .doc = "a body"},
     {.name = "b", .kind = TD_KEY_NAME, .required = true, .doc = "another one, or the same with two links"},
@@ -86,6 +97,11 @@ static const tdKey contact_keys[] = {
      .choices = contact_solver_choices,
      .standard = "sap",
      .doc = "of the contact problem"},
+    {.name = "sliding",
+     .kind = TD_KEY_CHOICE,
+     .choices = sliding_choices,
+     .standard = "convex",
+     .doc = "with `solver: sap`: the law of points that slide"},
     {.name = "self",
      .kind = TD_KEY_BOOL,
      .standard = "false",

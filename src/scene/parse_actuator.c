@@ -48,6 +48,7 @@ static const struct
     {"pull_body", CABLE},
     {"stiffness", CABLE | JOINT},
     {"damping", JOINT},
+    {"gravity_compensation", JOINT},
     {"joint", JOINT},
     {"friction", CABLE},
     {"slip", CABLE},

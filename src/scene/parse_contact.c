@@ -130,6 +130,10 @@ tdStatus td_parse_contact(tdSceneParser *parser, const tdYaml *node)
     contact->softness = td_record_get(&record, "softness")->number[0];
     contact->stiction = td_record_get(&record, "stiction")->number[0];
     contact->solver = (tdContactSolver)td_record_get(&record, "solver")->integer[0];
+    contact->sliding = (tdSlidingLaw)td_record_get(&record, "sliding")->integer[0];
+    if (contact->sliding == TD_SLIDING_CORRECTED && contact->solver == TD_CONTACT_NLCP)
+        return td_record_fail(&parser->reader, &record, "sliding",
+                              "the solver 'nlcp' takes Coulomb's law as it is; remove 'sliding'");
     contact->points = (int)td_record_get(&record, "points")->integer[0];
     contact->self = td_record_get(&record, "self")->integer[0] != 0;
     contact->overlapping = (tdOverlapChoice)td_record_get(&record, "overlapping")->integer[0];

@@ -355,6 +355,58 @@ static tdStatus find_joint(tdSceneParser *parser, const tdRecord *record, const 
     return TD_OK;
 }
 
+// A spring of the joint is a servo that is always at its rest, as springs of robots' files are.
+static tdStatus parse_spring(tdSceneParser *parser, const tdRecord *record, tdSceneBody *body, int at)
+{
+    tdTree *tree = body->tree;
+    const tdTreeLink *link = &tree->links[at];
+    const tdYaml *rest = td_record_get(record, "spring_rest")->node;
+    tdDim dim = turns(link) ? TD_DIM_TORQUE : TD_DIM_FORCE;
+    dim.length -= turns(link) ? 0 : 1;
+    tdTreeDrive drive = {.line = record->node->line,
+                         .link = at,
+                         .kind = TD_TREE_POSITION,
+                         .effort = {-INFINITY, INFINITY},
+                         .range = {-INFINITY, INFINITY},
+                         .target = NAN};
+    char name[320], field[300];
+    TD_TRY(read_per_angle(parser, record, "spring", dim, turns(link), &drive.stiffness));
+    if (rest != NULL && !given(record, "spring"))
+        return td_record_fail(&parser->reader, record, "spring_rest", "goes with 'spring', its stiffness");
+    if (!(drive.stiffness > 0))
+        return TD_OK;
+    td_path_key(field, sizeof field, record->path, "spring_rest");
+    if (rest != NULL)
+        TD_TRY(
+            td_read_quantity(&parser->reader, rest, field, turns(link) ? TD_DIM_ANGLE : TD_DIM_LENGTH, &drive.target));
+    tdTreeDrive *all = TD_TAKE(parser->arena, tdTreeDrive, tree->n_drives + 1);
+    if (all == NULL)
+        return td_fail_memory(parser->reader.error, "the springs of joints");
+    snprintf(name, sizeof name, "%.300s_spring", link->joint);
+    TD_TRY(td_parse_copy(parser, name, &drive.name));
+    int n = 0; // one that the file has is replaced
+    for (int i = 0; i < tree->n_drives; i++)
+        if (strcmp(tree->drives[i].name, name) != 0 || tree->drives[i].link != at)
+            all[n++] = tree->drives[i];
+    all[n++] = drive;
+    tree->drives = all;
+    tree->n_drives = n;
+    return TD_OK;
+}
+
+static tdStatus parse_joint_rate(tdSceneParser *parser, const tdRecord *record, tdTreeLink *link)
+{
+    const tdYaml *rate = td_record_get(record, "velocity")->node;
+    char field[300];
+    if (rate == NULL)
+        return TD_OK;
+    if (parser->method == TD_CHOICE_STATIC)
+        return td_record_fail(&parser->reader, record, "velocity", "a static scene has no velocities; remove it");
+    td_path_key(field, sizeof field, record->path, "velocity");
+    return td_read_quantity(&parser->reader, rate, field, turns(link) ? TD_DIM_TURNING : TD_DIM_VELOCITY,
+                            &link->start_rate);
+}
+
 static tdStatus parse_joint(tdSceneParser *parser, const tdYaml *item, int index, const char *body_path,
                             tdSceneBody *body, bool *placed)
 {
@@ -375,6 +427,8 @@ static tdStatus parse_joint(tdSceneParser *parser, const tdYaml *item, int index
         return td_record_fail(&parser->reader, &record, "position",
                               "joint '%s' goes from %g to %g (%s); %g is beyond its limits", link->joint, link->lower,
                               link->upper, turns(link) ? "rad" : "m", link->start);
+    TD_TRY(parse_joint_rate(parser, &record, link));
+    TD_TRY(parse_spring(parser, &record, body, at));
     tdDim inertia = TD_DIM_MASS;
     inertia.length = turns(link) ? 2 : 0;
     TD_TRY(read_per_angle(parser, &record, "damping", damping_dim(link), turns(link), &link->damping));
@@ -588,6 +642,12 @@ tdStatus td_parse_joint(tdSceneParser *parser, const tdRecord *record, tdSceneAc
         return td_record_fail(&parser->reader, record, "stiffness", "must be > 0");
     if (!effort && (actuator->rate || stiff))
         actuator->drive = TD_DRIVE_SERVO;
+    actuator->weightless = td_record_get(record, "gravity_compensation")->integer[0] != 0;
+    if (actuator->weightless && (actuator->drive != TD_DRIVE_SERVO || parser->method == TD_CHOICE_STATIC))
+        return td_record_fail(&parser->reader, record, "gravity_compensation",
+                              parser->method == TD_CHOICE_STATIC
+                                  ? "a static scene has no steps to look back at; remove it"
+                                  : "is for servos: 'drive: position' with 'stiffness', or 'drive: velocity'");
     return TD_OK;
 }
 

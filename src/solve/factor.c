@@ -4,6 +4,7 @@
 
 #include <cblas.h>
 #include <cholmod.h>
+#include <math.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -422,9 +423,39 @@ static bool factor_columns(frontWork *f)
     return true;
 }
 
+#define SMALL_PANEL 24 // columns up to which blocks and products cost more than they save
+
+// Column by column, each taken from those behind it.
+static bool factor_small(int n, int rows, double *L, int stride)
+{
+    for (int j = 0; j < n; j++)
+    {
+        double *l = L + (int64_t)j * stride;
+        if (!(l[j] > 0)) // not a number too
+            return false;
+        double scale = 1 / sqrt(l[j]);
+        for (int i = j; i < rows; i++)
+            l[i] *= scale;
+        for (int c = j + 1; c < n; c++)
+        {
+            double *to = L + (int64_t)c * stride, f = l[c];
+            for (int i = c; i < rows; i++)
+                to[i] -= f * l[i];
+        }
+    }
+    return true;
+}
+
 bool td_factor_panel(int n, int rows, double *L, int stride)
 {
-    frontWork f = {.L = L, .n = n, .rows = stride, .span = rows};
+    if (n <= SMALL_PANEL)
+        return factor_small(n, rows, L, stride);
+    frontWork f; // large, and most of it is scratch
+    f.L = L;
+    f.U = NULL;
+    f.n = n;
+    f.rows = stride;
+    f.span = rows;
     return factor_columns(&f);
 }
 

@@ -42,6 +42,27 @@ void td_sap_free(tdSap *sap)
 
 // ---------------------------------------------------------------- products
 
+#define SMALL 16 // velocities of a block up to which a library's call costs more than it saves
+
+// y = A x of a small block, of whose A the lower triangle is there.
+static void multiply_small(const tdSapBlock *block, const double *x, double *y)
+{
+    int n = block->n;
+    for (int i = 0; i < n; i++)
+        y[i] = 0;
+    for (int j = 0; j < n; j++)
+    {
+        const double *a = block->A + j * (int64_t)block->stride;
+        double f = x[j], sum = a[j] * f;
+        for (int i = j + 1; i < n; i++)
+        {
+            y[i] += a[i] * f;
+            sum += a[i] * x[i];
+        }
+        y[j] += sum;
+    }
+}
+
 // y = A x
 void td_sap_multiply_A(const tdSapProblem *problem, const tdSapIsland *island, const double *x, double *y)
 {
@@ -54,6 +75,8 @@ void td_sap_multiply_A(const tdSapProblem *problem, const tdSapIsland *island, c
             in[member->column[i]] = x[member->patch.at[i]];
         if (block->sparse != NULL)
             td_sap_sparse_multiply(block->sparse, block->n, in, out);
+        else if (block->n <= SMALL)
+            multiply_small(block, in, out);
         else
             cblas_dsymv(CblasColMajor, CblasLower, block->n, 1, block->A, block->stride > 0 ? block->stride : 1, in, 1,
                         0, out, 1);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #define LINKS_PIECE 256 // constraints of a task
+#define SMALL       16  // unknowns of a supernode up to which a library's call costs more than it saves
 
 // ---------------------------------------------------------------- assembly
 
@@ -90,6 +91,18 @@ static void stack_run(tdSapSuper *super, const tdSapPatch *patch, const tdSapRun
 static void add_stacked(tdSapSuper *super, int32_t rows)
 {
     int stride = super->n + super->m;
+    if (super->n <= SMALL && stride <= 3 * SMALL)
+    {
+        for (int32_t r = 0; r < rows; r++)
+            for (int j = 0; j < super->n; j++)
+            {
+                const double *row = super->stacked + (int64_t)r * stride;
+                double *column = super->panel + (int64_t)j * stride, f = row[j];
+                for (int i = j; i < stride; i++)
+                    column[i] += f * row[i];
+            }
+        return;
+    }
     cblas_dsyrk(CblasColMajor, CblasLower, CblasNoTrans, super->n, rows, 1, super->stacked, stride, 1, super->panel,
                 stride);
     if (super->m > 0)
@@ -137,6 +150,75 @@ static void assemble(tdSapIsland *island, tdSapSuper *super, double shift)
         add_stacked(super, rows);
     for (int32_t i = 0; i < super->n && shift > 0; i++)
         super->panel[i * (stride + 1)] *= 1 + shift;
+}
+
+// ---------------------------------------------------------------- small products
+
+// U = P P', lower triangle, of the m rows below n columns.
+static void square_below(int n, int m, const double *P, int stride, double *U)
+{
+    if (n > SMALL || m > 2 * SMALL)
+    {
+        cblas_dsyrk(CblasColMajor, CblasLower, CblasNoTrans, m, n, 1, P, stride, 0, U, m);
+        return;
+    }
+    for (int j = 0; j < m; j++)
+    {
+        double *u = U + j * (int64_t)m;
+        memset(u + j, 0, (size_t)(m - j) * sizeof *u);
+        for (int k = 0; k < n; k++)
+        {
+            const double *p = P + k * (int64_t)stride;
+            double f = p[j];
+            for (int i = j; i < m; i++)
+                u[i] += f * p[i];
+        }
+    }
+}
+
+// x = L^-1 x, and what the rows below take of it into `below`.
+static void go_down(int n, int m, const double *L, int stride, double *x, double *below)
+{
+    if (n > SMALL)
+    {
+        cblas_dtrsv(CblasColMajor, CblasLower, CblasNoTrans, CblasNonUnit, n, L, stride, x, 1);
+        if (m > 0)
+            cblas_dgemv(CblasColMajor, CblasNoTrans, m, n, 1, L + n, stride, x, 1, 0, below, 1);
+        return;
+    }
+    for (int i = 0; i < m; i++)
+        below[i] = 0;
+    for (int j = 0; j < n; j++)
+    {
+        const double *l = L + j * (int64_t)stride;
+        double f = x[j] /= l[j];
+        for (int i = j + 1; i < n; i++)
+            x[i] -= f * l[i];
+        for (int i = 0; i < m; i++)
+            below[i] += f * l[n + i];
+    }
+}
+
+// x = L^-T (x - L_below' below)
+static void go_up(int n, int m, const double *L, int stride, double *x, const double *below)
+{
+    if (n > SMALL)
+    {
+        if (m > 0)
+            cblas_dgemv(CblasColMajor, CblasTrans, m, n, -1, L + n, stride, below, 1, 1, x, 1);
+        cblas_dtrsv(CblasColMajor, CblasLower, CblasTrans, CblasNonUnit, n, L, stride, x, 1);
+        return;
+    }
+    for (int j = n - 1; j >= 0; j--)
+    {
+        const double *l = L + j * (int64_t)stride;
+        double sum = x[j];
+        for (int i = 0; i < m; i++)
+            sum -= l[n + i] * below[i];
+        for (int i = j + 1; i < n; i++)
+            sum -= l[i] * x[i];
+        x[j] = sum / l[j];
+    }
 }
 
 // ---------------------------------------------------------------- factor
@@ -206,7 +288,7 @@ static bool factor_super(tdSapIsland *island, const tdSapTree *tree, tdSapSuper 
         return false;
     if (m == 0)
         return true;
-    cblas_dsyrk(CblasColMajor, CblasLower, CblasNoTrans, m, n, 1, super->panel + n, stride, 0, tree->update, m);
+    square_below(n, m, super->panel + n, stride, tree->update);
     update_above(island, tree, super);
     return true;
 }
@@ -281,11 +363,7 @@ void td_sap_substitute(const tdSapIsland *island, const double *b, double *x)
     {
         const tdSapSuper *super = &island->supers[s];
         int n = super->n, m = super->m, stride = n + m;
-        cblas_dtrsv(CblasColMajor, CblasLower, CblasNoTrans, CblasNonUnit, n, super->panel, stride, x + super->first,
-                    1);
-        if (m == 0)
-            continue;
-        cblas_dgemv(CblasColMajor, CblasNoTrans, m, n, 1, super->panel + n, stride, x + super->first, 1, 0, below, 1);
+        go_down(n, m, super->panel, stride, x + super->first, below);
         for (int32_t i = 0; i < m; i++)
             x[super->rows[i]] -= below[i];
     }
@@ -293,13 +371,8 @@ void td_sap_substitute(const tdSapIsland *island, const double *b, double *x)
     {
         const tdSapSuper *super = &island->supers[s];
         int n = super->n, m = super->m, stride = n + m;
-        if (m > 0)
-        {
-            for (int32_t i = 0; i < m; i++)
-                below[i] = x[super->rows[i]];
-            cblas_dgemv(CblasColMajor, CblasTrans, m, n, -1, super->panel + n, stride, below, 1, 1, x + super->first,
-                        1);
-        }
-        cblas_dtrsv(CblasColMajor, CblasLower, CblasTrans, CblasNonUnit, n, super->panel, stride, x + super->first, 1);
+        for (int32_t i = 0; i < m; i++)
+            below[i] = x[super->rows[i]];
+        go_up(n, m, super->panel, stride, x + super->first, below);
     }
 }

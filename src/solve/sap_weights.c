@@ -146,6 +146,36 @@ static void weigh_sparse(const tdSapProblem *problem, const tdSapBlock *block, i
     }
 }
 
+#define SMALL 32 // velocities of a block up to which rows are solved one by one
+
+static inline void solve_row(int n, const double *L, const double *scale, double *x)
+{
+    for (int j = 0; j < n; j++)
+    {
+        const double *l = L + j * (int64_t)n;
+        double f = x[j] *= scale[j];
+        for (int i = j + 1; i < n; i++)
+            x[i] -= f * l[i];
+    }
+}
+
+// X = L^-1 X, rows of X one after the other.
+static void solve_rows(int n, int rows, const double *L, double *X)
+{
+    if (n > SMALL)
+    {
+        cblas_dtrsm(CblasColMajor, CblasLeft, CblasLower, CblasNoTrans, CblasNonUnit, n, rows, 1, L, n, X, n);
+        return;
+    }
+    double scale[SMALL];
+    for (int j = 0; j < n; j++)
+        scale[j] = 1 / L[j + j * (int64_t)n];
+    for (int r = 0; r < rows && n == 6; r++) // of one free body, unrolled
+        solve_row(6, L, scale, X + r * 6);
+    for (int r = 0; r < rows && n != 6; r++)
+        solve_row(n, L, scale, X + r * (int64_t)n);
+}
+
 static void weigh_block(void *context, int b)
 {
     const weightWork *work = context;
@@ -193,8 +223,7 @@ static void weigh_block(void *context, int b)
         if (share->inverse)
             ;
         else if (work->how == TD_SAP_EXACT)
-            cblas_dtrsm(CblasColMajor, CblasLeft, CblasLower, CblasNoTrans, CblasNonUnit, n, rows, 1, L, n, share->X,
-                        n);
+            solve_rows(n, rows, L, share->X);
         else
             for (int r = 0; r < rows; r++)
                 for (int i = 0; i < n; i++)
@@ -252,8 +281,8 @@ static bool take_shares(tdSapStack *stack, weightWork *work)
             bool make = dense && work->how == TD_SAP_EXACT && (work->factors == NULL || work->factors[b] == NULL);
             share->constraint = TD_SAP_TAKE(stack, int32_t, share->n_sides);
             share->W = TD_SAP_TAKE(stack, double, 9 * (int64_t)share->n_sides);
-            share->inverse =
-                dense && work->how == TD_SAP_EXACT && 2.0 / 3 * (double)(n * n * n) + share->picking < share->solving;
+            share->inverse = dense && n > SMALL && work->how == TD_SAP_EXACT &&
+                             2.0 / 3 * (double)(n * n * n) + share->picking < share->solving;
             make = make || share->inverse;
             share->columns = TD_SAP_TAKE(stack, int32_t, n);
             share->factor = make && share->n_sides > 0 ? TD_SAP_TAKE(stack, double, n *n) : NULL;

@@ -68,11 +68,11 @@ static void test_all_points(void **unused)
     scene_add(&text,
               "tendril: 1\ntime_step: 5 ms\nsteps: 1\ngravity: [0, 0, -9.81]\ncontact: {friction: 0.4}\nbodies:\n"
               "  - {name: floor, type: rigid, shape: {plane: true}, fixed: true}\n");
-    for (int i = 0; i < 12; i++)
+    for (int i = 0, layer = 0; i < 12; i++, layer = i / 3)
         scene_add(&text,
                   "  - {name: b%d, type: rigid, shape: {box: [0.1, 0.1, 0.1]}, total_mass: 1, transform: {translate: "
                   "[%g, 0, %g]}}\n",
-                  i, 0.105 * (i % 3) + 0.03 * (i / 3 % 2), 0.05 + 0.101 * (i / 3));
+                  i, 0.105 * (i % 3) + 0.03 * (layer % 2), 0.05 + 0.101 * layer);
     tdModel *model = scene_parse(text.text);
     tdState *state = scene_state(model);
     for (int k = 0; k < 60; k++)
