@@ -369,10 +369,10 @@ extern "C"
         // Reduced bodies; zero where there is none. What calibration found is in the file of the reduced model.
         double rom_indicator; ///< disagreement of two independent sets of elements: the displacement that their forces
                               ///< would answer for, relative to the largest in training
-        double rom_error;    ///< what calibration makes of it: relative error of displacements, about; as long as there
-                             ///< is no warning
-        double rom_distance; ///< how far amplitudes and dead loads lie outside of their ranges in training, in such
-                             ///< ranges; 1 for a load that training has not seen
+        double rom_error; ///< what calibration makes of it: an upper estimate of the relative error of displacements;
+                          ///< as long as there is no warning
+        double rom_distance; ///< what of the shape lies outside of training, beside the largest shape there; of dead
+                             ///< loads in their ranges there, 1 for one that training has not seen
         bool rom_warning;    ///< either is beyond its limit: the reduced model is not to be trusted here
         // Contact; zero where there is none.
         int contacts;        ///< points that were followed
