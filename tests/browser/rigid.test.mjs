@@ -121,7 +121,7 @@ test("contact forces are arrows with a scale, and plotted for each pair", async 
     assert.equal(shown.arrows, shown.count);
     assert.ok(distance(shown.sum, shown.all) < 1e-3, `${shown.sum} and ${shown.all}`);
     assert.equal(shown.ground, 0, "the plane is the ground of the picture");
-    await until(page, "a plot", () => [...document.querySelectorAll('figure[aria-label="Plot: Contact forces"] .key')].some((k) => k.textContent === "block – gripper"));
+    await until(page, "a plot", () => [...document.querySelectorAll('figure[aria-label="Plot: Contact forces"] .key')].some((k) => k.textContent === "block – gripper.left_finger"));
     await page.click("#tab-timing");
     assert.ok(Number(await page.locator("#timing-points").textContent()) > 0);
     await page.click("#tab-view");
