@@ -89,12 +89,6 @@ static tdStatus state_create(const tdModel *model, const tdBody *body, tdState *
     return TD_OK;
 }
 
-static void state_free(const tdBody *body, tdState *state)
-{
-    (void)body;
-    (void)state;
-}
-
 // ---------------------------------------------------------------- stages
 
 // No coordinate is held: a joint that does not move has none.
@@ -550,7 +544,6 @@ const tdBodyOps td_articulated_ops = {
     .kind = "articulated",
     .free_model = free_model,
     .state_create = state_create,
-    .state_free = state_free,
     .place = place,
     .set_out = td_articulated_set_out,
     .begin = begin,

@@ -88,12 +88,6 @@ static tdStatus state_create(const tdModel *model, const tdBody *body, tdState *
     return TD_OK;
 }
 
-static void state_free(const tdBody *body, tdState *state)
-{
-    (void)body;
-    (void)state;
-}
-
 // ---------------------------------------------------------------- the step
 
 static void place(const tdModel *model, const tdBody *body, tdState *state)
@@ -347,30 +341,10 @@ static void describe(const tdBody *body, int64_t element, char *out, size_t size
     snprintf(out, size, "triangle %lld of body '%s'", (long long)element, body->name);
 }
 
-static int arrays(const tdModel *model, const tdBody *body, tdState *state, tdStateArray *out, int most)
-{
-    (void)model;
-    (void)body;
-    (void)state;
-    (void)out;
-    (void)most;
-    return 0; // q and v are all
-}
-
-static tdStatus restore(const tdModel *model, const tdBody *body, tdState *state, tdError *error)
-{
-    (void)model;
-    (void)body;
-    (void)state;
-    (void)error;
-    return TD_OK;
-}
-
 const tdBodyOps td_guided_ops = {
     .kind = "guided",
     .free_model = free_model,
     .state_create = state_create,
-    .state_free = state_free,
     .place = place,
     .begin = nothing,
     .kinematics = nothing,
@@ -395,8 +369,6 @@ const tdBodyOps td_guided_ops = {
     .arrive = arrive,
     .commit = nothing,
     .describe = describe,
-    .arrays = arrays,
-    .restore = restore,
     .nodes = nodes,
     .node_velocities = node_velocities,
     .fields = fields,

@@ -125,7 +125,7 @@ struct tdBodyOps
     void (*free_model)(tdBody *body);
 
     tdStatus (*state_create)(const tdModel *model, const tdBody *body, tdState *state, tdError *error);
-    void (*state_free)(const tdBody *body, tdState *state);
+    void (*state_free)(const tdBody *body, tdState *state); ///< NULL: all is of the state's arena
 
     /// Places held coordinates for the end of the step: target positions into state->q_end (held only).
     void (*place)(const tdModel *model, const tdBody *body, tdState *state);
@@ -250,9 +250,9 @@ struct tdBodyOps
     void (*commit)(const tdModel *model, const tdBody *body, tdState *state);
     /// Names an element for a message: "element 12 of body 'arm' (a tetrahedron)".
     void (*describe)(const tdBody *body, int64_t element, char *out, size_t size);
-    /// Lists what a checkpoint must keep of the body (see td_state_arrays).
+    /// Lists what a checkpoint must keep of the body (see td_state_arrays). NULL: q and v are all.
     int (*arrays)(const tdModel *model, const tdBody *body, tdState *state, tdStateArray *out, int most);
-    /// After a checkpoint was read: rebuilds what is derived (kept factors).
+    /// After a checkpoint was read: rebuilds what is derived (kept factors). NULL: nothing is.
     tdStatus (*restore)(const tdModel *model, const tdBody *body, tdState *state, tdError *error);
     /// Optional: which factors it takes, TD_VARIES_* together; without it none. After one has changed: `vary`, which
     /// drops what was made with the old one (kept factors, tangents).

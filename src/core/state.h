@@ -183,6 +183,12 @@ tdStatus td_state_create_like(const tdModel *model, const tdSettings *settings, 
 /// To be called after they were filled from a checkpoint.
 tdStatus td_state_restore(const tdModel *model, tdState *state, tdError *error);
 
+/// After arrays of one body were filled.
+static inline tdStatus td_body_restore(const tdModel *model, const tdBody *body, tdState *state, tdError *error)
+{
+    return body->ops->restore != NULL ? body->ops->restore(model, body, state, error) : TD_OK;
+}
+
 /// All that a checkpoint holds, in memory.
 typedef struct tdKeptState tdKeptState;
 /// Copies the state into *kept, which is made when it is NULL.

@@ -113,17 +113,17 @@ static void tell_nothing(const tdDevice *head, char *out, size_t size)
         out[0] = '\0';
 }
 
-static void close_trace(tdDevice *head)
+static void close_table(tdDevice *head)
 {
     td_arena_free(&((traceDevice *)head)->table.arena);
     free(head);
 }
 
-static const tdDeviceOps trace_ops = {read_trace, write_trace, trace_ended, tell_nothing, close_trace};
-
-tdStatus td_device_trace(const char *path, double clock, tdDevice **out, tdError *error)
+// A device that begins as a trace does, of that many bytes.
+static tdStatus open_table(size_t bytes, const char *path, double clock, const tdDeviceOps *ops, const char *kind,
+                           traceDevice **out, tdError *error)
 {
-    traceDevice *device = td_take(1, sizeof *device);
+    traceDevice *device = td_take(1, bytes);
     if (device == NULL)
         return td_fail_memory(error, "the device");
     tdStatus status = load_table(path, clock, &device->table, error);
@@ -132,8 +132,18 @@ tdStatus td_device_trace(const char *path, double clock, tdDevice **out, tdError
         free(device);
         return status;
     }
-    device->head.ops = &trace_ops;
-    snprintf(device->head.name, sizeof device->head.name, "trace:%.100s", path);
+    device->head.ops = ops;
+    snprintf(device->head.name, sizeof device->head.name, "%s:%.100s", kind, path);
+    *out = device;
+    return TD_OK;
+}
+
+static const tdDeviceOps trace_ops = {read_trace, write_trace, trace_ended, tell_nothing, close_table};
+
+tdStatus td_device_trace(const char *path, double clock, tdDevice **out, tdError *error)
+{
+    traceDevice *device = NULL;
+    TD_TRY(open_table(sizeof *device, path, clock, &trace_ops, "trace", &device, error));
     *out = &device->head;
     return TD_OK;
 }
@@ -142,15 +152,14 @@ tdStatus td_device_trace(const char *path, double clock, tdDevice **out, tdError
 
 typedef struct handDevice
 {
-    tdDevice head;
-    motionTable table;
+    traceDevice goal;
     tdHand hand;
 } handDevice;
 
 static bool read_hand(tdDevice *head, double clock, tdReading *out)
 {
     handDevice *device = (handDevice *)head;
-    table_pose(&device->table, clock, out); // its rotation is that of the goal: it feels no torques
+    table_pose(&device->goal.table, clock, out); // its rotation is that of the goal: it feels no torques
     td_hand_measure(&device->hand, out->position);
     return true;
 }
@@ -161,13 +170,8 @@ static void write_hand(tdDevice *head, double clock, const double force[3], cons
     tdReading goal;
     (void)torque;
     (void)fault;
-    table_pose(&device->table, clock, &goal);
+    table_pose(&device->goal.table, clock, &goal);
     td_hand_move(&device->hand, force, goal.position);
-}
-
-static bool hand_ended(const tdDevice *head, double clock)
-{
-    return table_ended(&((const handDevice *)head)->table, clock);
 }
 
 static void tell_hand(const tdDevice *head, char *out, size_t size)
@@ -177,33 +181,19 @@ static void tell_hand(const tdDevice *head, char *out, size_t size)
              1e3 * hand->energy);
 }
 
-static void close_hand(tdDevice *head)
-{
-    td_arena_free(&((handDevice *)head)->table.arena);
-    free(head);
-}
-
-static const tdDeviceOps hand_ops = {read_hand, write_hand, hand_ended, tell_hand, close_hand};
+static const tdDeviceOps hand_ops = {read_hand, write_hand, trace_ended, tell_hand, close_table};
 
 tdStatus td_device_hand(const char *path, double period, double clock, tdDevice **out, tdError *error)
 {
-    handDevice *device = td_take(1, sizeof *device);
-    if (device == NULL)
-        return td_fail_memory(error, "the device");
-    tdStatus status = load_table(path, clock, &device->table, error);
-    if (status != TD_OK)
-    {
-        free(device);
-        return status;
-    }
+    traceDevice *goal = NULL;
+    TD_TRY(open_table(sizeof(handDevice), path, clock, &hand_ops, "hand", &goal, error));
+    handDevice *device = (handDevice *)goal;
     tdHandSettings settings = td_default_hand();
     tdReading start;
     settings.period = period;
-    table_pose(&device->table, clock, &start);
+    table_pose(&device->goal.table, clock, &start);
     td_hand_start(&device->hand, &settings, start.position);
-    device->head.ops = &hand_ops;
-    snprintf(device->head.name, sizeof device->head.name, "hand:%.100s", path);
-    *out = &device->head;
+    *out = &device->goal.head;
     return TD_OK;
 }
 

@@ -120,12 +120,6 @@ static tdStatus state_create(const tdModel *model, const tdBody *body, tdState *
     return td_reduced_frame_take(arena, reduced, mine, error);
 }
 
-static void state_free(const tdBody *body, tdState *state)
-{
-    (void)body;
-    (void)state;
-}
-
 // ---------------------------------------------------------------- points of the domain
 
 bool td_reduced_rotation_follows(const tdModel *model, const tdState *state)
@@ -656,7 +650,6 @@ const tdBodyOps td_reduced_ops = {
     .kind = "reduced",
     .free_model = free_model,
     .state_create = state_create,
-    .state_free = state_free,
     .place = place,
     .begin = begin,
     .kinematics = kinematics,

@@ -103,7 +103,7 @@ static tdStatus check_turns(const tdBody *body, const double *turns, tdError *er
 // Where bodies are has changed without a step: what followed from the old places is measured anew or forgotten.
 static tdStatus after_placing(const tdModel *model, tdState *state, const tdBody *body, tdError *error)
 {
-    TD_TRY(body->ops->restore(model, body, state, error));
+    TD_TRY(td_body_restore(model, body, state, error));
     state->report = (tdReport){0};
     td_constraint_measure(model, state);
     td_monitor_forget(model, state);

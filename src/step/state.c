@@ -117,7 +117,8 @@ void td_state_free(tdState *state)
     if (state == NULL)
         return;
     for (int b = 0; state->bodies != NULL && b < state->model->n_bodies; b++)
-        state->model->bodies[b].ops->state_free(&state->model->bodies[b], state);
+        if (state->model->bodies[b].ops->state_free != NULL)
+            state->model->bodies[b].ops->state_free(&state->model->bodies[b], state);
     td_contact_free(state);
     td_problem_free(state->problem);
     td_tasks_free(state->tasks);
@@ -160,7 +161,8 @@ int td_state_arrays(const tdModel *model, tdState *state, tdStateArray *out, int
         out[n++] = (tdStateArray){"tools", -1, false, state->tools->count, state->tools->kept};
     n += td_monitor_arrays(model, state, out + n, most - n);
     for (int b = 0; b < model->n_bodies; b++)
-        n += model->bodies[b].ops->arrays(model, &model->bodies[b], state, out + n, most - n);
+        if (model->bodies[b].ops->arrays != NULL)
+            n += model->bodies[b].ops->arrays(model, &model->bodies[b], state, out + n, most - n);
     return n + td_contact_arrays(model, state, out + n, most - n);
 }
 
@@ -209,7 +211,7 @@ tdStatus td_state_restore(const tdModel *model, tdState *state, tdError *error)
     TD_TRY(td_springs_check(model, state->springs, error));
     TD_TRY(td_tools_check(model, state, error));
     for (int b = 0; b < model->n_bodies; b++)
-        TD_TRY(model->bodies[b].ops->restore(model, &model->bodies[b], state, error));
+        TD_TRY(td_body_restore(model, &model->bodies[b], state, error));
     td_contact_restore(state);
     td_sensors_forget(model, state);
     return TD_OK;

@@ -123,7 +123,7 @@ static void copy(tdViewMirror *m, const tdBody *from, const tdBody *to, const do
         return;
     tdError unused; // reference rotations are all that is put back
     memcpy(to->ops->turns(to, m->state), turn, (size_t)to->n_turns * sizeof(double));
-    (void)to->ops->restore(m->full->model, to, m->state, &unused);
+    (void)td_body_restore(m->full->model, to, m->state, &unused);
 }
 
 static void start_from(tdViewMirror *m, const record *r)

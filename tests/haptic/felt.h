@@ -6,6 +6,17 @@
 #include "body/guided.h"
 #include "haptic/feel.h"
 
+// A plate in the hand above a column that it presses.
+#define COLUMN_SCENE                                                                                                   \
+    "tendril: 1\ngravity: [0, 0, 0]\ntime_step: 5 ms\nsteps: 10\nintegrator: {method: backward_euler}\n"               \
+    "contact: {friction: 0.3, margin: 5 mm}\nbodies:\n"                                                                \
+    "  - {name: plate, type: rigid, shape: {box: [0.3, 0.3, 0.02]}, guided: true, transform: {translate: [0, 0, "      \
+    "0.11]}}\n"                                                                                                        \
+    "  - name: column\n"                                                                                               \
+    "    mesh: {box: [[-0.05, -0.05, 0], [0.05, 0.05, 0.1]], cells: [1, 1, 1]}\n"                                      \
+    "    material: {law: linear, young: 10 kPa, poisson: 0, density: 10 kg/m^3}\n"                                     \
+    "    fixed: [{box: [[-1, -1, -0.001], [1, 1, 0.001]]}]\n"
+
 #define RIGID_COUPLING ((tdCoupling){INFINITY, INFINITY})
 
 typedef struct touched

@@ -9,16 +9,6 @@
 #include <sched.h>
 #include <stdatomic.h>
 
-#define SCENE                                                                                                          \
-    "tendril: 1\ngravity: [0, 0, 0]\ntime_step: 5 ms\nsteps: 10\nintegrator: {method: backward_euler}\n"               \
-    "contact: {friction: 0.3, margin: 5 mm}\nbodies:\n"                                                                \
-    "  - {name: plate, type: rigid, shape: {box: [0.3, 0.3, 0.02]}, guided: true, transform: {translate: [0, 0, "      \
-    "0.11]}}\n"                                                                                                        \
-    "  - name: column\n"                                                                                               \
-    "    mesh: {box: [[-0.05, -0.05, 0], [0.05, 0.05, 0.1]], cells: [1, 1, 1]}\n"                                      \
-    "    material: {law: linear, young: 10 kPa, poisson: 0, density: 10 kg/m^3}\n"                                     \
-    "    fixed: [{box: [[-1, -1, -0.001], [1, 1, 0.001]]}]\n"
-
 typedef struct shared
 {
     tdHaptic *haptic;
@@ -48,7 +38,7 @@ static void *ticking(void *user)
 static void test_handover(void **unused)
 {
     (void)unused;
-    tdModel *model = scene_model(SCENE);
+    tdModel *model = scene_model(COLUMN_SCENE);
     tdState *state = scene_state(model);
     tdError error = {0};
     tdHapticSettings settings = td_default_haptic();
@@ -76,7 +66,7 @@ static void test_loop(void **unused)
     const char text[] = "t,z [mm]\n0,0\n0.05,-3\n0.1,0\n";
     assert_true(file >= 0 && write(file, text, strlen(text)) == (ssize_t)strlen(text));
     close(file);
-    tdModel *model = scene_model(SCENE);
+    tdModel *model = scene_model(COLUMN_SCENE);
     tdState *state = scene_state(model);
     tdError error = {0};
     tdHapticSettings settings = td_default_haptic();
@@ -125,7 +115,7 @@ static tdStatus step_inside(void *user, double clock)
 static void test_inside(void **unused)
 {
     (void)unused;
-    inside s = {.model = scene_model(SCENE)};
+    inside s = {.model = scene_model(COLUMN_SCENE)};
     tdError error = {0};
     tdHapticSettings settings = td_default_haptic();
     tdSettings library = td_default_settings();

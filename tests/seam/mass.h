@@ -61,12 +61,6 @@ static tdStatus mass_state_create(const tdModel *model, const tdBody *body, tdSt
     return mine->x == NULL || mine->v == NULL ? td_fail_memory(error, "a mass") : TD_OK;
 }
 
-static void mass_state_free(const tdBody *body, tdState *state)
-{
-    (void)body;
-    (void)state;
-}
-
 // ---------------------------------------------------------------- the step
 
 static void mass_nothing(const tdModel *model, const tdBody *body, tdState *state)
@@ -369,30 +363,10 @@ static void mass_describe(const tdBody *body, int64_t element, char *out, size_t
     snprintf(out, size, "triangle %lld of mass '%s'", (long long)element, body->name);
 }
 
-static int mass_arrays(const tdModel *model, const tdBody *body, tdState *state, tdStateArray *out, int most)
-{
-    (void)model;
-    (void)body;
-    (void)state;
-    (void)out;
-    (void)most;
-    return 0; // q and v are all
-}
-
-static tdStatus mass_restore(const tdModel *model, const tdBody *body, tdState *state, tdError *error)
-{
-    (void)model;
-    (void)body;
-    (void)state;
-    (void)error;
-    return TD_OK;
-}
-
 static const tdBodyOps mass_ops = {
     .kind = "mass",
     .free_model = mass_free_model,
     .state_create = mass_state_create,
-    .state_free = mass_state_free,
     .place = mass_nothing,
     .begin = mass_nothing,
     .kinematics = mass_kinematics,
@@ -415,8 +389,6 @@ static const tdBodyOps mass_ops = {
     .arrive = mass_arrive,
     .commit = mass_nothing,
     .describe = mass_describe,
-    .arrays = mass_arrays,
-    .restore = mass_restore,
     .nodes = mass_nodes,
     .node_velocities = mass_node_velocities,
     .fields = mass_fields,

@@ -32,33 +32,34 @@ static tdStatus take_errors(tdArena *arena, int64_t most, tdJobErrors *out, tdEr
     return TD_OK;
 }
 
+double td_job_apart(const tdTrainee *trainee, const double *full, const double *reduced, double *shape, double *size)
+{
+    const double *rest = trainee->model->bodies[trainee->body].soft->rest;
+    int64_t n = trainee->n;
+    bool held = trainee->frame == TD_FRAME_FIXED;
+    double off = 0, sum = 0;
+    if (!held)
+    {
+        td_trainee_split(trainee, full, NULL, shape);
+        td_trainee_split(trainee, reduced, NULL, shape + n);
+    }
+    for (int64_t i = 0; i < n; i++)
+    {
+        double e = held ? reduced[i] - full[i] : shape[n + i] - shape[i];
+        double d = held ? full[i] - rest[i] : shape[i];
+        off += e * e;
+        sum += d * d;
+    }
+    *size = sqrt(sum);
+    return sqrt(off);
+}
+
 /// The comparison as a whole.
 typedef struct Check
 {
     tdJobErrors places, motion;
-    double *shape[2]; // of a body that nothing holds: full order and reduced, without its motion as a whole
+    double *shape; // room for td_job_apart
 } Check;
-
-static void compare(const tdTrainee *trainee, const double *full, const double *reduced, const tdReport *report,
-                    Check *check)
-{
-    const double *rest = trainee->model->bodies[trainee->body].soft->rest;
-    double off = 0, size = 0;
-    bool held = trainee->frame == TD_FRAME_FIXED;
-    if (!held)
-    {
-        td_trainee_split(trainee, full, NULL, check->shape[0]);
-        td_trainee_split(trainee, reduced, NULL, check->shape[1]);
-    }
-    for (int64_t i = 0; i < trainee->n; i++)
-    {
-        double e = held ? reduced[i] - full[i] : check->shape[1][i] - check->shape[0][i];
-        double d = held ? full[i] - rest[i] : check->shape[0][i];
-        off += e * e;
-        size += d * d;
-    }
-    td_job_add_error(&check->places, sqrt(off), sqrt(size), report);
-}
 
 static tdStatus compare_trajectory(tdJob *job, const tdWalk *walk, int trajectory, Check *check, tdError *error)
 {
@@ -77,8 +78,11 @@ static tdStatus compare_trajectory(tdJob *job, const tdWalk *walk, int trajector
         const double *place = job->held_out.values + data.found.place[k] * job->held_out.n;
         status = td_walker_visit(walker, place, 1, &reached, error);
         if (status == TD_OK && reached)
-            compare(&job->trainee, data.found.q + k * job->trainee.n, td_walker_nodes(walker, job->trainee.body),
-                    td_walker_report(walker), check);
+        {
+            double size = 0, off = td_job_apart(&job->trainee, data.found.q + k * job->trainee.n,
+                                                td_walker_nodes(walker, job->trainee.body), check->shape, &size);
+            td_job_add_error(&check->places, off, size, td_walker_report(walker));
+        }
         else if (status == TD_OK)
             check->places.failed++;
     }
@@ -151,7 +155,7 @@ tdStatus td_job_check(tdJob *job, tdError *error)
 {
     tdReduceReport *report = job->report;
     tdArena *arena = &job->arena;
-    Check check = {.shape = {TD_TAKE(arena, double, job->trainee.n), TD_TAKE(arena, double, job->trainee.n)}};
+    Check check = {.shape = TD_TAKE(arena, double, 2 * job->trainee.n)};
     int64_t steps = td_job_motion_steps(job);
     if (job->held_out.count + steps == 0)
         return TD_OK;
@@ -161,7 +165,7 @@ tdStatus td_job_check(tdJob *job, tdError *error)
         TD_TRY(td_job_visit(job, "check-full", &job->held_out, true, error));
     if (job->stopped)
         return TD_OK;
-    if (check.shape[0] == NULL || check.shape[1] == NULL)
+    if (check.shape == NULL)
         return td_fail_memory(error, "the check");
     TD_TRY(take_errors(arena, job->held_out.count, &check.places, error));
     TD_TRY(take_errors(arena, steps, &check.motion, error));

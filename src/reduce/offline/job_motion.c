@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The reduced model along a motion, step by step as it will be used: beside full order, which tells its error while it
 // moves and what its indicator means then; and with both precisions of the tangent.
-#include "body/soft.h"
 #include "core/state.h"
 #include "reduce/offline/job_parts.h"
 
@@ -61,28 +60,10 @@ static tdStatus step(const tdModel *model, tdState *state, const tdSceneMotion *
     return td_step(model, state);
 }
 
-// How far the two are apart, and how far the first is from rest. Where a body that nothing holds has gone is of no
-// matter; `shape` has room for two of them.
 static double apart(const tdTrainee *trainee, const Pair *pair, double *shape, double *size)
 {
-    int64_t n = trainee->n;
-    const double *rest = trainee->model->bodies[trainee->body].soft->rest;
-    for (int p = 0; p < 2; p++)
-    {
-        const double *x = td_state_positions(pair->model[p], pair->state[p], trainee->body);
-        if (trainee->frame != TD_FRAME_FIXED)
-            td_trainee_split(trainee, x, NULL, shape + p * n);
-        for (int64_t i = 0; i < n && trainee->frame == TD_FRAME_FIXED; i++)
-            shape[p * n + i] = x[i] - rest[i];
-    }
-    double off = 0, sum = 0;
-    for (int64_t i = 0; i < n; i++)
-    {
-        off += (shape[i] - shape[n + i]) * (shape[i] - shape[n + i]);
-        sum += shape[i] * shape[i];
-    }
-    *size = sqrt(sum);
-    return sqrt(off);
+    return td_job_apart(trainee, td_state_positions(pair->model[0], pair->state[0], trainee->body),
+                        td_state_positions(pair->model[1], pair->state[1], trainee->body), shape, size);
 }
 
 // The largest distance over the steps, relative to the largest displacement; 0 where steps fail or nothing moves.

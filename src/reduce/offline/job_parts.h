@@ -101,7 +101,10 @@ typedef struct tdJobErrors
     int64_t n, failed, most;
     double *indicator, *distance, *found; ///< most: as the reduced model says, and how far off it is
 } tdJobErrors;
-/// job_check.c: one more, with what the reduced model said of it.
+/// job_check.c: how far two shapes of the body are apart, and how far the first is from rest, from positions of nodes.
+/// Where a body that nothing holds has gone is of no matter; `shape` has room for two of them.
+double td_job_apart(const tdTrainee *trainee, const double *full, const double *reduced, double *shape, double *size);
+/// One more error, with what the reduced model said of it.
 void td_job_add_error(tdJobErrors *errors, double off, double size, const tdReport *report);
 /// job_motion.c: whether single precision will do, of the model in the file `rom`.
 tdStatus td_job_precision(tdJob *job, const char *rom, tdError *error);
