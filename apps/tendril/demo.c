@@ -4,6 +4,7 @@
 #include "demo.h"
 
 #include "base/file.h"
+#include "base/isa.h"
 #include "base/timer.h"
 #include "body/soft.h"
 #include "control/control.h"
@@ -190,15 +191,21 @@ static tdStatus reduce(Demo *demo, tdError *error)
 static tdStatus compare(Demo *demo, tdError *error)
 {
     double start = td_seconds();
-    cmpRun *run = &demo->compared;
+    tdComparison *run = &demo->compared;
     char text[200];
     announce(DEMO_COMPARE, "comparing full order, reduced and hyper-reduced on a motion that training never saw");
     run->silent = true; // the report tells what was warned of
-    TD_TRY(cmp_add(run, CMP_FULL, demo->scene, NULL, error));
-    TD_TRY(cmp_add(run, CMP_REDUCED, demo->scene, demo->rom, error));
-    TD_TRY(cmp_add(run, CMP_HYPER, demo->scene, demo->rom, error));
-    TD_TRY(cmp_prepare(run, 0, error));
-    TD_TRY(cmp_measure(run, error));
+    run->settings = cli_settings();
+    run->progress = cli_study;
+    run->scene = demo->scene;
+    TD_TRY(td_compare_add(run, TD_COMPARE_FULL, demo->scene, NULL, error));
+    TD_TRY(td_compare_add(run, TD_COMPARE_REDUCED, demo->scene, demo->rom, error));
+    TD_TRY(td_compare_add(run, TD_COMPARE_HYPER, demo->scene, demo->rom, error));
+    TD_TRY(td_compare_prepare(run, 0, error));
+    sigBefore before = sig_catch();
+    tdStatus status = td_compare_measure(run, error);
+    sig_release(&before);
+    TD_TRY(status);
     for (int i = 0; i < run->n; i++)
         if (run->models[i].failure.status != TD_OK)
         {
@@ -361,13 +368,13 @@ bool demo_was_busy(const Demo *demo)
 
 static void print_table(const Demo *demo)
 {
-    const cmpRun *run = &demo->compared;
+    const tdComparison *run = &demo->compared;
     int last = run->n_errors - 1;
     printf("\n%-24s %9s %9s %13s %13s %11s %8s\n", "model", "elements", "unknowns", "mean error", "largest error",
            "steps/s", "times");
     for (int i = 0; i < run->n; i++)
     {
-        const cmpModel *m = &run->models[i];
+        const tdCompared *m = &run->models[i];
         printf("%-24s %9" PRId64 " %9" PRId64 " %11.2f %% %11.2f %% %11.0f %8.1f\n", m->name, m->elements,
                td_model_dofs(m->model), 100 * m->mean[last], 100 * m->max[last], m->rate,
                m->rate / run->models[0].rate);
@@ -387,7 +394,7 @@ static void print_json(const Demo *demo)
 {
     static const char *const stages[DEMO_STAGES] = {"robot", "reduce", "compare", "control", "report"};
     static const char *const kinds[] = {"full", "reduced", "hyper_reduced", "scene"};
-    const cmpRun *run = &demo->compared;
+    const tdComparison *run = &demo->compared;
     int last = run->n_errors - 1;
     double all = 0;
     tdJson json = {0};
@@ -435,7 +442,7 @@ static void demo_free(Demo *demo)
     subject_free(&demo->domain);
     for (int k = 0; k < DEMO_POSES; k++)
         subject_free(&demo->poses[k]);
-    cmp_free(&demo->compared);
+    td_compare_clear(&demo->compared);
     track_free(demo->table);
     td_control_free(demo->control);
     td_state_free(demo->state);
@@ -495,7 +502,7 @@ int cmd_demo(int argc, char **argv)
     Demo *demo = calloc(1, sizeof *demo);
     if (demo == NULL)
         return td_fail_memory(&error, "the demonstration"), cli_fail(&error);
-    cli_machine(demo->machine, sizeof demo->machine);
+    td_machine_name(demo->machine, sizeof demo->machine);
     demo->cores = (int)sysconf(_SC_NPROCESSORS_ONLN);
     if (getloadavg(&demo->load, 1) != 1)
         demo->load = 0;

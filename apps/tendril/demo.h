@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What 'tendril demo' makes, stage by stage, and the report that tells of it.
 #pragma once
-#include "compare.h"
 #include "reduce/offline/job.h"
+#include "study/compare.h"
 #include "subject.h"
 #include "tracking.h"
 
@@ -36,7 +36,7 @@ typedef struct Demo
     // the reduced model
     tdReduceReport reduced;
     Subject domain; ///< with the elements that stand for all
-    cmpRun compared;
+    tdComparison compared;
     int hyper; ///< among the models compared
     // control of the reduced model, and the same actuation on full order
     tdModel *model;

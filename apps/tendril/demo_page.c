@@ -73,8 +73,8 @@ static tdStatus put_shot(tdPage *page, const Shot *shot, const char *file, const
 // The rest shape behind a pose, from the displacement that every simulated shape has.
 static tdStatus with_rest(Subject *subject, tdError *error)
 {
-    Picture *p = &subject->pictures[0];
-    return p->rest == NULL ? picture_deform(p, subject->path, 1, error) : TD_OK;
+    tdPicture *p = &subject->pictures[0];
+    return p->rest == NULL ? td_picture_deform(p, subject->path, 1, error) : TD_OK;
 }
 
 // The goal of the first effector, as a curve through all its places.
@@ -106,7 +106,7 @@ static const char *base_name(const char *path)
 
 static void put_facts(tdPage *page, const Demo *demo)
 {
-    const cmpModel *m = &demo->compared.models[demo->hyper];
+    const tdCompared *m = &demo->compared.models[demo->hyper];
     char times[32], rate[32], error[32], path[32], count[32];
     int last = demo->compared.n_errors - 1;
     snprintf(times, sizeof times, "%.0f \xC3\x97", m->rate / demo->compared.models[0].rate);
@@ -253,7 +253,7 @@ static tdStatus put_reduction(tdPage *page, Demo *demo, tdError *error)
 
 static tdStatus put_comparison(tdPage *page, const Demo *demo, tdError *error)
 {
-    const cmpModel *m = &demo->compared.models[demo->hyper];
+    const tdCompared *m = &demo->compared.models[demo->hyper];
     td_page_section(page, "What it costs and what it gains");
     td_page_text(page,
                  "The three models ran side by side on a motion that training never saw: %s over the ranges of all "
@@ -270,7 +270,7 @@ static tdStatus put_comparison(tdPage *page, const Demo *demo, tdError *error)
                      "**The machine was busy with other work** (load %.1f on %d cores) while this was measured: speeds "
                      "are too low, and their ratios uncertain.",
                      demo->load, demo->cores);
-    return cmp_page(page, &demo->compared, error);
+    return td_compare_page(page, &demo->compared, error);
 }
 
 static tdStatus put_poses(tdPage *page, Demo *demo, tdError *error)

@@ -362,9 +362,9 @@ static tdStatus take_field(Drawing *drawing, const Options *o, int component, td
     }
     for (int p = 0; p < first->n_pictures && !stage->by_tension; p++)
     {
-        Picture *picture = &first->pictures[p];
+        tdPicture *picture = &first->pictures[p];
         double r[2];
-        TD_TRY(picture_field(picture, first->path, o->field, component, o->component != NULL, o->flat, error));
+        TD_TRY(td_picture_field(picture, first->path, o->field, component, o->component != NULL, o->flat, error));
         if (td_field_range(picture->by_tri ? picture->n_tris : picture->mesh.n_nodes, picture->values, r))
             widen(drawing->range, r);
     }
@@ -392,7 +392,7 @@ static tdStatus load(Drawing *drawing, const Options *o, int component, const Nu
         TD_TRY(take_field(drawing, o, component, error));
     for (int i = 0; i < stage->n_files && (o->deform != NULL || o->ghost); i++)
         for (int p = 0; p < stage->subjects[i].n_pictures; p++)
-            TD_TRY(picture_deform(&stage->subjects[i].pictures[p], o->inputs[i], numbers->deform, error));
+            TD_TRY(td_picture_deform(&stage->subjects[i].pictures[p], o->inputs[i], numbers->deform, error));
     return TD_OK;
 }
 

@@ -70,7 +70,7 @@ static void add_marks(Stage *stage, const Marks *marks, const Look *look, bool b
         add_key(stage, look->name, look->colour, 1);
 }
 
-static void add_body(Stage *stage, const Picture *p, const StageLook *look, int file, double opacity)
+static void add_body(Stage *stage, const tdPicture *p, const StageLook *look, int file, double opacity)
 {
     tdDrawMesh *body = add_mesh(stage);
     body->x = p->mesh.x;

@@ -22,7 +22,7 @@
 void subject_free(Subject *s)
 {
     for (int i = 0; i < s->n_pictures; i++)
-        picture_free(&s->pictures[i]);
+        td_picture_free(&s->pictures[i]);
     free(s->pictures);
     marks_free(&s->cables);
     marks_free(&s->slack);
@@ -45,14 +45,22 @@ void subject_free(Subject *s)
     free(s->floors);
 }
 
-static Picture *add_picture(Subject *s)
+static tdPicture *add_picture(Subject *s)
 {
-    Picture *more = realloc(s->pictures, ((size_t)s->n_pictures + 1) * sizeof *more);
+    tdPicture *more = realloc(s->pictures, ((size_t)s->n_pictures + 1) * sizeof *more);
     if (more == NULL)
         return NULL;
     s->pictures = more;
-    more[s->n_pictures] = (Picture){0};
+    more[s->n_pictures] = (tdPicture){0};
     return &more[s->n_pictures++];
+}
+
+static tdStatus read_picture(tdPicture *p, const char *path, tdError *error)
+{
+    TD_TRY(td_picture_read(p, path, error));
+    if (p->mesh.notes != NULL && !cli_quiet())
+        fprintf(stderr, "%s: %s\n", path, p->mesh.notes);
+    return TD_OK;
 }
 
 // Marks follow the size of the bodies.
@@ -285,19 +293,19 @@ tdStatus subject_take(Subject *s, const char *path, const tdModel *model, const 
 {
     *s = (Subject){.path = path, .step = td_state_steps(state), .time = td_state_time(state)};
     s->tension_known = s->step > 0;
-    Picture *p = add_picture(s);
+    tdPicture *p = add_picture(s);
     if (p == NULL)
         return td_fail_memory(error, s->path);
-    TD_TRY(picture_add_bodies(p, model, state, !settings->coloured, error));
+    TD_TRY(td_picture_add_bodies(p, model, state, !settings->coloured, error));
     bool good = !settings->coloured || subject_links(s, model, state, true);
     // A scene of links alone has no picture beside them.
     if (s->n_parts > 0 && !has_cells(&p->mesh))
     {
-        picture_free(p);
+        td_picture_free(p);
         s->n_pictures = 0;
     }
     else
-        TD_TRY(picture_surface(p, s->path, error));
+        TD_TRY(td_picture_surface(p, s->path, error));
     set_radius(s);
     good = good && subject_links(s, model, state, false);
     if (settings->marks)
@@ -406,11 +414,11 @@ static tdStatus read_bodies(Subject *s, const char *list, int64_t step, tdError 
     {
         if (found != step)
             continue;
-        Picture *p = add_picture(s);
+        tdPicture *p = add_picture(s);
         if (p == NULL || !td_path_join(path, sizeof path, s->path, name))
             return td_fail_memory(error, s->path);
-        TD_TRY(picture_read(p, path, error));
-        TD_TRY(picture_surface(p, path, error));
+        TD_TRY(read_picture(p, path, error));
+        TD_TRY(td_picture_surface(p, path, error));
     }
     return TD_OK;
 }
@@ -430,9 +438,9 @@ static tdStatus read_cables(Subject *s, int64_t step, tdError *error)
     char path[PATH_MAX];
     if (!part_path(s, "cables", step, path, sizeof path))
         return TD_OK;
-    Picture p = {0};
-    tdStatus status = picture_read(&p, path, error);
-    const struct tdFieldData *tension = status == TD_OK ? picture_find(&p, "tension") : NULL;
+    tdPicture p = {0};
+    tdStatus status = read_picture(&p, path, error);
+    const struct tdFieldData *tension = status == TD_OK ? td_picture_find(&p, "tension") : NULL;
     const tdCells *lines = &p.mesh.cells[TD_CELL_LINE];
     int64_t before = p.mesh.cells[TD_CELL_VERTEX].count;
     bool known = tension != NULL && tension->by_cell && tension->components == 1, good = true;
@@ -442,7 +450,7 @@ static tdStatus read_cables(Subject *s, int64_t step, tdError *error)
         const double *b = p.mesh.x + 3 * (int64_t)lines->nodes[2 * i + 1];
         good = add_segment(s, a, b, known ? tension->data[before + i] : NAN);
     }
-    picture_free(&p);
+    td_picture_free(&p);
     return good ? status : td_fail_memory(error, "the cables");
 }
 
@@ -451,13 +459,13 @@ static tdStatus read_cavities(Subject *s, int64_t step, tdError *error)
     char path[PATH_MAX];
     if (!part_path(s, "cavities", step, path, sizeof path))
         return TD_OK;
-    Picture p = {0};
-    tdStatus status = picture_read(&p, path, error);
+    tdPicture p = {0};
+    tdStatus status = read_picture(&p, path, error);
     const tdCells *tris = &p.mesh.cells[TD_CELL_TRI];
     bool good = true;
     if (status == TD_OK)
         good = marks_triangles(&s->cavities, p.mesh.n_nodes, p.mesh.x, tris->count, tris->nodes, 0);
-    picture_free(&p);
+    td_picture_free(&p);
     return good ? status : td_fail_memory(error, "the cavities");
 }
 
@@ -630,9 +638,9 @@ tdStatus subject_load(Subject *s, const char *path, const SubjectSettings *setti
                           : settings->probes ? "--probes"
                                              : "--domain",
                           "is for scenes; a mesh alone does not hold this");
-    Picture *p = add_picture(s);
+    tdPicture *p = add_picture(s);
     if (p == NULL)
         return td_fail_memory(error, path);
-    TD_TRY(picture_read(p, path, error));
-    return picture_surface(p, path, error);
+    TD_TRY(read_picture(p, path, error));
+    return td_picture_surface(p, path, error);
 }

@@ -2,7 +2,7 @@
 // One thing to draw, from a scene, the folder of a run or a mesh file: bodies, and the marks of what acts on them.
 #pragma once
 #include "marks.h"
-#include "picture.h"
+#include "study/picture.h"
 
 /// Links of one colour.
 typedef struct Part
@@ -24,19 +24,19 @@ typedef struct Subject
 {
     const char *path;
     int n_pictures;
-    Picture *pictures;  ///< one for all bodies of a scene, or one for each file
-    double radius;      ///< of a cable; other marks follow it [m]
-    bool tension_known; ///< a step has been taken: taut cables can be told from slack ones
-    Marks cables;       ///< those that pull, all where that is not known; values: tension [N]
-    Marks slack;        ///< those that do not, dashed
-    Marks cavities;     ///< walls
-    Marks effectors;    ///< of positions, as balls
-    Marks targets;      ///< of positions, as crosses
-    Marks course;       ///< that an effector is to follow
-    Marks probes;       ///< as small balls
-    Marks supports;     ///< fixed nodes
-    Marks domain;       ///< elements that stand for all, of a reduced body
-    Marks contacts;     ///< forces of contact as arrows
+    tdPicture *pictures; ///< one for all bodies of a scene, or one for each file
+    double radius;       ///< of a cable; other marks follow it [m]
+    bool tension_known;  ///< a step has been taken: taut cables can be told from slack ones
+    Marks cables;        ///< those that pull, all where that is not known; values: tension [N]
+    Marks slack;         ///< those that do not, dashed
+    Marks cavities;      ///< walls
+    Marks effectors;     ///< of positions, as balls
+    Marks targets;       ///< of positions, as crosses
+    Marks course;        ///< that an effector is to follow
+    Marks probes;        ///< as small balls
+    Marks supports;      ///< fixed nodes
+    Marks domain;        ///< elements that stand for all, of a reduced body
+    Marks contacts;      ///< forces of contact as arrows
     int n_parts, n_floors;
     Part *parts;        ///< links in their own colours; none where they are part of the pictures
     Floor *floors;      ///< planes

@@ -230,7 +230,7 @@ bool subject_contacts(Subject *s, const tdModel *model, const tdState *state)
 // ---------------------------------------------------------------- folders
 
 // A plane is written as a square of 2 m, which would dwarf what stands on it.
-static bool is_plane(const Picture *p)
+static bool is_plane(const tdPicture *p)
 {
     double u[2][3], square[2] = {0, 0}, dot = 0;
     for (int e = 0; e < 2 && p->n_tris == 2; e++)
@@ -249,7 +249,7 @@ bool subject_draw_planes(Subject *s)
     bool good = true;
     for (int i = s->n_pictures - 1; i >= 0 && s->n_pictures > 1 && good; i--)
     {
-        Picture p = s->pictures[i];
+        tdPicture p = s->pictures[i];
         double at[3] = {0, 0, 0}, a[3], b[3], normal[3];
         if (!is_plane(&p))
             continue;
@@ -264,7 +264,7 @@ bool subject_draw_planes(Subject *s)
         td_cross3(a, b, normal);
         memmove(&s->pictures[i], &s->pictures[i + 1], (size_t)(s->n_pictures - i - 1) * sizeof p);
         s->n_pictures--;
-        picture_free(&p);
+        td_picture_free(&p);
         good = subject_floor(s, at, normal);
     }
     return good;
