@@ -17,6 +17,19 @@ extern "C"
     /// total 0: not known.
     typedef bool (*tdProgressFn)(void *user, const char *phase, int64_t done, int64_t total);
 
+    /// For callers whose own cancel takes long, such as an interpreter's: td_cancel_rarely as tdSettings.cancel with
+    /// this as cancel_user asks `cancel` from one thread only, and at most once in a period.
+    typedef struct tdRarely
+    {
+        tdCancelFn cancel;
+        void *user;
+        double period;   ///< [s]
+        uint64_t thread; ///< pthread_self() of the thread that is to ask
+        double last;     ///< [s] when it was asked; starts at 0
+    } tdRarely;
+
+    bool td_cancel_rarely(void *rarely);
+
     // ---------------------------------------------------------------- models side by side
 
     typedef enum tdCompareKind

@@ -17,7 +17,11 @@ from .batch import Batch
 from .control import Control, Reduction, reduce
 from .data import reduced, robot
 from .model import Actuator, Body, Effector, Joint, Model, Outputs, Sensor
+from .scene import Scene
 from .state import CONTACT, Actuation, Report, State, Wrench
+from .studies import (
+    Compared, Comparison, Fits, Fitted, Load, Loads, Parameter, Workspace, compare, estimate, fit, workspace,
+)  # fmt: skip
 
 __version__ = "0.1.0"
 
@@ -27,7 +31,8 @@ if _lib.td_version().decode() != __version__:
     )
 
 __all__ = [
-    "Actuation", "Actuator", "Batch", "Body", "CONTACT", "Cancelled", "Control", "Effector", "Error", "FileError",
-    "InputError", "Joint", "Model", "NumericError", "OutOfMemory", "Outputs", "Reduction", "Report", "Sensor", "State",
-    "UsageError", "Wrench", "reduce", "reduced", "robot",
+    "Actuation", "Actuator", "Batch", "Body", "CONTACT", "Cancelled", "Compared", "Comparison", "Control", "Effector",
+    "Error", "FileError", "Fits", "Fitted", "InputError", "Joint", "Load", "Loads", "Model", "NumericError",
+    "OutOfMemory", "Outputs", "Parameter", "Reduction", "Report", "Scene", "Sensor", "State", "UsageError", "Workspace",
+    "Wrench", "compare", "estimate", "fit", "reduce", "reduced", "robot", "workspace",
 ]  # fmt: skip

@@ -115,6 +115,7 @@ class State:
 
     def _fail(self) -> None:
         report = lib.td_state_report(self._handle).contents
+        td.interrupt(report.status)
         raise report.error.exception(report.status)
 
     @property

@@ -108,9 +108,15 @@ static void test_paths(void **unused)
     static const struct
     {
         const char *path, *says;
-    } wrong[] = {{"bodies[2].name", "the next is [1]"},  {"bodies.name", "no map"},   {"steps[0]", "no list"},
-                 {"bodies[x]", "a number in brackets"}, {"bodies[0]name", "follow"}, {"bodies..name", "a key"},
-                 {"\"name", "quotation mark"},           {"bodies[0].", "follow"},    {"bodies[-1]", "brackets"},
+    } wrong[] = {{"bodies[2].name", "the next is [1]"},
+                 {"bodies.name", "no map"},
+                 {"steps[0]", "no list"},
+                 {"bodies[x]", "a number in brackets"},
+                 {"bodies[0]name", "follow"},
+                 {"bodies..name", "a key"},
+                 {"\"name", "quotation mark"},
+                 {"bodies[0].", "follow"},
+                 {"bodies[-1]", "brackets"},
                  {"", "the path of one"}};
     tdError error = {0};
     tdBuild *build = beam();
