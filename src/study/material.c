@@ -85,7 +85,7 @@ tdStatus td_material_draw(const char *path, const char *title, int n, tdMaterial
         plots[p].n = panels[p].n;
         plots[p].series = panels[p].series;
     }
-    if (title != NULL)
+    if (title != NULL && n > 0)
     {
         snprintf(first, sizeof first, "%s: %.120s", plots[0].settings.title, title);
         plots[0].settings.title = first;
