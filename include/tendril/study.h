@@ -107,6 +107,37 @@ extern "C"
     /// A page (.html) with the table, plots and pictures.
     tdStatus td_comparison_report(const tdComparison *comparison, const char *path, tdError *error);
 
+    // ---------------------------------------------------------------- batches from file to file
+
+    /// Start from td_default_sweep().
+    typedef struct tdSweepSettings
+    {
+        const char *inputs; ///< HDF5: `inputs` (robots, rows, n) with an attribute `names`, parameters/NAME (robots)
+        const char *out;    ///< HDF5: outputs/NAME (robots, rows, numbers), `status` and `steps` (robots)
+        int n_outputs;
+        const char *const *outputs; ///< names (see tdOutputs); none: all probes, and what actuators do
+        int hold;                   ///< steps that each row of inputs holds for; 1
+        bool restart;               ///< throw away what another job has left in out.work; else it is refused
+        tdProgressFn progress;
+        void *user;
+    } tdSweepSettings;
+
+    typedef struct tdSweep
+    {
+        bool stopped; ///< by `progress` or cancel: no file was written, and the same call goes on from there
+        bool resumed; ///< work of an earlier call was found
+        int64_t robots, rows, steps;
+        int64_t failed; ///< robots that stopped; their rows are NaN from there on
+        double seconds;
+    } tdSweep;
+
+    tdSweepSettings td_default_sweep(void);
+    /// Rollouts of many robots from a file to a file, on all cores. What is done is kept beside the output, so that a
+    /// job that was killed goes on; the file is the same, to the bit. The same as `tendril run --batch`. out NULL: not
+    /// wanted.
+    tdStatus td_sweep_run(const char *scene_path, const tdSweepSettings *what, const tdSettings *settings, tdSweep *out,
+                          tdError *error);
+
     // ---------------------------------------------------------------- what a robot can reach
 
     /// Start from td_default_workspace().
