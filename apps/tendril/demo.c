@@ -119,9 +119,9 @@ static tdStatus look_at_robot(Demo *demo, tdError *error)
     tdStatus status = td_control_check(model, error);
     if (status == TD_OK)
         status = td_state_create(model, &settings, &state, error);
-    const SubjectSettings what = {.step = -1, .time = NAN, .marks = true, .supports = true};
+    const tdSubjectSettings what = {.step = -1, .time = NAN, .marks = true, .supports = true};
     if (status == TD_OK)
-        status = subject_take(&demo->rest, demo->scene, model, state, &what, error);
+        status = td_subject_take(&demo->rest, demo->scene, model, state, &what, error);
     for (int b = 0; b < td_model_bodies(model); b++)
     {
         demo->nodes += td_model_body_nodes(model, b);
@@ -149,11 +149,11 @@ static tdStatus take_domain(Demo *demo, tdError *error)
     settings.rom = demo->rom;
     tdModel *model = NULL;
     tdState *state = NULL;
-    const SubjectSettings what = {.step = -1, .time = NAN, .domain = true};
+    const tdSubjectSettings what = {.step = -1, .time = NAN, .domain = true};
     TD_TRY(td_model_load(demo->scene, &settings, &model, error));
     tdStatus status = td_state_create(model, &settings, &state, error);
     if (status == TD_OK)
-        status = subject_take(&demo->domain, demo->scene, model, state, &what, error);
+        status = td_subject_take(&demo->domain, demo->scene, model, state, &what, error);
     td_state_free(state);
     td_model_free(model);
     return status;
@@ -230,10 +230,10 @@ static tdStatus take_step(void *user, const tdModel *model, tdState *state)
 static tdStatus keep_step(void *user, const tdModel *model, const tdState *state, double seconds, tdError *error)
 {
     Demo *demo = user;
-    const SubjectSettings what = {.step = -1, .time = NAN, .marks = true};
+    const tdSubjectSettings what = {.step = -1, .time = NAN, .marks = true};
     TD_TRY(track_add(demo->table, model, state, seconds, error));
     if (demo->n_poses < DEMO_POSES && td_state_steps(state) == demo->pose_steps[demo->n_poses])
-        TD_TRY(subject_take(&demo->poses[demo->n_poses++], demo->scene, model, state, &what, error));
+        TD_TRY(td_subject_take(&demo->poses[demo->n_poses++], demo->scene, model, state, &what, error));
     return TD_OK;
 }
 
@@ -438,10 +438,10 @@ static void print_json(const Demo *demo)
 
 static void demo_free(Demo *demo)
 {
-    subject_free(&demo->rest);
-    subject_free(&demo->domain);
+    td_subject_free(&demo->rest);
+    td_subject_free(&demo->domain);
     for (int k = 0; k < DEMO_POSES; k++)
-        subject_free(&demo->poses[k]);
+        td_subject_free(&demo->poses[k]);
     td_compare_clear(&demo->compared);
     track_free(demo->table);
     td_control_free(demo->control);

@@ -292,6 +292,33 @@ extern "C"
     /// A picture (.png, .svg): points and curves.
     tdStatus td_fits_plot(const tdFits *fits, const char *path, tdError *error);
 
+    // ---------------------------------------------------------------- pictures
+
+    /// Start from td_default_picture().
+    typedef struct tdPictureSettings
+    {
+        int width, height;      ///< [pixels]
+        int supersample;        ///< samples along a pixel's side, 1 to 4
+        double azimuth;         ///< [deg] of the viewer about the up axis
+        double elevation;       ///< [deg] above the horizon
+        double zoom;            ///< 1: all fits
+        int up;                 ///< axis that points up: 0, 1, 2
+        bool parallel;          ///< projection
+        double opacity;         ///< of bodies; NAN: chosen so that what is in them can be seen
+        const char *background; ///< "light", "white", "dark"
+        const char *title;      ///< NULL: none
+        bool marks;             ///< cables, cavities, effectors, targets, forces of contact
+        bool probes, supports;  ///< marks of these too
+        bool edges;             ///< of the mesh
+        bool shadow, axes, key;
+    } tdPictureSettings;
+
+    tdPictureSettings td_default_picture(void);
+    /// Draws a state without a display: rgb has 3 x width x height bytes, rows from the top. The same state gives the
+    /// same bytes.
+    tdStatus td_state_render(const tdModel *model, const tdState *state, const tdPictureSettings *what, uint8_t *rgb,
+                             tdError *error);
+
     // ---------------------------------------------------------------- scenes in code
 
     /// A scene that is put together by calls. Values stand at paths of the keys that scene files have, "gravity",

@@ -17,6 +17,7 @@ from .batch import Batch
 from .control import Control, Reduction, reduce
 from .data import reduced, robot
 from .model import Actuator, Body, Effector, Joint, Model, Outputs, Sensor
+from .pictures import Recording, Viewer, plot, render, view
 from .scene import Scene
 from .state import CONTACT, Actuation, Report, State, Wrench
 from .studies import (
@@ -33,6 +34,7 @@ if _lib.td_version().decode() != __version__:
 __all__ = [
     "Actuation", "Actuator", "Batch", "Body", "CONTACT", "Cancelled", "Compared", "Comparison", "Control", "Effector",
     "Error", "FileError", "Fits", "Fitted", "InputError", "Joint", "Load", "Loads", "Model", "NumericError",
-    "OutOfMemory", "Outputs", "Parameter", "Reduction", "Report", "Scene", "Sensor", "State", "UsageError", "Workspace",
-    "Wrench", "compare", "estimate", "fit", "reduce", "reduced", "robot", "workspace",
+    "OutOfMemory", "Outputs", "Parameter", "Recording", "Reduction", "Report", "Scene", "Sensor", "State", "UsageError", "Viewer",
+    "Workspace", "Wrench", "compare", "estimate", "fit", "plot", "reduce", "reduced", "render", "robot", "view",
+    "workspace",
 ]  # fmt: skip

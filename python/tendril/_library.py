@@ -482,12 +482,36 @@ class tdFittedParameter(c.Structure):
     ]
 
 
+class tdPictureSettings(c.Structure):
+    _fields_ = [
+        ("width", c.c_int),
+        ("height", c.c_int),
+        ("supersample", c.c_int),
+        ("azimuth", c.c_double),
+        ("elevation", c.c_double),
+        ("zoom", c.c_double),
+        ("up", c.c_int),
+        ("parallel", c.c_bool),
+        ("opacity", c.c_double),
+        ("background", c.c_char_p),
+        ("title", c.c_char_p),
+        ("marks", c.c_bool),
+        ("probes", c.c_bool),
+        ("supports", c.c_bool),
+        ("edges", c.c_bool),
+        ("shadow", c.c_bool),
+        ("axes", c.c_bool),
+        ("key", c.c_bool),
+    ]
+
+
 #: All structures, for the test of their layout.
 STRUCTURES = [
     tdError, tdSettings, tdActuatorInfo, tdEffectorInfo, tdToolInfo, tdJointInfo, tdActuation, tdToolState, tdSpring,
     tdReport, tdContactPoint, tdSensorInfo, tdOutputInfo, tdSpan, tdRollout, tdControlSettings, tdReductionSettings, tdReduction,
     tdRarely, tdCompareSettings, tdComparisonInfo, tdComparedInfo, tdWorkspaceSettings, tdWorkspaceInfo,
     tdEstimateSettings, tdLoadsInfo, tdLoadInfo, tdFitsSettings, tdFittedInfo, tdFittedParameter,
+    tdPictureSettings,
 ]  # fmt: skip
 
 
@@ -668,6 +692,8 @@ _FUNCTIONS = {
     "td_fits_stable": (c.c_bool, _P, _I, _S, _P),
     "td_fits_stress": (_D, _P, _I, _S, _D),
     "td_fits_plot": (_I, _P, _S, _E),
+    "td_default_picture": (tdPictureSettings,),
+    "td_state_render": (_I, _P, _P, c.POINTER(tdPictureSettings), _P, _E),
     "td_build_create": (_I, _S, _S, c.POINTER(_P), _E),
     "td_build_free": (None, _P),
     "td_build_text": (_I, _P, _S, _S, _E),

@@ -108,7 +108,7 @@ class Model:
                  rom_whole: bool = False, full_order: bool = False, folder: str | os.PathLike | None = None, portable: bool = False,
                  packages: str | None = None) -> None:  # fmt: skip
         self._handle = 0
-        self._portable = portable
+        self._portable, self._rom = portable, rom
         settings = td.settings(rom=rom, portable=portable, rom_whole=rom_whole, packages=packages,
                                full_order=full_order)  # fmt: skip
         handle, error = c.c_void_p(), td.tdError()
@@ -129,7 +129,7 @@ class Model:
                   rom: str | os.PathLike | None = None, portable: bool = False) -> Model:  # fmt: skip
         """A scene from YAML text. ``name`` stands for the file in messages."""
         self = cls.__new__(cls)
-        self._handle, self._portable, self.file = 0, portable, name
+        self._handle, self._portable, self._rom, self.file = 0, portable, rom, name
         settings = td.settings(rom=rom, portable=portable)
         handle, error, data = c.c_void_p(), td.tdError(), text.encode()
         td.check(lib.td_model_parse(data, len(data), name.encode(), os.fsencode(folder) if folder else None,
@@ -261,6 +261,18 @@ class Model:
         from .state import State
 
         return State(self, threads=threads)
+
+    def render(self, width: int = 800, height: int = 600, **more: Any) -> np.ndarray:
+        """A picture of the scene at its start, (height, width, 3) uint8; see :func:`tendril.pictures.render`."""
+        return self.state().render(width, height, **more)
+
+    def view(self, **more: Any) -> Any:
+        """Opens the scene in the viewer, where it comes from a file; see :func:`tendril.view`."""
+        from .pictures import view as open_viewer
+
+        if not os.path.exists(self.file):
+            raise UsageError("the viewer shows scene files; save the scene first (Scene.save), and open that")
+        return open_viewer(self.file, rom=self._rom, **more)
 
     def batch(self, robots: int, **more: Any) -> Batch:
         """Many robots at once; see :class:`tendril.Batch`."""
