@@ -8,7 +8,7 @@
 // fail returns a tdStatus and, if the caller passes a tdError, says where, why and what to do.
 // One model may be shared by many states in many threads; one state belongs to one thread at a time, and
 // the model must outlive it. An index out of range, or a state with a model it was not made for, is a bug
-// of the caller and ends in an assert.
+// of the caller and ends in an assert. What is done with scenes beside taking steps is in tendril/study.h.
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -95,6 +95,9 @@ extern "C"
                            ///< and the state as it was before it; NULL = never
         void *cancel_user; ///< handed to cancel
         bool full_order;   ///< reduced models that the scene names (bodies[].rom) are left out
+        const char *text;  ///< the scene itself, in the place of its file: what takes the path of a scene reads this,
+                           ///< and the path is its name in messages and says where files are that it names; NULL: the
+                           ///< file
     } tdSettings;
 
     tdSettings td_default_settings(void);
