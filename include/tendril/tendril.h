@@ -332,16 +332,17 @@ extern "C"
     /// Short name of one, e.g. "energy from nothing".
     const char *td_doubt_name(tdDoubt doubt);
 
-    /// What the last step did.
     /// How inverse control ended in a step.
     typedef enum tdInverseEnd
     {
-        TD_INVERSE_REACHED,    ///< targets are reached, to control.tolerance
+        TD_INVERSE_OPTIMAL, ///< targets are reached, to control.tolerance; without contact also: no efforts within the
+                            ///< limits come nearer
         TD_INVERSE_STATIONARY, ///< they are not, and no small change of the efforts comes nearer
         TD_INVERSE_STALLED,    ///< a bound on iterations was reached before either
         TD_INVERSE_INFEASIBLE  ///< limits contradict each other; they are broken as little as can be
     } tdInverseEnd;
 
+    /// What the last step did.
     typedef struct tdReport
     {
         tdStatus status;        ///< of the last step
