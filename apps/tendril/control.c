@@ -160,7 +160,7 @@ static int follow_path(const controlArguments *arguments, const outFolder *folde
         code = TD_ERROR_USAGE;
     if (code == 0)
     {
-        options->every = options->every < 0 ? model->scene.output.every : options->every;
+        options->every = options->every < 0 ? td_model_frames_every(model) : options->every;
         options->step = take_step;
         options->stepped = keep_step;
         options->user = &follow;

@@ -6,7 +6,6 @@
 #include "base/file.h"
 #include "base/isa.h"
 #include "base/timer.h"
-#include "body/soft.h"
 #include "control/control.h"
 #include "folder.h"
 #include "reduce.h"
@@ -261,7 +260,7 @@ static tdStatus follow(Demo *demo, tdError *error)
     const simOptions options = {.what = "following",
                                 .until = (int64_t)steps,
                                 .out = folder,
-                                .every = demo->model->scene.output.every,
+                                .every = td_model_frames_every(demo->model),
                                 .step = take_step,
                                 .stepped = keep_step,
                                 .user = demo};

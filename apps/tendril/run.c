@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "actuation.h"
 #include "base/file.h"
-#include "core/model.h"
 #include "folder.h"
 #include "output/bonds.h"
 #include "output/supports.h"
@@ -72,7 +71,7 @@ static void json_vectors(tdJson *json, const char *key, const tdModel *model, co
 // Supports of prescribed motions; free(). Without memory there are none to show.
 static int list_supports(const tdModel *model, tdSupport **supports)
 {
-    *supports = calloc((size_t)model->n_bodies * (size_t)model->n_inputs + 1, sizeof **supports);
+    *supports = calloc((size_t)td_model_bodies(model) * (size_t)td_model_inputs(model) + 1, sizeof **supports);
     return *supports == NULL ? 0 : td_supports(model, *supports);
 }
 
@@ -460,8 +459,8 @@ static int simulate(const runArguments *arguments, const outFolder *folder, cons
     if (!sim_last_step(arguments->steps, arguments->time, model, td_model_steps(model), &options->until))
         return TD_ERROR_USAGE;
     if (options->every < 0)
-        options->every = model->scene.output.every;
-    options->checkpoint_every = model->scene.output.checkpoint_every;
+        options->every = td_model_frames_every(model);
+    options->checkpoint_every = td_model_checkpoint_every(model);
     if (arguments->resume != NULL && td_state_load(model, state, arguments->resume, &error) != TD_OK)
         return cli_fail(&error);
     if (arguments->resume != NULL && td_state_steps(state) > options->until)

@@ -122,6 +122,8 @@ extern "C"
     int64_t td_model_dofs(const tdModel *model);                    ///< free coordinates of all bodies
     double td_model_time_step(const tdModel *model);                ///< [s]
     int td_model_steps(const tdModel *model);                       ///< steps the scene asks for
+    int td_model_frames_every(const tdModel *model);                ///< steps between frames it asks for; 0: none
+    int td_model_checkpoint_every(const tdModel *model);            ///< steps between checkpoints it asks for; 0: none
     int td_model_probes(const tdModel *model);                      ///< number of probes
     const char *td_model_probe_name(const tdModel *model, int probe);
     /// Inputs: numbers that drive loads, prescribed motions, actuators and tools, by the scene's motion or by
@@ -190,8 +192,9 @@ extern "C"
 
     int td_model_effectors(const tdModel *model); ///< number of effectors
     tdEffectorInfo td_model_effector(const tdModel *model, int effector);
-    int td_model_find_effector(const tdModel *model, const char *name); ///< -1 if none
-    double td_model_size(const tdModel *model);                         ///< largest extent of a body at rest [m]
+    bool td_model_effector_has_target(const tdModel *model, int effector); ///< whether the scene gives it one
+    int td_model_find_effector(const tdModel *model, const char *name);    ///< -1 if none
+    double td_model_size(const tdModel *model);                            ///< largest extent of a body at rest [m]
 
     /// A place on a link that follows a target pose by differential inverse kinematics: in each step the commands of
     /// the position servos of its joints move so that the link, with its joints where they are commanded to, comes
@@ -329,16 +332,17 @@ extern "C"
     /// Short name of one, e.g. "energy from nothing".
     const char *td_doubt_name(tdDoubt doubt);
 
-    /// What the last step did.
     /// How inverse control ended in a step.
     typedef enum tdInverseEnd
     {
-        TD_INVERSE_REACHED,    ///< targets are reached, to control.tolerance
+        TD_INVERSE_OPTIMAL, ///< targets are reached, to control.tolerance; without contact also: no efforts within the
+                            ///< limits come nearer
         TD_INVERSE_STATIONARY, ///< they are not, and no small change of the efforts comes nearer
         TD_INVERSE_STALLED,    ///< a bound on iterations was reached before either
         TD_INVERSE_INFEASIBLE  ///< limits contradict each other; they are broken as little as can be
     } tdInverseEnd;
 
+    /// What the last step did.
     typedef struct tdReport
     {
         tdStatus status;        ///< of the last step

@@ -17,6 +17,7 @@
     "  - {name: wall, type: rigid, fixed: true, shape: {box: [0.04, 0.02, 0.08]}, transform: {translate: [0.1, " y     \
     ", 0]}}\n"
 #define CONTACT "contact: {friction: 0.3}\n"
+#define EXACT   "contact: {friction: 0.3, solver: nlcp}\n"
 #define CABLE(name, y, z)                                                                                              \
     "  - {name: " name ", type: cable, body: arm, path: [[0.1, " y ", " z "], [0.05, " y ", " z "], [0, " y ", " z     \
     "]], drive: force, range: [0, 4 N], effort_rate: 40 N/s}\n"
@@ -100,8 +101,12 @@ static double flutter(const Efforts *found, int from)
 static const double start[3] = {0.099, 0, -0.003}, before[3] = {0.098, 0.003, -0.004},
                     behind[3] = {0.097, 0.012, -0.004};
 
+// With Coulomb's law as it is the tip sticks where it met the wall: what is left along it is less than 0.5 % of the
+// distance to the target, which no step is made for.
+#define STUCK 7e-4
+
 // It goes to the wall, stops there, says what blocks it, does not shake, does not press with all it has, and comes off.
-static void check_wall(const char *text, const char *what, double replayed)
+static void check_wall(const char *text, const char *what, double replayed, double along)
 {
     tdModel *model = scene_parse(text);
     tdState *state = scene_state(model);
@@ -126,11 +131,11 @@ static void check_wall(const char *text, const char *what, double replayed)
     td_state_contact_force(state, 0, 1, force);
     print_message("%s: tip at y = %.3f mm, pressing with %.2f N; efforts flutter by %.1e N\n", what, 1e3 * tip[1],
                   force[1], flutter(&found, blocked));
-    assert_true(tip[1] > FACE - 2e-4 && tip[1] < FACE + 5e-4);
-    assert_true(fabs(tip[2] - behind[2]) < 2e-4); // along the wall it is where it should be
+    assert_true(tip[1] > FACE - 2e-4 && tip[1] < FACE + 6e-4);
+    assert_true(fabs(tip[2] - behind[2]) < along); // along the wall it is where it should be
     assert_true(flutter(&found, blocked) < 0.01);
     for (int a = 0; a < CABLES_N; a++)
-        assert_true(found.effort[found.n - 1][a] < 2.5);
+        assert_true(found.effort[found.n - 1][a] < (along > 2e-4 ? 3.2 : 2.5)); // of 4
     tdState *fresh = replay(model, &found);
     td_state_effector(model, fresh, 0, again);
     td_state_contact_force(fresh, 0, 1, forward);
@@ -149,8 +154,10 @@ static void check_wall(const char *text, const char *what, double replayed)
 static void test_wall(void **context)
 {
     (void)context;
-    check_wall(BODY WALL("0.024") CONTACT CABLES EFFECTORS TIP, "dynamic", 2e-5);
-    check_wall(BODY WALL("0.024") CONTACT CABLES EFFECTORS TIP STATIC, "static", 1e-6);
+    check_wall(BODY WALL("0.024") CONTACT CABLES EFFECTORS TIP, "dynamic", 2e-5, 2e-4);
+    check_wall(BODY WALL("0.024") CONTACT CABLES EFFECTORS TIP STATIC, "static", 1e-6, 2e-4);
+    check_wall(BODY WALL("0.024") EXACT CABLES EFFECTORS TIP, "dynamic, exact", 2e-5, STUCK);
+    check_wall(BODY WALL("0.024") EXACT CABLES EFFECTORS TIP STATIC, "static, exact", 1e-6, STUCK);
 }
 
 // A wall that is not in reach: the same bits as without one.
@@ -330,9 +337,6 @@ static void test_refusals(void **context)
            "takes no 'range'");
     refuse(BODY WALL("0.024") CONTACT CABLES EFFECTORS "  - {name: p, type: contact_force, body: arm, target: -1 N}\n",
            "must not be negative");
-    refuse(BODY WALL("0.024") "contact: {solver: nlcp}\n" CABLES EFFECTORS
-                              "  - {name: p, type: contact_force, body: arm, target: 1 N}\n",
-           "solver sap has and nlcp has not");
     refuse(BODY CABLES EFFECTORS "  - {name: p, body: arm, point: [0.1, 0, 0], priority: 2}\n"
                                  "control: {solver: gauss_seidel}\n",
            "has a priority");
