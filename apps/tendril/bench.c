@@ -3,6 +3,7 @@
 // spread, beside the rate of a dense matrix product on one core in the same run.
 #include "bench.h"
 
+#include "base/isa.h"
 #include "base/timer.h"
 #include "body/soft.h"
 #include "folder.h"
@@ -558,7 +559,7 @@ int cmd_bench(int argc, char **argv)
     if (code >= 0)
         return code;
     char machine[128];
-    cli_machine(machine, sizeof machine);
+    td_machine_name(machine, sizeof machine);
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     td_json_open(&b.json, NULL, '{');
     td_json_string(&b.json, "version", td_version());

@@ -5,7 +5,7 @@
 #include "mesh/mesh.h"
 
 // What is drawn: the surface of a mesh, with the field that colours it.
-typedef struct Picture
+typedef struct tdPicture
 {
     tdMesh mesh;
     tdFields fields;
@@ -16,21 +16,21 @@ typedef struct Picture
     double *rest;       // 3 by node, for the ghost
     double *values;     // of the field, by node or by triangle
     bool by_tri;
-} Picture;
+} tdPicture;
 
-void picture_free(Picture *p);
+void td_picture_free(tdPicture *p);
 
 /// Cuts p->mesh into triangles: boundary of volume cells, triangles, quadrilaterals.
-tdStatus picture_surface(Picture *p, const char *path, tdError *error);
+tdStatus td_picture_surface(tdPicture *p, const char *path, tdError *error);
 /// Appends the bodies of a model where a state has them: all nodes, and the elements; of links the triangles where
 /// `links` says so, of planes nothing.
-tdStatus picture_add_bodies(Picture *p, const tdModel *model, const tdState *state, bool links, tdError *error);
+tdStatus td_picture_add_bodies(tdPicture *p, const tdModel *model, const tdState *state, bool links, tdError *error);
 /// Reads a mesh file, with its arrays if it is a .vtu.
-tdStatus picture_read(Picture *p, const char *path, tdError *error);
+tdStatus td_picture_read(tdPicture *p, const char *path, tdError *error);
 /// The array of this name, or NULL.
-const struct tdFieldData *picture_find(const Picture *p, const char *name);
+const struct tdFieldData *td_picture_find(const tdPicture *p, const char *name);
 /// Fills p->values with an array; component -1 = magnitude.
-tdStatus picture_field(Picture *p, const char *path, const char *name, int component, bool component_given, bool flat,
-                       tdError *error);
+tdStatus td_picture_field(tdPicture *p, const char *path, const char *name, int component, bool component_given,
+                          bool flat, tdError *error);
 /// Draws displacements `scale` times and keeps the rest shape.
-tdStatus picture_deform(Picture *p, const char *path, double scale, tdError *error);
+tdStatus td_picture_deform(tdPicture *p, const char *path, double scale, tdError *error);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stage.h"
+#include "study/show.h"
 
 #include <assert.h>
 #include <math.h>
@@ -21,19 +21,19 @@ static const Look cable_look = {"cables", {0.84, 0.30, 0.14}}, taut_look = {"cab
                   domain_look = {"chosen elements", {0.90, 0.42, 0.16}};
 
 // Colours of superposed files; the first is that of a file alone.
-static const double file_colours[STAGE_FILES][3] = {
+static const double file_colours[TD_SHOW_FILES][3] = {
     {0.36, 0.56, 0.78}, {0.93, 0.49, 0.19}, {0.34, 0.67, 0.38}, {0.62, 0.42, 0.74},
     {0.80, 0.34, 0.42}, {0.45, 0.62, 0.66}, {0.72, 0.62, 0.26}, {0.50, 0.50, 0.52},
 };
 
-void stage_free(Stage *stage)
+void td_show_free(tdShow *stage)
 {
     for (int i = 0; i < stage->n_files; i++)
-        subject_free(&stage->subjects[i]);
+        td_subject_free(&stage->subjects[i]);
     free(stage->meshes);
 }
 
-static void add_key(Stage *stage, const char *name, const double colour[3], double opacity)
+static void add_key(tdShow *stage, const char *name, const double colour[3], double opacity)
 {
     for (int i = 0; i < stage->n_keys; i++)
     {
@@ -47,7 +47,7 @@ static void add_key(Stage *stage, const char *name, const double colour[3], doub
     memcpy(key->colour, colour, sizeof key->colour);
 }
 
-static tdDrawMesh *add_mesh(Stage *stage)
+static tdDrawMesh *add_mesh(tdShow *stage)
 {
     assert(stage->n < stage->capacity);
     tdDrawMesh *mesh = &stage->meshes[stage->n++];
@@ -55,7 +55,7 @@ static tdDrawMesh *add_mesh(Stage *stage)
     return mesh;
 }
 
-static void add_marks(Stage *stage, const Marks *marks, const Look *look, bool by_value)
+static void add_marks(tdShow *stage, const tdMarkMesh *marks, const Look *look, bool by_value)
 {
     if (marks->n_tris == 0)
         return;
@@ -70,7 +70,7 @@ static void add_marks(Stage *stage, const Marks *marks, const Look *look, bool b
         add_key(stage, look->name, look->colour, 1);
 }
 
-static void add_body(Stage *stage, const Picture *p, const StageLook *look, int file, double opacity)
+static void add_body(tdShow *stage, const tdPicture *p, const tdShowLook *look, int file, double opacity)
 {
     tdDrawMesh *body = add_mesh(stage);
     body->x = p->mesh.x;
@@ -98,9 +98,9 @@ static void add_body(Stage *stage, const Picture *p, const StageLook *look, int 
 
 // Bodies let what is in them shine through, unless their own colours are to be read. Of superposed ones, which often
 // nearly coincide, the first keeps its colour under the others.
-static double body_opacity(const Stage *stage, const StageLook *look, int file)
+static double body_opacity(const tdShow *stage, const tdShowLook *look, int file)
 {
-    const Subject *subject = &stage->subjects[file];
+    const tdSubject *subject = &stage->subjects[file];
     if (!isnan(look->opacity))
         return look->opacity;
     if (file > 0)
@@ -115,13 +115,13 @@ static double body_opacity(const Stage *stage, const StageLook *look, int file)
     return stage->n_files > 1 ? 0.8 : subject->contacts.n_tris > 0 ? 0.42 : 0.58;
 }
 
-StageLook stage_default(void)
+tdShowLook td_show_default(void)
 {
-    return (StageLook){.opacity = NAN};
+    return (tdShowLook){.opacity = NAN};
 }
 
 // Links in their own colours.
-static void add_part(Stage *stage, const Part *part, const StageLook *look, double opacity)
+static void add_part(tdShow *stage, const tdSubjectPart *part, const tdShowLook *look, double opacity)
 {
     tdDrawMesh *mesh = add_mesh(stage);
     mesh->x = part->marks.x;
@@ -134,7 +134,7 @@ static void add_part(Stage *stage, const Part *part, const StageLook *look, doub
     memcpy(mesh->colour, part->colour, sizeof mesh->colour);
 }
 
-static void add_floor(Stage *stage, const Floor *piece)
+static void add_floor(tdShow *stage, const tdSubjectFloor *piece)
 {
     tdDrawMesh *mesh = add_mesh(stage);
     mesh->x = piece->marks.x;
@@ -149,7 +149,7 @@ static void add_floor(Stage *stage, const Floor *piece)
 
 #define MARKS_OF_A_FILE 10
 
-static void add_all_marks(Stage *stage, const Subject *subject)
+static void add_all_marks(tdShow *stage, const tdSubject *subject)
 {
     const Look *taut = subject->tension_known ? &taut_look : &cable_look;
     add_marks(stage, &subject->domain, &domain_look, false);
@@ -165,7 +165,7 @@ static void add_all_marks(Stage *stage, const Subject *subject)
     add_marks(stage, &subject->contacts, &arrows, false);
 }
 
-tdStatus stage_set(Stage *stage, const StageLook *look, tdError *error)
+tdStatus td_show_set(tdShow *stage, const tdShowLook *look, tdError *error)
 {
     for (int i = 0; i < stage->n_files; i++)
         stage->capacity += 2 * stage->subjects[i].n_pictures + stage->subjects[i].n_parts +
@@ -179,7 +179,7 @@ tdStatus stage_set(Stage *stage, const StageLook *look, tdError *error)
             add_floor(stage, &stage->subjects[i].floors[p]);
     for (int i = 0; i < stage->n_files; i++)
     {
-        const Subject *subject = &stage->subjects[i];
+        const tdSubject *subject = &stage->subjects[i];
         double opacity = body_opacity(stage, look, i);
         for (int p = 0; p < subject->n_pictures; p++)
             add_body(stage, &subject->pictures[p], look, i, opacity);

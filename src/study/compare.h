@@ -1,24 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// What 'tendril compare' measures: models of one robot on one motion, side by side, against full order.
+// Models of one robot on one motion, side by side, against full order: td_compare() and its parts.
 #pragma once
-#include "cli.h"
 #include "core/model.h"
 #include "report/page.h"
-
-#define CMP_MODELS 24
-
-typedef enum cmpKind
-{
-    CMP_FULL,    // the reference
-    CMP_REDUCED, // modes, all elements
-    CMP_HYPER,   // modes, few elements
-    CMP_SCENE    // another scene of full order: a coarser mesh
-} cmpKind;
+#include "tendril/study.h"
 
 /// One of the models. Errors are by probe of the reference, and one more of the shape as a whole.
-typedef struct cmpModel
+typedef struct tdCompared
 {
-    cmpKind kind;
+    tdCompareKind kind;
     const char *file; ///< scene, or reduced model
     char name[96];
     tdModel *model;
@@ -36,13 +26,18 @@ typedef struct cmpModel
     double rate;        ///< steps a second
     double indicator, foretold, distance;
     int64_t warnings;
-} cmpModel;
+} tdCompared;
 
-typedef struct cmpRun
+struct tdComparison
 {
     tdArena arena;
+    tdSettings settings;   ///< of the caller
+    tdProgressFn progress; ///< NULL: none
+    void *user;
+    bool stopped;      ///< by `progress`
+    const char *scene; ///< file of the reference
     int n;
-    cmpModel models[CMP_MODELS]; ///< [0] is the reference
+    tdCompared models[TD_COMPARE_MODELS]; ///< [0] is the reference
     int n_errors;
     double *amplitude; ///< n_errors [m]: largest displacement of the reference
     int64_t steps;
@@ -52,36 +47,30 @@ typedef struct cmpRun
     bool silent;                 ///< warnings are counted and not told
     int shown;                   ///< model that pictures show, -1: none
     double *shape[2];            ///< all nodes of the reference and of that model, at its worst step
-} cmpRun;
+};
 
-/// Loads a model behind those that are there.
-tdStatus cmp_add(cmpRun *run, cmpKind kind, const char *scene, const char *rom, tdError *error);
+/// Loads a model behind those that are there; settings, progress and silent are set before.
+tdStatus td_compare_add(tdComparison *run, tdCompareKind kind, const char *scene, const char *rom, tdError *error);
 /// Chooses the motion, with `steps` > 0 of it, takes room and matches probes and inputs.
-tdStatus cmp_prepare(cmpRun *run, int64_t steps, tdError *error);
+tdStatus td_compare_prepare(tdComparison *run, int64_t steps, tdError *error);
 /// All models step by step, then those that are fast once more for their speed.
-tdStatus cmp_measure(cmpRun *run, tdError *error);
-void cmp_free(cmpRun *run);
+tdStatus td_compare_measure(tdComparison *run, tdError *error);
+/// What it holds, not the object.
+void td_compare_clear(tdComparison *run);
 
-/// Name of an error: of a probe, or "shape".
-const char *cmp_error_name(const cmpRun *run, int i);
 /// compare_path.c: paths.csv, where the probes went, and paths.png, along the axis on which they went farthest.
-tdStatus cmp_write_paths(const cmpRun *run, const char *folder, tdError *error);
+tdStatus td_compare_write_paths(const tdComparison *run, const char *folder, tdError *error);
 /// A name without what would cut a row of a table: "hyper-reduced 34 376".
-void cmp_plain_name(const char *name, char *out, size_t size);
-/// errors.csv, paths.csv and pictures: shapes.png, error.png, rates.png, paths.png.
-tdStatus cmp_write(const cmpRun *run, const char *folder, tdError *error);
-
+void td_compare_plain_name(const char *name, char *out, size_t size);
 /// Pictures of the reference and of the model that is shown, at the step where they are farthest apart.
-typedef enum cmpPicture
+typedef enum tdComparePicture
 {
-    CMP_SHAPES, // on top of each other
-    CMP_ERROR   // how far each node is off, as colours
-} cmpPicture;
-bool cmp_has_shapes(const cmpRun *run);
-tdStatus cmp_draw(const cmpRun *run, cmpPicture which, const tdRenderSettings *settings, tdImage *image,
-                  tdError *error);
+    TD_COMPARE_SHAPES, // on top of each other
+    TD_COMPARE_ERROR   // how far each node is off, as colours
+} tdComparePicture;
+bool td_compare_has_shapes(const tdComparison *run);
+tdStatus td_compare_draw(const tdComparison *run, tdComparePicture which, const tdRenderSettings *settings,
+                         tdImage *image, tdError *error);
 
 /// What a report shows: the table, errors over time, speed, both pictures. compare_page.c
-tdStatus cmp_page(tdPage *page, const cmpRun *run, tdError *error);
-/// The same as a whole report.
-tdStatus cmp_write_page(const cmpRun *run, const char *scene, const char *path, tdError *error);
+tdStatus td_compare_page(tdPage *page, const tdComparison *run, tdError *error);

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "picture.h"
+#include "study/picture.h"
 
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/suggest.h"
 #include "body/soft.h"
-#include "cli.h"
 #include "core/parts.h"
 #include "mesh/topology.h"
 
@@ -14,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-void picture_free(Picture *p)
+void td_picture_free(tdPicture *p)
 {
     td_mesh_free(&p->mesh);
     td_fields_free(&p->fields);
@@ -89,7 +88,7 @@ static bool has_volume(const tdMesh *mesh)
     return mesh->cells[TD_CELL_TET].count + mesh->cells[TD_CELL_HEX].count + mesh->cells[TD_CELL_TET10].count > 0;
 }
 
-static bool surface_room(Picture *p)
+static bool surface_room(tdPicture *p)
 {
     p->tris = td_take((size_t)p->n_tris * 3, sizeof(int32_t));
     p->cell = td_take((size_t)p->n_tris, sizeof(int32_t));
@@ -109,7 +108,7 @@ static bool *nodes_of_volume(const tdMesh *mesh)
 }
 
 // The boundary of the volume cells, and triangles that do not lie on them: membranes, plane bodies of a scene.
-static tdStatus take_volume(Picture *p, tdError *error)
+static tdStatus take_volume(tdPicture *p, tdError *error)
 {
     tdSurface surface = {0};
     const tdCells *tri = &p->mesh.cells[TD_CELL_TRI];
@@ -144,7 +143,7 @@ static tdStatus take_volume(Picture *p, tdError *error)
 }
 
 // A mesh of triangles and quadrilaterals is drawn as it is.
-static tdStatus take_surface(Picture *p, tdError *error)
+static tdStatus take_surface(tdPicture *p, tdError *error)
 {
     const tdCells *tri = &p->mesh.cells[TD_CELL_TRI], *quad = &p->mesh.cells[TD_CELL_QUAD];
     p->n_tris = tri->count + 2 * quad->count;
@@ -167,7 +166,7 @@ static tdStatus take_surface(Picture *p, tdError *error)
     return TD_OK;
 }
 
-tdStatus picture_surface(Picture *p, const char *path, tdError *error)
+tdStatus td_picture_surface(tdPicture *p, const char *path, tdError *error)
 {
     TD_TRY(has_volume(&p->mesh) ? take_volume(p, error) : take_surface(p, error));
     if (p->n_tris == 0)
@@ -192,7 +191,7 @@ static bool is_shown(const tdBody *body, int64_t element, bool links)
     return links || body->parts == NULL;
 }
 
-tdStatus picture_add_bodies(Picture *p, const tdModel *model, const tdState *state, bool links, tdError *error)
+tdStatus td_picture_add_bodies(tdPicture *p, const tdModel *model, const tdState *state, bool links, tdError *error)
 {
     bool room = true;
     for (int b = 0; b < model->n_bodies && room; b++)
@@ -238,7 +237,7 @@ tdStatus picture_add_bodies(Picture *p, const tdModel *model, const tdState *sta
     return TD_OK;
 }
 
-tdStatus picture_read(Picture *p, const char *path, tdError *error)
+tdStatus td_picture_read(tdPicture *p, const char *path, tdError *error)
 {
     char extension[16];
     td_path_extension(extension, sizeof extension, path);
@@ -253,14 +252,12 @@ tdStatus picture_read(Picture *p, const char *path, tdError *error)
         free(data);
         TD_TRY(status);
     }
-    if (p->mesh.notes != NULL && !cli_quiet())
-        fprintf(stderr, "%s: %s\n", path, p->mesh.notes);
     return TD_OK;
 }
 
 // ---------------------------------------------------------------- fields
 
-const struct tdFieldData *picture_find(const Picture *p, const char *name)
+const struct tdFieldData *td_picture_find(const tdPicture *p, const char *name)
 {
     for (int i = 0; i < p->fields.n; i++)
         if (strcmp(p->fields.field[i].name, name) == 0)
@@ -268,7 +265,7 @@ const struct tdFieldData *picture_find(const Picture *p, const char *name)
     return NULL;
 }
 
-static tdStatus no_field(const Picture *p, const char *path, const char *name, tdError *error)
+static tdStatus no_field(const tdPicture *p, const char *path, const char *name, tdError *error)
 {
     const char *names[64];
     char list[400] = "";
@@ -302,7 +299,7 @@ static double component_of(const double *v, int components, int which)
 }
 
 // Mean of a cell array over the cells at each node; a cell without a value does not count.
-static tdStatus smooth_to_nodes(Picture *p, const struct tdFieldData *field, int which, tdError *error)
+static tdStatus smooth_to_nodes(tdPicture *p, const struct tdFieldData *field, int which, tdError *error)
 {
     p->values = td_take((size_t)p->mesh.n_nodes, sizeof(double));
     int32_t *count = td_take((size_t)p->mesh.n_nodes, sizeof(int32_t));
@@ -331,10 +328,10 @@ static tdStatus smooth_to_nodes(Picture *p, const struct tdFieldData *field, int
     return TD_OK;
 }
 
-tdStatus picture_field(Picture *p, const char *path, const char *name, int component, bool component_given, bool flat,
-                       tdError *error)
+tdStatus td_picture_field(tdPicture *p, const char *path, const char *name, int component, bool component_given,
+                          bool flat, tdError *error)
 {
-    const struct tdFieldData *field = picture_find(p, name);
+    const struct tdFieldData *field = td_picture_find(p, name);
     if (field == NULL)
         return no_field(p, path, name, error);
     if (component_given && field->components != 3)
@@ -357,9 +354,9 @@ tdStatus picture_field(Picture *p, const char *path, const char *name, int compo
 }
 
 // Files hold deformed points; rest = point - displacement, drawn = rest + scale * displacement.
-tdStatus picture_deform(Picture *p, const char *path, double scale, tdError *error)
+tdStatus td_picture_deform(tdPicture *p, const char *path, double scale, tdError *error)
 {
-    const struct tdFieldData *u = picture_find(p, "displacement");
+    const struct tdFieldData *u = td_picture_find(p, "displacement");
     if (u == NULL || u->by_cell || u->components != 3)
         return td_fail_at(error, TD_ERROR_INPUT, path, 0, "displacement",
                           "--deform and --ghost need a point array of this name with 3 components");

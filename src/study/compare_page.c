@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a report shows of a comparison: a table of errors and speeds, errors over time, shapes.
-#include "compare.h"
+#include "study/compare.h"
 
+#include "base/isa.h"
 #include "base/memory.h"
 
 #include <inttypes.h>
@@ -28,7 +29,7 @@ static void put_percent(char *cell, double value)
                  100 * value);
 }
 
-static void put_row(const cmpRun *run, const cmpModel *m, char (*cell)[CELL])
+static void put_row(const tdComparison *run, const tdCompared *m, char (*cell)[CELL])
 {
     int last = run->n_errors - 1, first = 0;
     char number[32];
@@ -41,13 +42,13 @@ static void put_row(const cmpRun *run, const cmpModel *m, char (*cell)[CELL])
     put_percent(cell[6], m->max[last]);
     snprintf(cell[7], CELL, "%s", td_page_count((int64_t)llround(m->rate), number));
     snprintf(cell[8], CELL, "%.3g", m->rate / run->models[0].rate);
-    if (m->kind != CMP_FULL)
+    if (m->kind != TD_COMPARE_FULL)
         return;
     for (int c = 3; c < 7; c++)
         snprintf(cell[c], CELL, "\xE2\x80\x93"); // it is what the others are measured against
 }
 
-static int fastest(const cmpRun *run)
+static int fastest(const tdComparison *run)
 {
     int best = -1;
     for (int i = 1; i < run->n; i++)
@@ -56,7 +57,7 @@ static int fastest(const cmpRun *run)
     return best;
 }
 
-static tdStatus put_table(tdPage *page, const cmpRun *run, tdError *error)
+static tdStatus put_table(tdPage *page, const tdComparison *run, tdError *error)
 {
     static const char *const head[COLUMNS] = {"model",          "elements",       "unknowns",
                                               "%s: mean error", "at most",        "whole shape: mean error",
@@ -72,7 +73,7 @@ static tdStatus put_table(tdPage *page, const cmpRun *run, tdError *error)
     }
     for (int c = 0; c < COLUMNS; c++)
         snprintf(cell[c], CELL, "%s", head[c]);
-    snprintf(cell[3], CELL, "%.80s: mean error", cmp_error_name(run, 0));
+    snprintf(cell[3], CELL, "%.80s: mean error", td_comparison_error_name(run, 0));
     for (int i = 0; i < run->n; i++)
         put_row(run, &run->models[i], cell + (i + 1) * COLUMNS);
     for (int k = 0; k < rows * COLUMNS; k++)
@@ -91,14 +92,14 @@ static tdStatus put_table(tdPage *page, const cmpRun *run, tdError *error)
 
 // ---------------------------------------------------------------- plots
 
-static tdStatus plot_errors(tdPage *page, const cmpRun *run, tdArena *arena, tdError *error)
+static tdStatus plot_errors(tdPage *page, const tdComparison *run, tdArena *arena, tdError *error)
 {
     tdSeries series[MOST_SERIES];
     int n = 0, k = 0; // the first probe: what the table begins with
     int64_t stride = (run->steps + MOST_STEPS - 1) / MOST_STEPS;
     for (int i = 1; i < run->n && n < MOST_SERIES; i++)
     {
-        const cmpModel *m = &run->models[i];
+        const tdCompared *m = &run->models[i];
         int64_t points = (m->done + stride - 1) / stride;
         if (points == 0 || isnan(m->mean[k]))
             continue;
@@ -116,18 +117,18 @@ static tdStatus plot_errors(tdPage *page, const cmpRun *run, tdArena *arena, tdE
         return TD_OK;
     char caption[300];
     snprintf(caption, sizeof caption, "Error of %.80s along the motion, in hundredths of its largest displacement.",
-             cmp_error_name(run, k));
+             td_comparison_error_name(run, k));
     tdPlotSettings settings = td_default_page_plot();
     settings.x_label = "time [s]";
     settings.y_label = "error [%]";
     return td_page_plot(page, &settings, n, series, caption, error);
 }
 
-static tdStatus plot_speed(tdPage *page, const cmpRun *run, tdError *error)
+static tdStatus plot_speed(tdPage *page, const tdComparison *run, tdError *error)
 {
     static const char *const kinds[] = {"full order", "reduced", "hyper-reduced", "other mesh"};
-    const char *names[CMP_MODELS];
-    double rates[CMP_MODELS];
+    const char *names[TD_COMPARE_MODELS];
+    double rates[TD_COMPARE_MODELS];
     int n = 0;
     for (int i = 0; i < run->n && n < 6; i++)
         if (run->models[i].rate > 0)
@@ -149,18 +150,18 @@ static tdStatus plot_speed(tdPage *page, const cmpRun *run, tdError *error)
 
 // ---------------------------------------------------------------- pictures
 
-static tdStatus put_picture(tdPage *page, const cmpRun *run, cmpPicture which, const char *alt, const char *caption,
-                            tdError *error)
+static tdStatus put_picture(tdPage *page, const tdComparison *run, tdComparePicture which, const char *alt,
+                            const char *caption, tdError *error)
 {
     tdImage light = {0}, dark = {0};
     tdRenderSettings settings = td_default_render();
     settings.width = 760; // so that letters stay legible in a column of the page
     settings.height = 560;
     settings.supersample = 2;
-    tdStatus status = cmp_draw(run, which, &settings, &light, error);
+    tdStatus status = td_compare_draw(run, which, &settings, &light, error);
     settings.background = TD_BACKGROUND_DARK;
     if (status == TD_OK)
-        status = cmp_draw(run, which, &settings, &dark, error);
+        status = td_compare_draw(run, which, &settings, &dark, error);
     if (status == TD_OK)
         status = td_page_picture(page, &light, &dark, alt, caption, error);
     td_image_free(&light);
@@ -168,7 +169,7 @@ static tdStatus put_picture(tdPage *page, const cmpRun *run, cmpPicture which, c
     return status;
 }
 
-tdStatus cmp_page(tdPage *page, const cmpRun *run, tdError *error)
+tdStatus td_compare_page(tdPage *page, const tdComparison *run, tdError *error)
 {
     tdArena arena = {0};
     TD_TRY(put_table(page, run, error));
@@ -177,30 +178,30 @@ tdStatus cmp_page(tdPage *page, const cmpRun *run, tdError *error)
     if (status == TD_OK)
         status = plot_speed(page, run, error);
     td_arena_free(&arena);
-    if (status == TD_OK && cmp_has_shapes(run))
+    if (status == TD_OK && td_compare_has_shapes(run))
     {
-        status = put_picture(page, run, CMP_SHAPES, "Both shapes on top of each other, hardly apart",
+        status = put_picture(page, run, TD_COMPARE_SHAPES, "Both shapes on top of each other, hardly apart",
                              "Full order and the reduced model on top of each other, at the step where they are "
                              "farthest apart.",
                              error);
         if (status == TD_OK)
-            status = put_picture(page, run, CMP_ERROR, "The robot coloured by the distance of its nodes",
+            status = put_picture(page, run, TD_COMPARE_ERROR, "The robot coloured by the distance of its nodes",
                                  "The same step: how far each node is from where full order has it.", error);
     }
     td_page_columns_end(page);
     return status;
 }
 
-tdStatus cmp_write_page(const cmpRun *run, const char *scene, const char *path, tdError *error)
+tdStatus td_comparison_report(const tdComparison *run, const char *path, tdError *error)
 {
     tdPage page = {0};
     char machine[128], lead[600];
-    cli_machine(machine, sizeof machine);
+    td_machine_name(machine, sizeof machine);
     snprintf(lead, sizeof lead, "Models of `%.200s` on one motion: how far they are from full order, and how fast.",
-             scene);
+             run->scene);
     td_page_begin(&page, "Reduced models against full order", lead);
     td_page_section(&page, "Errors and speed");
-    tdStatus status = cmp_page(&page, run, error);
+    tdStatus status = td_compare_page(&page, run, error);
     for (int i = 0; i < run->n; i++)
         if (run->models[i].failure.status != TD_OK)
             td_page_text(&page, "**%s failed** after %" PRId64 " of %" PRId64 " steps, which its errors are of: %s",

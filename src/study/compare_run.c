@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Models on one motion, side by side: errors of their displacements, and how fast they are.
-#include "compare.h"
+#include "study/compare.h"
 
 #include "base/timer.h"
 #include "body/soft.h"
 #include "core/parts.h"
 #include "reduce/offline/sample.h"
-#include "simulate.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -29,33 +28,35 @@ static int64_t elements_of(const tdModel *model)
     return n;
 }
 
-static void name_model(cmpModel *m)
+static void name_model(tdCompared *m)
 {
     for (int b = 0; b < m->model->n_bodies; b++)
         m->modes += m->model->bodies[b].modes != NULL ? m->model->bodies[b].modes->free : 0;
     m->elements = elements_of(m->model);
-    if (m->kind == CMP_FULL)
+    if (m->kind == TD_COMPARE_FULL)
         snprintf(m->name, sizeof m->name, "full order");
-    else if (m->kind == CMP_REDUCED)
+    else if (m->kind == TD_COMPARE_REDUCED)
         snprintf(m->name, sizeof m->name, "reduced (%d)", m->modes);
-    else if (m->kind == CMP_HYPER)
+    else if (m->kind == TD_COMPARE_HYPER)
         snprintf(m->name, sizeof m->name, "hyper-reduced (%d, %lld)", m->modes, (long long)m->elements);
     else
         snprintf(m->name, sizeof m->name, "%.90s", m->file);
 }
 
-tdStatus cmp_add(cmpRun *run, cmpKind kind, const char *scene, const char *rom, tdError *error)
+tdStatus td_compare_add(tdComparison *run, tdCompareKind kind, const char *scene, const char *rom, tdError *error)
 {
-    if (run->n == CMP_MODELS)
-        return td_fail(error, TD_ERROR_USAGE, "at most %d models can be compared at once", CMP_MODELS);
-    cmpModel *m = &run->models[run->n++];
-    *m = (cmpModel){.kind = kind, .file = rom != NULL ? rom : scene};
-    tdSettings settings = cli_settings();
+    if (run->n == TD_COMPARE_MODELS)
+        return td_fail(error, TD_ERROR_USAGE, "at most %d models can be compared at once", TD_COMPARE_MODELS);
+    tdCompared *m = &run->models[run->n++];
+    *m = (tdCompared){.kind = kind, .file = rom != NULL ? rom : scene};
+    tdSettings settings = run->settings;
     settings.threads = 1; // so that all are measured alike
     settings.rom = rom;
+    if (kind == TD_COMPARE_SCENE)
+        settings.text = NULL;
     settings.full_order = true;
-    settings.rom_whole = kind == CMP_REDUCED;
-    if (kind != CMP_FULL)
+    settings.rom_whole = kind == TD_COMPARE_REDUCED;
+    if (kind != TD_COMPARE_FULL)
         settings.level = TD_LOG_WARNING;
     if (run->silent)
         settings.log = NULL;
@@ -65,7 +66,7 @@ tdStatus cmp_add(cmpRun *run, cmpKind kind, const char *scene, const char *rom, 
     return TD_OK;
 }
 
-void cmp_free(cmpRun *run)
+void td_compare_clear(tdComparison *run)
 {
     for (int i = 0; i < run->n; i++)
     {
@@ -75,16 +76,10 @@ void cmp_free(cmpRun *run)
     td_arena_free(&run->arena);
 }
 
-const char *cmp_error_name(const cmpRun *run, int i)
-{
-    const tdModel *model = run->models[0].model;
-    return i < model->n_probes ? model->probes[i].name : "shape";
-}
-
 // ---------------------------------------------------------------- motion
 
 // The scene's validation, else its own motion, else random with defaults.
-static tdStatus choose_motion(cmpRun *run, int64_t steps, tdError *error)
+static tdStatus choose_motion(tdComparison *run, int64_t steps, tdError *error)
 {
     const tdModel *model = run->models[0].model;
     const tdSceneValidation *given = &model->scene.validation;
@@ -103,7 +98,7 @@ static tdStatus choose_motion(cmpRun *run, int64_t steps, tdError *error)
     return TD_OK;
 }
 
-static tdStatus match_other(cmpRun *run, cmpModel *m, tdError *error)
+static tdStatus match_other(tdComparison *run, tdCompared *m, tdError *error)
 {
     const tdModel *model = run->models[0].model;
     if (fabs(m->model->scheme.h - model->scheme.h) > 1e-9 * model->scheme.h)
@@ -140,7 +135,7 @@ static int64_t nodes_of(const tdModel *model)
     return n;
 }
 
-tdStatus cmp_prepare(cmpRun *run, int64_t steps, tdError *error)
+tdStatus td_compare_prepare(tdComparison *run, int64_t steps, tdError *error)
 {
     tdArena *arena = &run->arena;
     const tdModel *model = run->models[0].model;
@@ -153,7 +148,7 @@ tdStatus cmp_prepare(cmpRun *run, int64_t steps, tdError *error)
         good = (run->shape[k] = TD_TAKE(arena, double, 3 * nodes_of(model))) != NULL;
     for (int i = 0; i < run->n && good; i++)
     {
-        cmpModel *m = &run->models[i];
+        tdCompared *m = &run->models[i];
         int names = run->motion == NULL ? 0 : run->motion->n_names;
         m->probe = TD_TAKE(arena, int, model->n_probes);
         m->input = TD_TAKE(arena, int, names);
@@ -166,15 +161,15 @@ tdStatus cmp_prepare(cmpRun *run, int64_t steps, tdError *error)
                m->max != NULL && m->seconds != NULL;
         if (good)
             TD_TRY(match_other(run, m, error));
-        if (run->shown < 0 || (m->kind == CMP_HYPER && run->models[run->shown].kind == CMP_REDUCED))
-            run->shown = m->kind == CMP_HYPER || m->kind == CMP_REDUCED ? i : run->shown;
+        if (run->shown < 0 || (m->kind == TD_COMPARE_HYPER && run->models[run->shown].kind == TD_COMPARE_REDUCED))
+            run->shown = m->kind == TD_COMPARE_HYPER || m->kind == TD_COMPARE_REDUCED ? i : run->shown;
     }
     return good ? TD_OK : td_fail_memory(error, "the comparison");
 }
 
 // ---------------------------------------------------------------- side by side
 
-static tdStatus take_step(const cmpRun *run, const cmpModel *m, tdState *state, int64_t step, double *seconds)
+static tdStatus take_step(const tdComparison *run, const tdCompared *m, tdState *state, int64_t step, double *seconds)
 {
     double time = (double)(step + 1) * m->model->scheme.h;
     for (int k = 0; run->motion != NULL && k < run->motion->n_names; k++)
@@ -187,7 +182,7 @@ static tdStatus take_step(const cmpRun *run, const cmpModel *m, tdState *state, 
 }
 
 // Root mean square of the nodes' distances from those of `other`, or from rest.
-static double shape_off(const cmpModel *m, const cmpModel *other)
+static double shape_off(const tdCompared *m, const tdCompared *other)
 {
     double sum = 0;
     for (int b = 0; b < m->model->n_bodies; b++)
@@ -213,9 +208,9 @@ static void rest_of(const tdModel *model, int probe, double x[3])
 }
 
 // Displacements are compared, not positions: the same point rests elsewhere on another mesh, by a little.
-static void note_errors(cmpRun *run, cmpModel *m, int64_t step)
+static void note_errors(tdComparison *run, tdCompared *m, int64_t step)
 {
-    const cmpModel *full = &run->models[0];
+    const tdCompared *full = &run->models[0];
     double *error = m->error + step * run->n_errors;
     for (int p = 0; p < full->model->n_probes; p++)
     {
@@ -234,7 +229,7 @@ static void note_errors(cmpRun *run, cmpModel *m, int64_t step)
         error[p] = apart(x, y);
     }
     int last = run->n_errors - 1;
-    error[last] = m->kind == CMP_SCENE ? NAN : shape_off(m, full);
+    error[last] = m->kind == TD_COMPARE_SCENE ? NAN : shape_off(m, full);
     if (m == full)
         run->amplitude[last] = fmax(run->amplitude[last], shape_off(full, NULL));
     if (m->worst > 0 && !(error[last] > m->error[(m->worst - 1) * run->n_errors + last]))
@@ -244,7 +239,7 @@ static void note_errors(cmpRun *run, cmpModel *m, int64_t step)
         return;
     for (int k = 0; k < 2; k++)
     {
-        const cmpModel *from = k == 0 ? full : m;
+        const tdCompared *from = k == 0 ? full : m;
         double *to = run->shape[k];
         for (int b = 0; b < from->model->n_bodies; b++)
         {
@@ -255,7 +250,7 @@ static void note_errors(cmpRun *run, cmpModel *m, int64_t step)
     }
 }
 
-static void note_report(cmpModel *m)
+static void note_report(tdCompared *m)
 {
     const tdReport *report = td_state_report(m->state);
     m->indicator = fmax(m->indicator, report->rom_indicator);
@@ -264,20 +259,27 @@ static void note_report(cmpModel *m)
     m->warnings += report->rom_warning;
 }
 
-// A model that fails stops there; without full order there is nothing to compare with.
-static tdStatus side_by_side(cmpRun *run, tdError *error)
+static bool go_on(tdComparison *run, const char *phase, int64_t done, int64_t total)
 {
-    for (int64_t s = 0; s < run->steps && !sig_came(); s++)
+    run->stopped = run->stopped || (run->progress != NULL && !run->progress(run->user, phase, done, total));
+    return !run->stopped;
+}
+
+// A model that fails stops there; without full order there is nothing to compare with.
+static tdStatus side_by_side(tdComparison *run, tdError *error)
+{
+    for (int64_t s = 0; s < run->steps && go_on(run, "comparing", s, run->steps); s++)
     {
         for (int i = 0; i < run->n; i++)
         {
-            cmpModel *m = &run->models[i];
+            tdCompared *m = &run->models[i];
             if (m->done < s)
                 continue;
             tdStatus status = take_step(run, m, m->state, s, &m->seconds[s]);
             if (status == TD_CANCELLED)
             {
                 // Steps that not all have taken are not compared.
+                run->stopped = true;
                 for (int j = 0; j < run->n; j++)
                     run->models[j].done = run->models[j].done > s ? s : run->models[j].done;
                 return TD_OK;
@@ -296,12 +298,13 @@ static tdStatus side_by_side(cmpRun *run, tdError *error)
             note_report(m);
             note_errors(run, m, s);
         }
-        cli_progress("comparing", s + 1, run->steps);
     }
+    if (!run->stopped)
+        go_on(run, "comparing", run->steps, run->steps);
     return TD_OK;
 }
 
-static void sum_up(cmpRun *run, cmpModel *m)
+static void sum_up(tdComparison *run, tdCompared *m)
 {
     const tdModel *model = run->models[0].model;
     for (int k = 0; k < run->n_errors; k++)
@@ -329,15 +332,15 @@ static int ascending(const void *a, const void *b)
 
 // Once more and alone, because side by side the models push each other out of the caches. Each step counts at its
 // fastest: what else the machine does can only make it slower.
-static tdStatus time_alone(const cmpRun *run, cmpModel *m, tdError *error)
+static tdStatus time_alone(tdComparison *run, tdCompared *m, tdError *error)
 {
-    tdSettings settings = cli_settings();
+    tdSettings settings = run->settings;
     settings.threads = 1;
     settings.log = NULL; // it has been said
     double once = 0;
     for (int64_t s = 0; s < m->done; s++)
         once += m->seconds[s];
-    for (int k = 0; k < REPEATS && (k + 1) * once < PATIENCE && !sig_came(); k++)
+    for (int k = 0; k < REPEATS && (k + 1) * once < PATIENCE && go_on(run, "timing", k, REPEATS); k++)
     {
         tdState *state = NULL;
         TD_TRY(td_state_create(m->model, &settings, &state, error));
@@ -353,13 +356,12 @@ static tdStatus time_alone(const cmpRun *run, cmpModel *m, tdError *error)
     return TD_OK;
 }
 
-tdStatus cmp_measure(cmpRun *run, tdError *error)
+tdStatus td_compare_measure(tdComparison *run, tdError *error)
 {
-    sigBefore before = sig_catch();
     tdStatus status = side_by_side(run, error);
     for (int i = 0; i < run->n && status == TD_OK; i++)
     {
-        cmpModel *m = &run->models[i];
+        tdCompared *m = &run->models[i];
         sum_up(run, m);
         status = time_alone(run, m, error);
         double *sorted = td_take((size_t)m->done, sizeof *sorted);
@@ -373,8 +375,7 @@ tdStatus cmp_measure(cmpRun *run, tdError *error)
         }
         free(sorted);
     }
-    if (status == TD_OK && sig_came() && run->models[0].done < run->steps)
+    if (status == TD_OK && run->models[0].done < run->steps)
         run->steps = run->models[0].done;
-    sig_release(&before);
     return status;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is drawn of links, planes and contact.
-#include "subject.h"
+#include "study/subject.h"
 
 #include "base/file.h"
 #include "base/memory.h"
@@ -26,7 +26,7 @@ static void stretch(double box[6], const double x[3])
     }
 }
 
-bool subject_box(const Subject *s, double box[6])
+bool td_subject_box(const tdSubject *s, double box[6])
 {
     for (int k = 0; k < 3; k++)
     {
@@ -44,23 +44,23 @@ bool subject_box(const Subject *s, double box[6])
 
 // ---------------------------------------------------------------- links
 
-static Part *add_part(Subject *s, int body, const tdBodyDrawing *link)
+static tdSubjectPart *add_part(tdSubject *s, int body, const tdBodyDrawing *link)
 {
     static const double grey[3] = {0.60, 0.65, 0.70};
-    Part *more = realloc(s->parts, ((size_t)s->n_parts + 1) * sizeof *more);
+    tdSubjectPart *more = realloc(s->parts, ((size_t)s->n_parts + 1) * sizeof *more);
     if (more == NULL)
         return NULL;
     s->parts = more;
-    Part *part = &more[s->n_parts++];
-    *part = (Part){.opacity = link->coloured ? link->colour[3] : 1, .body = body, .link = link->part};
+    tdSubjectPart *part = &more[s->n_parts++];
+    *part = (tdSubjectPart){.opacity = link->coloured ? link->colour[3] : 1, .body = body, .link = link->part};
     for (int k = 0; k < 3; k++)
         part->colour[k] = link->coloured ? link->colour[k] : grey[k];
     return part;
 }
 
-static bool draw_link(Subject *s, const tdBody *body, const double *x, const tdBodyDrawing *link)
+static bool draw_link(tdSubject *s, const tdBody *body, const double *x, const tdBodyDrawing *link)
 {
-    Part *part = add_part(s, body->index, link);
+    tdSubjectPart *part = add_part(s, body->index, link);
     if (part == NULL)
         return false;
     // Corners of its shapes follow each other.
@@ -75,22 +75,22 @@ static bool draw_link(Subject *s, const tdBody *body, const double *x, const tdB
     bool good = own != NULL;
     for (int64_t i = 0; i < 3 * link->triangles && good; i++)
         own[i] = tris[i] - low;
-    good = good && marks_triangles(&part->marks, high - low + 1, x + 3 * (int64_t)low, link->triangles, own, 0);
+    good = good && td_mark_triangles(&part->marks, high - low + 1, x + 3 * (int64_t)low, link->triangles, own, 0);
     free(own);
     return good;
 }
 
-static bool draw_plane(Subject *s, const tdBody *body, const double *x, const tdBodyDrawing *link)
+static bool draw_plane(tdSubject *s, const tdBody *body, const double *x, const tdBodyDrawing *link)
 {
     const int32_t *t = body->soft->surface + 3 * link->triangle;
     double a[3], b[3], normal[3];
     td_subtract3(x + 3 * (int64_t)t[1], x + 3 * (int64_t)t[0], a);
     td_subtract3(x + 3 * (int64_t)t[2], x + 3 * (int64_t)t[0], b);
     td_cross3(a, b, normal);
-    return subject_floor(s, x + 3 * (int64_t)t[0], normal);
+    return td_subject_floor(s, x + 3 * (int64_t)t[0], normal);
 }
 
-bool subject_links(Subject *s, const tdModel *model, const tdState *state, bool parts)
+bool td_subject_links(tdSubject *s, const tdModel *model, const tdState *state, bool parts)
 {
     bool good = true;
     for (int b = 0; b < model->n_bodies && good; b++)
@@ -112,7 +112,8 @@ bool subject_links(Subject *s, const tdModel *model, const tdState *state, bool 
 // ---------------------------------------------------------------- planes
 
 // Squares of a round size round the place that is nearest to the bodies; their diagonals are no edges.
-static bool fill_floor(Floor *piece, const double middle[3], const double u[3], const double v[3], double cell, int n)
+static bool fill_floor(tdSubjectFloor *piece, const double middle[3], const double u[3], const double v[3], double cell,
+                       int n)
 {
     static const int32_t square[6] = {0, 1, 2, 0, 2, 3};
     piece->edge_mask = malloc(2 * (size_t)n * (size_t)n);
@@ -127,24 +128,24 @@ static bool fill_floor(Floor *piece, const double middle[3], const double u[3], 
             for (int k = 0; k < 3; k++)
                 x[3 * c + k] = middle[k] + a * u[k] + b * v[k];
         }
-        good = marks_triangles(&piece->marks, 4, x, 2, square, 0);
+        good = td_mark_triangles(&piece->marks, 4, x, 2, square, 0);
         piece->edge_mask[2 * i] = 3;
         piece->edge_mask[2 * i + 1] = 6;
     }
     return good;
 }
 
-bool subject_floor(Subject *s, const double at[3], const double normal[3])
+bool td_subject_floor(tdSubject *s, const double at[3], const double normal[3])
 {
     double box[6], size = 0, middle[3], away = 0, length = sqrt(td_dot3(normal, normal)), u[3], v[3], n[3];
     int least = 0;
-    Floor *more = realloc(s->floors, ((size_t)s->n_floors + 1) * sizeof *more);
+    tdSubjectFloor *more = realloc(s->floors, ((size_t)s->n_floors + 1) * sizeof *more);
     if (more == NULL)
         return false;
     s->floors = more;
-    Floor *piece = &more[s->n_floors++];
-    *piece = (Floor){0};
-    bool any = subject_box(s, box);
+    tdSubjectFloor *piece = &more[s->n_floors++];
+    *piece = (tdSubjectFloor){0};
+    bool any = td_subject_box(s, box);
     for (int k = 0; k < 3; k++)
     {
         size = fmax(size, any ? box[3 + k] - box[k] : 2);
@@ -172,7 +173,7 @@ bool subject_floor(Subject *s, const double at[3], const double normal[3])
 
 // ---------------------------------------------------------------- contact
 
-bool subject_forces(Subject *s, int64_t n, const double *points)
+bool td_subject_forces(tdSubject *s, int64_t n, const double *points)
 {
     double longest = 45 * s->radius, factor = 1;
     bool good = true;
@@ -190,7 +191,7 @@ bool subject_forces(Subject *s, int64_t n, const double *points)
             continue;
         for (int k = 0; k < 3; k++)
             to[k] = x[k] + longest / s->force * f[k];
-        good = marks_arrow(&s->contacts, x, to, 0.6 * s->radius, size);
+        good = td_mark_arrow(&s->contacts, x, to, 0.6 * s->radius, size);
         s->n_contacts++;
     }
     const char *prefix = td_si_prefix(s->force, &factor);
@@ -199,7 +200,7 @@ bool subject_forces(Subject *s, int64_t n, const double *points)
 }
 
 // On the side that can move; of two that can on the later one of the scene.
-bool subject_contacts(Subject *s, const tdModel *model, const tdState *state)
+bool td_subject_contacts(tdSubject *s, const tdModel *model, const tdState *state)
 {
     const tdContactPoint *points = NULL;
     int64_t n = td_state_contacts(state, &points);
@@ -217,7 +218,7 @@ bool subject_contacts(Subject *s, const tdModel *model, const tdState *state)
             table[6 * i + 3 + k] = second ? p->force[k] : -p->force[k];
         }
     }
-    bool good = subject_forces(s, n, table);
+    bool good = td_subject_forces(s, n, table);
     for (int64_t i = 0; i < n; i++)
         for (int k = 0; k < s->n_parts && td_dot3(points[i].force, points[i].force) > 0; k++)
             for (int side = 0; side < 2; side++)
@@ -225,73 +226,4 @@ bool subject_contacts(Subject *s, const tdModel *model, const tdState *state)
                     s->parts[k].touched = true;
     free(table);
     return good;
-}
-
-// ---------------------------------------------------------------- folders
-
-// A plane is written as a square of 2 m, which would dwarf what stands on it.
-static bool is_plane(const Picture *p)
-{
-    double u[2][3], square[2] = {0, 0}, dot = 0;
-    for (int e = 0; e < 2 && p->n_tris == 2; e++)
-        for (int k = 0; k < 3; k++)
-        {
-            const int32_t *t = p->tris;
-            u[e][k] = p->mesh.x[3 * (int64_t)t[e + 1] + k] - p->mesh.x[3 * (int64_t)t[e] + k];
-            square[e] += u[e][k] * u[e][k];
-            dot += e == 1 ? u[0][k] * u[1][k] : 0;
-        }
-    return p->n_tris == 2 && fabs(square[0] - 4) < 1e-9 && fabs(square[1] - 4) < 1e-9 && fabs(dot) < 1e-9;
-}
-
-bool subject_draw_planes(Subject *s)
-{
-    bool good = true;
-    for (int i = s->n_pictures - 1; i >= 0 && s->n_pictures > 1 && good; i--)
-    {
-        Picture p = s->pictures[i];
-        double at[3] = {0, 0, 0}, a[3], b[3], normal[3];
-        if (!is_plane(&p))
-            continue;
-        for (int k = 0; k < 3; k++)
-        {
-            const double *x0 = p.mesh.x + 3 * (int64_t)p.tris[0], *x1 = p.mesh.x + 3 * (int64_t)p.tris[1],
-                         *x2 = p.mesh.x + 3 * (int64_t)p.tris[2];
-            at[k] = x1[k];
-            a[k] = x1[k] - x0[k];
-            b[k] = x2[k] - x1[k];
-        }
-        td_cross3(a, b, normal);
-        memmove(&s->pictures[i], &s->pictures[i + 1], (size_t)(s->n_pictures - i - 1) * sizeof p);
-        s->n_pictures--;
-        picture_free(&p);
-        good = subject_floor(s, at, normal);
-    }
-    return good;
-}
-
-// Points of contacts.csv; there may be none.
-tdStatus subject_read_contacts(Subject *s, int64_t step, tdError *error)
-{
-    char path[PATH_MAX], *table = NULL;
-    size_t size = 0;
-    double *points = NULL;
-    int64_t n = 0, capacity = 0;
-    bool good = true;
-    if (!td_path_join(path, sizeof path, s->path, "contacts.csv") || access(path, F_OK) != 0)
-        return TD_OK;
-    TD_TRY(td_file_read(path, &table, &size, error));
-    for (const char *line = strchr(table, '\n'); line != NULL && *++line != '\0' && good; line = strchr(line, '\n'))
-    {
-        if (strtoll(line, NULL, 10) != step)
-            continue;
-        good = td_grow((void **)&points, &capacity, 6 * (n + 1), sizeof *points);
-        for (int k = 0; k < 6 && good; k++)
-            points[6 * n + k] = subject_field(line, k < 3 ? 6 + k : 10 + k);
-        n++;
-    }
-    good = good && subject_forces(s, n, points);
-    free(points);
-    free(table);
-    return good ? TD_OK : td_fail_memory(error, "the contacts");
 }

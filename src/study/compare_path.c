@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where the probes went, in each model: for robots that travel, whose way is what matters (S1 section IV-B).
-#include "compare.h"
+#include "study/compare.h"
 
 #include "output/csv.h"
 #include "render/plot.h"
@@ -12,12 +12,12 @@
 
 #define MOST_PROBES 2 // in the plot
 
-static const double *place_of(const cmpRun *run, const cmpModel *m, int64_t step, int probe)
+static const double *place_of(const tdComparison *run, const tdCompared *m, int64_t step, int probe)
 {
     return m->path + 3 * (step * (run->n_errors - 1) + probe);
 }
 
-static tdStatus write_csv(const cmpRun *run, const char *folder, tdError *error)
+static tdStatus write_csv(const tdComparison *run, const char *folder, tdError *error)
 {
     const tdModel *model = run->models[0].model;
     tdText header = {0};
@@ -28,7 +28,7 @@ static tdStatus write_csv(const cmpRun *run, const char *folder, tdError *error)
         for (int k = 0; k < 3 * model->n_probes; k++)
         {
             char name[sizeof run->models[i].name], suffix[200];
-            cmp_plain_name(run->models[i].name, name, sizeof name);
+            td_compare_plain_name(run->models[i].name, name, sizeof name);
             snprintf(suffix, sizeof suffix, " %.150s_%c", model->probes[k / 3].name, "xyz"[k % 3]);
             td_csv_title(&header, name, suffix, "m");
         }
@@ -38,7 +38,7 @@ static tdStatus write_csv(const cmpRun *run, const char *folder, tdError *error)
     {
         for (int k = 0; k < n; k++)
         {
-            const cmpModel *m = &run->models[k / (3 * model->n_probes)];
+            const tdCompared *m = &run->models[k / (3 * model->n_probes)];
             int part = k % (3 * model->n_probes);
             row[k] = s < m->done ? place_of(run, m, s, part / 3)[part % 3] : NAN;
         }
@@ -51,9 +51,9 @@ static tdStatus write_csv(const cmpRun *run, const char *folder, tdError *error)
 }
 
 // On which the probes of the reference go farthest.
-static int longest_axis(const cmpRun *run)
+static int longest_axis(const tdComparison *run)
 {
-    const cmpModel *full = &run->models[0];
+    const tdCompared *full = &run->models[0];
     double most[3] = {0, 0, 0};
     for (int64_t s = 0; s < full->done; s++)
         for (int p = 0; p < full->model->n_probes && p < MOST_PROBES; p++)
@@ -63,7 +63,7 @@ static int longest_axis(const cmpRun *run)
     return most[2] > most[axis] ? 2 : axis;
 }
 
-static tdStatus plot(const cmpRun *run, const char *folder, tdError *error)
+static tdStatus plot(const tdComparison *run, const char *folder, tdError *error)
 {
     const tdModel *model = run->models[0].model;
     int probes = model->n_probes < MOST_PROBES ? model->n_probes : MOST_PROBES, n = 0, axis = longest_axis(run);
@@ -77,7 +77,7 @@ static tdStatus plot(const cmpRun *run, const char *folder, tdError *error)
     for (int i = 0; i < run->n && good; i++)
         for (int p = 0; p < probes; p++, n++)
         {
-            const cmpModel *m = &run->models[i];
+            const tdCompared *m = &run->models[i];
             double *to = y + n * run->steps;
             for (int64_t s = 0; s < run->steps; s++)
                 to[s] = s < m->done ? 1e3 * place_of(run, m, s, p)[axis] : NAN;
@@ -108,7 +108,7 @@ static tdStatus plot(const cmpRun *run, const char *folder, tdError *error)
     return status;
 }
 
-tdStatus cmp_write_paths(const cmpRun *run, const char *folder, tdError *error)
+tdStatus td_compare_write_paths(const tdComparison *run, const char *folder, tdError *error)
 {
     if (run->models[0].model->n_probes == 0 || run->steps < 2)
         return TD_OK;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "marks.h"
+#include "study/mark.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -8,15 +8,15 @@
 #define AROUND 16 // corners of a circle
 #define RINGS  7  // circles of a ball between its poles
 
-void marks_free(Marks *marks)
+void td_mark_free(tdMarkMesh *marks)
 {
     free(marks->x);
     free(marks->value);
     free(marks->tris);
-    *marks = (Marks){0};
+    *marks = (tdMarkMesh){0};
 }
 
-static bool grow(Marks *m, int64_t nodes, int64_t tris)
+static bool grow(tdMarkMesh *m, int64_t nodes, int64_t tris)
 {
     if (m->n_nodes + nodes > INT32_MAX / 4 || m->n_tris + tris > INT32_MAX / 4)
         return false;
@@ -43,13 +43,13 @@ static bool grow(Marks *m, int64_t nodes, int64_t tris)
     return true;
 }
 
-static void add_node(Marks *m, const double x[3], double value)
+static void add_node(tdMarkMesh *m, const double x[3], double value)
 {
     memcpy(m->x + 3 * m->n_nodes, x, 3 * sizeof *x);
     m->value[m->n_nodes++] = value;
 }
 
-static void add_tri(Marks *m, int64_t a, int64_t b, int64_t c)
+static void add_tri(tdMarkMesh *m, int64_t a, int64_t b, int64_t c)
 {
     int32_t *t = m->tris + 3 * m->n_tris++;
     t[0] = (int32_t)a;
@@ -58,7 +58,7 @@ static void add_tri(Marks *m, int64_t a, int64_t b, int64_t c)
 }
 
 // Joins two circles of AROUND nodes each.
-static void add_band(Marks *m, int64_t a, int64_t b)
+static void add_band(tdMarkMesh *m, int64_t a, int64_t b)
 {
     for (int i = 0; i < AROUND; i++)
     {
@@ -68,7 +68,7 @@ static void add_band(Marks *m, int64_t a, int64_t b)
     }
 }
 
-bool marks_ball(Marks *m, const double centre[3], double radius, double value)
+bool td_mark_ball(tdMarkMesh *m, const double centre[3], double radius, double value)
 {
     if (!grow(m, AROUND * RINGS + 2, 2 * AROUND * RINGS))
         return false;
@@ -96,7 +96,7 @@ bool marks_ball(Marks *m, const double centre[3], double radius, double value)
 }
 
 // A tube whose circles have the radii ra at a and rb at b.
-static bool tube(Marks *m, const double a[3], const double b[3], double ra, double rb, double value)
+static bool tube(tdMarkMesh *m, const double a[3], const double b[3], double ra, double rb, double value)
 {
     double d[3] = {b[0] - a[0], b[1] - a[1], b[2] - a[2]}, length = sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2]);
     if (!(length > 0))
@@ -134,12 +134,12 @@ static bool tube(Marks *m, const double a[3], const double b[3], double ra, doub
     return true;
 }
 
-bool marks_rod(Marks *m, const double a[3], const double b[3], double radius, double value)
+bool td_mark_rod(tdMarkMesh *m, const double a[3], const double b[3], double radius, double value)
 {
     return tube(m, a, b, radius, radius, value);
 }
 
-bool marks_arrow(Marks *m, const double from[3], const double to[3], double radius, double value)
+bool td_mark_arrow(tdMarkMesh *m, const double from[3], const double to[3], double radius, double value)
 {
     double neck[3], length = 0;
     for (int k = 0; k < 3; k++)
@@ -151,7 +151,7 @@ bool marks_arrow(Marks *m, const double from[3], const double to[3], double radi
     return tube(m, from, neck, radius, radius, value) && tube(m, neck, to, fmin(2.6 * radius, 0.45 * head), 0, value);
 }
 
-bool marks_cross(Marks *m, const double centre[3], double reach, double radius)
+bool td_mark_cross(tdMarkMesh *m, const double centre[3], double reach, double radius)
 {
     bool good = true;
     for (int k = 0; k < 3 && good; k++)
@@ -161,12 +161,12 @@ bool marks_cross(Marks *m, const double centre[3], double reach, double radius)
         memcpy(b, centre, sizeof b);
         a[k] -= reach;
         b[k] += reach;
-        good = marks_rod(m, a, b, radius, 0) && marks_ball(m, a, radius, 0) && marks_ball(m, b, radius, 0);
+        good = td_mark_rod(m, a, b, radius, 0) && td_mark_ball(m, a, radius, 0) && td_mark_ball(m, b, radius, 0);
     }
     return good;
 }
 
-bool marks_triangles(Marks *m, int64_t n, const double *x, int64_t n_tris, const int32_t *tris, double value)
+bool td_mark_triangles(tdMarkMesh *m, int64_t n, const double *x, int64_t n_tris, const int32_t *tris, double value)
 {
     if (!grow(m, n, n_tris))
         return false;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What 'tendril compare' writes: errors over time, shapes on top of each other, errors as colours, errors against
+// What a comparison writes: errors over time, shapes on top of each other, errors as colours, errors against
 // speed.
-#include "compare.h"
+#include "study/compare.h"
 
 #include "output/csv.h"
-#include "picture.h"
 #include "render/plot.h"
+#include "study/picture.h"
 
 #include <limits.h>
 #include <math.h>
@@ -24,7 +24,7 @@ static tdStatus join(char path[PATH_MAX], const char *folder, const char *name, 
 
 // ---------------------------------------------------------------- errors.csv
 
-void cmp_plain_name(const char *name, char *out, size_t size)
+void td_compare_plain_name(const char *name, char *out, size_t size)
 {
     size_t n = 0;
     for (; *name != '\0' && n + 1 < size; name++)
@@ -33,7 +33,7 @@ void cmp_plain_name(const char *name, char *out, size_t size)
     out[n] = '\0';
 }
 
-static tdStatus write_errors(const cmpRun *run, const char *folder, tdError *error)
+static tdStatus write_errors(const tdComparison *run, const char *folder, tdError *error)
 {
     tdText header = {0};
     int n = (run->n - 1) * run->n_errors;
@@ -43,8 +43,8 @@ static tdStatus write_errors(const cmpRun *run, const char *folder, tdError *err
         for (int k = 0; k < run->n_errors; k++)
         {
             char name[sizeof run->models[i].name], suffix[200];
-            cmp_plain_name(run->models[i].name, name, sizeof name);
-            snprintf(suffix, sizeof suffix, " %.150s", cmp_error_name(run, k));
+            td_compare_plain_name(run->models[i].name, name, sizeof name);
+            snprintf(suffix, sizeof suffix, " %.150s", td_comparison_error_name(run, k));
             td_csv_title(&header, name, suffix, "");
         }
     tdStatus status = row == NULL || header.failed ? td_fail_memory(error, "errors.csv")
@@ -66,15 +66,15 @@ static tdStatus write_errors(const cmpRun *run, const char *folder, tdError *err
 
 // ---------------------------------------------------------------- shapes
 
-static tdStatus make_picture(const cmpRun *run, int which, Picture *p, tdError *error)
+static tdStatus make_picture(const tdComparison *run, int which, tdPicture *p, tdError *error)
 {
     const tdModel *model = run->models[0].model;
-    TD_TRY(picture_add_bodies(p, model, run->models[0].state, true, error));
+    TD_TRY(td_picture_add_bodies(p, model, run->models[0].state, true, error));
     memcpy(p->mesh.x, run->shape[which], 3 * (size_t)p->mesh.n_nodes * sizeof(double));
-    return picture_surface(p, model->scene.file, error);
+    return td_picture_surface(p, model->scene.file, error);
 }
 
-static tdDrawMesh draw(const Picture *p)
+static tdDrawMesh draw(const tdPicture *p)
 {
     tdDrawMesh mesh = td_default_draw();
     mesh.x = p->mesh.x;
@@ -86,10 +86,10 @@ static tdDrawMesh draw(const Picture *p)
     return mesh;
 }
 
-static tdStatus draw_both(const cmpRun *run, const Picture *full, const Picture *other, tdRenderSettings settings,
-                          tdImage *image, tdError *error)
+static tdStatus draw_both(const tdComparison *run, const tdPicture *full, const tdPicture *other,
+                          tdRenderSettings settings, tdImage *image, tdError *error)
 {
-    const cmpModel *m = &run->models[run->shown];
+    const tdCompared *m = &run->models[run->shown];
     tdDrawMesh meshes[2] = {draw(full), draw(other)};
     tdKeyLine keys[2] = {{run->models[0].name, {0.72, 0.77, 0.84}, 1}, {m->name, {0.93, 0.42, 0.12}, 0.45}};
     char title[200];
@@ -106,10 +106,10 @@ static tdStatus draw_both(const cmpRun *run, const Picture *full, const Picture 
     return td_render(&settings, 2, meshes, image, error);
 }
 
-static tdStatus draw_error(const cmpRun *run, const Picture *full, Picture *other, tdRenderSettings settings,
+static tdStatus draw_error(const tdComparison *run, const tdPicture *full, tdPicture *other, tdRenderSettings settings,
                            tdImage *image, tdError *error)
 {
-    const cmpModel *m = &run->models[run->shown];
+    const tdCompared *m = &run->models[run->shown];
     int64_t n = other->mesh.n_nodes;
     other->values = td_take((size_t)n, sizeof(double));
     if (other->values == NULL)
@@ -129,27 +129,28 @@ static tdStatus draw_error(const cmpRun *run, const Picture *full, Picture *othe
     return td_render(&settings, 1, &mesh, image, error);
 }
 
-bool cmp_has_shapes(const cmpRun *run)
+bool td_compare_has_shapes(const tdComparison *run)
 {
     return run->shown >= 0 && run->models[run->shown].done > 0;
 }
 
-tdStatus cmp_draw(const cmpRun *run, cmpPicture which, const tdRenderSettings *settings, tdImage *image, tdError *error)
+tdStatus td_compare_draw(const tdComparison *run, tdComparePicture which, const tdRenderSettings *settings,
+                         tdImage *image, tdError *error)
 {
-    Picture full = {0}, other = {0};
+    tdPicture full = {0}, other = {0};
     *image = (tdImage){0};
     tdStatus status = make_picture(run, 0, &full, error);
     if (status == TD_OK)
         status = make_picture(run, 1, &other, error);
     if (status == TD_OK)
-        status = which == CMP_SHAPES ? draw_both(run, &full, &other, *settings, image, error)
-                                     : draw_error(run, &full, &other, *settings, image, error);
-    picture_free(&full);
-    picture_free(&other);
+        status = which == TD_COMPARE_SHAPES ? draw_both(run, &full, &other, *settings, image, error)
+                                            : draw_error(run, &full, &other, *settings, image, error);
+    td_picture_free(&full);
+    td_picture_free(&other);
     return status;
 }
 
-static tdStatus draw_shapes(const cmpRun *run, const char *folder, tdError *error)
+static tdStatus draw_shapes(const tdComparison *run, const char *folder, tdError *error)
 {
     static const char *const names[] = {"shapes.png", "error.png"};
     const tdRenderSettings settings = td_default_render();
@@ -158,7 +159,7 @@ static tdStatus draw_shapes(const cmpRun *run, const char *folder, tdError *erro
         char path[PATH_MAX];
         tdImage image = {0};
         TD_TRY(join(path, folder, names[i], error));
-        TD_TRY(cmp_draw(run, (cmpPicture)i, &settings, &image, error));
+        TD_TRY(td_compare_draw(run, (tdComparePicture)i, &settings, &image, error));
         tdStatus status = td_image_write_png(&image, path, error);
         td_image_free(&image);
         TD_TRY(status);
@@ -169,13 +170,13 @@ static tdStatus draw_shapes(const cmpRun *run, const char *folder, tdError *erro
 // ---------------------------------------------------------------- errors against speed
 
 // Models of a family, slow ones first; returns how many.
-static int family(const cmpRun *run, bool hyper, int k, double *x, double *y)
+static int family(const tdComparison *run, bool hyper, int k, double *x, double *y)
 {
     int n = 0;
     for (int i = 0; i < run->n; i++)
     {
-        const cmpModel *m = &run->models[i];
-        bool in = hyper ? m->kind == CMP_HYPER : m->kind == CMP_FULL || m->kind == CMP_SCENE;
+        const tdCompared *m = &run->models[i];
+        bool in = hyper ? m->kind == TD_COMPARE_HYPER : m->kind == TD_COMPARE_FULL || m->kind == TD_COMPARE_SCENE;
         if (!in || !(m->rate > 0) || isnan(m->mean[k]))
             continue;
         int at = n++;
@@ -191,10 +192,10 @@ static int family(const cmpRun *run, bool hyper, int k, double *x, double *y)
 }
 
 // S1 Fig. 6: relative error against steps a second, meshes joined by solid lines, reduced domains by dashed ones.
-static tdStatus plot_rates(const cmpRun *run, const char *folder, tdError *error)
+static tdStatus plot_rates(const tdComparison *run, const char *folder, tdError *error)
 {
-    static double x[2 * MOST_PLOTTED][CMP_MODELS], y[2 * MOST_PLOTTED][CMP_MODELS];
-    static char names[2 * MOST_PLOTTED][120];
+    double x[2 * MOST_PLOTTED][TD_COMPARE_MODELS], y[2 * MOST_PLOTTED][TD_COMPARE_MODELS];
+    char names[2 * MOST_PLOTTED][120];
     tdSeries series[2 * MOST_PLOTTED];
     char path[PATH_MAX];
     int n = 0, probes = run->n_errors - 1; // the shape only where there are none: it is not known on other meshes
@@ -206,7 +207,7 @@ static tdStatus plot_rates(const cmpRun *run, const char *folder, tdError *error
             if (count == 0)
                 continue;
             snprintf(names[n], sizeof names[n], "%s, %.80s", hyper ? "hyper-reduced" : "full order",
-                     cmp_error_name(run, k));
+                     td_comparison_error_name(run, k));
             series[n] = (tdSeries){.name = names[n],
                                    .n = count,
                                    .x = x[n],
@@ -227,12 +228,12 @@ static tdStatus plot_rates(const cmpRun *run, const char *folder, tdError *error
     return td_plot_panels(1, 1, &panel, path, error);
 }
 
-tdStatus cmp_write(const cmpRun *run, const char *folder, tdError *error)
+tdStatus td_comparison_write(const tdComparison *run, const char *folder, tdError *error)
 {
     TD_TRY(td_path_make(folder, error));
     TD_TRY(write_errors(run, folder, error));
-    if (cmp_has_shapes(run))
+    if (td_compare_has_shapes(run))
         TD_TRY(draw_shapes(run, folder, error));
-    TD_TRY(cmp_write_paths(run, folder, error));
+    TD_TRY(td_compare_write_paths(run, folder, error));
     return plot_rates(run, folder, error);
 }
