@@ -233,7 +233,8 @@ static tdStatus run_errand(errand *work, tdTaskFn task, tdError *error)
 
 static void clear(tdRobot *robot)
 {
-    robot->error = (tdError){0};
+    if (robot->error.status != TD_OK) // it is a kilobyte, and mostly there is none
+        robot->error = (tdError){0};
     robot->delay.passed = 0;
 }
 
