@@ -9,7 +9,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from common import ROOT
+from common import OWN, ROOT
 
 NOTEBOOKS = sorted((ROOT / "python" / "notebooks").glob("*.py"))
 
@@ -24,6 +24,12 @@ class Notebooks(unittest.TestCase):
                 done = subprocess.run([sys.executable, path], cwd=folder, capture_output=True, text=True)
                 self.assertEqual(done.returncode, 0, done.stderr)
                 self.assertTrue(done.stdout.strip())
+
+    def test_the_example_measures(self):
+        command = [sys.executable, ROOT / "python" / "examples" / "throughput.py", OWN / "arm.yaml", OWN / "arm.h5"]
+        done = subprocess.run([*command, "--robots", "2", "--rounds", "1"], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stdout, r"2 robots: alone +[\d.]+ us a step, in the batch +[\d.]+, +[\d.]+%; reset [\d.]+ us")
 
     def test_pages_are_theirs(self):
         for path in NOTEBOOKS:
