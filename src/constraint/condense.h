@@ -10,6 +10,7 @@
 #pragma once
 #include "constraint/constraint.h"
 #include "solve/inverse.h"
+#include "solve/steer.h"
 
 struct tdCondensed
 {
@@ -116,7 +117,7 @@ int td_condense_antagonists(const tdModel *model);
 
 // ---------------------------------------------------------------- condense_touch.c: inverse control beside contact
 
-#define TD_MOST_KEPT 32
+#define TD_MOST_KEPT TD_STEER_KEPT
 
 /// What contact says of an effector of its own: value and slopes over y.
 typedef struct tdTouchReading
