@@ -61,7 +61,8 @@ static void print_table(const tdComparison *run, const compareArguments *argumen
     for (int i = 0; i < run->n; i++)
         width = (int)strlen(run->models[i].name) > width ? (int)strlen(run->models[i].name) : width;
     printf("scene       %s\n", arguments->files[0]);
-    printf("motion      %s, %" PRId64 " steps of %g s\n", run->motion_name, run->steps, run->models[0].model->scheme.h);
+    printf("motion      %s, %" PRId64 " steps of %g s\n", run->motion_name, run->steps,
+           td_model_time_step(run->models[0].model));
     printf("errors      relative to the largest displacement at full order: mean and maximum over the steps\n\n");
     printf("%-*s %9s %9s", width, "model", "elements", "unknowns");
     for (int k = 0; k < run->n_errors; k++)
@@ -133,7 +134,7 @@ static void print_json(const tdComparison *run, const compareArguments *argument
     td_json_string(&json, "scene", arguments->files[0]);
     td_json_string(&json, "motion", run->motion_name);
     td_json_integer(&json, "steps", run->steps);
-    td_json_number(&json, "time_step", run->models[0].model->scheme.h);
+    td_json_number(&json, "time_step", td_model_time_step(run->models[0].model));
     td_json_integer(&json, "threads", 1);
     td_json_open(&json, "amplitude", '{');
     for (int k = 0; k < run->n_errors; k++)

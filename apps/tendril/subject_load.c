@@ -6,7 +6,6 @@
 #include "base/memory.h"
 #include "base/vector.h"
 #include "cli.h"
-#include "core/state.h"
 #include "output/pvd.h"
 
 #include <inttypes.h>
@@ -28,12 +27,14 @@ static tdStatus read_picture(tdPicture *p, const char *path, tdError *error)
 
 // ---------------------------------------------------------------- scenes
 
-static tdStatus simulate(const tdModel *model, tdState *state, const tdSubjectSettings *settings, tdError *error)
+static tdStatus simulate(const char *path, const tdModel *model, tdState *state, const tdSubjectSettings *settings,
+                         tdError *error)
 {
-    double steps = isnan(settings->time) ? (double)settings->step : nearbyint(settings->time / model->scheme.h);
+    double steps =
+        isnan(settings->time) ? (double)settings->step : nearbyint(settings->time / td_model_time_step(model));
     if (!(steps <= 1e9))
-        return td_fail_at(error, TD_ERROR_USAGE, model->scene.file, 0, "--time",
-                          "%g s are more than 1e9 steps of the scene", settings->time);
+        return td_fail_at(error, TD_ERROR_USAGE, path, 0, "--time", "%g s are more than 1e9 steps of the scene",
+                          settings->time);
     while ((double)td_state_steps(state) < steps)
     {
         tdStatus status = td_step(model, state);
@@ -55,7 +56,7 @@ static tdStatus load_scene(tdSubject *s, const tdSubjectSettings *settings, tdEr
     TD_TRY(td_model_load(s->path, &model_settings, &model, error));
     tdStatus status = td_state_create(model, &model_settings, &state, error);
     if (status == TD_OK)
-        status = simulate(model, state, settings, error);
+        status = simulate(s->path, model, state, settings, error);
     if (status == TD_OK)
         status = td_subject_take(s, s->path, model, state, settings, error);
     td_state_free(state);

@@ -64,7 +64,7 @@ class Cancelled(Error):
     """The caller ended it."""
 
 
-_CANCELLED = 130
+CANCELLED = 130
 _ERRORS = {2: UsageError, 3: InputError, 4: NumericError, 5: OutOfMemory, 6: FileError, 130: Cancelled}
 
 
@@ -741,7 +741,7 @@ _cancel = CancelFn(("td_cancel_rarely", lib))
 
 def interrupt(status: int) -> None:
     """Where SIGINT has ended a call, its handler runs now: mostly it raises KeyboardInterrupt."""
-    if status == _CANCELLED and threading.current_thread() is threading.main_thread():
+    if status == CANCELLED and threading.current_thread() is threading.main_thread():
         signal.raise_signal(signal.SIGINT)
 
 

@@ -67,6 +67,8 @@ tdStatus td_condense_create(const tdModel *model, tdState *state, tdError *error
 
 /// Unknowns of the latched step.
 int td_condense_unknowns(const tdModel *model, const tdState *state);
+/// What columns answer to, before the free motion (state->ahead): a body may find them with it.
+void td_condense_ahead(const tdModel *model, tdState *state);
 /// Columns, and what is asked of the unknowns, into the state's problem. first: held coordinates have not arrived yet.
 /// fresh: A is new since the last time; then columns are made anew, unless state->columns says that those of the last
 /// pass do.
