@@ -100,6 +100,8 @@ class tdSettings(c.Structure):
         ("cancel", CancelFn),
         ("cancel_user", c.c_void_p),
         ("full_order", c.c_bool),
+        ("device", c.c_int),
+        ("gpu", c.c_char_p),
     ]
 
 
@@ -277,6 +279,7 @@ class tdRollout(c.Structure):
         ("mask", c.c_void_p),
         ("status", c.c_void_p),
         ("steps", c.c_void_p),
+        ("on_device", c.c_bool),
     ]
 
 
