@@ -3,21 +3,23 @@
 //
 //     1  F = F0 + B q for 8 elements x 8 robots a warp: one product over q with both split into two halves of fp16, rows
 //        permuted so that a thread owns the nine numbers of an element; then stress and rows of the tangent (robot.h)
-//     2  the rows times B, four an element and robot, in one pass of fp16; forces split, summed where they are made
+//     2  the rows times B, four an element and robot; forces split, summed where they are made
 //     3  the rank update of each robot's matrix, two robots a warp, lower triangle in 16 x 8 tiles
+//
+// Rows are split too, and so is the rank update, three products in the place of one; or both take one pass of fp16,
+// which is faster: where a body turns more than it strains, most of what is constant in its tangent is taken away
+// again, and of what is left fewer digits are right.
 //
 // Numbers are scaled so that halves hold them: modes by the largest number of their column of B, points by the root of
 // their weight. A robot whose numbers are not finite stays alone with them: it is a row or a column of every product.
 #pragma once
-#include "gpu/robot.h"
+#include "gpu/factor.cuh"
 
 #include <cuda_fp16.h>
 
 #define CHUNK   16 // elements
 #define GROUP   16 // robots
 #define WARPS   8
-#define STORE   36 // words of an element and robot: R, three rows, stress and what halves leave of it: 30, and no banks twice
-#define KEPT    30
 #define Q_SCALE 64.0f
 #define B_SCALE 64.0f
 
@@ -40,10 +42,13 @@ typedef struct tdAssembled
     float *other; ///< 2: energy, odd points
 } tdAssembled;
 
-template <int R_> struct Shape
+template <int R_, bool SPLIT> struct Shape
 {
     enum
     {
+        KIND = SPLIT ? 10 : 5,      // words of a row: halves, and what they leave
+        KEPT = 4 * KIND + 10,       // words of an element and robot: R, three rows, stress in both parts
+        STORE = SPLIT ? 52 : 36,    // their distance, so that no bank is met twice
         RP = (R_ + 7) / 8 * 8,
         NJ = RP / 8,
         NI = (RP + 15) / 16,
@@ -51,12 +56,12 @@ template <int R_> struct Shape
         KS = (3 * NP + 7) / 8,      // steps of 16 in the product for F
         AST = ((KS * 8 + 27) / 32) * 32 + 4,
         RSTR = RP * 32 + 4,
-        ES = GROUP * STORE + 4,
+        ES = GROUP * STORE + 2, // stores of elements and robots next to each other meet no bank twice
         WORDS_R = CHUNK * ES,
         WORDS_H = GROUP * RSTR,
         WORDS_A = GROUP * AST,
-        SMEM = (WORDS_R + WORDS_H + WORDS_A) * 4,
-        BLOCKS = RP <= 32 ? 2 : 1 // on a multiprocessor
+        SMEM = (WORDS_R + (SPLIT ? 2 : 1) * WORDS_H + WORDS_A) * 4,
+        BLOCKS = RP <= 32 && !SPLIT ? 2 : 1 // on a multiprocessor
     };
 };
 
@@ -82,20 +87,39 @@ __device__ __forceinline__ void split(float a, float b, uint32_t *high, uint32_t
     *low = pack(a - f.x, b - f.y);
 }
 
-/// Words of nine numbers.
-__device__ __forceinline__ void pack9(const float *x, float scale, uint32_t *to)
+/// Words of nine numbers: five of halves, and five of what they leave.
+template <bool SPLIT> __device__ __forceinline__ void pack9(const float *x, float scale, uint32_t *to)
 {
 #pragma unroll
-    for (int k = 0; k < 4; k++)
-        to[k] = pack(scale * x[2 * k], scale * x[2 * k + 1]);
-    to[4] = pack(scale * x[8], 0);
+    for (int k = 0; k < 5; k++)
+    {
+        float a = scale * x[2 * k], b = k < 4 ? scale * x[2 * k + 1] : 0.0f;
+        if (SPLIT)
+            split(a, b, &to[k], &to[5 + k]);
+        else
+            to[k] = pack(a, b);
+    }
+}
+
+/// c += rows times B of one element: halves alone, or with what they leave of both, in 32 places instead of 27: nine
+/// numbers of x (y: of the robots 8 on), their rests, and the halves with the rests of B.
+template <bool SPLIT>
+__device__ __forceinline__ void row_product(float *c, const uint32_t *x, const uint32_t *y, int t, const uint32_t *b)
+{
+    if (SPLIT)
+    {
+        const int special = t == 1 ? 9 : 4;
+        mma(c, x[t], y[t], x[5 + t], y[5 + t], b[0], b[0]);
+        mma(c, x[t], y[t], t < 3 ? x[special] : 0, t < 3 ? y[special] : 0, b[1], b[2]);
+    }
+    else
+        mma(c, x[t], y[t], t == 0 ? x[4] : 0, t == 0 ? y[4] : 0, b[0], b[2]);
 }
 
 /// q of the robots of the block, as halves: the high ones, what they leave, and the high ones again.
-template <int R_>
+template <class s>
 __device__ void place_modes(const tdGpuPlan *plan, const double *rows, int n, tdFragments in, int first, uint32_t *sA)
 {
-    typedef Shape<R_> s;
     for (int i = threadIdx.x; i < GROUP * s::KS * 8; i += WARPS * 32)
     {
         int robot = i / (s::KS * 8), p = i % (s::KS * 8);
@@ -115,22 +139,31 @@ __device__ void place_modes(const tdGpuPlan *plan, const double *rows, int n, td
     }
 }
 
-/// Where the half k of a row of the rank update stands: mode c, group of four elements G, words of t and of k / 8.
+/// Where the half k of a row of the rank update stands: mode c, group of four elements G, words of t and of k / 8. In
+/// every other pair of robots two groups change places, which the sum over them does not notice and banks do.
 __device__ __forceinline__ int place_of(int c, int t, int G)
 {
     return c * 32 + (((t * 2 + (G >> 1)) ^ (c & 7)) << 2) + (G & 1) * 2;
 }
 
-template <int R_>
-__global__ void __launch_bounds__(WARPS * 32, Shape<R_>::BLOCKS)
+/// c += x'(signs) y over eight elements.
+__device__ __forceinline__ void rank_update(float *c, uint4 x, uint4 x8, uint4 y, uint32_t low, uint32_t high)
+{
+    mma(c, x.x ^ low, x8.x ^ low, x.y ^ high, x8.y ^ high, y.x, y.y);
+    mma(c, x.z ^ low, x8.z ^ low, x.w ^ high, x8.w ^ high, y.z, y.w);
+}
+
+template <int R_, bool SPLIT>
+__global__ void __launch_bounds__(WARPS * 32, Shape<R_, SPLIT>::BLOCKS)
     assemble_kernel(const tdGpuPlan *plan, const double *rows, int n, tdFragments in, tdAssembled out)
 {
-    typedef Shape<R_> s;
+    typedef Shape<R_, SPLIT> s;
+    const int STORE = s::STORE, KIND = s::KIND, STRESS = 4 * KIND;
     extern __shared__ uint32_t sm[];
-    uint32_t *sR = sm, *sH = sm + s::WORDS_R, *sA = sH + s::WORDS_H;
+    uint32_t *sR = sm, *sH = sm + s::WORDS_R, *sA = sH + s::WORDS_H, *sL = sA + s::WORDS_A;
     const int lane = threadIdx.x & 31, w = threadIdx.x >> 5, g = lane >> 2, t = lane & 3;
     const int first = blockIdx.x * GROUP;
-    place_modes<R_>(plan, rows, n, in, first, sA);
+    place_modes<s>(plan, rows, n, in, first, sA);
     float acc[2][s::NI * s::NJ][4], force[(s::NJ + 1) / 2][4], energy = 0;
     int odd_points = 0;
 #pragma unroll
@@ -181,18 +214,14 @@ __global__ void __launch_bounds__(WARPS * 32, Shape<R_>::BLOCKS)
             energy += root * root * td_point(F, p2.z, p2.w, (int)p3.x, damped, P, R, V, &along, &odd);
             odd_points += odd;
             uint32_t *to = sR + (st * 8 + g) * s::ES + mine * STORE;
-            uint32_t words[KEPT];
-            pack9(R, along * in.of_row, words);
+            uint32_t words[s::KEPT];
+            pack9<SPLIT>(R, along * in.of_row, words);
 #pragma unroll
             for (int k = 0; k < 3; k++)
-                pack9(V[k], in.of_row, words + 5 + 5 * k);
+                pack9<SPLIT>(V[k], in.of_row, words + KIND + KIND * k);
+            pack9<true>(P, root * in.of_stress, words + STRESS);
 #pragma unroll
-            for (int k = 0; k < 4; k++)
-                split(P[2 * k] * root * in.of_stress, P[2 * k + 1] * root * in.of_stress, &words[20 + k],
-                      &words[25 + k]);
-            split(P[8] * root * in.of_stress, 0, &words[24], &words[29]);
-#pragma unroll
-            for (int k = 0; k < KEPT / 2; k++)
+            for (int k = 0; k < s::KEPT / 2; k++)
                 ((uint2 *)to)[k] = make_uint2(words[2 * k], words[2 * k + 1]);
         }
         __syncthreads();
@@ -200,7 +229,6 @@ __global__ void __launch_bounds__(WARPS * 32, Shape<R_>::BLOCKS)
             const int G = w >> 1;
             const uint32_t *r0 = sR + 4 * G * s::ES + g * STORE, *r1 = r0 + 8 * STORE;
             const uint4 *B = in.rows + ((size_t)(chunk * 4 + G) * s::NJ * 3) * 32 + lane;
-            const int special = t == 1 ? 29 : 24;
 #pragma unroll
             for (int jj = 0; jj < (s::NJ + 1) / 2; jj++)
             {
@@ -212,10 +240,8 @@ __global__ void __launch_bounds__(WARPS * 32, Shape<R_>::BLOCKS)
 #pragma unroll
                 for (int e = 0; e < 4; e++)
                 {
-                    const uint32_t *x = r0 + e * s::ES, *y = r1 + e * s::ES;
-                    mma(force[jj], x[20 + t], y[20 + t], x[25 + t], y[25 + t], b[3 * e], b[3 * e]);
-                    mma(force[jj], x[20 + t], y[20 + t], t < 3 ? x[special] : 0, t < 3 ? y[special] : 0, b[3 * e + 1],
-                        b[3 * e + 2]);
+                    const uint32_t *x = r0 + e * s::ES + STRESS, *y = r1 + e * s::ES + STRESS;
+                    row_product<true>(force[jj], x, y, t, b + 3 * e);
                 }
 #pragma unroll
                 for (int half = 0; half < 2; half++) // kinds 0 and 2, then 1 and 3
@@ -226,9 +252,9 @@ __global__ void __launch_bounds__(WARPS * 32, Shape<R_>::BLOCKS)
 #pragma unroll
                         for (int e = 0; e < 4; e++)
                         {
-                            const uint32_t *x = r0 + e * s::ES + 5 * (half + 2 * k), *y = x + 8 * STORE;
+                            const uint32_t *x = r0 + e * s::ES + KIND * (half + 2 * k), *y = x + 8 * STORE;
                             c[k][e][0] = c[k][e][1] = c[k][e][2] = c[k][e][3] = 0;
-                            mma(c[k][e], x[t], y[t], t == 0 ? x[4] : 0, t == 0 ? y[4] : 0, b[3 * e], b[3 * e + 2]);
+                            row_product<SPLIT>(c[k][e], x, y, t, b + 3 * e);
                         }
 #pragma unroll
                     for (int q = 0; q < 4; q++)
@@ -236,16 +262,27 @@ __global__ void __launch_bounds__(WARPS * 32, Shape<R_>::BLOCKS)
                         const int robot = g + (q >> 1) * 8, mode = 8 * j + 2 * t + (q & 1);
 #pragma unroll
                         for (int pair = 0; pair < 2; pair++)
-                            *(uint2 *)(sH + robot * s::RSTR + place_of(mode, 2 * half + pair, G)) =
-                                make_uint2(pack(c[0][2 * pair][q], c[0][2 * pair + 1][q]),
-                                           pack(c[1][2 * pair][q], c[1][2 * pair + 1][q]));
+                        {
+                            const int at = robot * s::RSTR + place_of(mode, 2 * half + pair, G ^ (g >> 1 & 1));
+                            uint2 high, low;
+                            if (SPLIT)
+                            {
+                                split(c[0][2 * pair][q], c[0][2 * pair + 1][q], &high.x, &low.x);
+                                split(c[1][2 * pair][q], c[1][2 * pair + 1][q], &high.y, &low.y);
+                                *(uint2 *)(sL + at) = low;
+                            }
+                            else
+                                high = make_uint2(pack(c[0][2 * pair][q], c[0][2 * pair + 1][q]),
+                                                  pack(c[1][2 * pair][q], c[1][2 * pair + 1][q]));
+                            *(uint2 *)(sH + at) = high;
+                        }
                     }
                 }
             }
         }
         __syncthreads();
         // Of k = 4 kind + element the first kind is added and the others are taken away.
-        const uint32_t low = t >= 2 ? 0x80008000u : 0, high = 0x80008000u;
+        const uint32_t low = t >= 2 ? 0x80008000u : 0, high = 0x80008000u; // signs
 #pragma unroll
         for (int a = 0; a < 2; a++)
         {
@@ -253,11 +290,14 @@ __global__ void __launch_bounds__(WARPS * 32, Shape<R_>::BLOCKS)
 #pragma unroll
             for (int part = 0; part < 2; part++)
             {
-                uint4 H[2 * s::NI];
+                uint4 H[2 * s::NI], L[2 * s::NI];
 #pragma unroll
                 for (int b = 0; b < 2 * s::NI; b++)
-                    H[b] = b < s::NJ ? *(const uint4 *)(sH + robot * s::RSTR + place_of(8 * b + g, t, 2 * part))
-                                     : make_uint4(0, 0, 0, 0);
+                {
+                    const int at = robot * s::RSTR + place_of(8 * b + g, t, 2 * part);
+                    H[b] = b < s::NJ ? *(const uint4 *)(sH + at) : make_uint4(0, 0, 0, 0);
+                    L[b] = SPLIT && b < s::NJ ? *(const uint4 *)(sL + at) : make_uint4(0, 0, 0, 0);
+                }
 #pragma unroll
                 for (int i = 0; i < s::NI; i++)
 #pragma unroll
@@ -265,10 +305,12 @@ __global__ void __launch_bounds__(WARPS * 32, Shape<R_>::BLOCKS)
                         if (j <= 2 * i + 1)
                         {
                             float *c = acc[a][i * s::NJ + j];
-                            mma(c, H[2 * i].x ^ low, H[2 * i + 1].x ^ low, H[2 * i].y ^ high, H[2 * i + 1].y ^ high,
-                                H[j].x, H[j].y);
-                            mma(c, H[2 * i].z ^ low, H[2 * i + 1].z ^ low, H[2 * i].w ^ high, H[2 * i + 1].w ^ high,
-                                H[j].z, H[j].w);
+                            rank_update(c, H[2 * i], H[2 * i + 1], H[j], low, high);
+                            if (SPLIT)
+                            {
+                                rank_update(c, H[2 * i], H[2 * i + 1], L[j], low, high);
+                                rank_update(c, L[2 * i], L[2 * i + 1], H[j], low, high);
+                            }
                         }
             }
         }

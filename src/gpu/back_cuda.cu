@@ -22,7 +22,8 @@ struct tdGpuRobots
     double *rows;
     cudaStream_t stream;
     tdFragments fragments;
-    float *scale; // 2 r: of K and f
+    float *scale; // 2 RP: of K and f
+    float *K0;    // r x RP: of the plan, from the halves that rows are made of
     std::vector<void *> tables;
     tdAssembled assembled;
     size_t shared, shared_exact;
@@ -96,7 +97,7 @@ typedef struct Step
     double *rows;
     int n, parts, stride; // stride: RP of what was assembled
     tdAssembled assembled;
-    const float *scale;
+    const float *scale, *K0;
     const uint8_t *mask;
     const double *motion;
     int64_t motion_first, motion_rows;
@@ -116,7 +117,7 @@ static __device__ const double *motion_at(const Step &step, double at)
 static __host__ __device__ size_t floats_of(const tdGpuPlan *plan)
 {
     int r = plan->r, a = plan->actuators;
-    size_t n = (size_t)(r + 1 + a) * (r | 1) + r + (size_t)(a > 3 ? 1 + a : 4) * r;
+    size_t n = (size_t)(r + 1 + a) * (r | 1) + r + (size_t)TD_ROWS_U(a) * r;
     return (n + 1) / 2 * 2;
 }
 
@@ -162,25 +163,43 @@ template <bool EXACT> static __device__ void take_step(const Step &step, int rob
             odd = td_robot_assemble(plan, row, lanes, &work, &energy);
         else
         {
-            const float *K0 = TD_GPU_ARRAY(plan, float, K0);
+            const float *K0 = step.K0;
             float damped = td_robot_damped(plan, row);
             size_t apart = (size_t)step.n * step.stride * step.stride;
             const float *K = step.assembled.K + (size_t)robot * step.stride * step.stride;
-            for (int i = 0; i < r; i++)
-                for (int j = lanes.lane; j <= i; j += lanes.n)
+            for (int j = 4 * lanes.lane; j < r; j += 4 * lanes.n)
+            {
+                const float4 of = *(const float4 *)(step.scale + j);
+#pragma unroll 8
+                for (int i = j; i < r; i++)
                 {
-                    float sum = 0;
-                    for (int p = 0; p < step.parts; p++)
-                        sum += K[p * apart + i * step.stride + j];
-                    work.S[i * work.ld + j] =
-                        (1 + damped) * K0[i * r + j] + step.scale[i] * step.scale[j] * sum;
+                    float4 sum = *(const float4 *)(K + i * step.stride + j),
+                           constant = __ldg((const float4 *)(K0 + i * step.stride + j));
+                    for (int p = 1; p < step.parts; p++)
+                    {
+                        float4 more = *(const float4 *)(K + p * apart + i * step.stride + j);
+                        sum.x += more.x;
+                        sum.y += more.y;
+                        sum.z += more.z;
+                        sum.w += more.w;
+                    }
+                    const float mine = __ldg(step.scale + i);
+                    float *to = work.S + i * work.ld + j;
+                    to[0] = (1 + damped) * constant.x + mine * of.x * sum.x;
+                    if (j + 1 <= i)
+                        to[1] = (1 + damped) * constant.y + mine * of.y * sum.y;
+                    if (j + 2 <= i)
+                        to[2] = (1 + damped) * constant.z + mine * of.z * sum.z;
+                    if (j + 3 <= i)
+                        to[3] = (1 + damped) * constant.w + mine * of.w * sum.w;
                 }
+            }
             for (int i = lanes.lane; i < r; i += lanes.n)
             {
                 float sum = 0;
                 for (int p = 0; p < step.parts; p++)
                     sum += step.assembled.f[((size_t)p * step.n + robot) * step.stride + i];
-                work.f[i] = step.scale[r + i] * sum;
+                work.f[i] = step.scale[step.stride + i] * sum;
             }
             float odds = 0;
             for (int p = 0; p < step.parts; p++)
@@ -201,13 +220,14 @@ template <bool EXACT> static __device__ void take_step(const Step &step, int rob
                          lanes, step.out.data + robot * step.out.robot, step.out.number);
 }
 
-static __global__ void __launch_bounds__(LANES *ROBOTS) advance_kernel(Step step)
+template <int SHAPE> static __global__ void __launch_bounds__(LANES *ROBOTS) advance_kernel(Step step)
 {
     extern __shared__ double memory[];
     int local = threadIdx.x / LANES, robot = blockIdx.x * ROBOTS + local;
     if (robot >= step.n || (step.mask != nullptr && step.mask[robot] == 0))
         return;
-    tdLanes lanes = {(int)(threadIdx.x % LANES), LANES, ((1u << LANES) - 1) << (threadIdx.x % 32 / LANES * LANES)};
+    tdLanes lanes = {(int)(threadIdx.x % LANES), LANES, ((1u << LANES) - 1) << (threadIdx.x % 32 / LANES * LANES),
+                     SHAPE};
     size_t each = doubles_of(step.plan) + floats_of(step.plan) / 2;
     take_step<false>(step, robot, lanes, work_in(step.plan, memory + local * each));
 }
@@ -218,7 +238,7 @@ static __global__ void __launch_bounds__(32) exact_kernel(Step step)
     int robot = blockIdx.x;
     if (step.mask != nullptr && step.mask[robot] == 0)
         return;
-    tdLanes lanes = {(int)threadIdx.x, 32, ~0u};
+    tdLanes lanes = {(int)threadIdx.x, 32, ~0u, 0};
     take_step<true>(step, robot, lanes, work_in(step.plan, memory));
 }
 
@@ -226,7 +246,7 @@ static __global__ void __launch_bounds__(32) exact_kernel(Step step)
 static __global__ void look_kernel(Step step)
 {
     int robot = (int)(blockIdx.x * blockDim.x + threadIdx.x) / LANES;
-    tdLanes lanes = {(int)(threadIdx.x % LANES), LANES, 0};
+    tdLanes lanes = {(int)(threadIdx.x % LANES), LANES, 0, 0};
     if (robot >= step.n || (step.mask != nullptr && step.mask[robot] == 0))
         return;
     const double *row = step.rows + (size_t)robot * step.plan->at.width;
@@ -265,25 +285,36 @@ typedef struct Variant
     AssembleKernel kernel;
 } Variant;
 
-template <int R> static Variant variant()
+template <int R> static Variant variant(bool split)
 {
-    return {Shape<R>::RP, Shape<R>::KS, Shape<R>::SMEM, assemble_kernel<R>};
+    if (split)
+        return {Shape<R, true>::RP, Shape<R, true>::KS, Shape<R, true>::SMEM, assemble_kernel<R, true>};
+    return {Shape<R, false>::RP, Shape<R, false>::KS, Shape<R, false>::SMEM, assemble_kernel<R, false>};
+}
+
+typedef void (*AdvanceKernel)(Step);
+
+static AdvanceKernel advance_of(const tdGpuPlan *plan)
+{
+    int r = plan->r, each = (r + 1 + plan->actuators + 7) / 8;
+    if (r <= 32 && each <= 4)
+        return advance_kernel<324>;
+    if (r <= 40 && each <= 5)
+        return advance_kernel<405>;
+    if (r <= 40 && each <= 6)
+        return advance_kernel<406>;
+    return advance_kernel<0>;
 }
 
 // The narrowest that holds r modes.
-static Variant variant_of(int r)
+static Variant variant_of(const tdGpuPlan *plan)
 {
-    if (r <= 16)
-        return variant<16>();
-    if (r <= 24)
-        return variant<24>();
-    if (r <= 32)
-        return variant<32>();
-    if (r <= 40)
-        return variant<40>();
-    if (r <= 48)
-        return variant<48>();
-    return variant<64>();
+    bool split = plan->precision != TD_GPU_HALF;
+    if (plan->r <= 16)
+        return variant<16>(split);
+    if (plan->r <= 32)
+        return variant<32>(split);
+    return variant<40>(split);
 }
 
 // ---------------------------------------------------------------- fragments
@@ -320,12 +351,12 @@ template <class T> static const char *upload(tdGpuRobots *robots, const std::vec
 static const char *make_fragments(tdGpuRobots *robots)
 {
     const tdGpuPlan *plan = robots->plan;
-    const Variant v = variant_of(plan->r);
+    const Variant v = variant_of(plan);
     const int r = plan->r, E = plan->points, NJ = v.stride / 8, NP = v.stride / 2;
     const float *B = TD_GPU_ARRAY(plan, float, B), *F0 = TD_GPU_ARRAY(plan, float, F0),
                 *point = TD_GPU_ARRAY(plan, float, point);
     const int chunks = (E + CHUNK - 1) / CHUNK;
-    std::vector<float> mode(r, 0.0f), scale(2 * r), points((size_t)chunks * CHUNK * 16, 0.0f);
+    std::vector<float> mode(r, 0.0f), scale(2 * v.stride, 0.0f), points((size_t)chunks * CHUNK * 16, 0.0f);
     float mu = 0, root = 0;
     for (int e = 0; e < E; e++)
     {
@@ -342,7 +373,7 @@ static const char *make_fragments(tdGpuRobots *robots)
     for (int j = 0; j < r; j++)
     {
         scale[j] = mode[j] * root / robots->fragments.of_row;
-        scale[r + j] = mode[j] * root / robots->fragments.of_stress;
+        scale[v.stride + j] = mode[j] * root / robots->fragments.of_stress;
     }
     auto number = [&](int e, int c, int j) { return e < E && c < 9 && j < r ? B[((size_t)e * 9 + c) * r + j] / mode[j] : 0.0f; };
     std::vector<uint32_t> gradient((size_t)chunks * 2 * 5 * v.steps * 32 * 4, 0), rows((size_t)chunks * 4 * NJ * 3 * 32 * 4, 0);
@@ -378,8 +409,26 @@ static const char *make_fragments(tdGpuRobots *robots)
                         q == 2 && t == 3 ? 0 : words(x, y, left);
                 }
     }
+    // What is constant in the tangent and what is taken away from it have to be of the same halves: where a body turns
+    // more than it strains, most of the one goes with the other.
+    std::vector<double> sums((size_t)r * r, 0.0);
+    std::vector<float> K0((size_t)r * v.stride, 0.0f), rounded(r);
+    for (int e = 0; e < E; e++)
+        for (int c = 0; c < 9; c++)
+        {
+            for (int j = 0; j < r; j++)
+            {
+                float x = number(e, c, j) * sqrtf(point[4 * e]) / root;
+                rounded[j] = (plan->precision == TD_GPU_HALF ? x - left_of(x) : x) * mode[j] * root;
+            }
+            for (int i = 0; i < r; i++)
+                for (int j = 0; j < r; j++)
+                    sums[(size_t)i * r + j] += 2.0 * point[4 * e + 1] * rounded[i] * rounded[j];
+        }
+    for (int k = 0; k < r * r; k++)
+        K0[(size_t)(k / r) * v.stride + k % r] = (float)sums[k];
     const uint32_t *g = nullptr, *b = nullptr;
-    const float *s = nullptr;
+    const float *s = nullptr, *k0 = nullptr;
     const char *why = upload(robots, gradient, &g);
     if (why == nullptr)
         why = upload(robots, rows, &b);
@@ -389,6 +438,9 @@ static const char *make_fragments(tdGpuRobots *robots)
         why = upload(robots, mode, &robots->fragments.mode);
     if (why == nullptr)
         why = upload(robots, scale, &s);
+    if (why == nullptr)
+        why = upload(robots, K0, &k0);
+    robots->K0 = (float *)k0;
     robots->fragments.gradient = (const uint4 *)g;
     robots->fragments.rows = (const uint4 *)b;
     robots->scale = (float *)s;
@@ -409,7 +461,7 @@ static const char *device(const char **why)
     if (*why != nullptr)
         return nullptr;
     cudaFuncAttributes attributes;
-    *why = failed(nullptr, cudaFuncGetAttributes(&attributes, advance_kernel), "the back end is built for another GPU");
+    *why = failed(nullptr, cudaFuncGetAttributes(&attributes, advance_kernel<0>), "the back end is built for another GPU");
     return *why == nullptr ? properties.name : nullptr;
 }
 
@@ -461,12 +513,12 @@ static int parts_of(const tdGpuRobots *robots, int multiprocessors)
 static const char *make_room(tdGpuRobots *robots)
 {
     const tdGpuPlan *plan = robots->plan;
-    size_t n = (size_t)robots->n, s = (size_t)variant_of(plan->r).stride;
+    size_t n = (size_t)robots->n, s = (size_t)variant_of(plan).stride;
     int multiprocessors = 1, most = 0;
     cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, 0);
     cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, 0);
     robots->parts = parts_of(robots, multiprocessors);
-    size_t p = plan->exact ? 0 : (size_t)robots->parts;
+    size_t p = (plan->precision == TD_GPU_SINGLE) ? 0 : (size_t)robots->parts;
     TRY(robots, cudaMalloc(&robots->rows, n * plan->at.width * sizeof(double)), "memory for the robots");
     TRY(robots, cudaMalloc(&robots->assembled.K, p * n * s * s * sizeof(float) + 16), "memory for the robots");
     TRY(robots, cudaMalloc(&robots->assembled.f, p * n * s * sizeof(float) + 16), "memory for the robots");
@@ -480,11 +532,11 @@ static const char *make_room(tdGpuRobots *robots)
     robots->shared = ROBOTS * robots->shared_exact;
     if (robots->shared > (size_t)most)
         return "the model has more modes and actuators than fit into the chip's shared memory";
-    TRY(robots, cudaFuncSetAttribute(advance_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, most), "set up");
+    TRY(robots, cudaFuncSetAttribute(advance_of(plan), cudaFuncAttributeMaxDynamicSharedMemorySize, most), "set up");
     TRY(robots, cudaFuncSetAttribute(exact_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, most), "set up");
     TRY(robots,
-        cudaFuncSetAttribute(variant_of(plan->r).kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                             variant_of(plan->r).shared),
+        cudaFuncSetAttribute(variant_of(plan).kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                             variant_of(plan).shared),
         "set up");
     return nullptr;
 }
@@ -628,15 +680,16 @@ static const char *launch(tdGpuRobots *robots, const Step &step, bool look)
     int n = robots->n;
     if (look)
         look_kernel<<<(unsigned)((n * LANES + 127) / 128), 128, 0, robots->stream>>>(step);
-    else if (robots->plan->exact)
+    else if ((robots->plan->precision == TD_GPU_SINGLE))
         exact_kernel<<<(unsigned)n, 32, robots->shared_exact, robots->stream>>>(step);
     else
     {
-        Variant v = variant_of(robots->plan->r);
+        Variant v = variant_of(robots->plan);
         dim3 grid((unsigned)((n + GROUP - 1) / GROUP), (unsigned)robots->parts);
         v.kernel<<<grid, WARPS * 32, (size_t)v.shared, robots->stream>>>(step.plan, robots->rows, n, robots->fragments,
                                                                          robots->assembled);
-        advance_kernel<<<(unsigned)((n + ROBOTS - 1) / ROBOTS), LANES * ROBOTS, robots->shared, robots->stream>>>(step);
+        advance_of(robots->plan)<<<(unsigned)((n + ROBOTS - 1) / ROBOTS), LANES * ROBOTS, robots->shared,
+                                   robots->stream>>>(step);
     }
     TRY(robots, cudaGetLastError(), "a step");
     return nullptr;
@@ -699,9 +752,10 @@ static const char *take_steps(tdGpuRobots *robots, tdGpuSteps *steps)
     step.rows = robots->rows;
     step.n = robots->n;
     step.parts = robots->parts;
-    step.stride = variant_of(plan->r).stride;
+    step.stride = variant_of(plan).stride;
     step.assembled = robots->assembled;
     step.scale = robots->scale;
+    step.K0 = robots->K0;
     step.mask = steps->mask != nullptr ? robots->mask : nullptr;
     step.motion = (const double *)robots->motion;
     step.motion_first = steps->motion_first;

@@ -52,7 +52,7 @@ static const char *create(const tdGpuPlan *plan, int32_t n, tdGpuRobots **out)
         return "there is not enough memory for the robots";
     robots->n = n;
     robots->rows = calloc((size_t)n * (size_t)plan->at.width, sizeof(double));
-    robots->singles = calloc((r + 1 + a) * (r + 1) + r + (4 + a) * r, sizeof(float));
+    robots->singles = calloc((r + 1 + a) * (r + 1) + r + TD_ROWS_U(a) * r, sizeof(float));
     robots->numbers =
         calloc(3 * (size_t)plan->cable_points + TD_CABLE_NUMBERS * a + TD_SMALL(a) + 1, sizeof(double));
     return robots->rows == NULL || robots->singles == NULL || robots->numbers == NULL
@@ -106,7 +106,7 @@ static const double *motion_at(const tdGpuPlan *plan, const tdGpuSteps *steps, d
 static int take_row(tdGpuRobots *robots, const tdGpuSteps *steps, double *row)
 {
     const tdGpuPlan *plan = robots->plan;
-    const tdLanes lanes = {0, 1, 1};
+    const tdLanes lanes = {0, 1, 1, 0};
     tdRobotWork work = work_of(robots);
     int taken = 0;
     for (; taken < steps->hold && row[plan->at.status] == TD_GPU_GOES; taken++)
@@ -121,7 +121,7 @@ static int take_row(tdGpuRobots *robots, const tdGpuSteps *steps, double *row)
 static const char *take_steps(tdGpuRobots *robots, tdGpuSteps *steps)
 {
     const tdGpuPlan *plan = robots->plan;
-    const tdLanes lanes = {0, 1, 1};
+    const tdLanes lanes = {0, 1, 1, 0};
     steps->doubts = 0;
     for (int i = 0; i < robots->n; i++)
     {

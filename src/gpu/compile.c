@@ -37,7 +37,7 @@ static tdStatus refuse_body(const tdModel *model, tdError *error)
     if (td_reduced_polynomial(reduced))
         return refuse(model, error, body->name, "the GPU does not evaluate polynomials of St. Venant-Kirchhoff's law");
     if (reduced->r > TD_GPU_MODES)
-        return refuse(model, error, body->name, "the reduced model has more modes than the 64 that the GPU takes");
+        return refuse(model, error, body->name, "the reduced model has more modes than the 40 that the GPU takes");
     for (int b = 0; b < reduced->domain.n_blocks; b++)
     {
         const tdMaterial *material = &reduced->domain.blocks[b].material;
@@ -157,7 +157,6 @@ static void lay_out_row(tdGpuPlan *plan)
     } more[] = {{&plan->at.q, plan->r},
                 {&plan->at.v, plan->r},
                 {&plan->at.effort, plan->actuators},
-                {&plan->at.displacement, plan->actuators},
                 {&plan->at.override_, plan->inputs},
                 {&plan->at.offset, plan->inputs},
                 {&plan->at.gravity, 3}};
@@ -345,7 +344,9 @@ tdStatus td_gpu_compile(const tdModel *model, const tdSettings *settings, const 
     TD_TRY(refuse_scene(model, error));
     const tdReduced *reduced = td_reduced_of(&model->bodies[0]);
     lay_out(model, outputs, &head);
-    head.exact = settings->rom_precision == TD_ROM_DOUBLE;
+    head.precision = settings->rom_precision == TD_ROM_DOUBLE   ? TD_GPU_SINGLE
+                     : settings->rom_precision == TD_ROM_SINGLE ? TD_GPU_HALF
+                                                                : TD_GPU_SPLIT;
     head.h = model->scheme.h;
     head.alpha = reduced->soft->alpha;
     head.beta = reduced->soft->beta;
@@ -385,10 +386,7 @@ void td_gpu_row(const tdModel *model, const tdState *state, const tdGpuPlan *pla
     memcpy(row + at->q, state->q, (size_t)plan->r * sizeof *row);
     memcpy(row + at->v, state->v, (size_t)plan->r * sizeof *row);
     for (int a = 0; a < plan->actuators; a++)
-    {
         row[at->effort + a] = cs->effort[a];
-        row[at->displacement + a] = cs->displacement[a];
-    }
     for (int i = 0; i < plan->inputs; i++)
     {
         row[at->override_ + i] = state->override[i];

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #define TD_GPU_VERSION   1         // of this file: plan, rows and calls
-#define TD_GPU_MODES     64        // of a body, at most
+#define TD_GPU_MODES     40        // of a body, at most
 #define TD_GPU_ACTUATORS 16        // of a robot, at most
 #define TD_GPU_SYMBOL    "td_gpu_back_end" // const tdGpuBackEnd *(void)
 #define TD_GPU_LIBRARY   "libtendril_gpu.so"
@@ -33,6 +33,14 @@ enum
 {
     TD_GPU_COROTATIONAL,
     TD_GPU_LAGGED
+};
+
+/// Of the products of the tangent.
+enum
+{
+    TD_GPU_SPLIT, // halves, and what halves leave: as good as single precision
+    TD_GPU_HALF,  // one pass of halves
+    TD_GPU_SINGLE // single precision, without matrix units
 };
 
 enum
@@ -80,7 +88,7 @@ typedef struct tdGpuRow
     int32_t most, gain;                  ///< energy that it came by honestly, and from nothing
     int32_t work, force_work;            ///< of the last step: by what acts on the body, by forces inside at its start
     int32_t q, v;                        ///< r each
-    int32_t effort, displacement;        ///< by actuator
+    int32_t effort;                      ///< by actuator; displacements follow from q
     int32_t override_, offset;           ///< by input
     int32_t gravity;                     ///< 3
     int32_t young, mass, damping;        ///< factors
@@ -92,7 +100,7 @@ typedef struct tdGpuPlan
     int32_t version;
     int32_t r, points, actuators, cable_points, inputs, loads, outputs, point_rows;
     int32_t width;    ///< of a row of outputs
-    int32_t exact;    ///< products of the tangent in single precision throughout
+    int32_t precision; ///< of the products of the tangent
     int64_t bytes;    ///< of the plan with all its arrays
     double h;         ///< [s]
     double alpha, beta; ///< Rayleigh damping

@@ -21,6 +21,7 @@ typedef struct tdLanes
 {
     int lane, n;
     unsigned mask; ///< of the warp
+    int shape;     ///< of the factor, for TD_FACTOR; 0: any
 } tdLanes;
 
 #if defined(__CUDA_ARCH__)
@@ -46,8 +47,8 @@ typedef struct tdRobotWork
     float *S; ///< rows of ld: r of the matrix (lower triangle), one of the motion, one for each actuator
     int ld;
     float *f;       ///< r: force inside the body
-    float *u;       ///< 4 r: of assemble
-    double *place;  ///< 3 cable_points: of points of cables, then of directions
+    float *u;       ///< TD_ROWS_U r
+    double *place;  ///< 3 cable_points
     double *cable;  ///< TD_CABLE_NUMBERS by actuator
     double *matrix; ///< of the small problem: TD_SMALL(actuators)
 } tdRobotWork;
@@ -70,6 +71,12 @@ enum
     TD_CABLE_NUMBERS
 };
 #define TD_SMALL(n) (2 * (n) * (n) + 2 * (n))
+#define TD_ROWS_U(actuators) ((actuators) + 1 > 8 ? (actuators) + 1 : 8) // of r numbers in tdRobotWork.u
+
+/// How S is factored: a device may have its own way.
+#if !defined(TD_FACTOR)
+#define TD_FACTOR td_robot_factor
+#endif
 
 // ---------------------------------------------------------------- rotation
 
@@ -390,8 +397,7 @@ TD_BOTH void td_robot_places(const tdGpuPlan *plan, const double *q, tdLanes lan
     TD_SYNC(lanes);
 }
 
-/// Length of a cable. Its points become the directions of its segments, of no length where they coincide, and the last
-/// number of each an inverse length where `invert`.
+/// Length of a cable, from the places of points.
 TD_BOTH double td_robot_length(const tdGpuActuator *cable, const double *place)
 {
     double length = 0;
@@ -402,6 +408,28 @@ TD_BOTH double td_robot_length(const tdGpuActuator *cable, const double *place)
         length += sqrt(d0 * d0 + d1 * d1 + d2 * d2);
     }
     return length;
+}
+
+/// Displacement of a cable without its stretch where there are no places yet: for outputs.
+TD_BOTH double td_robot_travel(const tdGpuPlan *plan, const tdGpuActuator *cable, const double *q)
+{
+    int width = 1 + plan->r;
+    double length = 0, last[3] = {0, 0, 0};
+    for (int k = 0; k < cable->points; k++)
+    {
+        double square = 0;
+        for (int c = 0; c < 3; c++)
+        {
+            const double *x = TD_GPU_ARRAY(plan, double, cable) + (3 * (int64_t)(cable->first + k) + c) * width;
+            double sum = x[0];
+            for (int j = 0; j < plan->r; j++)
+                sum += x[1 + j] * q[j];
+            square += (sum - last[c]) * (sum - last[c]);
+            last[c] = sum;
+        }
+        length += k > 0 ? sqrt(square) : 0;
+    }
+    return cable->sign * (length - cable->rest);
 }
 
 /// What each actuator is asked for, see constraint.c; false: an input is infinite.
@@ -415,7 +443,9 @@ TD_BOTH bool td_robot_latch(const tdGpuPlan *plan, const double *row, const doub
     for (int a = lanes.lane; a < plan->actuators; a += lanes.n)
     {
         double *c = work->cable + TD_CABLE_NUMBERS * a, input = td_robot_input(plan, row, motion, list[a].input);
-        double effort = row[plan->at.effort + a], displacement = row[plan->at.displacement + a];
+        double effort = row[plan->at.effort + a];
+        double travel = list[a].sign * (td_robot_length(list + a, work->place) - list[a].rest);
+        double displacement = travel + list[a].compliance * effort;
         td_robot_interval(list[a].effort, effort, list[a].effort_rate * plan->h, c + TD_CABLE_EFFORT_LOW,
                           c + TD_CABLE_EFFORT_HIGH);
         td_robot_interval(list[a].displacement, displacement, list[a].displacement_rate * plan->h,
@@ -423,7 +453,7 @@ TD_BOTH bool td_robot_latch(const tdGpuPlan *plan, const double *row, const doub
         bool pulls = list[a].drive == TD_GPU_EFFORT;
         c[TD_CABLE_GIVEN] = fmin(fmax(input, c[pulls ? TD_CABLE_EFFORT_LOW : TD_CABLE_TRAVEL_LOW]),
                                  c[pulls ? TD_CABLE_EFFORT_HIGH : TD_CABLE_TRAVEL_HIGH]);
-        c[TD_CABLE_TRAVEL] = displacement - list[a].compliance * effort;
+        c[TD_CABLE_TRAVEL] = travel;
         c[TD_CABLE_EFFORT] = c[TD_CABLE_NEXT] = pulls ? c[TD_CABLE_GIVEN] : effort;
     }
     TD_SYNC(lanes);
@@ -438,53 +468,87 @@ TD_BOTH bool td_robot_unknown(const tdGpuActuator *list, const tdRobotWork *work
            isfinite(c[TD_CABLE_TRAVEL_HIGH]);
 }
 
-/// Rows of cables at S from row `first` on, and the stiffness of taut ones into the matrix.
-TD_BOTH void td_robot_rows(const tdGpuPlan *plan, tdLanes lanes, const tdRobotWork *work, int first)
+#define TD_ACROSS 8 // rows of stiffness that are added together
+
+/// Rows of cables at S from row `first` on. A taut segment stiffens across its direction d, by tension / length along
+/// two axes: rows u, of which `across` gathers some before they go into the matrix, which becomes mass M + stiff S first.
+TD_BOTH void td_robot_rows(const tdGpuPlan *plan, tdLanes lanes, const tdRobotWork *work, int first, float mass,
+                           float stiff)
 {
-    int r = plan->r, width = 1 + r;
+    int r = plan->r, width = 1 + r, gathered = 0, ld = work->ld;
     const tdGpuActuator *list = TD_GPU_ARRAY(plan, tdGpuActuator, actuator);
     const double *X = TD_GPU_ARRAY(plan, double, cable);
-    double h2 = plan->h * plan->h;
-    for (int a = 0; a < plan->actuators; a++)
+    const float *M = TD_GPU_ARRAY(plan, float, M);
+    for (int a = 0; a <= plan->actuators; a++)
     {
         const tdGpuActuator *cable = list + a;
-        float *J = work->S + (first + a) * work->ld;
-        double effort = -work->cable[TD_CABLE_NUMBERS * a + TD_CABLE_EFFORT] * cable->sign;
-        for (int j = lanes.lane; j < r; j += lanes.n)
+        bool end = a == plan->actuators;
+        float *J = work->S + (first + a) * ld;
+        double effort = end ? 0 : -work->cable[TD_CABLE_NUMBERS * a + TD_CABLE_EFFORT] * cable->sign;
+        for (int j = lanes.lane; j < r && !end; j += lanes.n)
             J[j] = 0;
-        for (int k = cable->first; k + 1 < cable->first + cable->points; k++)
+        for (int k = end ? 0 : cable->first; k + 1 < (end ? 2 : cable->first + cable->points); k++)
         {
-            const double *x0 = X + 3 * (int64_t)k * width, *x1 = x0 + 3 * (int64_t)width;
             double d[3], length = 0;
-            for (int c = 0; c < 3; c++)
+            for (int c = 0; c < 3 && !end; c++)
             {
                 d[c] = work->place[3 * k + 3 + c] - work->place[3 * k + c];
                 length += d[c] * d[c];
             }
-            length = sqrt(length);
-            double inverse = length > 0 ? 1 / length : 0;
+            bool taut = !end && effort > 0 && length > 0;
+            if (gathered == TD_ACROSS || (end && (gathered > 0 || mass != 0)))
+            {
+                TD_SYNC(lanes);
+                for (int i = lanes.lane; i < r; i += lanes.n)
+                {
+                    float x[TD_ACROSS];
+                    for (int m = 0; m < TD_ACROSS; m++)
+                        x[m] = m < gathered ? work->u[m * r + i] : 0;
+                    for (int j = 0; j <= i; j++)
+                    {
+                        float sum = mass * M[i * r + j] + stiff * work->S[i * ld + j];
+                        for (int m = 0; m < TD_ACROSS; m++)
+                            sum += m < gathered ? x[m] * work->u[m * r + j] : 0;
+                        work->S[i * ld + j] = sum;
+                    }
+                }
+                TD_SYNC(lanes);
+                gathered = 0;
+                mass = 0;
+                stiff = 1;
+            }
+            if (end)
+                break;
+            double inverse = length > 0 ? 1 / sqrt(length) : 0;
             for (int c = 0; c < 3; c++)
                 d[c] *= inverse;
-            TD_SYNC(lanes);
-            float stiff = (float)(h2 * effort * inverse);
+            // Two axes across: e = d x the axis that d has least of, and d x e.
+            float root = sqrtf((float)(taut ? plan->h * plan->h * effort * inverse : 0)), e[3], g[3];
+            int least = fabs(d[0]) <= fabs(d[1]) ? (fabs(d[0]) <= fabs(d[2]) ? 0 : 2) : (fabs(d[1]) <= fabs(d[2]) ? 1 : 2);
+            float f0 = (float)d[0], f1 = (float)d[1], f2 = (float)d[2];
+            e[0] = least == 1 ? -f2 : least == 2 ? f1 : 0;
+            e[1] = least == 0 ? f2 : least == 2 ? -f0 : 0;
+            e[2] = least == 0 ? -f1 : least == 1 ? f0 : 0;
+            float size = e[0] * e[0] + e[1] * e[1] + e[2] * e[2], one = size > 0 ? root / sqrtf(size) : 0;
+            for (int c = 0; c < 3; c++)
+                e[c] *= one;
+            g[0] = f1 * e[2] - f2 * e[1];
+            g[1] = f2 * e[0] - f0 * e[2];
+            g[2] = f0 * e[1] - f1 * e[0];
+            const double *x0 = X + 3 * (int64_t)k * width + 1, *x1 = x0 + 3 * (int64_t)width;
+            float sign = (float)cable->sign;
             for (int j = lanes.lane; j < r; j += lanes.n)
             {
-                float m[3], along = 0;
-                for (int c = 0; c < 3; c++)
+                float m0 = (float)(x1[j] - x0[j]), m1 = (float)(x1[width + j] - x0[width + j]),
+                      m2 = (float)(x1[2 * width + j] - x0[2 * width + j]);
+                J[j] += sign * (f0 * m0 + f1 * m1 + f2 * m2);
+                if (taut)
                 {
-                    m[c] = (float)(x1[c * width + 1 + j] - x0[c * width + 1 + j]);
-                    along += (float)d[c] * m[c];
+                    work->u[gathered * r + j] = e[0] * m0 + e[1] * m1 + e[2] * m2;
+                    work->u[(gathered + 1) * r + j] = g[0] * m0 + g[1] * m1 + g[2] * m2;
                 }
-                J[j] += (float)cable->sign * along;
-                for (int c = 0; c < 3; c++)
-                    work->u[c * r + j] = m[c] - along * (float)d[c]; // across the segment
             }
-            TD_SYNC(lanes);
-            for (int i = lanes.lane; stiff != 0 && i < r; i += lanes.n)
-                for (int j = 0; j <= i; j++)
-                    work->S[i * work->ld + j] +=
-                        stiff * (work->u[i] * work->u[j] + work->u[r + i] * work->u[r + j] +
-                                 work->u[2 * r + i] * work->u[2 * r + j]);
+            gathered += taut ? 2 : 0;
         }
     }
     TD_SYNC(lanes);
@@ -725,6 +789,7 @@ TD_BOTH void td_robot_advance(const tdGpuPlan *plan, double *row, const double *
     }
     double kinetic = 0.5 * td_lanes_sum(lanes, part), elastic = young * energy;
     force_work = young * td_lanes_sum(lanes, force_work);
+    td_robot_places(plan, q, lanes, work->place);
     bool good = td_robot_latch(plan, row, motion, lanes, work);
     TD_SYNC(lanes);
     if (lanes.lane == 0)
@@ -738,11 +803,7 @@ TD_BOTH void td_robot_advance(const tdGpuPlan *plan, double *row, const double *
         return;
     // A, and right-hand sides behind it.
     double of_mass = mass * (1 + h * plan->alpha * row[at->damping]), of_K = h * h * young;
-    for (int i = lanes.lane; i < r; i += lanes.n)
-        for (int j = 0; j <= i; j++)
-            S[i * ld + j] = (float)of_mass * M[i * r + j] + (float)of_K * S[i * ld + j];
-    td_robot_places(plan, q, lanes, work->place);
-    td_robot_rows(plan, lanes, work, r + 1);
+    td_robot_rows(plan, lanes, work, r + 1, (float)of_mass, (float)of_K);
     double outside_work = 0;
     const double *weight = TD_GPU_ARRAY(plan, double, weight), *loads = TD_GPU_ARRAY(plan, double, load);
     for (int i = lanes.lane; i < r; i += lanes.n)
@@ -764,29 +825,29 @@ TD_BOTH void td_robot_advance(const tdGpuPlan *plan, double *row, const double *
         for (int i = lanes.lane; i < r; i += lanes.n)
             work->u[(1 + a) * r + i] = S[(r + 1 + a) * ld + i];
     TD_SYNC(lanes);
-    if (!td_robot_factor(r, r + 1 + n, ld, S, lanes))
+    if (!TD_FACTOR(r, r + 1 + n, ld, S, lanes))
     {
         if (lanes.lane == 0)
             row[at->status] = TD_GPU_INDEFINITE;
         TD_SYNC(lanes);
         return;
     }
-    for (int k = 0; k < n * (n + 1); k++)
-    {
-        const float *a = S + (r + 1 + k / (n + 1)) * ld, *b = S + (r + k % (n + 1)) * ld;
-        double sum = 0;
-        for (int i = lanes.lane; i < r; i += lanes.n)
-            sum += (double)a[i] * b[i];
-        sum = td_lanes_sum(lanes, sum);
-        double *c = work->cable + TD_CABLE_NUMBERS * (k / (n + 1)), compliance = list[k / (n + 1)].compliance;
-        if (lanes.lane != 0)
-            continue;
-        if (k % (n + 1) == 0)
-            c[TD_CABLE_SECOND] = c[TD_CABLE_TRAVEL] + compliance * c[TD_CABLE_EFFORT] + h * sum;
-        else
-            work->matrix[k / (n + 1) * n + k % (n + 1) - 1] =
-                h * h * sum + (k % (n + 1) - 1 == k / (n + 1) ? compliance : 0);
-    }
+    // Of each pair of rows behind the matrix a product: those with the motion, then the matrix of the small problem.
+    for (int a = 0, k = 0; a < n; a++)
+        for (int b = -1; b <= a; b++, k++)
+        {
+            if (k % lanes.n != lanes.lane)
+                continue;
+            const float *x = S + (r + 1 + a) * ld, *z = S + (r + 1 + b) * ld;
+            double sum = 0, *c = work->cable + TD_CABLE_NUMBERS * a;
+            for (int i = 0; i < r; i++)
+                sum += (double)x[i] * z[i];
+            if (b < 0)
+                c[TD_CABLE_SECOND] = c[TD_CABLE_TRAVEL] + list[a].compliance * c[TD_CABLE_EFFORT] + h * sum;
+            else
+                work->matrix[a * n + b] = work->matrix[b * n + a] =
+                    h * h * sum + (a == b ? list[a].compliance : 0);
+        }
     TD_SYNC(lanes);
     if (lanes.lane == 0 && n > 0 && !td_small_driven(plan, work))
         row[at->status] = TD_GPU_CONTRADICTED;
@@ -825,14 +886,8 @@ TD_BOTH void td_robot_advance(const tdGpuPlan *plan, double *row, const double *
     outside_work = td_lanes_sum(lanes, outside_work);
     force_work = young * td_lanes_sum(lanes, force_work);
     TD_SYNC(lanes);
-    td_robot_places(plan, q, lanes, work->place);
     for (int a = lanes.lane; a < n; a += lanes.n)
-    {
-        double effort = work->cable[TD_CABLE_NUMBERS * a + TD_CABLE_NEXT];
-        row[at->effort + a] = effort;
-        row[at->displacement + a] =
-            list[a].sign * (td_robot_length(list + a, work->place) - list[a].rest) + list[a].compliance * effort;
-    }
+        row[at->effort + a] = work->cable[TD_CABLE_NUMBERS * a + TD_CABLE_NEXT];
     if (lanes.lane == 0)
     {
         row[at->kinetic] = kinetic;
@@ -874,7 +929,12 @@ TD_BOTH void td_robot_outputs(const tdGpuPlan *plan, const double *row, const do
             case TD_GPU_OUT_TIME: x = row[plan->at.steps] * plan->h; break;
             case TD_GPU_OUT_INPUT: x = td_robot_input(plan, row, motion, index); break;
             case TD_GPU_OUT_EFFORT: x = row[plan->at.effort + index]; break;
-            case TD_GPU_OUT_DISPLACEMENT: x = row[plan->at.displacement + index]; break;
+            case TD_GPU_OUT_DISPLACEMENT:
+            {
+                const tdGpuActuator *cable = TD_GPU_ARRAY(plan, tdGpuActuator, actuator) + index;
+                x = td_robot_travel(plan, cable, q) + cable->compliance * row[plan->at.effort + index];
+                break;
+            }
             case TD_GPU_OUT_COORDS: x = q[k]; break;
             case TD_GPU_OUT_RATES: x = v[k]; break;
             case TD_GPU_OUT_POINT:
