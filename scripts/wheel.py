@@ -24,7 +24,7 @@ def content(library):
     """Paths in the wheel and where they come from."""
     package = ROOT / "python/tendril"
     for path in sorted(package.rglob("*")):
-        if path.suffix in (".py", ".yaml", ".typed") and "__pycache__" not in path.parts:
+        if path.suffix in (".py", ".yaml", ".html", ".typed") and "__pycache__" not in path.parts:
             yield f"tendril/{path.relative_to(package)}", path
     yield f"tendril/{SONAME}", library
     for part in ("robots", "scenes"):

@@ -8,14 +8,20 @@
 #define ROBOTS        TD_SOURCE_DIR "/robots/"
 #define MOST_ROBOT_IO 9 // actuators of a robot
 
-/// Under sanitizers, which make a step ten times as long, tests follow the start of a path and few targets.
+/// Under sanitizers, which make a step ten times as long, tests follow the start of a path and few targets; all of them
+/// in "make test-long" (CMakeLists.txt sets the variable there).
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
 #define ROBOT_UNTIL   0.3 // [s]
 #define ROBOT_TARGETS 1
 #else
 #define ROBOT_UNTIL   INFINITY
-#define ROBOT_TARGETS 10
+#define ROBOT_TARGETS (robot_all() ? 10 : 2)
 #endif
+
+static inline bool robot_all(void)
+{
+    return getenv("TD_TEST_LONG") != NULL;
+}
 
 /// How a robot's scene is changed when it is loaded.
 typedef struct robotEdit

@@ -3,6 +3,7 @@
 // spread, beside the rate of a dense matrix product on one core in the same run.
 #include "bench.h"
 
+#include "base/isa.h"
 #include "base/timer.h"
 #include "body/soft.h"
 #include "folder.h"
@@ -27,6 +28,7 @@ static const char help[] =
     "             1.5 % of its length a step, at a relative residual of 1e-6; time by stage\n"
     "  growth     time and memory from 4,608 to 294,912 tetrahedra\n"
     "  inverse    actuation for targets of effectors, one linearization of 4 and 9 actuators, one core\n"
+    "  qpcc       the same beside exact contact: 12 actuators, 60 contacts with friction, one core\n"
     "  control    robots along their paths by inverse control, one thread: control steps a second, time by stage\n"
     "  stvk       force and stiffness of reduced St. Venant-Kirchhoff bodies of 5 to 40 modes, one core\n"
     "  reduced    steps of a hyper-reduced arm of 34 modes and 376 elements on four cables, one core, for two\n"
@@ -514,8 +516,8 @@ static tdStatus bench_growth(bench *b, tdError *error)
 // False, with the names that there are, when a benchmark is none of them.
 static bool is_known(const char *which)
 {
-    static const char *const names[] = {"laws",    "elements", "step",    "growth", "inverse", "control", "stvk",
-                                        "reduced", "view",     "collide", "sap",    "contact", "rigid"};
+    static const char *const names[] = {"laws", "elements", "step", "growth",  "inverse", "qpcc",    "control",
+                                        "stvk", "reduced",  "view", "collide", "sap",     "contact", "rigid"};
     const int n = (int)(sizeof names / sizeof names[0]);
     char list[256] = "";
     size_t used = 0;
@@ -557,7 +559,7 @@ int cmd_bench(int argc, char **argv)
     if (code >= 0)
         return code;
     char machine[128];
-    cli_machine(machine, sizeof machine);
+    td_machine_name(machine, sizeof machine);
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     td_json_open(&b.json, NULL, '{');
     td_json_string(&b.json, "version", td_version());
@@ -578,6 +580,8 @@ int cmd_bench(int argc, char **argv)
         status = bench_growth(&b, &error);
     if (status == TD_OK && (which == NULL || strcmp(which, "inverse") == 0))
         status = bench_inverse(b.print, &b.json, &error);
+    if (status == TD_OK && (which == NULL || strcmp(which, "qpcc") == 0))
+        status = bench_qpcc(b.print, &b.json, &error);
     if (status == TD_OK && (which == NULL || strcmp(which, "control") == 0))
         status = bench_control(b.runs, b.print, &b.json, &error);
     if (status == TD_OK && (which == NULL || strcmp(which, "stvk") == 0))

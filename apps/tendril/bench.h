@@ -20,6 +20,8 @@ tdStatus bench_laws(int runs, bool print, tdJson *json, tdError *error);
 /// The inverse problem of one linearization along a motion: each mode, warm and cold.
 tdStatus bench_inverse(bool print, tdJson *json, tdError *error);
 
+/// Inverse control beside exact contact: 12 actuators, 60 contacts with friction, along a motion.
+tdStatus bench_qpcc(bool print, tdJson *json, tdError *error);
 /// Robots along their paths by inverse control, one thread.
 tdStatus bench_control(int runs, bool print, tdJson *json, tdError *error);
 /// Force and stiffness of reduced St. Venant-Kirchhoff bodies from their polynomials; a plot where there is a folder.

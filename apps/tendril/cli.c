@@ -328,21 +328,12 @@ void cli_progress(const char *what, int64_t done, int64_t total)
     fflush(stderr);
 }
 
-void cli_machine(char *out, size_t size)
+bool cli_study(void *unused, const char *phase, int64_t done, int64_t total)
 {
-    snprintf(out, size, "unknown processor");
-    FILE *file = fopen("/proc/cpuinfo", "r");
-    char line[256];
-    while (file != NULL && fgets(line, sizeof line, file) != NULL)
-    {
-        const char *colon = strncmp(line, "model name", 10) == 0 ? strchr(line, ':') : NULL;
-        if (colon == NULL || colon[1] == '\0')
-            continue;
-        snprintf(out, size, "%.*s", (int)strcspn(colon + 2, "\n"), colon + 2);
-        break;
-    }
-    if (file != NULL)
-        fclose(file);
+    (void)unused;
+    if (done > 0 && strcmp(phase, "timing") != 0) // which is short, and begins anew for each model
+        cli_progress(phase, done, total);
+    return !sig_came();
 }
 
 bool cli_shipped(const char *name, char *out, size_t size)

@@ -83,9 +83,8 @@ tdSettings cli_settings(void);
 
 /// Progress: a bar on a terminal, a line each tenth otherwise; nothing with --quiet.
 void cli_progress(const char *what, int64_t done, int64_t total);
-
-/// Name of the processor, as its maker gives it.
-void cli_machine(char *out, size_t size);
+/// The same as the `progress` of a study; false after an interruption.
+bool cli_study(void *unused, const char *phase, int64_t done, int64_t total);
 
 /// Path of something that came with the program, e.g. "robots/parallel/coarse.yaml": beside the build folder in the
 /// source tree, or where the installation puts it. False: it is not there.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // tendril compare: what reduction costs and gains, as S1's Tables I to III and Figs. 3 and 6 tell it.
-#include "compare.h"
+#include "study/compare.h"
 
-#include "base/file.h"
+#include "cli.h"
 #include "folder.h"
 #include "simulate.h"
 
@@ -40,7 +40,7 @@ static const char help[] =
 
 typedef struct compareArguments
 {
-    const char *files[CMP_MODELS]; // the scene, then others
+    const char *files[TD_COMPARE_MODELS]; // the scene, then others
     const char *rom, *coarse, *steps, *out, *report;
     bool no_whole;
 } compareArguments;
@@ -55,21 +55,22 @@ static void print_error(double value)
         printf(" %8.4f", value);
 }
 
-static void print_table(const cmpRun *run, const compareArguments *arguments)
+static void print_table(const tdComparison *run, const compareArguments *arguments)
 {
     int width = 12;
     for (int i = 0; i < run->n; i++)
         width = (int)strlen(run->models[i].name) > width ? (int)strlen(run->models[i].name) : width;
     printf("scene       %s\n", arguments->files[0]);
-    printf("motion      %s, %" PRId64 " steps of %g s\n", run->motion_name, run->steps, run->models[0].model->scheme.h);
+    printf("motion      %s, %" PRId64 " steps of %g s\n", run->motion_name, run->steps,
+           td_model_time_step(run->models[0].model));
     printf("errors      relative to the largest displacement at full order: mean and maximum over the steps\n\n");
     printf("%-*s %9s %9s", width, "model", "elements", "unknowns");
     for (int k = 0; k < run->n_errors; k++)
-        printf("  %16.16s", cmp_error_name(run, k));
+        printf("  %16.16s", td_comparison_error_name(run, k));
     printf(" %11s %8s\n", "steps/s", "times");
     for (int i = 0; i < run->n; i++)
     {
-        const cmpModel *m = &run->models[i];
+        const tdCompared *m = &run->models[i];
         printf("%-*s %9" PRId64 " %9" PRId64, width, m->name, m->elements, td_model_dofs(m->model));
         for (int k = 0; k < run->n_errors; k++)
         {
@@ -81,15 +82,15 @@ static void print_table(const cmpRun *run, const compareArguments *arguments)
     printf("\n");
     for (int i = 0; i < run->n; i++)
     {
-        const cmpModel *m = &run->models[i];
-        if (m->kind == CMP_HYPER && (m->indicator > 0 || m->distance > 0))
+        const tdCompared *m = &run->models[i];
+        if (m->kind == TD_COMPARE_HYPER && (m->indicator > 0 || m->distance > 0))
             printf("%-*s not to be trusted in %" PRId64
                    " steps; error about %.2g at most (indicator %.3g, distance %.3g)\n",
                    width, m->name, m->warnings, m->foretold, m->indicator, m->distance);
     }
 }
 
-static void json_model(tdJson *json, const cmpRun *run, const cmpModel *m)
+static void json_model(tdJson *json, const tdComparison *run, const tdCompared *m)
 {
     static const char *const kinds[] = {"full", "reduced", "hyper_reduced", "scene"};
     td_json_open(json, NULL, '{');
@@ -105,17 +106,17 @@ static void json_model(tdJson *json, const cmpRun *run, const cmpModel *m)
     td_json_open(json, "errors", '{');
     for (int k = 0; k < run->n_errors; k++)
     {
-        td_json_open(json, cmp_error_name(run, k), '{');
+        td_json_open(json, td_comparison_error_name(run, k), '{');
         td_json_number(json, "mean", m->mean[k]);
         td_json_number(json, "max", m->max[k]);
         td_json_close(json, '}');
     }
     td_json_close(json, '}');
-    if (m->kind != CMP_SCENE)
+    if (m->kind != TD_COMPARE_SCENE)
         td_json_integer(json, "worst_step", m->worst);
     td_json_number(json, "steps_per_s", m->rate);
     td_json_number(json, "ratio", m->rate / run->models[0].rate);
-    if (m->kind == CMP_HYPER)
+    if (m->kind == TD_COMPARE_HYPER)
     {
         td_json_integer(json, "rom_warnings", m->warnings);
         td_json_number(json, "rom_indicator", m->indicator);
@@ -125,7 +126,7 @@ static void json_model(tdJson *json, const cmpRun *run, const cmpModel *m)
     td_json_close(json, '}');
 }
 
-static void print_json(const cmpRun *run, const compareArguments *arguments)
+static void print_json(const tdComparison *run, const compareArguments *arguments)
 {
     tdJson json = {0};
     td_json_open(&json, NULL, '{');
@@ -133,11 +134,11 @@ static void print_json(const cmpRun *run, const compareArguments *arguments)
     td_json_string(&json, "scene", arguments->files[0]);
     td_json_string(&json, "motion", run->motion_name);
     td_json_integer(&json, "steps", run->steps);
-    td_json_number(&json, "time_step", run->models[0].model->scheme.h);
+    td_json_number(&json, "time_step", td_model_time_step(run->models[0].model));
     td_json_integer(&json, "threads", 1);
     td_json_open(&json, "amplitude", '{');
     for (int k = 0; k < run->n_errors; k++)
-        td_json_number(&json, cmp_error_name(run, k), run->amplitude[k]);
+        td_json_number(&json, td_comparison_error_name(run, k), run->amplitude[k]);
     td_json_close(&json, '}');
     td_json_open(&json, "models", '[');
     for (int i = 0; i < run->n; i++)
@@ -149,28 +150,7 @@ static void print_json(const cmpRun *run, const compareArguments *arguments)
 
 // ---------------------------------------------------------------- the command
 
-static tdStatus load(cmpRun *run, const compareArguments *arguments, tdError *error)
-{
-    const char *scene = arguments->files[0];
-    TD_TRY(cmp_add(run, CMP_FULL, scene, NULL, error));
-    if (arguments->coarse != NULL)
-        TD_TRY(cmp_add(run, CMP_SCENE, arguments->coarse, NULL, error));
-    if (arguments->rom != NULL && !arguments->no_whole)
-        TD_TRY(cmp_add(run, CMP_REDUCED, scene, arguments->rom, error));
-    if (arguments->rom != NULL)
-        TD_TRY(cmp_add(run, CMP_HYPER, scene, arguments->rom, error));
-    for (int i = 1; i < CMP_MODELS && arguments->files[i] != NULL; i++)
-    {
-        char extension[16];
-        td_path_extension(extension, sizeof extension, arguments->files[i]);
-        bool rom = strcmp(extension, ".h5") == 0;
-        TD_TRY(cmp_add(run, rom ? CMP_HYPER : CMP_SCENE, rom ? scene : arguments->files[i],
-                       rom ? arguments->files[i] : NULL, error));
-    }
-    return TD_OK;
-}
-
-static int warn(const cmpRun *run)
+static int warn(const tdComparison *run)
 {
     int code = 0;
     for (int i = 0; i < run->n; i++)
@@ -186,32 +166,39 @@ static int warn(const cmpRun *run)
 
 static int compare(const compareArguments *arguments, const outFolder *folder, long steps)
 {
-    static cmpRun run;
+    tdComparison *run = NULL;
     tdError error = {0};
     int code = 0;
-    run = (cmpRun){0};
-    tdStatus status = load(&run, arguments, &error);
-    if (status == TD_OK)
-        status = cmp_prepare(&run, steps, &error);
-    if (status == TD_OK)
-        status = cmp_measure(&run, &error);
+    tdSettings settings = cli_settings();
+    tdCompareSettings what = td_default_compare();
+    what.rom = arguments->rom;
+    what.coarse = arguments->coarse;
+    what.others = arguments->files + 1;
+    while (what.n_others + 1 < TD_COMPARE_MODELS && arguments->files[what.n_others + 1] != NULL)
+        what.n_others++;
+    what.no_whole = arguments->no_whole;
+    what.steps = steps;
+    what.progress = cli_study;
+    sigBefore before = sig_catch();
+    tdStatus status = td_compare(arguments->files[0], &what, &settings, &run, &error);
+    sig_release(&before);
     if (status == TD_OK)
         out_clear(folder);
     if (status == TD_OK && arguments->out != NULL)
-        status = cmp_write(&run, arguments->out, &error);
+        status = td_comparison_write(run, arguments->out, &error);
     if (status == TD_OK && arguments->report != NULL)
-        status = cmp_write_page(&run, arguments->files[0], arguments->report, &error);
+        status = td_comparison_report(run, arguments->report, &error);
     if (status != TD_OK)
         code = cli_fail(&error);
     else
     {
         if (cli_json())
-            print_json(&run, arguments);
+            print_json(run, arguments);
         else
-            print_table(&run, arguments);
-        code = warn(&run);
+            print_table(run, arguments);
+        code = warn(run);
     }
-    cmp_free(&run);
+    td_comparison_free(run);
     return code;
 }
 
@@ -227,8 +214,8 @@ int cmd_compare(int argc, char **argv)
         {"--report", &arguments.report, NULL},
         CLI_PACKAGE_OPTION,
     };
-    int code =
-        cli_parse(argc, argv, help, options, (int)(sizeof options / sizeof options[0]), arguments.files, 1, CMP_MODELS);
+    int code = cli_parse(argc, argv, help, options, (int)(sizeof options / sizeof options[0]), arguments.files, 1,
+                         TD_COMPARE_MODELS);
     if (code >= 0)
         return code;
     long steps = 0;

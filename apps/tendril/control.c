@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // tendril control: inverse control along a path.
 #include "control/control.h"
+
+#include "base/isa.h"
 #include "folder.h"
 #include "simulate.h"
 #include "tracking.h"
@@ -126,7 +128,7 @@ static tdStatus write_page(const controlArguments *arguments, const tdModel *mod
                  1e3 * td_model_time_step(model), 1e3 * step[0], 1e3 * step[2], table->out_of_reach, table->limited,
                  result->end != SIM_DONE ? " **The run ended early.**" : "");
     tdStatus status = track_page(&page, table, model, NULL, error);
-    cli_machine(machine, sizeof machine);
+    td_machine_name(machine, sizeof machine);
     td_page_note(&page, "Made by tendril %s. Machine: %s.", td_version(), machine);
     if (status == TD_OK)
         status = td_page_write(&page, arguments->report, error);
@@ -158,7 +160,7 @@ static int follow_path(const controlArguments *arguments, const outFolder *folde
         code = TD_ERROR_USAGE;
     if (code == 0)
     {
-        options->every = options->every < 0 ? model->scene.output.every : options->every;
+        options->every = options->every < 0 ? td_model_frames_every(model) : options->every;
         options->step = take_step;
         options->stepped = keep_step;
         options->user = &follow;

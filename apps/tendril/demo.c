@@ -4,8 +4,8 @@
 #include "demo.h"
 
 #include "base/file.h"
+#include "base/isa.h"
 #include "base/timer.h"
-#include "body/soft.h"
 #include "control/control.h"
 #include "folder.h"
 #include "reduce.h"
@@ -118,9 +118,9 @@ static tdStatus look_at_robot(Demo *demo, tdError *error)
     tdStatus status = td_control_check(model, error);
     if (status == TD_OK)
         status = td_state_create(model, &settings, &state, error);
-    const SubjectSettings what = {.step = -1, .time = NAN, .marks = true, .supports = true};
+    const tdSubjectSettings what = {.step = -1, .time = NAN, .marks = true, .supports = true};
     if (status == TD_OK)
-        status = subject_take(&demo->rest, demo->scene, model, state, &what, error);
+        status = td_subject_take(&demo->rest, demo->scene, model, state, &what, error);
     for (int b = 0; b < td_model_bodies(model); b++)
     {
         demo->nodes += td_model_body_nodes(model, b);
@@ -148,11 +148,11 @@ static tdStatus take_domain(Demo *demo, tdError *error)
     settings.rom = demo->rom;
     tdModel *model = NULL;
     tdState *state = NULL;
-    const SubjectSettings what = {.step = -1, .time = NAN, .domain = true};
+    const tdSubjectSettings what = {.step = -1, .time = NAN, .domain = true};
     TD_TRY(td_model_load(demo->scene, &settings, &model, error));
     tdStatus status = td_state_create(model, &settings, &state, error);
     if (status == TD_OK)
-        status = subject_take(&demo->domain, demo->scene, model, state, &what, error);
+        status = td_subject_take(&demo->domain, demo->scene, model, state, &what, error);
     td_state_free(state);
     td_model_free(model);
     return status;
@@ -190,15 +190,21 @@ static tdStatus reduce(Demo *demo, tdError *error)
 static tdStatus compare(Demo *demo, tdError *error)
 {
     double start = td_seconds();
-    cmpRun *run = &demo->compared;
+    tdComparison *run = &demo->compared;
     char text[200];
     announce(DEMO_COMPARE, "comparing full order, reduced and hyper-reduced on a motion that training never saw");
     run->silent = true; // the report tells what was warned of
-    TD_TRY(cmp_add(run, CMP_FULL, demo->scene, NULL, error));
-    TD_TRY(cmp_add(run, CMP_REDUCED, demo->scene, demo->rom, error));
-    TD_TRY(cmp_add(run, CMP_HYPER, demo->scene, demo->rom, error));
-    TD_TRY(cmp_prepare(run, 0, error));
-    TD_TRY(cmp_measure(run, error));
+    run->settings = cli_settings();
+    run->progress = cli_study;
+    run->scene = demo->scene;
+    TD_TRY(td_compare_add(run, TD_COMPARE_FULL, demo->scene, NULL, error));
+    TD_TRY(td_compare_add(run, TD_COMPARE_REDUCED, demo->scene, demo->rom, error));
+    TD_TRY(td_compare_add(run, TD_COMPARE_HYPER, demo->scene, demo->rom, error));
+    TD_TRY(td_compare_prepare(run, 0, error));
+    sigBefore before = sig_catch();
+    tdStatus status = td_compare_measure(run, error);
+    sig_release(&before);
+    TD_TRY(status);
     for (int i = 0; i < run->n; i++)
         if (run->models[i].failure.status != TD_OK)
         {
@@ -223,10 +229,10 @@ static tdStatus take_step(void *user, const tdModel *model, tdState *state)
 static tdStatus keep_step(void *user, const tdModel *model, const tdState *state, double seconds, tdError *error)
 {
     Demo *demo = user;
-    const SubjectSettings what = {.step = -1, .time = NAN, .marks = true};
+    const tdSubjectSettings what = {.step = -1, .time = NAN, .marks = true};
     TD_TRY(track_add(demo->table, model, state, seconds, error));
     if (demo->n_poses < DEMO_POSES && td_state_steps(state) == demo->pose_steps[demo->n_poses])
-        TD_TRY(subject_take(&demo->poses[demo->n_poses++], demo->scene, model, state, &what, error));
+        TD_TRY(td_subject_take(&demo->poses[demo->n_poses++], demo->scene, model, state, &what, error));
     return TD_OK;
 }
 
@@ -254,7 +260,7 @@ static tdStatus follow(Demo *demo, tdError *error)
     const simOptions options = {.what = "following",
                                 .until = (int64_t)steps,
                                 .out = folder,
-                                .every = demo->model->scene.output.every,
+                                .every = td_model_frames_every(demo->model),
                                 .step = take_step,
                                 .stepped = keep_step,
                                 .user = demo};
@@ -361,13 +367,13 @@ bool demo_was_busy(const Demo *demo)
 
 static void print_table(const Demo *demo)
 {
-    const cmpRun *run = &demo->compared;
+    const tdComparison *run = &demo->compared;
     int last = run->n_errors - 1;
     printf("\n%-24s %9s %9s %13s %13s %11s %8s\n", "model", "elements", "unknowns", "mean error", "largest error",
            "steps/s", "times");
     for (int i = 0; i < run->n; i++)
     {
-        const cmpModel *m = &run->models[i];
+        const tdCompared *m = &run->models[i];
         printf("%-24s %9" PRId64 " %9" PRId64 " %11.2f %% %11.2f %% %11.0f %8.1f\n", m->name, m->elements,
                td_model_dofs(m->model), 100 * m->mean[last], 100 * m->max[last], m->rate,
                m->rate / run->models[0].rate);
@@ -387,7 +393,7 @@ static void print_json(const Demo *demo)
 {
     static const char *const stages[DEMO_STAGES] = {"robot", "reduce", "compare", "control", "report"};
     static const char *const kinds[] = {"full", "reduced", "hyper_reduced", "scene"};
-    const cmpRun *run = &demo->compared;
+    const tdComparison *run = &demo->compared;
     int last = run->n_errors - 1;
     double all = 0;
     tdJson json = {0};
@@ -431,11 +437,11 @@ static void print_json(const Demo *demo)
 
 static void demo_free(Demo *demo)
 {
-    subject_free(&demo->rest);
-    subject_free(&demo->domain);
+    td_subject_free(&demo->rest);
+    td_subject_free(&demo->domain);
     for (int k = 0; k < DEMO_POSES; k++)
-        subject_free(&demo->poses[k]);
-    cmp_free(&demo->compared);
+        td_subject_free(&demo->poses[k]);
+    td_compare_clear(&demo->compared);
     track_free(demo->table);
     td_control_free(demo->control);
     td_state_free(demo->state);
@@ -495,7 +501,7 @@ int cmd_demo(int argc, char **argv)
     Demo *demo = calloc(1, sizeof *demo);
     if (demo == NULL)
         return td_fail_memory(&error, "the demonstration"), cli_fail(&error);
-    cli_machine(demo->machine, sizeof demo->machine);
+    td_machine_name(demo->machine, sizeof demo->machine);
     demo->cores = (int)sysconf(_SC_NPROCESSORS_ONLN);
     if (getloadavg(&demo->load, 1) != 1)
         demo->load = 0;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What 'tendril demo' makes, stage by stage, and the report that tells of it.
 #pragma once
-#include "compare.h"
 #include "reduce/offline/job.h"
-#include "subject.h"
+#include "study/compare.h"
+#include "study/subject.h"
 #include "tracking.h"
 
 #include <limits.h>
@@ -29,21 +29,21 @@ typedef struct Demo
     double load; ///< of the machine by others when it began, in cores; 0: not known
     double seconds[DEMO_STAGES];
     // the robot
-    Subject rest;        ///< as it is made, with cables and held nodes
+    tdSubject rest;      ///< as it is made, with cables and held nodes
     char actuators[120]; ///< "4 cables"
     int64_t nodes, elements, unknowns;
     double time_step;
     // the reduced model
     tdReduceReport reduced;
-    Subject domain; ///< with the elements that stand for all
-    cmpRun compared;
+    tdSubject domain; ///< with the elements that stand for all
+    tdComparison compared;
     int hyper; ///< among the models compared
     // control of the reduced model, and the same actuation on full order
     tdModel *model;
     tdState *state;
     tdControl *control;
     trackTable *table;
-    Subject poses[DEMO_POSES];
+    tdSubject poses[DEMO_POSES];
     int64_t pose_steps[DEMO_POSES];
     int n_poses;
     double *value, *error; ///< of full order: 3 and 1 a step; NULL: the actuation cannot be replayed

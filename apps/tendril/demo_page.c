@@ -5,7 +5,7 @@
 
 #include "base/memory.h"
 #include "reduce/rom.h"
-#include "stage.h"
+#include "study/show.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -18,7 +18,7 @@
 
 typedef struct Shot
 {
-    Subject *subject;
+    tdSubject *subject;
     int width, height;
     bool ghost, edges;
     bool keys; // names of colours: in a small picture they would be too small
@@ -27,16 +27,16 @@ typedef struct Shot
 // Light and dark; the subject stays the caller's.
 static tdStatus take_shot(const Shot *shot, tdImage image[2], tdError *error)
 {
-    Stage *stage = calloc(1, sizeof *stage);
+    tdShow *stage = calloc(1, sizeof *stage);
     if (stage == NULL)
         return td_fail_memory(error, "a picture");
     stage->n_files = 1;
     stage->subjects[0] = *shot->subject;
-    StageLook look = stage_default();
+    tdShowLook look = td_show_default();
     look.ghost = shot->ghost;
     look.edges = shot->edges;
     tdRenderSettings settings = td_default_render();
-    tdStatus status = stage_set(stage, &look, error);
+    tdStatus status = td_show_set(stage, &look, error);
     if (status == TD_OK)
         status = td_tasks_create(0, &settings.tasks, error);
     settings.supersample = 2; // the page shows pictures smaller than they are
@@ -51,7 +51,7 @@ static tdStatus take_shot(const Shot *shot, tdImage image[2], tdError *error)
     }
     td_tasks_free(settings.tasks);
     stage->n_files = 0; // what they hold is not the stage's
-    stage_free(stage);
+    td_show_free(stage);
     free(stage);
     return status;
 }
@@ -71,14 +71,14 @@ static tdStatus put_shot(tdPage *page, const Shot *shot, const char *file, const
 }
 
 // The rest shape behind a pose, from the displacement that every simulated shape has.
-static tdStatus with_rest(Subject *subject, tdError *error)
+static tdStatus with_rest(tdSubject *subject, tdError *error)
 {
-    Picture *p = &subject->pictures[0];
-    return p->rest == NULL ? picture_deform(p, subject->path, 1, error) : TD_OK;
+    tdPicture *p = &subject->pictures[0];
+    return p->rest == NULL ? td_picture_deform(p, subject->path, 1, error) : TD_OK;
 }
 
 // The goal of the first effector, as a curve through all its places.
-static tdStatus add_course(const Demo *demo, Subject *subject, tdError *error)
+static tdStatus add_course(const Demo *demo, tdSubject *subject, tdError *error)
 {
     const trackTable *table = demo->table;
     double *x = td_take(3 * (size_t)table->n, sizeof *x);
@@ -86,7 +86,7 @@ static tdStatus add_course(const Demo *demo, Subject *subject, tdError *error)
         return td_fail_memory(error, "the path");
     for (int64_t i = 0; i < 3 * table->n; i++)
         x[i] = track_at(table, i / 3, track_goal_column(table, 0) + (int)(i % 3));
-    tdStatus status = subject_add_path(subject, table->n, x, error);
+    tdStatus status = td_subject_add_path(subject, table->n, x, error);
     free(x);
     return status;
 }
@@ -106,7 +106,7 @@ static const char *base_name(const char *path)
 
 static void put_facts(tdPage *page, const Demo *demo)
 {
-    const cmpModel *m = &demo->compared.models[demo->hyper];
+    const tdCompared *m = &demo->compared.models[demo->hyper];
     char times[32], rate[32], error[32], path[32], count[32];
     int last = demo->compared.n_errors - 1;
     snprintf(times, sizeof times, "%.0f \xC3\x97", m->rate / demo->compared.models[0].rate);
@@ -123,7 +123,7 @@ static void put_facts(tdPage *page, const Demo *demo)
 static tdStatus put_head(tdPage *page, Demo *demo, tdError *error)
 {
     char lead[500], file[PATH_MAX];
-    Subject *pose = &demo->poses[demo->n_poses - 1];
+    tdSubject *pose = &demo->poses[demo->n_poses - 1];
     snprintf(lead, sizeof lead,
              "A soft robot with %.80s, from its finite-element model to real-time control: what was done in %.0f s on "
              "this machine, and what came of it.",
@@ -253,7 +253,7 @@ static tdStatus put_reduction(tdPage *page, Demo *demo, tdError *error)
 
 static tdStatus put_comparison(tdPage *page, const Demo *demo, tdError *error)
 {
-    const cmpModel *m = &demo->compared.models[demo->hyper];
+    const tdCompared *m = &demo->compared.models[demo->hyper];
     td_page_section(page, "What it costs and what it gains");
     td_page_text(page,
                  "The three models ran side by side on a motion that training never saw: %s over the ranges of all "
@@ -270,7 +270,7 @@ static tdStatus put_comparison(tdPage *page, const Demo *demo, tdError *error)
                      "**The machine was busy with other work** (load %.1f on %d cores) while this was measured: speeds "
                      "are too low, and their ratios uncertain.",
                      demo->load, demo->cores);
-    return cmp_page(page, &demo->compared, error);
+    return td_compare_page(page, &demo->compared, error);
 }
 
 static tdStatus put_poses(tdPage *page, Demo *demo, tdError *error)
@@ -279,7 +279,7 @@ static tdStatus put_poses(tdPage *page, Demo *demo, tdError *error)
     for (int k = 0; k + 1 < demo->n_poses; k += 2)
     {
         char caption[80];
-        Subject *pose = &demo->poses[k];
+        tdSubject *pose = &demo->poses[k];
         TD_TRY(with_rest(pose, error));
         if (is_position(demo))
             TD_TRY(add_course(demo, pose, error));

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // tendril estimate: unknown loads from where points of a body were measured.
-#include "control/estimate.h"
+#include "study/loads.h"
 
-#include "base/print.h"
-#include "base/timer.h"
 #include "folder.h"
-#include "output/csv.h"
 #include "simulate.h"
 
 #include <inttypes.h>
@@ -33,47 +30,6 @@ typedef struct estimateArguments
 {
     const char *scene, *measured, *noise, *body, *out, *threads;
 } estimateArguments;
-
-static void put_numbers(tdText *text, int n, const double *values, const char *before)
-{
-    for (int k = 0; k < n; k++)
-    {
-        td_text_format(text, "%s", k == 0 ? before : ",");
-        td_print_number(text, values[k]);
-    }
-}
-
-static tdStatus write_files(const char *folder, const tdModel *model, const tdMarks *marks, const tdEstimate *estimate,
-                            tdError *error)
-{
-    tdText text = {0};
-    td_text_format(&text, "load,unit,effort,deviation\n");
-    for (int j = 0; j < estimate->n; j++)
-    {
-        tdActuatorInfo info = td_model_actuator(model, estimate->actuator[j]);
-        td_text_format(&text, "%s,%s", info.name, info.effort_unit);
-        put_numbers(&text, 1, &estimate->effort[j], ",");
-        put_numbers(&text, 1, &estimate->deviation[j], ",");
-        td_text_append(&text, "\n", 1);
-    }
-    tdStatus status = cli_write(folder, "loads.csv", &text, error);
-    text.size = 0;
-    td_text_format(&text, "x0 [m],y0 [m],z0 [m],x [m],y [m],z [m],fitted.x [m],fitted.y [m],fitted.z [m],error [m]\n");
-    for (int i = 0; i < marks->n; i++)
-    {
-        const double *measured = marks->measured + 3 * i, *fitted = estimate->fitted + 3 * i;
-        double miss = hypot(hypot(measured[0] - fitted[0], measured[1] - fitted[1]), measured[2] - fitted[2]);
-        put_numbers(&text, 3, marks->rest + 3 * i, "");
-        put_numbers(&text, 3, measured, ",");
-        put_numbers(&text, 3, fitted, ",");
-        put_numbers(&text, 1, &miss, ",");
-        td_text_append(&text, "\n", 1);
-    }
-    if (status == TD_OK)
-        status = cli_write(folder, "points.csv", &text, error);
-    free(text.data);
-    return status;
-}
 
 static void print_json(const estimateArguments *arguments, const tdModel *model, const tdMarks *marks,
                        const tdEstimate *estimate, double wall_s)
@@ -135,27 +91,20 @@ static void warn(const tdModel *model, const tdEstimate *estimate)
                     td_model_actuator(model, estimate->actuator[j]).name);
 }
 
-static int estimate_loads(const estimateArguments *arguments, double noise, const tdSettings *settings, tdArena *arena,
-                          tdModel **model, tdState **state)
+static int estimate_loads(const estimateArguments *arguments, const tdEstimateSettings *what,
+                          const tdSettings *settings, tdLoads **out)
 {
     tdError error = {0};
-    tdMarks marks = {0};
-    tdEstimate estimate = {0};
-    if (td_marks_read(arguments->measured, arena, &marks, &error) != TD_OK ||
-        td_estimate_load(arguments->scene, arguments->body, &marks, settings, model, &error) != TD_OK ||
-        td_state_create(*model, settings, state, &error) != TD_OK)
+    if (td_loads_estimate(arguments->scene, what, settings, out, &error) != TD_OK)
         return cli_fail(&error);
-    double start = td_seconds();
-    if (td_estimate(*model, *state, &marks, noise, arena, &estimate, &error) != TD_OK)
-        return cli_fail(&error);
-    double wall_s = td_seconds() - start;
-    if (arguments->out != NULL && write_files(arguments->out, *model, &marks, &estimate, &error) != TD_OK)
+    const tdLoads *loads = *out;
+    if (arguments->out != NULL && td_loads_write(loads, arguments->out, &error) != TD_OK)
         return cli_fail(&error);
     if (cli_json())
-        print_json(arguments, *model, &marks, &estimate, wall_s);
+        print_json(arguments, loads->model, &loads->marks, &loads->estimate, loads->seconds);
     else
-        print_table(arguments, *model, &marks, &estimate, wall_s);
-    warn(*model, &estimate);
+        print_table(arguments, loads->model, &loads->marks, &loads->estimate, loads->seconds);
+    warn(loads->model, &loads->estimate);
     return 0;
 }
 
@@ -170,12 +119,12 @@ int cmd_estimate(int argc, char **argv)
     int code = cli_parse(argc, argv, help, options, (int)(sizeof options / sizeof options[0]), &arguments.scene, 1, 1);
     if (code >= 0)
         return code;
-    double noise = NAN;
+    tdEstimateSettings what = td_default_estimate();
     if (arguments.measured == NULL)
         return cli_usage("--measured CSV is missing: the measured points; --help shows the form");
-    if (arguments.noise != NULL && !cli_number("--noise", arguments.noise, &noise))
+    if (arguments.noise != NULL && !cli_number("--noise", arguments.noise, &what.noise))
         return TD_ERROR_USAGE;
-    if (noise < 0)
+    if (what.noise < 0)
         return cli_usage("--noise takes a length of 0 or more, not '%s'", arguments.noise);
     tdSettings settings = cli_settings();
     code = sim_check_common(arguments.threads, arguments.out, &settings);
@@ -186,13 +135,11 @@ int cmd_estimate(int argc, char **argv)
     code = out_take(&folder, arguments.out, names, false);
     if (code >= 0)
         return code;
-    tdArena arena = {0};
-    tdModel *model = NULL;
-    tdState *state = NULL;
-    code = estimate_loads(&arguments, noise, &settings, &arena, &model, &state);
-    td_state_free(state);
-    td_model_free(model);
-    td_arena_free(&arena);
+    what.measured = arguments.measured;
+    what.body = arguments.body;
+    tdLoads *loads = NULL;
+    code = estimate_loads(&arguments, &what, &settings, &loads);
+    td_loads_free(loads);
     out_release(&folder);
     return code;
 }

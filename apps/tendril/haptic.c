@@ -3,7 +3,6 @@
 #include "haptic/haptic.h"
 
 #include "base/timer.h"
-#include "core/state.h"
 #include "folder.h"
 #include "haptic/loop.h"
 #include "signals.h"
@@ -72,6 +71,7 @@ typedef struct session
     double stage[TD_STAGES];
     double largest; ///< force [N]
     tdStatus status;
+    tdError error; ///< what status failed by
     bool interrupted;
 } session;
 
@@ -84,12 +84,14 @@ static tdStatus one_step(session *s, double clock)
     double began = td_seconds();
     tdStatus status = td_haptic_step(s->haptic, s->model, s->state, clock);
     double took = td_seconds() - began;
+    if (status != TD_OK)
+        s->error = td_state_report(s->state)->error;
     if (!td_grow((void **)&s->seconds, &s->room, s->steps + 1, sizeof *s->seconds))
-        return td_fail_memory(&s->state->report.error, "the times of steps");
+        return td_fail_memory(&s->error, "the times of steps");
     s->seconds[s->steps++] = took;
     s->late += took > td_model_time_step(s->model);
     for (int k = 0; k < TD_STAGES; k++)
-        s->stage[k] += s->state->report.stage_seconds[k];
+        s->stage[k] += td_state_report(s->state)->stage_seconds[k];
     return status;
 }
 
@@ -100,7 +102,7 @@ static void run_lockstep(session *s)
     s->records = calloc((size_t)most, sizeof *s->records);
     if (s->records == NULL)
     {
-        s->status = td_fail_memory(&s->state->report.error, "the forces");
+        s->status = td_fail_memory(&s->error, "the forces");
         return;
     }
     for (int64_t k = 0; s->status == TD_OK && (double)k * h < s->until - 1e-9 && !sig_came(); k++)
@@ -276,7 +278,7 @@ static void print_json(const session *s, const char *heavy, bool is_heavy)
     td_json_open(&json, NULL, '{');
     td_json_string(&json, "status", s->status != TD_OK ? "failed" : s->interrupted ? "interrupted" : "done");
     if (s->status != TD_OK)
-        cli_json_error(&json, &td_state_report(s->state)->error);
+        cli_json_error(&json, &s->error);
     td_json_string(&json, "scene", s->arguments->scene);
     td_json_string(&json, "device", s->device->name);
     td_json_string(&json, "device_report", told);
@@ -291,7 +293,7 @@ static void print_json(const session *s, const char *heavy, bool is_heavy)
     td_json_bool(&json, "locked", s->report.locked);
     td_json_string(&json, "not_granted", s->report.why);
     td_json_integer(&json, "steps", s->steps);
-    td_json_number(&json, "time", s->state->time);
+    td_json_number(&json, "time", td_state_time(s->state));
     td_json_integer(&json, "late_steps", s->late);
     td_json_number(&json, "step_p50_ms", 1e3 * step_quantile(s, 0.5));
     td_json_number(&json, "step_p95_ms", 1e3 * step_quantile(s, 0.95));
@@ -386,7 +388,7 @@ static int tell(session *s)
     else
         print_report(s, heavy);
     if (s->status != TD_OK)
-        return cli_json() ? (int)s->status : cli_fail(&td_state_report(s->state)->error);
+        return cli_json() ? (int)s->status : cli_fail(&s->error);
     return s->interrupted ? 130 : 0;
 }
 

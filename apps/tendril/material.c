@@ -33,101 +33,11 @@ static const char plot_help[] =
     "\n"
     "example: tendril material plot scenes/block.yaml -o block.png\n";
 
-// ---------------------------------------------------------------- shared
-
-void material_pressure(double pascal, char *out, size_t size)
-{
-    static const char *const prefix[] = {"", "k", "M", "G"};
-    int k = 0;
-    while (k < 3 && fabs(pascal) >= 1000)
-    {
-        pascal /= 1000;
-        k++;
-    }
-    snprintf(out, size, "%.4g %sPa", pascal, prefix[k]);
-}
-
-bool material_limited(tdTest test, const double range[2])
-{
-    if (test == TD_TEST_SHEAR)
-        return range[1] < TD_RESPONSE_SHEAR;
-    return range[0] > TD_RESPONSE_LOW || range[1] < TD_RESPONSE_HIGH;
-}
-
-void material_range(tdTest test, const double range[2], char *out, size_t size)
-{
-    if (material_limited(test, range))
-        snprintf(out, size, "%.3g to %.3g", range[0], range[1]);
-    else
-        snprintf(out, size, "all");
-}
-
-void material_curve(const tdSpecimen *specimen, tdTest test, double low, double high, double *x, double *y)
-{
-    for (int i = 0; i < MATERIAL_CURVE; i++)
-    {
-        x[i] = low + (high - low) * i / (MATERIAL_CURVE - 1);
-        td_response(specimen, test, x[i], &y[i], NULL); // leaves NAN where there is no answer
-    }
-}
-
-// The prefix for all panels, and the numbers in it.
-static const char *choose_unit(int n, materialPanel *panels)
-{
-    static const char *const names[] = {"nominal stress [Pa]", "nominal stress [kPa]", "nominal stress [MPa]",
-                                        "nominal stress [GPa]"};
-    double largest = 0, unit = 1;
-    for (int p = 0; p < n; p++)
-        for (int s = 0; s < panels[p].n; s++)
-            for (int64_t i = 0; i < panels[p].series[s].n; i++)
-                largest = fmax(largest, fabs(panels[p].series[s].y[i]));
-    int k = 0;
-    for (; k < 3 && largest >= 1000 * unit; k++)
-        unit *= 1000;
-    for (int p = 0; p < n; p++)
-    {
-        for (int s = 0; s < panels[p].n; s++)
-            for (int64_t i = 0; i < panels[p].series[s].n; i++)
-                ((double *)panels[p].series[s].y)[i] /= unit;
-        panels[p].y_range[0] /= unit;
-        panels[p].y_range[1] /= unit;
-    }
-    return names[k];
-}
-
-tdStatus material_draw(const char *path, const char *title, int n, materialPanel *panels, tdError *error)
-{
-    static const char *const names[TD_TESTS] = {"uniaxial", "equibiaxial", "planar (pure shear)", "simple shear"};
-    const char *unit = choose_unit(n, panels);
-    char first[200];
-    tdPanel plots[TD_TESTS];
-    for (int p = 0; p < n; p++)
-    {
-        tdPlotSettings *settings = &plots[p].settings;
-        *settings = td_default_plot();
-        settings->width = n == 1 ? 900 : 660;
-        settings->height = 560;
-        settings->title = names[panels[p].test];
-        settings->x_label = panels[p].test == TD_TEST_SHEAR ? "amount of shear" : "stretch";
-        settings->y_label = unit;
-        memcpy(settings->x_range, panels[p].x_range, sizeof settings->x_range);
-        memcpy(settings->y_range, panels[p].y_range, sizeof settings->y_range);
-        plots[p].n = panels[p].n;
-        plots[p].series = panels[p].series;
-    }
-    if (title != NULL)
-    {
-        snprintf(first, sizeof first, "%s: %.120s", plots[0].settings.title, title);
-        plots[0].settings.title = first;
-    }
-    return td_plot_panels(n, n, plots, path, error);
-}
-
 // ---------------------------------------------------------------- plot
 
 typedef struct Curve
 {
-    double x[MATERIAL_CURVE], y[MATERIAL_CURVE];
+    double x[TD_MATERIAL_CURVE], y[TD_MATERIAL_CURVE];
 } Curve;
 
 // One material of the scene.
@@ -158,8 +68,8 @@ static tdStatus add_entry(const tdScene *scene, const tdSceneBody *body, const t
     {
         bool shear = drawn[t] == TD_TEST_SHEAR;
         td_response_stable(&specimen, drawn[t], entry->stable[t]);
-        material_curve(&specimen, drawn[t], shear ? 0 : range[0], shear ? range[1] - 1 : range[1], entry->curve[t].x,
-                       entry->curve[t].y);
+        td_material_curve(&specimen, drawn[t], shear ? 0 : range[0], shear ? range[1] - 1 : range[1], entry->curve[t].x,
+                          entry->curve[t].y);
     }
     return TD_OK;
 }
@@ -174,9 +84,9 @@ static void print_entries(int n, const Entry *entries)
     for (int i = 0; i < n; i++)
     {
         char young[32], range[3][32];
-        material_pressure(entries[i].young, young, sizeof young);
+        td_material_pressure(entries[i].young, young, sizeof young);
         for (int t = 0; t < 3; t++)
-            material_range(drawn[t], entries[i].stable[t], range[t], sizeof range[t]);
+            td_material_range(drawn[t], entries[i].stable[t], range[t], sizeof range[t]);
         printf("%-*s  %-19s  %10s  %6.4g  %-14s  %-13s  %s\n", wide, entries[i].name,
                td_law(entries[i].material->law)->name, young, entries[i].poisson, range[0], range[1], range[2]);
     }
@@ -195,7 +105,7 @@ static void print_entries(int n, const Entry *entries)
                 char text[32] = "-";
                 double stress;
                 if (td_response(&specimen, drawn[t], at[k], &stress, NULL))
-                    material_pressure(stress, text, sizeof text);
+                    td_material_pressure(stress, text, sizeof text);
                 printf("  %9s", text);
             }
             printf("\n");
@@ -227,9 +137,9 @@ static void print_entries_json(const tdScene *scene, const char *picture, int n,
         {
             td_json_open(&json, td_test_name(drawn[t]), '{');
             td_json_numbers(&json, "stable", 2, entries[i].stable[t]);
-            td_json_numbers(&json, drawn[t] == TD_TEST_SHEAR ? "gamma" : "stretch", MATERIAL_CURVE,
+            td_json_numbers(&json, drawn[t] == TD_TEST_SHEAR ? "gamma" : "stretch", TD_MATERIAL_CURVE,
                             entries[i].curve[t].x);
-            td_json_numbers(&json, "stress", MATERIAL_CURVE, entries[i].curve[t].y);
+            td_json_numbers(&json, "stress", TD_MATERIAL_CURVE, entries[i].curve[t].y);
             td_json_close(&json, '}');
         }
         td_json_close(&json, '}');
@@ -252,12 +162,12 @@ static tdStatus clip_curves(int n, Entry *entries, int t, tdError *error)
     if (size == NULL)
         return td_fail_memory(error, "the curves");
     for (int i = 0; i < n; i++)
-        for (int k = 0; k < MATERIAL_CURVE; k++)
+        for (int k = 0; k < TD_MATERIAL_CURVE; k++)
             size[i] = fmax(size[i], fabs(entries[i].curve[t].y[k]));
     qsort(size, (size_t)n, sizeof *size, compare_sizes);
     double most = 10 * size[(n - 1) / 2];
     for (int i = 0; i < n && most > 0; i++)
-        for (int k = 0; k < MATERIAL_CURVE; k++)
+        for (int k = 0; k < TD_MATERIAL_CURVE; k++)
             if (fabs(entries[i].curve[t].y[k]) > most)
                 entries[i].curve[t].y[k] = NAN;
     free(size);
@@ -269,22 +179,23 @@ static tdStatus draw_entries(const char *path, int n, Entry *entries, tdError *e
     tdSeries *series = td_take((size_t)n * 3, sizeof *series);
     if (series == NULL)
         return td_fail_memory(error, "the curves");
-    materialPanel panels[3];
+    tdMaterialPanel panels[3];
     tdStatus status = TD_OK;
     for (int t = 0; t < 3 && status == TD_OK; t++)
     {
         const double *x = entries[0].curve[t].x;
         status = clip_curves(n, entries, t, error);
-        panels[t] = (materialPanel){drawn[t], n, series + (ptrdiff_t)t * n, {x[0], x[MATERIAL_CURVE - 1]}, {NAN, NAN}};
+        panels[t] =
+            (tdMaterialPanel){drawn[t], n, series + (ptrdiff_t)t * n, {x[0], x[TD_MATERIAL_CURVE - 1]}, {NAN, NAN}};
         for (int i = 0; i < n; i++)
             panels[t].series[i] = (tdSeries){.name = n > 1 || t == 0 ? entries[i].name : NULL,
-                                             .n = MATERIAL_CURVE,
+                                             .n = TD_MATERIAL_CURVE,
                                              .x = entries[i].curve[t].x,
                                              .y = entries[i].curve[t].y,
                                              .line = i < TD_PALETTE ? TD_LINE_SOLID : TD_LINE_DASHED};
     }
     if (status == TD_OK)
-        status = material_draw(path, NULL, 3, panels, error);
+        status = td_material_draw(path, NULL, 3, panels, error);
     free(series);
     return status;
 }

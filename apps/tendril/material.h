@@ -1,34 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `tendril material fit` and `tendril material plot` share: stresses in print and in pictures.
+// The two commands of `tendril material`.
 #pragma once
 #include "cli.h"
-
-#include "material/specimen.h"
-#include "render/plot.h"
-
-#define MATERIAL_CURVE 200 // points of a curve
-
-/// One panel of a picture: its axis, and curves in Pa.
-typedef struct materialPanel
-{
-    tdTest test;
-    int n;
-    tdSeries *series;
-    double x_range[2], y_range[2]; ///< y [Pa]; NAN: from the data
-} materialPanel;
-
-/// Draws panels side by side, all in the unit that suits the largest stress. Changes the series' numbers.
-tdStatus material_draw(const char *path, const char *title, int n, materialPanel *panels, tdError *error);
-
-/// Stresses of a specimen at MATERIAL_CURVE places from low to high; NAN where it has no answer.
-void material_curve(const tdSpecimen *specimen, tdTest test, double low, double high, double *x, double *y);
-
-/// "450 kPa", three to five digits.
-void material_pressure(double pascal, char *out, size_t size);
-/// "1 to 2.31", "all" when the whole range that is looked at is stable.
-void material_range(tdTest test, const double range[2], char *out, size_t size);
-/// Whether td_response_stable() found an end within what it looks at.
-bool material_limited(tdTest test, const double range[2]);
+#include "study/material.h"
 
 int material_fit(int argc, char **argv);
 int material_plot(int argc, char **argv);

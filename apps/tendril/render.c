@@ -5,7 +5,8 @@
 #include "base/memory.h"
 #include "base/timer.h"
 #include "render/render.h"
-#include "stage.h"
+#include "study/show.h"
+#include "subject_load.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -68,7 +69,7 @@ static const char help[] =
 
 typedef struct Options
 {
-    const char *inputs[STAGE_FILES], *names, *step, *time, *opacity, *output, *width, *height, *supersample, *title,
+    const char *inputs[TD_SHOW_FILES], *names, *step, *time, *opacity, *output, *width, *height, *supersample, *title,
         *background;
     const char *field, *component, *range, *colormap, *unit, *deform;
     const char *azimuth, *elevation, *zoom, *up;
@@ -220,11 +221,11 @@ static void name_field(const Options *o, char *text, size_t size, tdRenderSettin
 /// A stage for several files, and the field that colours it.
 typedef struct Drawing
 {
-    Stage stage;
+    tdShow stage;
     double range[2]; ///< of the field that was found, NAN: none
 } Drawing;
 
-static tdStatus draw(const Stage *stage, const Options *o, tdRenderSettings *s, tdError *error)
+static tdStatus draw(const tdShow *stage, const Options *o, tdRenderSettings *s, tdError *error)
 {
     tdImage image;
     s->n_keys = o->no_legend ? 0 : stage->n_keys;
@@ -239,14 +240,14 @@ static tdStatus draw(const Stage *stage, const Options *o, tdRenderSettings *s, 
     return status;
 }
 
-static void json_counts(tdJson *json, const Stage *stage)
+static void json_counts(tdJson *json, const tdShow *stage)
 {
     int64_t nodes = 0, triangles = 0, count[8] = {0};
     static const char *const names[8] = {"cable_segments", "slack_segments", "effectors",       "targets",
                                          "probes",         "held_nodes",     "chosen_elements", "contacts"};
     for (int i = 0; i < stage->n_files; i++)
     {
-        const Subject *s = &stage->subjects[i];
+        const tdSubject *s = &stage->subjects[i];
         const int64_t more[8] = {s->n_segments, s->n_slack,    s->n_effectors, s->n_targets,
                                  s->n_probes,   s->n_supports, s->n_chosen,    s->n_contacts};
         for (int p = 0; p < s->n_pictures; p++)
@@ -271,8 +272,8 @@ static void json_counts(tdJson *json, const Stage *stage)
 
 static void report(const Drawing *drawing, const Options *o, const tdRenderSettings *s, double seconds)
 {
-    const Stage *stage = &drawing->stage;
-    const Subject *first = &stage->subjects[0];
+    const tdShow *stage = &drawing->stage;
+    const tdSubject *first = &stage->subjects[0];
     if (!cli_json())
     {
         if (!cli_quiet() && first->step >= 0)
@@ -307,7 +308,7 @@ static void report(const Drawing *drawing, const Options *o, const tdRenderSetti
 // ---------------------------------------------------------------- the command
 
 // Names in the key: as given, or those of the files; false after saying what is wrong.
-static bool name_files(Stage *stage, const Options *o)
+static bool name_files(tdShow *stage, const Options *o)
 {
     const char *next = o->names;
     for (int i = 0; i < stage->n_files; i++)
@@ -339,7 +340,7 @@ static void widen(double range[2], const double more[2])
     range[1] = isnan(range[1]) || more[1] > range[1] ? more[1] : range[1];
 }
 
-static void widen_by(const Marks *cables, double range[2])
+static void widen_by(const tdMarkMesh *cables, double range[2])
 {
     double r[2];
     if (cables->n_nodes > 0 && td_field_range(cables->n_nodes, cables->value, r))
@@ -349,11 +350,11 @@ static void widen_by(const Marks *cables, double range[2])
 // The field colours the first file alone, tension the cables of all.
 static tdStatus take_field(Drawing *drawing, const Options *o, int component, tdError *error)
 {
-    Stage *stage = &drawing->stage;
-    const Subject *first = &stage->subjects[0];
+    tdShow *stage = &drawing->stage;
+    const tdSubject *first = &stage->subjects[0];
     for (int i = 0; i < stage->n_files; i++)
     {
-        const Subject *subject = &stage->subjects[i];
+        const tdSubject *subject = &stage->subjects[i];
         if (subject->n_segments == 0 || strcmp(o->field, "tension") != 0)
             continue;
         stage->by_tension = true;
@@ -362,9 +363,9 @@ static tdStatus take_field(Drawing *drawing, const Options *o, int component, td
     }
     for (int p = 0; p < first->n_pictures && !stage->by_tension; p++)
     {
-        Picture *picture = &first->pictures[p];
+        tdPicture *picture = &first->pictures[p];
         double r[2];
-        TD_TRY(picture_field(picture, first->path, o->field, component, o->component != NULL, o->flat, error));
+        TD_TRY(td_picture_field(picture, first->path, o->field, component, o->component != NULL, o->flat, error));
         if (td_field_range(picture->by_tri ? picture->n_tris : picture->mesh.n_nodes, picture->values, r))
             widen(drawing->range, r);
     }
@@ -373,17 +374,17 @@ static tdStatus take_field(Drawing *drawing, const Options *o, int component, td
 
 static tdStatus load(Drawing *drawing, const Options *o, int component, const Numbers *numbers, tdError *error)
 {
-    Stage *stage = &drawing->stage;
-    // Marks stand where things are, not where a larger displacement would draw them.
-    const SubjectSettings settings = {.step = numbers->step,
-                                      .time = numbers->time,
-                                      .marks = !o->no_marks && numbers->deform == 1,
-                                      .supports = o->supports,
-                                      .probes = o->probes,
-                                      .domain = o->domain,
-                                      .coloured =
-                                          o->field == NULL && o->inputs[1] == NULL && !o->ghost && o->deform == NULL};
-    for (int i = 0; i < STAGE_FILES && o->inputs[i] != NULL; i++)
+    tdShow *stage = &drawing->stage;
+    // tdMarkMesh stand where things are, not where a larger displacement would draw them.
+    const tdSubjectSettings settings = {.step = numbers->step,
+                                        .time = numbers->time,
+                                        .marks = !o->no_marks && numbers->deform == 1,
+                                        .supports = o->supports,
+                                        .probes = o->probes,
+                                        .domain = o->domain,
+                                        .coloured =
+                                            o->field == NULL && o->inputs[1] == NULL && !o->ghost && o->deform == NULL};
+    for (int i = 0; i < TD_SHOW_FILES && o->inputs[i] != NULL; i++)
     {
         stage->n_files++;
         TD_TRY(subject_load(&stage->subjects[i], o->inputs[i], &settings, error));
@@ -392,7 +393,7 @@ static tdStatus load(Drawing *drawing, const Options *o, int component, const Nu
         TD_TRY(take_field(drawing, o, component, error));
     for (int i = 0; i < stage->n_files && (o->deform != NULL || o->ghost); i++)
         for (int p = 0; p < stage->subjects[i].n_pictures; p++)
-            TD_TRY(picture_deform(&stage->subjects[i].pictures[p], o->inputs[i], numbers->deform, error));
+            TD_TRY(td_picture_deform(&stage->subjects[i].pictures[p], o->inputs[i], numbers->deform, error));
     return TD_OK;
 }
 
@@ -404,8 +405,8 @@ static int render(const Options *o, tdRenderSettings *s, int component, const Nu
     Drawing *drawing = calloc(1, sizeof *drawing);
     if (drawing == NULL)
         return td_fail_memory(&error, "the picture"), cli_fail(&error);
-    Stage *stage = &drawing->stage;
-    const StageLook look = {o->opacity != NULL ? numbers->opacity : NAN, o->edges, o->features, o->ghost};
+    tdShow *stage = &drawing->stage;
+    const tdShowLook look = {o->opacity != NULL ? numbers->opacity : NAN, o->edges, o->features, o->ghost};
     drawing->range[0] = drawing->range[1] = NAN;
     tdStatus status = load(drawing, o, component, numbers, &error);
     bool named = status != TD_OK || name_files(stage, o);
@@ -415,12 +416,12 @@ static int render(const Options *o, tdRenderSettings *s, int component, const Nu
         name_field(o, label, sizeof label, s);
     }
     if (status == TD_OK && named)
-        status = stage_set(stage, &look, &error);
+        status = td_show_set(stage, &look, &error);
     if (status == TD_OK && named)
         status = draw(stage, o, s, &error);
     if (status == TD_OK && named)
         report(drawing, o, s, td_seconds() - start);
-    stage_free(stage);
+    td_show_free(stage);
     free(drawing);
     s->legend_label = NULL; // it was on this function's stack
     return status != TD_OK ? cli_fail(&error) : named ? 0 : TD_ERROR_USAGE;
@@ -429,7 +430,7 @@ static int render(const Options *o, tdRenderSettings *s, int component, const Nu
 // A reduced model stands for a body of a scene.
 static bool some_scene(const Options *o)
 {
-    for (int i = 0; i < STAGE_FILES && o->inputs[i] != NULL; i++)
+    for (int i = 0; i < TD_SHOW_FILES && o->inputs[i] != NULL; i++)
     {
         char extension[16];
         td_path_extension(extension, sizeof extension, o->inputs[i]);
@@ -492,7 +493,8 @@ int cmd_render(int argc, char **argv)
         {"--no-legend", NULL, &o.no_legend},
         {"--no-shadow", NULL, &o.no_shadow},
     };
-    int code = cli_parse(argc, argv, help, options, (int)(sizeof options / sizeof *options), o.inputs, 1, STAGE_FILES);
+    int code =
+        cli_parse(argc, argv, help, options, (int)(sizeof options / sizeof *options), o.inputs, 1, TD_SHOW_FILES);
     if (code >= 0)
         return code;
     if (o.output == NULL)

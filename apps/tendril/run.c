@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "actuation.h"
 #include "base/file.h"
-#include "core/model.h"
 #include "folder.h"
 #include "output/bonds.h"
 #include "output/supports.h"
+#include "run_batch.h"
 #include "simulate.h"
 
 #include <errno.h>
@@ -29,6 +29,12 @@ static const char help[] =
     "  --checkpoint FILE  write the state there at the end, and on the way as the scene says\n"
     "  --resume FILE      go on from a checkpoint; the result is bit for bit that of one long run. With the\n"
     "                     --out folder of the earlier run its frames are continued\n" CLI_ROM_HELP("        ") //
+    "  --batch FILE       many robots at once: rows of inputs from an HDF5 file, 'inputs' (robots, rows, inputs) in "
+    "SI\n"
+    "                     units with the attribute 'names', and 'parameters/NAME' (robots); results go to --out\n"
+    "                     FILE.h5. Killed or interrupted, the same command goes on (docs/python.md)\n"
+    "  --outputs NAMES    with it: what to write, e.g. 'probe:tip effort:north' (default: probes and actuators)\n"
+    "  --hold N           with it: steps that a row holds for (1)\n"
     "  --threads N        worker threads (default: all cores); the result does not depend on it\n"
     "  --portable         use kernels without AVX2, for results that are the same on any machine\n"
     "  --json             print one JSON object instead of the table\n"
@@ -40,7 +46,7 @@ static const char help[] =
 
 typedef struct runArguments
 {
-    const char *scene, *steps, *time, *out, *every, *checkpoint, *resume, *threads;
+    const char *scene, *steps, *time, *out, *every, *checkpoint, *resume, *threads, *batch, *outputs, *hold;
     bool portable, compress;
 } runArguments;
 
@@ -65,7 +71,7 @@ static void json_vectors(tdJson *json, const char *key, const tdModel *model, co
 // Supports of prescribed motions; free(). Without memory there are none to show.
 static int list_supports(const tdModel *model, tdSupport **supports)
 {
-    *supports = calloc((size_t)model->n_bodies * (size_t)model->n_inputs + 1, sizeof **supports);
+    *supports = calloc((size_t)td_model_bodies(model) * (size_t)td_model_inputs(model) + 1, sizeof **supports);
     return *supports == NULL ? 0 : td_supports(model, *supports);
 }
 
@@ -453,8 +459,8 @@ static int simulate(const runArguments *arguments, const outFolder *folder, cons
     if (!sim_last_step(arguments->steps, arguments->time, model, td_model_steps(model), &options->until))
         return TD_ERROR_USAGE;
     if (options->every < 0)
-        options->every = model->scene.output.every;
-    options->checkpoint_every = model->scene.output.checkpoint_every;
+        options->every = td_model_frames_every(model);
+    options->checkpoint_every = td_model_checkpoint_every(model);
     if (arguments->resume != NULL && td_state_load(model, state, arguments->resume, &error) != TD_OK)
         return cli_fail(&error);
     if (arguments->resume != NULL && td_state_steps(state) > options->until)
@@ -477,6 +483,18 @@ static int simulate(const runArguments *arguments, const outFolder *folder, cons
     return report_result(arguments, model, state, &result);
 }
 
+static int start_batch(const runArguments *arguments, tdSettings *settings)
+{
+    const runBatch batch = {arguments->scene, arguments->batch, arguments->out, arguments->outputs, arguments->hold};
+    if (arguments->steps != NULL || arguments->time != NULL || arguments->every != NULL ||
+        arguments->checkpoint != NULL || arguments->resume != NULL || arguments->compress)
+        return cli_usage("--batch goes on for as many rows as its file has, and writes one file: --steps, --time, "
+                         "--every, --compress, --checkpoint and --resume are for one robot");
+    int code = sim_check_common(arguments->threads, NULL, settings);
+    settings->portable = arguments->portable;
+    return code >= 0 ? code : run_batch(&batch, settings);
+}
+
 int cmd_run(int argc, char **argv)
 {
     runArguments arguments = {0};
@@ -488,6 +506,9 @@ int cmd_run(int argc, char **argv)
         {"--compress", NULL, &arguments.compress},
         {"--checkpoint", &arguments.checkpoint, NULL},
         {"--resume", &arguments.resume, NULL},
+        {"--batch", &arguments.batch, NULL},
+        {"--outputs", &arguments.outputs, NULL},
+        {"--hold", &arguments.hold, NULL},
         {"--threads", &arguments.threads, NULL},
         {"--portable", NULL, &arguments.portable},
         CLI_ROM_OPTIONS,
@@ -496,6 +517,10 @@ int cmd_run(int argc, char **argv)
     if (code >= 0)
         return code;
     tdSettings settings = cli_settings();
+    if (arguments.batch != NULL)
+        return start_batch(&arguments, &settings);
+    if (arguments.outputs != NULL || arguments.hold != NULL)
+        return cli_usage("%s belongs to --batch", arguments.outputs != NULL ? "--outputs" : "--hold");
     simOptions simulation = {0};
     code = check_arguments(&arguments, &settings, &simulation);
     if (code >= 0)

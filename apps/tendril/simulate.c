@@ -3,7 +3,6 @@
 
 #include "base/file.h"
 #include "base/timer.h"
-#include "core/state.h"
 #include "output/actuation.h"
 #include "output/frames.h"
 

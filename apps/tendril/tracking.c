@@ -75,7 +75,7 @@ static tdStatus find_effectors(trackTable *table, const tdModel *model)
     for (int e = 0; e < td_model_effectors(model); e++)
     {
         double goal[3];
-        if (td_control_goal(table->control, e, 0, goal) || model->scene.effectors[e].has_target)
+        if (td_control_goal(table->control, e, 0, goal) || td_model_effector_has_target(model, e))
             table->effector[table->n_effectors++] = e;
     }
     table->n_actuators = td_model_actuators(model);

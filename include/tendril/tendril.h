@@ -8,7 +8,7 @@
 // fail returns a tdStatus and, if the caller passes a tdError, says where, why and what to do.
 // One model may be shared by many states in many threads; one state belongs to one thread at a time, and
 // the model must outlive it. An index out of range, or a state with a model it was not made for, is a bug
-// of the caller and ends in an assert.
+// of the caller and ends in an assert. What is done with scenes beside taking steps is in tendril/study.h.
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -101,9 +101,12 @@ extern "C"
                            ///< and the state as it was before it; NULL = never
         void *cancel_user; ///< handed to cancel
         bool full_order;   ///< reduced models that the scene names (bodies[].rom) are left out
+        const char *text;  ///< the scene itself, in the place of its file: what takes the path of a scene reads this,
+                           ///< and the path is its name in messages and says where files are that it names; NULL: the
+                           ///< file
         tdBatchDevice device; ///< of a batch; states are on the CPU
-        const char *gpu;   ///< file of the GPU's back end; NULL: libtendril_gpu.so beside this library, or where the
-                           ///< system looks for libraries
+        const char *gpu;      ///< file of the GPU's back end; NULL: libtendril_gpu.so beside this library, or where the
+                         ///< system looks for libraries
     } tdSettings;
 
     tdSettings td_default_settings(void);
@@ -128,6 +131,8 @@ extern "C"
     int64_t td_model_dofs(const tdModel *model);                    ///< free coordinates of all bodies
     double td_model_time_step(const tdModel *model);                ///< [s]
     int td_model_steps(const tdModel *model);                       ///< steps the scene asks for
+    int td_model_frames_every(const tdModel *model);                ///< steps between frames it asks for; 0: none
+    int td_model_checkpoint_every(const tdModel *model);            ///< steps between checkpoints it asks for; 0: none
     int td_model_probes(const tdModel *model);                      ///< number of probes
     const char *td_model_probe_name(const tdModel *model, int probe);
     /// Inputs: numbers that drive loads, prescribed motions, actuators and tools, by the scene's motion or by
@@ -196,8 +201,9 @@ extern "C"
 
     int td_model_effectors(const tdModel *model); ///< number of effectors
     tdEffectorInfo td_model_effector(const tdModel *model, int effector);
-    int td_model_find_effector(const tdModel *model, const char *name); ///< -1 if none
-    double td_model_size(const tdModel *model);                         ///< largest extent of a body at rest [m]
+    bool td_model_effector_has_target(const tdModel *model, int effector); ///< whether the scene gives it one
+    int td_model_find_effector(const tdModel *model, const char *name);    ///< -1 if none
+    double td_model_size(const tdModel *model);                            ///< largest extent of a body at rest [m]
 
     /// A place on a link that follows a target pose by differential inverse kinematics: in each step the commands of
     /// the position servos of its joints move so that the link, with its joints where they are commanded to, comes
@@ -335,16 +341,17 @@ extern "C"
     /// Short name of one, e.g. "energy from nothing".
     const char *td_doubt_name(tdDoubt doubt);
 
-    /// What the last step did.
     /// How inverse control ended in a step.
     typedef enum tdInverseEnd
     {
-        TD_INVERSE_REACHED,    ///< targets are reached, to control.tolerance
+        TD_INVERSE_OPTIMAL, ///< targets are reached, to control.tolerance; without contact also: no efforts within the
+                            ///< limits come nearer
         TD_INVERSE_STATIONARY, ///< they are not, and no small change of the efforts comes nearer
         TD_INVERSE_STALLED,    ///< a bound on iterations was reached before either
         TD_INVERSE_INFEASIBLE  ///< limits contradict each other; they are broken as little as can be
     } tdInverseEnd;
 
+    /// What the last step did.
     typedef struct tdReport
     {
         tdStatus status;        ///< of the last step
@@ -626,8 +633,8 @@ extern "C"
     //
     // Arrays are the caller's. Masks have a byte a robot, 0: leave it alone; NULL: all robots.
     //
-    // With settings->device = TD_DEVICE_GPU the robots are on a GPU, in single precision: the same bits run to run on one
-    // machine and batch, near those of the CPU. What the GPU does not do is refused when the batch is made.
+    // With settings->device = TD_DEVICE_GPU the robots are on a GPU, in single precision: the same bits run to run on
+    // one machine and batch, near those of the CPU. What the GPU does not do is refused when the batch is made.
 
     typedef struct tdBatch tdBatch;
 

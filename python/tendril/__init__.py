@@ -17,7 +17,12 @@ from .batch import Batch
 from .control import Control, Reduction, reduce
 from .data import reduced, robot
 from .model import Actuator, Body, Effector, Joint, Model, Outputs, Sensor
+from .pictures import Recording, Viewer, plot, render, view
+from .scene import Scene
 from .state import CONTACT, Actuation, Report, State, Wrench
+from .studies import (
+    Compared, Comparison, Fits, Fitted, Load, Loads, Parameter, Workspace, compare, estimate, fit, workspace,
+)  # fmt: skip
 
 __version__ = "0.1.0"
 
@@ -27,7 +32,9 @@ if _lib.td_version().decode() != __version__:
     )
 
 __all__ = [
-    "Actuation", "Actuator", "Batch", "Body", "CONTACT", "Cancelled", "Control", "Effector", "Error", "FileError",
-    "InputError", "Joint", "Model", "NumericError", "OutOfMemory", "Outputs", "Reduction", "Report", "Sensor", "State",
-    "UsageError", "Wrench", "reduce", "reduced", "robot",
+    "Actuation", "Actuator", "Batch", "Body", "CONTACT", "Cancelled", "Compared", "Comparison", "Control", "Effector",
+    "Error", "FileError", "Fits", "Fitted", "InputError", "Joint", "Load", "Loads", "Model", "NumericError",
+    "OutOfMemory", "Outputs", "Parameter", "Recording", "Reduction", "Report", "Scene", "Sensor", "State", "UsageError", "Viewer",
+    "Workspace", "Wrench", "compare", "estimate", "fit", "plot", "reduce", "reduced", "render", "robot", "view",
+    "workspace",
 ]  # fmt: skip

@@ -9,7 +9,11 @@ from __future__ import annotations
 import ctypes as c
 import logging
 import os
+import signal
+import threading
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 SONAME = "libtendril.so.0.1"
 TD_STAGES = 9
@@ -60,6 +64,7 @@ class Cancelled(Error):
     """The caller ended it."""
 
 
+CANCELLED = 130
 _ERRORS = {2: UsageError, 3: InputError, 4: NumericError, 5: OutOfMemory, 6: FileError, 130: Cancelled}
 
 
@@ -100,6 +105,7 @@ class tdSettings(c.Structure):
         ("cancel", CancelFn),
         ("cancel_user", c.c_void_p),
         ("full_order", c.c_bool),
+        ("text", c.c_char_p),
         ("device", c.c_int),
         ("gpu", c.c_char_p),
     ]
@@ -320,10 +326,195 @@ class tdReduction(c.Structure):
     ]
 
 
+class tdRarely(c.Structure):
+    _fields_ = [
+        ("cancel", CancelFn),
+        ("user", c.c_void_p),
+        ("period", c.c_double),
+        ("thread", c.c_uint64),
+        ("last", c.c_double),
+    ]
+
+
+class tdCompareSettings(c.Structure):
+    _fields_ = [
+        ("rom", c.c_char_p),
+        ("coarse", c.c_char_p),
+        ("n_others", c.c_int),
+        ("others", c.POINTER(c.c_char_p)),
+        ("no_whole", c.c_bool),
+        ("steps", c.c_int64),
+        ("progress", ProgressFn),
+        ("user", c.c_void_p),
+    ]
+
+
+class tdComparisonInfo(c.Structure):
+    _fields_ = [
+        ("motion", c.c_char_p),
+        ("steps", c.c_int64),
+        ("time_step", c.c_double),
+        ("models", c.c_int),
+        ("errors", c.c_int),
+        ("stopped", c.c_bool),
+    ]
+
+
+class tdComparedInfo(c.Structure):
+    _fields_ = [
+        ("name", c.c_char_p),
+        ("file", c.c_char_p),
+        ("kind", c.c_int),
+        ("modes", c.c_int),
+        ("elements", c.c_int64),
+        ("unknowns", c.c_int64),
+        ("steps", c.c_int64),
+        ("failure", c.POINTER(tdError)),
+        ("worst_step", c.c_int64),
+        ("rate", c.c_double),
+        ("warnings", c.c_int64),
+        ("indicator", c.c_double),
+        ("foretold", c.c_double),
+        ("distance", c.c_double),
+    ]
+
+
+class tdWorkspaceSettings(c.Structure):
+    _fields_ = [
+        ("samples", c.c_int64),
+        ("grid", c.c_int),
+        ("effector", c.c_char_p),
+        ("progress", ProgressFn),
+        ("user", c.c_void_p),
+    ]
+
+
+class tdWorkspaceInfo(c.Structure):
+    _fields_ = [
+        ("axes", c.c_int),
+        ("actuators", c.c_int),
+        ("values", c.c_int),
+        ("places", c.c_int64),
+        ("reached", c.c_int64),
+        ("failed", c.c_int64),
+        ("failure", c.POINTER(tdError)),
+        ("stopped", c.c_bool),
+        ("seconds", c.c_double),
+    ]
+
+
+class tdEstimateSettings(c.Structure):
+    _fields_ = [
+        ("body", c.c_char_p),
+        ("measured", c.c_char_p),
+        ("n", c.c_int),
+        ("rest", c.c_void_p),
+        ("position", c.c_void_p),
+        ("noise", c.c_double),
+        ("progress", ProgressFn),
+        ("user", c.c_void_p),
+    ]
+
+
+class tdLoadsInfo(c.Structure):
+    _fields_ = [
+        ("loads", c.c_int),
+        ("points", c.c_int),
+        ("residual", c.c_double),
+        ("sigma", c.c_double),
+        ("equilibria", c.c_int),
+        ("seconds", c.c_double),
+    ]
+
+
+class tdLoadInfo(c.Structure):
+    _fields_ = [
+        ("name", c.c_char_p),
+        ("unit", c.c_char_p),
+        ("effort", c.c_double),
+        ("deviation", c.c_double),
+        ("limited", c.c_bool),
+    ]
+
+
+class tdFitsSettings(c.Structure):
+    _fields_ = [
+        ("data", c.c_char_p),
+        ("n", c.c_int),
+        ("modes", c.POINTER(c.c_char_p)),
+        ("stretch", c.c_void_p),
+        ("stress", c.c_void_p),
+        ("mode", c.c_char_p),
+        ("law", c.c_char_p),
+        ("terms", c.c_int),
+        ("poisson", c.c_double),
+        ("relative", c.c_bool),
+        ("progress", ProgressFn),
+        ("user", c.c_void_p),
+    ]
+
+
+class tdFittedInfo(c.Structure):
+    _fields_ = [
+        ("name", c.c_char_p),
+        ("law", c.c_char_p),
+        ("terms", c.c_int),
+        ("reason", c.POINTER(tdError)),
+        ("parameters", c.c_int),
+        ("r2", c.c_double),
+        ("rms", c.c_double),
+        ("worst", c.c_double),
+        ("aic", c.c_double),
+        ("young", c.c_double),
+        ("poisson", c.c_double),
+        ("volume_error", c.c_double),
+        ("converged", c.c_bool),
+        ("iterations", c.c_int),
+        ("remarks", c.c_int),
+        ("material", c.c_char_p),
+    ]
+
+
+class tdFittedParameter(c.Structure):
+    _fields_ = [
+        ("name", c.c_char_p),
+        ("modulus", c.c_bool),
+        ("value", c.c_double),
+        ("half", c.c_double),
+        ("at_bound", c.c_bool),
+    ]
+
+
+class tdPictureSettings(c.Structure):
+    _fields_ = [
+        ("width", c.c_int),
+        ("height", c.c_int),
+        ("supersample", c.c_int),
+        ("azimuth", c.c_double),
+        ("elevation", c.c_double),
+        ("zoom", c.c_double),
+        ("up", c.c_int),
+        ("parallel", c.c_bool),
+        ("opacity", c.c_double),
+        ("background", c.c_char_p),
+        ("title", c.c_char_p),
+        ("marks", c.c_bool),
+        ("probes", c.c_bool),
+        ("supports", c.c_bool),
+        ("edges", c.c_bool),
+        ("shadow", c.c_bool),
+        ("axes", c.c_bool),
+        ("key", c.c_bool),
+    ]
+
+
 #: All structures, for the test of their layout.
 STRUCTURES = [
     tdError, tdSettings, tdActuatorInfo, tdEffectorInfo, tdToolInfo, tdJointInfo, tdActuation, tdToolState, tdSpring,
     tdReport, tdContactPoint, tdSensorInfo, tdOutputInfo, tdSpan, tdRollout, tdControlSettings, tdReductionSettings, tdReduction,
+    tdRarely, tdCompareSettings, tdComparisonInfo, tdComparedInfo, tdWorkspaceSettings, tdWorkspaceInfo,
+    tdEstimateSettings, tdLoadsInfo, tdLoadInfo, tdFitsSettings, tdFittedInfo, tdFittedParameter,
+    tdPictureSettings,
 ]  # fmt: skip
 
 
@@ -465,6 +656,60 @@ _FUNCTIONS = {
     "td_control_correction": (None, _P, _I, _P),
     "td_default_reduction": (tdReductionSettings,),
     "td_model_reduce": (_I, _S, _S, c.POINTER(tdReductionSettings), c.POINTER(tdSettings), c.POINTER(tdReduction), _E),
+    "td_default_compare": (tdCompareSettings,),
+    "td_compare": (_I, _S, c.POINTER(tdCompareSettings), c.POINTER(tdSettings), c.POINTER(_P), _E),
+    "td_comparison_free": (None, _P),
+    "td_comparison_info": (tdComparisonInfo, _P),
+    "td_comparison_model": (tdComparedInfo, _P, _I),
+    "td_comparison_error_name": (_S, _P, _I),
+    "td_comparison_amplitude": (_D, _P, _I),
+    "td_comparison_error": (None, _P, _I, _I, c.POINTER(_D), c.POINTER(_D)),
+    "td_comparison_errors": (_P, _P, _I),
+    "td_comparison_paths": (_P, _P, _I),
+    "td_comparison_write": (_I, _P, _S, _E),
+    "td_comparison_report": (_I, _P, _S, _E),
+    "td_default_workspace": (tdWorkspaceSettings,),
+    "td_workspace_explore": (_I, _S, c.POINTER(tdWorkspaceSettings), c.POINTER(tdSettings), c.POINTER(_P), _E),
+    "td_workspace_free": (None, _P),
+    "td_workspace_info": (tdWorkspaceInfo, _P),
+    "td_workspace_model": (_P, _P),
+    "td_workspace_points": (_P, _P),
+    "td_workspace_at_rest": (_P, _P),
+    "td_workspace_actuation": (None, _P, _L, _P),
+    "td_workspace_write": (_I, _P, _S, _E),
+    "td_default_estimate": (tdEstimateSettings,),
+    "td_loads_estimate": (_I, _S, c.POINTER(tdEstimateSettings), c.POINTER(tdSettings), c.POINTER(_P), _E),
+    "td_loads_free": (None, _P),
+    "td_loads_info": (tdLoadsInfo, _P),
+    "td_loads_load": (tdLoadInfo, _P, _I),
+    "td_loads_fitted": (_P, _P),
+    "td_loads_write": (_I, _P, _S, _E),
+    "td_default_fits": (tdFitsSettings,),
+    "td_fits_make": (_I, c.POINTER(tdFitsSettings), c.POINTER(_P), _E),
+    "td_fits_free": (None, _P),
+    "td_fits_points": (_I, _P),
+    "td_fits_laws": (_I, _P),
+    "td_fits_law": (tdFittedInfo, _P, _I),
+    "td_fits_parameter": (tdFittedParameter, _P, _I, _I),
+    "td_fits_remark": (_S, _P, _I, _I),
+    "td_fits_stable": (c.c_bool, _P, _I, _S, _P),
+    "td_fits_stress": (_D, _P, _I, _S, _D),
+    "td_fits_plot": (_I, _P, _S, _E),
+    "td_default_picture": (tdPictureSettings,),
+    "td_state_render": (_I, _P, _P, c.POINTER(tdPictureSettings), _P, _E),
+    "td_build_create": (_I, _S, _S, c.POINTER(_P), _E),
+    "td_build_free": (None, _P),
+    "td_build_text": (_I, _P, _S, _S, _E),
+    "td_build_number": (_I, _P, _S, _D, _E),
+    "td_build_numbers": (_I, _P, _S, _L, _P, _E),
+    "td_build_flag": (_I, _P, _S, c.c_bool, _E),
+    "td_build_map": (_I, _P, _S, _E),
+    "td_build_list": (_I, _P, _S, _E),
+    "td_build_yaml": (_I, _P, _S, _S, _E),
+    "td_build_remove": (_I, _P, _S, _E),
+    "td_build_count": (_L, _P, _S),
+    "td_build_scene": (_I, _P, c.POINTER(_S), _E),
+    "td_build_model": (_I, _P, c.POINTER(tdSettings), c.POINTER(_P), _E),
 }
 for _name, (_result, *_arguments) in _FUNCTIONS.items():
     _function = getattr(lib, _name)
@@ -475,14 +720,69 @@ PARAMETERS = tuple(lib.td_parameter_name(k).decode() for k in range(8))
 
 
 def check(status: int, error: tdError) -> None:
-    """Raises what a call that returned ``status`` wrote into ``error``."""
+    """Raises what a call that returned ``status`` wrote into ``error``, or what a signal's handler raised in it."""
     if status != 0:
+        interrupt(status)
         raise error.exception(status)
 
 
 @LogFn
 def _log(_user, level, message):
     log.log((logging.DEBUG, logging.INFO, logging.WARNING)[level], "%s", message.decode(errors="replace"))
+
+
+# ---------------------------------------------------------------- Ctrl-C
+
+# Whether SIGINT has come, which it forgets. This is called by the library in place of a function of Python, in which the
+# handler would run before its first line, and what it raises would be lost.
+_interrupted = c.PYFUNCTYPE(c.c_bool, c.c_void_p)(("PyOS_InterruptOccurred", c.pythonapi))
+
+#: Asks ten times a second, in the main thread alone: only there does Python handle signals.
+_rarely = tdRarely(cancel=CancelFn(_interrupted), period=0.1, thread=threading.main_thread().ident or 0)
+_cancel = CancelFn(("td_cancel_rarely", lib))
+
+
+def interrupt(status: int) -> None:
+    """Where SIGINT has ended a call, its handler runs now: mostly it raises KeyboardInterrupt."""
+    if status == CANCELLED and threading.current_thread() is threading.main_thread():
+        signal.raise_signal(signal.SIGINT)
+
+
+class Watch:
+    """Progress of a study as the library calls it. An exception in ``progress``, or Ctrl-C, stops it in order."""
+
+    def __init__(self, progress: Callable[[str, int, int], Any] | None) -> None:
+        self._raised: list[BaseException] = []
+        self._came: dict = {}
+        self._main = threading.current_thread() is threading.main_thread()
+
+        def tell(_user, phase, done, total):
+            try:
+                if progress is not None:
+                    progress(phase.decode(), done, total)
+                return not self._came
+            except BaseException as error:  # noqa: BLE001 - raised again by finish
+                self._raised.append(error)
+                return False
+
+        self.function = ProgressFn(tell)
+
+    def __enter__(self) -> Watch:
+        # Meanwhile a signal is only noted, by a function that is not Python's (see above).
+        self._before = signal.signal(signal.SIGINT, self._came.setdefault) if self._main else None
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        if self._before is not None:
+            signal.signal(signal.SIGINT, self._before)
+
+    def finish(self, status: int, error: tdError, stopped: bool = False) -> None:
+        """Raises what stopped it, or what the library says."""
+        if self._raised:
+            raise self._raised[0]
+        if self._came or (stopped and self._main):
+            signal.raise_signal(signal.SIGINT)
+        check(status, error)
 
 
 def settings(threads: int = 0, rom: str | os.PathLike | None = None, portable: bool = False, rom_whole: bool = False,
@@ -492,6 +792,7 @@ def settings(threads: int = 0, rom: str | os.PathLike | None = None, portable: b
     out.threads, out.portable, out.rom_whole, out.full_order = int(threads), portable, rom_whole, full_order
     if not quiet:
         out.log = _log
+    out.cancel, out.cancel_user = _cancel, c.addressof(_rarely)
     out.rom = os.fsencode(rom) if rom is not None else None
     out.packages = packages.encode() if packages else None
     return out

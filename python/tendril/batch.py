@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes as c
 import os
 import threading
-import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -17,8 +16,7 @@ from .model import Model, Outputs, _texts
 from .state import State, _parameter
 from .views import address, mask_of, numbers
 
-#: Rollouts are cut into calls of about this length [s], so that Ctrl-C is heard.
-_CALL = 0.1
+
 _DEVICES = {"cpu": 0, "gpu": 1}
 _PRECISIONS = {"split": 0, "half": 1, "single": 2}
 
@@ -145,6 +143,9 @@ class Batch:
         hold: steps that each row is held for.
         mask: robots that take part: booleans or indices.
         out: where outputs go, (robots, rows, width); rows of robots that have stopped become NaN.
+
+        Each robot takes all its steps before the next one does, which keeps it in the cache. After Ctrl-C each is after
+        some whole step, and ``taken`` says how many it took.
         """
         n, width = len(self.inputs), self.width
         given = None
@@ -167,21 +168,14 @@ class Batch:
         elif out.shape != (self.robots, rows, width) or out.dtype != np.float64 or not out.flags.writeable:
             raise UsageError(f"'out' has to be a writable array of doubles, ({self.robots}, {rows}, {width})")
         plan = td.tdRollout(hold=hold, mask=address(chosen), status=address(self.status), steps=address(self.taken))
-        at, chunk, total = 0, 1, np.zeros(self.robots, np.int32)
+        plan.rows = rows
+        if given is not None:
+            plan.inputs = _span(given)
+        if width > 0:
+            plan.outputs = _span(out)
+        self.taken[:] = 0
         with self._alone:
-            while at < rows:
-                plan.rows = min(chunk, rows - at)
-                if given is not None:
-                    plan.inputs = _span(given, at)
-                if width > 0:
-                    plan.outputs = _span(out, at)
-                begin = time.perf_counter()
-                self._roll(plan)
-                spent = time.perf_counter() - begin
-                total += self.taken if chosen is None else np.where(chosen, self.taken, 0)
-                at += plan.rows
-                chunk = max(1, min(4 * chunk, int(plan.rows * _CALL / max(spent, 1e-6))))
-        self.taken[:] = total
+            self._roll(plan)
         return out
 
     def step(self, inputs: Any = None, *, hold: int = 1, mask: Any = None, out: np.ndarray | None = None) -> np.ndarray:
@@ -201,13 +195,17 @@ class Batch:
     @staticmethod
     def _doubles(value: Any, what: str) -> np.ndarray:
         try:
+            if hasattr(value, "__dlpack__") and not hasattr(value, "__array__"):
+                value = np.from_dlpack(value)  # of another library, where it lies
             return np.asarray(value, dtype=np.float64)
         except (TypeError, ValueError) as error:
             raise UsageError(f"{what}: {error}") from None
 
     def _roll(self, plan: td.tdRollout) -> None:
         error = td.tdError()
-        td.check(lib.td_batch_rollout(self._handle, c.byref(plan), c.byref(error)), error)
+        status = lib.td_batch_rollout(self._handle, c.byref(plan), c.byref(error))
+        self.status[self.status == td.CANCELLED] = 0  # they have not failed
+        td.check(status, error)
 
     def observe(self, mask: Any = None, out: np.ndarray | None = None) -> np.ndarray:
         """Outputs at the present states, (robots, width)."""
@@ -276,8 +274,8 @@ class Batch:
             self._cleared(chosen)
 
 
-def _span(array: np.ndarray, row: int) -> td.tdSpan:
+def _span(array: np.ndarray) -> td.tdSpan:
     if any(s % 8 for s in array.strides):
         raise UsageError("arrays of doubles have to be aligned to 8 bytes")
     robot, rows, number = (s // 8 for s in array.strides)
-    return td.tdSpan(address(array) + 8 * row * rows, robot, rows, number)
+    return td.tdSpan(address(array), robot, rows, number)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes as c
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +13,7 @@ import numpy as np
 from . import _library as td
 from ._library import Cancelled, UsageError, lib
 from .model import Model
+from .scene import Scene, source
 from .state import State
 from .views import address, numbers
 
@@ -117,40 +118,26 @@ class Reduction:
     seconds: float
 
 
-def reduce(scene: str | os.PathLike, rom: str | os.PathLike, *, body: str | None = None, pod_tolerance: float | None = None,
+def reduce(scene: str | os.PathLike | Mapping[str, Any] | Scene, rom: str | os.PathLike, *, body: str | None = None, pod_tolerance: float | None = None,
            ecsw_tolerance: float | None = None, max_modes: int | None = None, restart: bool = False, accept: bool = False,
-           threads: int = 0, progress: Callable[[str, int, int], Any] | None = None) -> Reduction:  # fmt: skip
+           threads: int = 0, folder: str | os.PathLike | None = None,
+           progress: Callable[[str, int, int], Any] | None = None) -> Reduction:  # fmt: skip
     """Makes the reduced model of a scene with a ``reduction`` (docs/reduction.md): minutes, as ``tendril reduce``.
 
-    body: which is reduced, where the scene does not say so.
+    body: which is reduced, where the scene does not say so. folder: of a dictionary, where relative paths begin.
     progress(phase, done, total) is told of it. Ctrl-C, or an exception in ``progress``, stops in order; the same call
     goes on from there. A model that is off by more than 20 % where training was not is written with ``accept`` only.
     """
-    raised: list[BaseException] = []
-
-    @td.ProgressFn
-    def tell(_user, phase, done, total):
-        try:
-            c.pythonapi.PyErr_CheckSignals.restype = c.c_int
-            if c.pythonapi.PyErr_CheckSignals():
-                raise KeyboardInterrupt
-            if progress is not None:
-                progress(phase.decode(), done, total)
-            return True
-        except BaseException as error:  # noqa: BLE001 - raised again below
-            raised.append(error)
-            return False
-
-    what, settings = lib.td_default_reduction(), td.settings(threads=threads)
+    watch, what, settings = td.Watch(progress), lib.td_default_reduction(), td.settings(threads=threads)
+    path = source(scene, settings, folder)
     what.pod_tolerance, what.ecsw_tolerance = pod_tolerance or 0.0, ecsw_tolerance or 0.0
-    what.max_modes, what.restart, what.accept, what.progress = max_modes or 0, restart, accept, tell
+    what.max_modes, what.restart, what.accept, what.progress = max_modes or 0, restart, accept, watch.function
     what.body = body.encode() if body else None
     out, error = td.tdReduction(), td.tdError()
-    status = lib.td_model_reduce(os.fsencode(scene), os.fsencode(rom), c.byref(what), c.byref(settings), c.byref(out),
-                                 c.byref(error))  # fmt: skip
-    if raised:
-        raise raised[0]
-    td.check(status, error)
+    with watch:
+        status = lib.td_model_reduce(path, os.fsencode(rom), c.byref(what), c.byref(settings), c.byref(out),
+                                     c.byref(error))  # fmt: skip
+    watch.finish(status, error)
     if out.stopped:
         raise Cancelled("the reduction was stopped; the same call goes on from there")
     values = {name: getattr(out, name) for name, *_ in td.tdReduction._fields_ if name != "stopped"}

@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 
 from ._library import InputError, lib
+from .scene import Scene
 
 
 def folder() -> Path:
@@ -39,15 +40,21 @@ def cache() -> Path:
     return path
 
 
-def reduced(scene: str | os.PathLike, **more) -> Path:
-    """The reduced model of a scene, made when it is first wanted (minutes) and kept for the next time."""
+def reduced(scene: str | os.PathLike | Scene, *, body: str | None = None, **more) -> Path:
+    """The reduced model of a scene, made when it is first wanted (minutes) and kept for the next time.
+
+    body: which is reduced, of a scene with several.
+    """
     from .control import reduce
 
-    scene = Path(scene)
+    file = Path(scene.folder / scene.name if isinstance(scene, Scene) else scene)
     key = hashlib.sha256(lib.td_version())
-    for path in [scene, *sorted(scene.parent.glob(f"{scene.stem}.msh"))]:
+    key.update(scene.text.encode() if isinstance(scene, Scene) else file.read_bytes())
+    for path in sorted(file.parent.glob(f"{file.stem}.msh")):
         key.update(path.read_bytes())
-    rom = cache() / f"{scene.parent.name}-{scene.stem}-{key.hexdigest()[:12]}.h5"
+    key.update(repr((body, sorted((k, v) for k, v in more.items() if k not in ("progress", "threads")))).encode())
+    part = f"-{body}" if body else ""
+    rom = cache() / f"{file.parent.name or 'scene'}-{file.stem}{part}-{key.hexdigest()[:12]}.h5"
     if not rom.exists():
-        reduce(scene, rom, **more)
+        reduce(scene, rom, body=body, **more)
     return rom

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes as c
-import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ import numpy as np
 
 from . import _library as td
 from ._library import UsageError, lib
+from .scene import Scene
 from .views import address, view
 
 if TYPE_CHECKING:
@@ -87,15 +87,6 @@ class Body:
     joints: tuple[Joint, ...]
 
 
-def _plain(value: Any) -> Any:
-    """NumPy's numbers and arrays as JSON has them."""
-    if isinstance(value, np.ndarray | np.generic):
-        return value.tolist()
-    if isinstance(value, os.PathLike):
-        return os.fspath(value)
-    raise TypeError(f"a scene cannot hold {type(value).__name__}")
-
-
 class Model:
     """A compiled scene. It never changes; states, batches and views keep it alive.
 
@@ -103,7 +94,8 @@ class Model:
     >>> model = tendril.Model({"tendril": 1, "time_step": 0.01, "bodies": [...]})
 
     scene: path of a scene file, or a scene as a dictionary with the same keys (numbers in SI or in the scene's
-        ``units``; texts such as "450 kPa" as in a file). Mistakes raise :class:`InputError` with file, line and field.
+        ``units``; texts such as "450 kPa" as in a file), or a :class:`Scene`. Mistakes raise :class:`InputError` with
+        file, line and field.
     rom: reduced model of one of its bodies, made by :func:`tendril.reduce`.
     full_order: leave out reduced models that the scene itself names.
     rom_whole: with it, integrate over all elements instead of the reduced domain.
@@ -112,22 +104,19 @@ class Model:
     packages: where package://NAME/... of robots is, "NAME=FOLDER:...".
     """
 
-    def __init__(self, scene: str | os.PathLike | Mapping[str, Any], *, rom: str | os.PathLike | None = None,
+    def __init__(self, scene: str | os.PathLike | Mapping[str, Any] | Scene, *, rom: str | os.PathLike | None = None,
                  rom_whole: bool = False, full_order: bool = False, folder: str | os.PathLike | None = None, portable: bool = False,
                  packages: str | None = None) -> None:  # fmt: skip
         self._handle = 0
-        self._portable = portable
+        self._portable, self._rom = portable, rom
         settings = td.settings(rom=rom, portable=portable, rom_whole=rom_whole, packages=packages,
                                full_order=full_order)  # fmt: skip
         handle, error = c.c_void_p(), td.tdError()
         if isinstance(scene, Mapping):
-            self.file = "dictionary"
-            try:
-                text = json.dumps(scene, default=_plain, allow_nan=False, indent=1).encode()
-            except (TypeError, ValueError) as wrong:
-                raise UsageError(f"the scene is no dictionary of plain values: {wrong}") from None
-            status = lib.td_model_parse(text, len(text), b"dictionary", os.fsencode(folder) if folder else None,
-                                        c.byref(settings), c.byref(handle), c.byref(error))  # fmt: skip
+            scene = Scene(scene, folder=folder)
+        if isinstance(scene, Scene):
+            self.file = scene.name
+            status = lib.td_build_model(scene._handle, c.byref(settings), c.byref(handle), c.byref(error))
         else:
             self.file = os.fspath(scene)
             status = lib.td_model_load(os.fsencode(scene), c.byref(settings), c.byref(handle), c.byref(error))
@@ -140,7 +129,7 @@ class Model:
                   rom: str | os.PathLike | None = None, portable: bool = False) -> Model:  # fmt: skip
         """A scene from YAML text. ``name`` stands for the file in messages."""
         self = cls.__new__(cls)
-        self._handle, self._portable, self.file = 0, portable, name
+        self._handle, self._portable, self._rom, self.file = 0, portable, rom, name
         settings = td.settings(rom=rom, portable=portable)
         handle, error, data = c.c_void_p(), td.tdError(), text.encode()
         td.check(lib.td_model_parse(data, len(data), name.encode(), os.fsencode(folder) if folder else None,
@@ -272,6 +261,18 @@ class Model:
         from .state import State
 
         return State(self, threads=threads)
+
+    def render(self, width: int = 800, height: int = 600, **more: Any) -> np.ndarray:
+        """A picture of the scene at its start, (height, width, 3) uint8; see :func:`tendril.pictures.render`."""
+        return self.state().render(width, height, **more)
+
+    def view(self, **more: Any) -> Any:
+        """Opens the scene in the viewer, where it comes from a file; see :func:`tendril.view`."""
+        from .pictures import view as open_viewer
+
+        if not os.path.exists(self.file):
+            raise UsageError("the viewer shows scene files; save the scene first (Scene.save), and open that")
+        return open_viewer(self.file, rom=self._rom, **more)
 
     def batch(self, robots: int, **more: Any) -> Batch:
         """Many robots at once; see :class:`tendril.Batch`."""

@@ -115,12 +115,19 @@ class State:
 
     def _fail(self) -> None:
         report = lib.td_state_report(self._handle).contents
+        td.interrupt(report.status)
         raise report.error.exception(report.status)
 
     @property
     def report(self) -> Report:
         """What the last step did; a copy."""
         return Report(td.tdReport.from_buffer_copy(lib.td_state_report(self._handle).contents))
+
+    def render(self, width: int = 800, height: int = 600, **more: Any) -> np.ndarray:
+        """A picture as an array, (height, width, 3) uint8; see :func:`tendril.pictures.render`."""
+        from .pictures import render
+
+        return render(self, width, height, **more)
 
     # ------------------------------------------------------------ inputs, targets
 

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/isa.h"
 
+#include <stdio.h>
+#include <string.h>
+
 tdIsa td_isa_pick(bool portable)
 {
 #if defined(__x86_64__)
@@ -9,4 +12,21 @@ tdIsa td_isa_pick(bool portable)
 #endif
     (void)portable;
     return TD_ISA_PORTABLE;
+}
+
+void td_machine_name(char *out, size_t size)
+{
+    snprintf(out, size, "unknown processor");
+    FILE *file = fopen("/proc/cpuinfo", "r");
+    char line[256];
+    while (file != NULL && fgets(line, sizeof line, file) != NULL)
+    {
+        const char *colon = strncmp(line, "model name", 10) == 0 ? strchr(line, ':') : NULL;
+        if (colon == NULL || colon[1] == '\0')
+            continue;
+        snprintf(out, size, "%.*s", (int)strcspn(colon + 2, "\n"), colon + 2);
+        break;
+    }
+    if (file != NULL)
+        fclose(file);
 }

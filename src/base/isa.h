@@ -2,6 +2,7 @@
 // Which compiled set of kernels to run.
 #pragma once
 #include <stdbool.h>
+#include <stddef.h>
 
 typedef enum tdIsa
 {
@@ -12,3 +13,6 @@ typedef enum tdIsa
 
 /// The best set that this processor runs; the portable one if asked for.
 tdIsa td_isa_pick(bool portable);
+
+/// Name of the processor, as its maker gives it.
+void td_machine_name(char *out, size_t size);

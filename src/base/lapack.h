@@ -21,5 +21,8 @@ void dpotri_(const char *uplo, const int *n, double *A, const int *lda, int *inf
 /// X = A^-1 B in place of B, from what dpotrf_ left.
 void dpotrs_(const char *uplo, const int *n, const int *columns, const double *A, const int *lda, double *B,
              const int *ldb, int *info, size_t length);
+/// X = A^-1 B in place of B by A = P L U, which replaces A; info > 0: A is singular.
+void dgesv_(const int *n, const int *columns, double *A, const int *lda, int *pivots, double *B, const int *ldb,
+            int *info);
 /// U U' ('U') or L' L ('L') in place of the triangle.
 void dlauum_(const char *uplo, const int *n, double *A, const int *lda, int *info, size_t length);

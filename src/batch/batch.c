@@ -9,6 +9,7 @@
 #include <assert.h>
 #include <limits.h>
 #include <math.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -223,6 +224,7 @@ typedef struct errand
     size_t stride;
     const tdSpan *span;
     const tdRollout *rollout;
+    atomic_bool ended; // somebody was told to end: so are all
 } errand;
 
 // Tells of the first robot that was refused.
@@ -428,7 +430,7 @@ static int take_row(const tdBatch *batch, tdRobot *robot, const tdRollout *rollo
 
 static void roll_robot(void *context, int i)
 {
-    const errand *work = context;
+    errand *work = context;
     const tdBatch *batch = work->batch;
     const tdRollout *rollout = work->rollout;
     const tdSpan *in = &rollout->inputs, *out = &rollout->outputs;
@@ -441,6 +443,7 @@ static void roll_robot(void *context, int i)
     {
         const double *row = in->data == NULL ? NULL : in->data + i * in->robot + t * in->time;
         double *to = out->data == NULL ? NULL : out->data + i * out->robot + t * out->time;
+        cancelled = cancelled || atomic_load_explicit(&work->ended, memory_order_relaxed);
         bool goes = robot->error.status == TD_OK && !cancelled;
         int taken = goes ? take_row(batch, robot, rollout, row, &cancelled) : 0;
         bool whole = goes && taken == rollout->hold;
@@ -454,8 +457,10 @@ static void roll_robot(void *context, int i)
         rollout->status[i] = cancelled ? TD_CANCELLED : robot->error.status;
     if (rollout->steps != NULL)
         rollout->steps[i] = steps;
-    if (cancelled)
-        td_fail(&robot->refused, TD_CANCELLED, "cancelled after %d steps", steps);
+    if (!cancelled)
+        return;
+    atomic_store_explicit(&work->ended, true, memory_order_relaxed);
+    td_fail(&robot->refused, TD_CANCELLED, "cancelled after %d steps", steps);
 }
 
 tdStatus td_batch_rollout(tdBatch *batch, const tdRollout *rollout, tdError *error)

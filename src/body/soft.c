@@ -299,10 +299,20 @@ static const double *turns_since_factor(void *context)
     return turn;
 }
 
-static void remember_factor(const tdModel *model, const tdBody *body, tdState *state)
+#define FACTOR_ONCE 16 // of factor_flags
+
+// The linear law has no rotations: its stiffness does not turn with the body.
+static bool factor_turns(const tdSoft *soft, const tdSoftState *mine)
+{
+    return !soft->constant && !(mine->factor_flags & FACTOR_ONCE);
+}
+
+// once: the next step will make its own, so that nothing has to turn with the body; should it not, it does without.
+static void remember_factor(const tdModel *model, const tdBody *body, tdState *state, bool once)
 {
     tdSoftState *mine = mine_of(body, state);
-    td_soft_turns(soft_of(body), mine, state, mine->turn_factor);
+    if (!once)
+        td_soft_turns(soft_of(body), mine, state, mine->turn_factor);
     memcpy(mine->factor_q, state->q_e + body->first, (size_t)body->count * sizeof(double));
     memcpy(mine->factor_start, state->q + body->first, (size_t)body->count * sizeof(double));
     memcpy(mine->factor_damping, mine->damping_q, (size_t)body->count * sizeof(double));
@@ -310,8 +320,8 @@ static void remember_factor(const tdModel *model, const tdBody *body, tdState *s
     memcpy(mine->factor_coupling, mine->coupling, coupling_size(soft_of(body)) * sizeof(double));
     memcpy(mine->factor_springs, state->springs, TD_SPRINGS * TD_SPRING_NUMBERS * sizeof(double));
     memcpy(mine->factor_history, mine->gamma, (size_t)td_soft_step_history(soft_of(body)) * sizeof(double));
-    mine->factor_flags =
-        2 | (mine->projecting ? 1 : 0) | (mine->K_damping != mine->K ? 4 : 0) | (state->follow ? 8 : 0);
+    mine->factor_flags = 2 | (mine->projecting ? 1 : 0) | (mine->K_damping != mine->K ? 4 : 0) |
+                         (state->follow ? 8 : 0) | (once ? FACTOR_ONCE : 0);
 }
 
 static tdStatus fail_indefinite(const tdModel *model, tdState *state)
@@ -427,15 +437,24 @@ static tdStatus solve_free(const tdModel *model, const tdBody *body, tdState *st
                              .b = rhs,
                              .x = dv,
                              .context = &since};
-        // The linear law has no rotations: its stiffness does not turn with the body.
-        task.rotations = soft->constant ? NULL : turns_since_factor;
+        struct tdColumnsAhead *ahead = &state->ahead;
+        tdLinearMore more = {.n = ahead->n, .stride = model->coords};
+        if (ahead->n > 0 && ahead->wanted[body->index])
+        {
+            more.b = ahead->b + first;
+            more.x = ahead->x + first;
+            task.more = &more;
+        }
+        task.rotations = factor_turns(soft, mine) ? turns_since_factor : NULL;
         TD_TRY(td_linear_solve(mine->linear, state->tasks, &task, &result, &state->report.error));
         state->report.cg_iterations += result.iterations;
         state->report.factorizations += result.factorizations;
         if (!result.indefinite)
         {
             if (result.refreshed)
-                remember_factor(model, body, state);
+                remember_factor(model, body, state, direct && !state->newton && scheme->mass > 0);
+            if (task.more != NULL)
+                ahead->done[body->index] = more.done;
             mine->projecting = false; // the next pass may do without: nearer the solution it converges faster
             mine->exact = mine->same || result.refreshed;
             mine->same = mine->exact && mine->K_valid && !follows(soft);
@@ -492,7 +511,7 @@ static tdStatus apply_iterating(const tdModel *model, const tdBody *body, tdStat
                          .same = mine->exact,
                          .b = b,
                          .x = x,
-                         .rotations = soft->constant ? NULL : turns_since_factor,
+                         .rotations = factor_turns(soft, mine) ? turns_since_factor : NULL,
                          .context = &since};
     return td_linear_solve(mine->linear, state->tasks, &task, result, &state->report.error);
 }
@@ -528,7 +547,7 @@ static tdStatus apply_inverse(const tdModel *model, const tdBody *body, tdState 
         if (result.indefinite)
             return fail_indefinite(model, state);
         if (result.refreshed)
-            remember_factor(model, body, state);
+            remember_factor(model, body, state, false);
         mine->exact = mine->exact || result.refreshed;
     }
     return TD_OK;

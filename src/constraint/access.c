@@ -63,6 +63,12 @@ tdEffectorInfo td_model_effector(const tdModel *model, int effector)
     return (tdEffectorInfo){e->name, words[e->given->kind].kind, words[e->given->kind].unit, e->measure.rows};
 }
 
+bool td_model_effector_has_target(const tdModel *model, int effector)
+{
+    assert(effector >= 0 && effector < model->n_effectors);
+    return model->effectors[effector].given->has_target;
+}
+
 int td_model_find_effector(const tdModel *model, const char *name)
 {
     assert(name != NULL);

@@ -92,14 +92,16 @@ tdStatus td_condense_create(const tdModel *model, tdState *state, tdError *error
     for (size_t i = 0; i < sizeof list / sizeof list[0]; i++)
         if ((*list[i].array = TD_TAKE(arena, double, list[i].count)) == NULL)
             return td_fail_memory(error, "the condensed problem");
+    state->ahead.wanted = TD_TAKE(arena, bool, model->n_bodies);
+    state->ahead.done = TD_TAKE(arena, bool, model->n_bodies);
     cd->unknown = TD_TAKE(arena, int, n);
     cd->active = TD_TAKE(arena, signed char, n);
     cd->unknown_active = TD_TAKE(arena, signed char, n);
     cd->level = TD_TAKE(arena, int, n_e + 1);
     cd->inverse_active = TD_TAKE(arena, signed char, n + n_c);
     cd->work = n_e == 0 ? NULL : td_inverse_work(arena, n, n_e, n_c);
-    if (cd->level == NULL || cd->unknown == NULL || cd->active == NULL || cd->unknown_active == NULL ||
-        cd->inverse_active == NULL || (n_e > 0 && cd->work == NULL))
+    if (state->ahead.wanted == NULL || state->ahead.done == NULL || cd->level == NULL || cd->unknown == NULL ||
+        cd->active == NULL || cd->unknown_active == NULL || cd->inverse_active == NULL || (n_e > 0 && cd->work == NULL))
         return td_fail_memory(error, "the condensed problem");
     state->constraint->condensed = cd;
     return touch ? td_condense_touch_create(model, state, cd, effectors, error) : TD_OK;
@@ -188,10 +190,36 @@ static bool touches(const tdActuator *actuator, int body)
     return actuator->held && actuator->given->body == body;
 }
 
+void td_condense_ahead(const tdModel *model, tdState *state)
+{
+    struct tdCondensed *cd = state->constraint->condensed;
+    struct tdColumnsAhead *ahead = &state->ahead;
+    ahead->n = 0;
+    if (cd == NULL || state->columns == 0 || state->joined || state->friction != NULL)
+        return; // of the last two, bodies or rows may still change
+    list_unknowns(model, state, cd);
+    for (int k = 0; k < cd->n; k++)
+        if (model->actuators[cd->unknown[k]].held) // whose load is of A
+            return;
+    for (int i = 0; i < model->n_bodies; i++)
+    {
+        ahead->wanted[i] = true;
+        ahead->done[i] = false;
+        for (int k = 0; k < cd->n; k++)
+            ahead->wanted[i] = ahead->wanted[i] && touches(&model->actuators[cd->unknown[k]], i);
+    }
+    for (int k = 0; k < cd->n; k++)
+        effort_load(model, state, &model->actuators[cd->unknown[k]], cd->B + k * model->coords);
+    ahead->n = cd->n;
+    ahead->b = cd->B;
+    ahead->x = cd->X;
+}
+
 // X = A^-1 b, body by body; held coordinates move as they are told.
 static tdStatus make_columns(const tdModel *model, tdState *state, struct tdCondensed *cd)
 {
-    for (int k = 0; k < cd->n; k++)
+    bool known = state->ahead.n > 0;
+    for (int k = 0; k < cd->n && !known; k++)
     {
         const tdActuator *actuator = &model->actuators[cd->unknown[k]];
         double *b = cd->B + k * model->coords;
@@ -203,6 +231,8 @@ static tdStatus make_columns(const tdModel *model, tdState *state, struct tdCond
     for (int i = 0; i < model->n_bodies; i++)
     {
         const tdBody *body = &model->bodies[i];
+        if (known && state->ahead.done[i])
+            continue;
         // Runs of unknowns that act on the body go together; the others leave it alone.
         for (int k = 0, end = 0; k < cd->n; k = end)
         {

@@ -10,6 +10,7 @@
 #pragma once
 #include "constraint/constraint.h"
 #include "solve/inverse.h"
+#include "solve/steer.h"
 
 struct tdCondensed
 {
@@ -66,6 +67,8 @@ tdStatus td_condense_create(const tdModel *model, tdState *state, tdError *error
 
 /// Unknowns of the latched step.
 int td_condense_unknowns(const tdModel *model, const tdState *state);
+/// What columns answer to, before the free motion (state->ahead): a body may find them with it.
+void td_condense_ahead(const tdModel *model, tdState *state);
 /// Columns, and what is asked of the unknowns, into the state's problem. first: held coordinates have not arrived yet.
 /// fresh: A is new since the last time; then columns are made anew, unless state->columns says that those of the last
 /// pass do.
@@ -114,7 +117,7 @@ int td_condense_antagonists(const tdModel *model);
 
 // ---------------------------------------------------------------- condense_touch.c: inverse control beside contact
 
-#define TD_MOST_KEPT 32
+#define TD_MOST_KEPT TD_STEER_KEPT
 
 /// What contact says of an effector of its own: value and slopes over y.
 typedef struct tdTouchReading

@@ -498,12 +498,12 @@ void td_condense_choose(tdState *state, struct tdCondensed *cd)
     while (try_again(cd, problem, &none));
 }
 
-static tdInverseEnd end_of(const tdReport *report, const tdInverseResult *result)
+// Without contact the problem is convex: what has no better neighbour is the best.
+static tdInverseEnd end_of(const tdInverseResult *result)
 {
     return result->status == TD_QP_INFEASIBLE   ? TD_INVERSE_INFEASIBLE
            : result->status == TD_QP_ITERATIONS ? TD_INVERSE_STALLED
-           : report->out_of_reach               ? TD_INVERSE_STATIONARY
-                                                : TD_INVERSE_REACHED;
+                                                : TD_INVERSE_OPTIMAL;
 }
 
 void td_condense_inverse_take(tdState *state, struct tdCondensed *cd)
@@ -514,7 +514,7 @@ void td_condense_inverse_take(tdState *state, struct tdCondensed *cd)
     report->inverse_seconds += td_seconds() - cd->clock;
     report->inverse = true;
     report->inverse_limit = result->status == TD_QP_ITERATIONS;
-    report->inverse_end = end_of(report, result);
+    report->inverse_end = end_of(result);
     report->bound_violation = result->violation > 0 ? td_condense_violation(cd, cd->inverse.n_c) : result->violation;
     report->active_bounds = 0;
     for (int k = 0; k < cd->n + cd->inverse.n_c; k++)

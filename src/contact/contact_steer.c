@@ -16,6 +16,7 @@
 #include <string.h>
 
 #define STEPS      16   // in a region of trust
+#define STARTS     2    // of the search by pieces: control goes on from where it is, and jumps are no virtue
 #define PASSES     10   // of Newton's method in which efforts are looked for; then they stay, so that it can end
 #define KEPT_DEPTH 1e-6 // of the model's size: a contact that is kept closed is pressed in by this much
 #define SLACK      1e-3 // of the friction that is left, that a contact which sticks keeps
@@ -405,6 +406,30 @@ static tdSteerStep propose(void *context, double reach, double *next)
     return step;
 }
 
+// Of one piece of the motion, with the rows that the search asks for.
+static tdSteerStep choose(void *context, double reach, bool slack, double *next)
+{
+    const struct tdContactLoads *loads = context;
+    const tdModel *model = loads->model;
+    tdState *state = loads->state;
+    tdContactState *cs = state->contact;
+    const tdSteer *steer = &cs->problem->steer;
+    struct tdCondensed *cd = state->constraint->condensed;
+    td_contact_read(model, state, steer);
+    cd->reach = reach;
+    cd->n_kept = steer->n_kept;
+    memcpy(cd->kept, steer->kept, (size_t)(steer->n_kept * cd->n) * sizeof *cd->kept);
+    memcpy(cd->kept_low, steer->kept_low, (size_t)steer->n_kept * sizeof *cd->kept_low);
+    td_condense_touch_base(model, state, steer->y, steer->push, steer->dpush, cs->readings);
+    td_condense_unblock(cd, slack);
+    td_condense_choose(state, cd);
+    memcpy(next, cd->next, (size_t)cd->n * sizeof *next);
+    return (tdSteerStep){.gain = gain_of(cd, steer->place.error),
+                         .error = td_condense_touch_said(cd, true),
+                         .infeasible = cs->problem->scalar.result.status == TD_QP_INFEASIBLE,
+                         .length = region_length(cd)};
+}
+
 tdStatus td_contact_steer(const tdModel *model, tdState *state)
 {
     tdContactState *cs = state->contact;
@@ -422,7 +447,10 @@ tdStatus td_contact_steer(const tdModel *model, tdState *state)
                        .context = &cs->loads,
                        .restart = td_contact_restart,
                        .measure = measure,
-                       .propose = propose};
+                       .propose = propose,
+                       .exact = model->contact_solver == TD_CONTACT_NLCP,
+                       .starts = STARTS,
+                       .choose = choose};
     steer->y = td_stack_take(&cs->problem->entries, cd->n, sizeof *steer->y);
     if (steer->y == NULL)
         return td_fail_memory(&state->report.error, "inverse control beside contact");
@@ -492,7 +520,7 @@ void td_contact_steer_take(const tdModel *model, tdState *state)
     tdContactState *cs = state->contact;
     const tdSteer *steer = &cs->problem->steer;
     const struct tdCondensed *cd = state->constraint->condensed;
-    static const tdInverseEnd ends[] = {[TD_STEER_REACHED] = TD_INVERSE_REACHED,
+    static const tdInverseEnd ends[] = {[TD_STEER_OPTIMAL] = TD_INVERSE_OPTIMAL,
                                         [TD_STEER_STATIONARY] = TD_INVERSE_STATIONARY,
                                         [TD_STEER_STALLED] = TD_INVERSE_STALLED,
                                         [TD_STEER_INFEASIBLE] = TD_INVERSE_INFEASIBLE};

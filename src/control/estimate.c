@@ -69,6 +69,29 @@ tdStatus td_marks_read(const char *path, tdArena *arena, tdMarks *marks, tdError
     return TD_OK;
 }
 
+tdStatus td_marks_take(int n, const double *rest, const double *measured, tdArena *arena, tdMarks *marks,
+                       tdError *error)
+{
+    *marks = (tdMarks){.file = "point", .n = n};
+    if (n < 1 || rest == NULL || measured == NULL)
+        return td_fail(error, TD_ERROR_USAGE, "there are no measured points; give a file, or arrays of them");
+    if (n > TD_ESTIMATE_POINTS)
+        return td_fail(error, TD_ERROR_USAGE, "%d points; at most %d are taken, thin them out", n, TD_ESTIMATE_POINTS);
+    marks->rest = TD_TAKE(arena, double, 3 * n);
+    marks->measured = TD_TAKE(arena, double, 3 * n);
+    marks->line = TD_TAKE(arena, int, n);
+    if (marks->rest == NULL || marks->measured == NULL || marks->line == NULL)
+        return td_fail_memory(error, "the measured points");
+    for (int i = 0; i < 3 * n; i++)
+        if (!isfinite(rest[i]) || !isfinite(measured[i]))
+            return td_fail_at(error, TD_ERROR_INPUT, marks->file, i / 3 + 1, NULL, "a coordinate is not finite");
+    memcpy(marks->rest, rest, 3 * (size_t)n * sizeof *rest);
+    memcpy(marks->measured, measured, 3 * (size_t)n * sizeof *rest);
+    for (int i = 0; i < n; i++)
+        marks->line[i] = i + 1;
+    return TD_OK;
+}
+
 // ---------------------------------------------------------------- model
 
 typedef struct Edit
@@ -83,8 +106,8 @@ static tdStatus find_body(const tdScene *scene, const char *name, int *out, tdEr
     if (name == NULL && scene->n_bodies == 1)
         return TD_OK;
     if (name == NULL)
-        return td_fail(error, TD_ERROR_USAGE, "the scene has %d bodies; say which the points are on with --body NAME",
-                       scene->n_bodies);
+        return td_fail(error, TD_ERROR_USAGE,
+                       "the scene has %d bodies; say which of them the points are on (--body NAME)", scene->n_bodies);
     while (*out < scene->n_bodies && strcmp(scene->bodies[*out].name, name) != 0)
         (*out)++;
     if (*out < scene->n_bodies)
@@ -202,6 +225,9 @@ static double distance(int64_t n, const double *a, const double *b)
 
 static tdStatus step(const tdModel *model, tdState *state, tdEstimate *out, tdError *error)
 {
+    const tdEstimateSettings *what = out->what;
+    if (what->progress != NULL && !what->progress(what->user, "estimating", out->steps, 0))
+        return td_fail(error, TD_CANCELLED, "the estimate was stopped");
     out->steps++;
     tdStatus status = td_step(model, state);
     if (status != TD_OK && error != NULL)
@@ -403,15 +429,16 @@ static tdStatus solve(const tdModel *model, tdState *state, const tdMarks *marks
     return TD_OK;
 }
 
-tdStatus td_estimate(const tdModel *model, tdState *state, const tdMarks *marks, double noise, tdArena *arena,
-                     tdEstimate *out, tdError *error)
+tdStatus td_estimate(const tdModel *model, tdState *state, const tdMarks *marks, const tdEstimateSettings *what,
+                     tdArena *arena, tdEstimate *out, tdError *error)
 {
     TD_TRY(take(model, marks, arena, out, error));
+    out->what = what;
     int64_t m = 3 * (int64_t)marks->n;
     double *work = td_take((size_t)(2 * m + (m + out->n) * out->n + out->n), sizeof *work);
     if (work == NULL)
         return td_fail_memory(error, "the estimate");
-    tdStatus status = solve(model, state, marks, noise, work, out, error);
+    tdStatus status = solve(model, state, marks, what->noise, work, out, error);
     free(work);
     return status;
 }

@@ -8,6 +8,7 @@
 // linear fit at the solution, sigma^2 (E'E)^-1 with E = dy/dx by central differences.
 #pragma once
 #include "core/state.h"
+#include "tendril/study.h"
 
 #define TD_ESTIMATE_POINTS   20000
 #define TD_ESTIMATE_UNKNOWNS 100
@@ -23,6 +24,9 @@ typedef struct tdMarks
     int body;
 } tdMarks;
 
+/// Points of arrays, checked.
+tdStatus td_marks_take(int n, const double *rest, const double *measured, tdArena *arena, tdMarks *marks,
+                       tdError *error);
 /// Reads x0, y0, z0, x, y, z of each point, in SI units or with a unit in the header ("x0 [mm]").
 tdStatus td_marks_read(const char *path, tdArena *arena, tdMarks *marks, tdError *error);
 
@@ -43,8 +47,9 @@ typedef struct tdEstimate
     double residual;   ///< root of the mean square of the coordinates' errors [m]
     double sigma;      ///< of one coordinate [m]: given, or from the residual
     int steps;         ///< equilibria that were looked for
+    const tdEstimateSettings *what;
 } tdEstimate;
 
-/// noise: standard deviation of a measured coordinate [m], NAN: from the residual. The state is left at the estimate.
-tdStatus td_estimate(const tdModel *model, tdState *state, const tdMarks *marks, double noise, tdArena *arena,
-                     tdEstimate *out, tdError *error);
+/// what: `noise` and `progress` of it. The state is left at the estimate.
+tdStatus td_estimate(const tdModel *model, tdState *state, const tdMarks *marks, const tdEstimateSettings *what,
+                     tdArena *arena, tdEstimate *out, tdError *error);

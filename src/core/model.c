@@ -43,6 +43,16 @@ int td_model_steps(const tdModel *model)
     return model->settings.steps;
 }
 
+int td_model_frames_every(const tdModel *model)
+{
+    return model->scene.output.every;
+}
+
+int td_model_checkpoint_every(const tdModel *model)
+{
+    return model->scene.output.checkpoint_every;
+}
+
 int td_model_probes(const tdModel *model)
 {
     return model->n_probes;

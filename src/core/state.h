@@ -80,8 +80,16 @@ struct tdState
     struct tdMonitor *monitor; ///< of monitor.h
 
     // constrain, solve
-    bool joined;                 ///< contacts or bonds act in this step: driven actuators are rows of their problem
-    int columns;                 ///< vectors that apply_inverse will be asked for in each pass
+    bool joined; ///< contacts or bonds act in this step: driven actuators are rows of their problem
+    int columns; ///< vectors that apply_inverse will be asked for in each pass
+    struct tdColumnsAhead
+    {
+        int n;                   ///< 0: none
+        const double *b;         ///< over all coordinates
+        double *x;               ///< A^-1 b
+        bool *wanted;            ///< by body: it takes part in all of them
+        bool *done;              ///< by body: made with its free motion, by the same factor at the same time
+    } ahead;                     ///< of those columns, what is known before the free motion
     struct tdProblem *problem;   ///< of solve/problem.h: the rows of this linearization
     struct tdFriction *friction; ///< of constraint/friction.h; NULL: no cable has friction
     struct tdBonded *bonded;     ///< of constraint/bonded.h; NULL: bonds, if any, are rows of the contact problem

@@ -37,10 +37,6 @@ static const struct
     const char *why;
 } clashes[] = {
     {TD_PART_CONTACT, TD_PART_GUIDED, GUIDED},
-    {TD_PART_INVERSE, TD_PART_COULOMB,
-     "inverse control needs a motion that changes smoothly with the efforts, which solver sap has and nlcp has not; "
-     "set "
-     "'contact: {solver: sap}', or drive the actuators"},
     {TD_PART_CONTACT, TD_PART_UNDAMPED,
      "forces of contacts would alternate from step to step, because in this integrator a blow does not die "
      "away; " SETTLE},

@@ -235,7 +235,7 @@ typedef struct lanczos
 } lanczos;
 
 // y = (K - sigma M)^-1 M x, from b = M x where that is known; rigid parts never enter.
-static tdStatus apply(modesWork *w, const double *x, const double *Mx, double *y, tdError *error)
+static void apply(modesWork *w, const double *x, const double *Mx, double *y)
 {
     spread(w, Mx != NULL ? Mx : x, w->a);
     if (Mx == NULL)
@@ -244,11 +244,10 @@ static tdStatus apply(modesWork *w, const double *x, const double *Mx, double *y
         memcpy(w->a, w->b, (size_t)w->out->n * sizeof *w->a);
     }
     without_rigid(w, true, w->a);
-    TD_TRY(td_linear_apply(w->mine->linear, w->a, w->b, error));
+    td_linear_apply(w->mine->linear, w->state->tasks, w->a, w->b);
     without_rigid(w, false, w->b);
     w->out->solves++;
     gather(w, w->b, y);
-    return TD_OK;
 }
 
 static tdStatus iterate(modesWork *w, lanczos *l, tdError *error)
@@ -268,7 +267,7 @@ static tdStatus iterate(modesWork *w, lanczos *l, tdError *error)
             gather(w, w->b, y);
         }
         else
-            TD_TRY(apply(w, x, ido == 1 ? l->workd + ipntr[2] - 1 : NULL, y, error));
+            apply(w, x, ido == 1 ? l->workd + ipntr[2] - 1 : NULL, y);
     }
     if (info == 0 && iparam[4] >= l->k)
     {
@@ -359,9 +358,8 @@ static tdStatus find_modes(modesWork *w, tdError *error)
             l.V[i] = (double)(seed >> 11) * 0x1p-53 - 0.5;
         }
         pthread_mutex_lock(&arpack_lock);
-        status = apply(w, l.V, NULL, l.start, error);
-        if (status == TD_OK)
-            status = iterate(w, &l, error);
+        apply(w, l.V, NULL, l.start);
+        status = iterate(w, &l, error);
         pthread_mutex_unlock(&arpack_lock);
         if (status == TD_OK)
             status = keep_modes(w, &l, error);

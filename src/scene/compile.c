@@ -535,8 +535,11 @@ tdStatus td_model_load_edited(const char *scene_path, const tdSettings *settings
     *out = NULL;
     char *text = NULL, folder[4096];
     size_t length = 0;
-    TD_TRY(td_file_read(scene_path, &text, &length, error));
     td_path_folder(folder, sizeof folder, scene_path);
+    if (settings != NULL && settings->text != NULL)
+        return td_model_parse_edited(settings->text, strlen(settings->text), scene_path, folder, settings, edit,
+                                     context, out, error);
+    TD_TRY(td_file_read(scene_path, &text, &length, error));
     tdStatus status = td_model_parse_edited(text, length, scene_path, folder, settings, edit, context, out, error);
     free(text);
     return status;

@@ -10,7 +10,7 @@ static const tdChoice contact_solver_choices[] = {
     {"nlcp", TD_CONTACT_NLCP,
      "Coulomb's law as it is, by Gauss-Seidel on impulses: no gap under what slides and no creep, but no guarantee "
      "that "
-     "it converges, and dense in the number of contacts",
+     "it converges, and dense in the number of contacts; inverse control [pivots](theory/inverse.md) between modes",
      NULL},
     {0},
 };

@@ -12,10 +12,17 @@
 #define MOST_TREES  32
 #define LEAST_FLOPS 2e7 // of a factorization that is worth cutting into trees
 #define TILE        192
-#define SMALL_BLOCK 16
-#define ROW_PIECE   128 // rows divided at once
-#define SQUARE      96
+#define DEEP        96  // from where products are worth copying their operands for
 #define LARGE_FRONT 384 // rows from which a front above the trees is cut into tiles
+
+static bool has_avx2(void)
+{
+#if defined(__x86_64__)
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+#else
+    return false;
+#endif
+}
 
 static int32_t first_of(const tdFactorPlan *p, int32_t s)
 {
@@ -80,6 +87,21 @@ static void find_relatives(tdFactorPlan *p, int32_t *super, int32_t *where)
         for (int32_t c = p->child[s]; c >= 0; c = p->next[c])
             for (int32_t i = columns_of(p, c); i < rows_of(p, c); i++)
                 p->relative[rows_at(p, c) + i] = where[list_of(p, c)[i]];
+    }
+}
+
+static void list_runs(tdFactorPlan *p)
+{
+    int32_t at = 0;
+    for (int32_t s = 0; s < p->supers; s++)
+    {
+        const int32_t *to = p->relative + rows_at(p, s) + columns_of(p, s);
+        int32_t m = (int32_t)below_of(p, s);
+        p->run_at[s] = at;
+        for (int32_t i = 0; i < m; i++)
+            if (i == 0 || to[i] != to[i - 1] + 1)
+                p->runs[at++] = (tdFactorRun){i, to[i]};
+        p->runs[at++] = (tdFactorRun){m, 0};
     }
 }
 
@@ -218,6 +240,8 @@ tdStatus td_factor_plan(const struct cholmod_factor_struct *symbolic, const tdFa
     out->child = TD_TAKE(arena, int32_t, supers);
     out->next = TD_TAKE(arena, int32_t, supers);
     out->relative = TD_TAKE(arena, int32_t, rows_at(out, supers));
+    out->run_at = TD_TAKE(arena, int32_t, supers);
+    out->runs = TD_TAKE(arena, tdFactorRun, rows_at(out, supers) + supers);
     out->entry_at = TD_TAKE(arena, int32_t, supers + 2);
     out->entry_from = TD_TAKE(arena, int32_t, entries);
     out->entry_to = TD_TAKE(arena, int64_t, entries);
@@ -230,12 +254,14 @@ tdStatus td_factor_plan(const struct cholmod_factor_struct *symbolic, const tdFa
     double *weight = TD_TAKE(&scratch, double, supers);
     char *kind = TD_TAKE(&scratch, char, supers);
     bool good = out->parent != NULL && out->child != NULL && out->next != NULL && out->relative != NULL &&
-                out->entry_at != NULL && out->entry_from != NULL && out->entry_to != NULL && out->tree_first != NULL &&
-                out->tree_last != NULL && out->top != NULL && out->update_at != NULL && super != NULL &&
-                place != NULL && where != NULL && begin != NULL && weight != NULL && kind != NULL;
+                out->run_at != NULL && out->runs != NULL && out->entry_at != NULL && out->entry_from != NULL &&
+                out->entry_to != NULL && out->tree_first != NULL && out->tree_last != NULL && out->top != NULL &&
+                out->update_at != NULL && super != NULL && place != NULL && where != NULL && begin != NULL &&
+                weight != NULL && kind != NULL;
     if (good)
     {
         find_relatives(out, super, where);
+        list_runs(out);
         list_entries(out, matrix, super, place, where);
         cut_trees(out, weight, begin, kind);
         place_updates(out, begin);
@@ -276,25 +302,17 @@ typedef struct factorWork
 static void add_child(const factorWork *w, int32_t c, int64_t begin, int64_t end, double *to, int64_t stride)
 {
     const tdFactorPlan *p = w->plan;
-    int64_t size = below_of(p, c);
-    const int32_t *at = p->relative + rows_at(p, c) + columns_of(p, c);
+    const tdFactorRun *run = p->runs + p->run_at[c];
     const double *from = w->work + p->update_at[c];
-    for (int64_t j = begin; j < end; j++)
+    int size = (int)below_of(p, c);
+#if defined(__x86_64__)
+    if (has_avx2())
     {
-        double *column = to + at[j] * stride;
-        const double *mine = from + j * size;
-        // Rows that are next to each other here are mostly so there.
-        for (int64_t i = j; i < size;)
-        {
-            int64_t last = i + 1;
-            while (last < size && at[last] == at[last - 1] + 1)
-                last++;
-            double *t = column + at[i];
-            for (int64_t k = i; k < last; k++)
-                t[k - i] += mine[k];
-            i = last;
-        }
+        td_factor_add_avx2(run, (int)begin, (int)end, size, from, to, stride);
+        return;
     }
+#endif
+    td_factor_add_portable(run, (int)begin, (int)end, size, from, to, stride);
 }
 
 // How many of the rows that a child leaves are columns of its parent, which has n.
@@ -338,7 +356,7 @@ typedef struct frontWork
     int n, rows; // of the supernode; rows is the stride too
     int span;    // rows that are factored
     int begin, k;
-    double inverse[TD_FACTOR_BLOCK * TD_FACTOR_BLOCK]; // of the triangle of the present block
+    double inverse[TD_FACTOR_BLOCK]; // of the diagonal of the present block
 } frontWork;
 
 static int least(int a, int b)
@@ -346,59 +364,63 @@ static int least(int a, int b)
     return a < b ? a : b;
 }
 
-static int block_of(int n)
+// Deep products are the library's, which copies its operands first.
+static void multiply(const tdProduct *p)
 {
-    return n <= 4 * SMALL_BLOCK ? SMALL_BLOCK : TD_FACTOR_BLOCK;
+    if (p->depth >= DEEP && p->rows >= DEEP && !p->lower)
+        cblas_dgemm(CblasColMajor, CblasNoTrans, CblasTrans, p->rows, p->columns, p->depth, -1, p->A, p->a_stride, p->B,
+                    p->b_stride, p->add ? 1 : 0, p->C, p->c_stride);
+    else if (p->depth >= DEEP && p->rows >= DEEP && !p->add)
+        cblas_dsyrk(CblasColMajor, CblasLower, CblasNoTrans, p->rows, p->depth, -1, p->A, p->a_stride, 0, p->C,
+                    p->c_stride);
+#if defined(__x86_64__)
+    else if (has_avx2())
+        td_factor_product_avx2(p);
+#endif
+    else
+        td_factor_product_portable(p);
 }
 
 // Rows [first, first + m) of the block, less what the columns before it give.
 static void update_rows(const frontWork *f, int first, int m)
 {
-    if (f->begin > 0)
-        cblas_dgemm(CblasColMajor, CblasNoTrans, CblasTrans, m, f->k, f->begin, -1, f->L + first, f->rows,
-                    f->L + f->begin, f->rows, 1, f->L + (int64_t)f->begin * f->rows + first, f->rows);
+    tdProduct p = {m, f->k, f->begin, f->L + first, f->rows, f->L + f->begin, f->rows, NULL, f->rows, true, false};
+    p.C = f->L + (int64_t)f->begin * f->rows + first;
+    if (f->begin > 0 && m > 0)
+        multiply(&p);
 }
 
 // Rows below the triangle of the block, divided by it.
 static void divide_rows(const frontWork *f, int first, int m)
 {
-    double from[ROW_PIECE * TD_FACTOR_BLOCK];
-    for (; m > 0; first += ROW_PIECE, m -= ROW_PIECE)
+    double *block = f->L + (int64_t)f->begin * f->rows;
+#if defined(__x86_64__)
+    if (has_avx2())
     {
-        int rows = least(m, ROW_PIECE);
-        double *to = f->L + (int64_t)f->begin * f->rows + first;
-        for (int j = 0; j < f->k; j++)
-            memcpy(from + j * rows, to + (int64_t)j * f->rows, (size_t)rows * sizeof *from);
-        cblas_dgemm(CblasColMajor, CblasNoTrans, CblasTrans, rows, f->k, f->k, 1, from, rows, f->inverse,
-                    TD_FACTOR_BLOCK, 0, to, f->rows);
+        td_factor_divide_avx2(f->k, m, block + f->begin, f->rows, f->inverse, block + first, f->rows);
+        return;
     }
+#endif
+    td_factor_divide_portable(f->k, m, block + f->begin, f->rows, f->inverse, block + first, f->rows);
 }
 
 static bool factor_triangle(frontWork *f)
 {
     double *A = f->L + (int64_t)f->begin * f->rows + f->begin;
 #if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+    if (has_avx2())
         return td_factor_triangle_avx2(f->k, A, f->rows, f->inverse);
 #endif
     return td_factor_triangle_portable(f->k, A, f->rows, f->inverse);
 }
 
-// Lower triangle of the tile of U at rows a, columns b: U = -L_r L_r'. Small triangles are quicker as squares.
+// Lower triangle of the tile of U at rows a, columns b: U = -L_r L_r'.
 static void square_tile(const frontWork *f, int a, int m, int b, int n)
 {
     int rest = f->rows - f->n;
     const double *L = f->L + f->n;
-    double *U = f->U + a + (int64_t)b * rest;
-    if (a == b && m == n && m > 2 * SQUARE)
-        cblas_dsyrk(CblasColMajor, CblasLower, CblasNoTrans, m, f->n, -1, L + a, f->rows, 0, U, rest);
-    else if (a == b && m > SQUARE)
-        for (int j = 0; j < n; j += SQUARE)
-            cblas_dgemm(CblasColMajor, CblasNoTrans, CblasTrans, m - j, least(SQUARE, n - j), f->n, -1, L + a + j,
-                        f->rows, L + b + j, f->rows, 0, U + j + (int64_t)j * rest, rest);
-    else
-        cblas_dgemm(CblasColMajor, CblasNoTrans, CblasTrans, m, n, f->n, -1, L + a, f->rows, L + b, f->rows, 0, U,
-                    rest);
+    tdProduct p = {m, n, f->n, L + a, f->rows, L + b, f->rows, f->U + a + (int64_t)b * rest, rest, false, a == b};
+    multiply(&p);
 }
 
 static frontWork front_of(const factorWork *w, int32_t s)
@@ -414,7 +436,7 @@ static bool factor_columns(frontWork *f)
 {
     for (f->begin = 0; f->begin < f->n; f->begin += f->k)
     {
-        f->k = least(block_of(f->n), f->n - f->begin);
+        f->k = least(TD_FACTOR_BLOCK, f->n - f->begin);
         update_rows(f, f->begin, f->span - f->begin);
         if (!factor_triangle(f))
             return false;
@@ -423,7 +445,7 @@ static bool factor_columns(frontWork *f)
     return true;
 }
 
-#define SMALL_PANEL 24 // columns up to which blocks and products cost more than they save
+#define SMALL_PANEL 24 // columns up to which the bits are the same on any machine
 
 // Column by column, each taken from those behind it.
 static bool factor_small(int n, int rows, double *L, int stride)
@@ -450,12 +472,7 @@ bool td_factor_panel(int n, int rows, double *L, int stride)
 {
     if (n <= SMALL_PANEL)
         return factor_small(n, rows, L, stride);
-    frontWork f; // large, and most of it is scratch
-    f.L = L;
-    f.U = NULL;
-    f.n = n;
-    f.rows = stride;
-    f.span = rows;
+    frontWork f = {.L = L, .n = n, .rows = stride, .span = rows};
     return factor_columns(&f);
 }
 
@@ -519,7 +536,7 @@ static bool factor_large(const factorWork *w, tdTasks *tasks, int32_t s)
     gather_columns(w, s, f.L);
     for (f.begin = 0; f.begin < f.n; f.begin += f.k)
     {
-        f.k = least(block_of(f.n), f.n - f.begin);
+        f.k = least(TD_FACTOR_BLOCK, f.n - f.begin);
         if (td_tasks_cancelled(tasks))
             return false;
         td_parallel(tasks, td_pieces(f.rows - f.begin, TILE), update_piece, &f);

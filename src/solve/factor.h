@@ -28,6 +28,12 @@ typedef struct tdFactorMatrix
     const int32_t *source; ///< where the value of each entry stands; NULL: in order
 } tdFactorMatrix;
 
+/// Rows next to each other below a supernode that are next to each other in the front of its parent too.
+typedef struct tdFactorRun
+{
+    int32_t row, to; ///< the first, below its supernode and in the front; the next run begins behind the last
+} tdFactorRun;
+
 /// What follows from the structure alone.
 typedef struct tdFactorPlan
 {
@@ -37,9 +43,11 @@ typedef struct tdFactorPlan
     int32_t *parent;       ///< by supernode, or -1
     int32_t *child, *next; ///< lists of children, in ascending order
     int32_t *relative;     ///< as the factor's row list: row of the parent's front of each row below a supernode
-    int32_t *entry_at;     ///< supers + 1: entries of A in the columns of a supernode
-    int32_t *entry_from;   ///< place of its value
-    int64_t *entry_to;     ///< place in the factor
+    int32_t *run_at;       ///< by supernode: its runs, which end with one of the row behind the last
+    tdFactorRun *runs;
+    int32_t *entry_at;                        ///< supers + 1: entries of A in the columns of a supernode
+    int32_t *entry_from;                      ///< place of its value
+    int64_t *entry_to;                        ///< place in the factor
     int32_t n_trees, *tree_first, *tree_last; ///< subtrees: supernodes [first, last]
     int32_t n_top, *top;                      ///< supernodes above them, ascending
     int64_t *update_at;                       ///< by supernode: where what it leaves is kept
@@ -64,11 +72,38 @@ bool td_factor_panel(int n, int rows, double *L, int stride);
 
 // ---- between factor.c and factor_kernel.c
 
-#define TD_FACTOR_BLOCK 32 ///< columns factored at once, at most
+#define TD_FACTOR_BLOCK 48 ///< columns factored at once, at most
 
-/// Lower triangle of n x n, n <= TD_FACTOR_BLOCK: A = L L' in place, and L^-1 with zeros above (stride
-/// TD_FACTOR_BLOCK). False: not positive definite.
+/// C = -A B', or C -= A B'; column-major.
+typedef struct tdProduct
+{
+    int rows, columns, depth; ///< of C, and columns of A and B
+    const double *A;
+    int a_stride;
+    const double *B;
+    int b_stride;
+    double *C;
+    int c_stride;
+    bool add;   ///< to what is there
+    bool lower; ///< rows from the diagonal on; what stands above it may be written too
+} tdProduct;
+
+void td_factor_product_portable(const tdProduct *product);
+/// Lower triangle of n x n, n <= TD_FACTOR_BLOCK: A = L L' in place, and the inverses of its diagonal. False: not
+/// positive definite.
 bool td_factor_triangle_portable(int n, double *A, int stride, double *inverse);
+/// m rows of n columns, divided by such a triangle: R = R T^-T.
+void td_factor_divide_portable(int n, int m, const double *T, int t_stride, const double *inverse, double *rows,
+                               int stride);
+/// Columns [begin, end) of what a child leaves, of `size` rows and its own columns, added to a front whose column c
+/// stands at to + c stride; run: that of column `begin` or one before.
+void td_factor_add_portable(const tdFactorRun *run, int begin, int end, int size, const double *from, double *to,
+                            int64_t stride);
 #if defined(__x86_64__)
+void td_factor_add_avx2(const tdFactorRun *run, int begin, int end, int size, const double *from, double *to,
+                        int64_t stride);
+void td_factor_product_avx2(const tdProduct *product);
 bool td_factor_triangle_avx2(int n, double *A, int stride, double *inverse);
+void td_factor_divide_avx2(int n, int m, const double *T, int t_stride, const double *inverse, double *rows,
+                           int stride);
 #endif

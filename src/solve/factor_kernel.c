@@ -1,49 +1,272 @@
 // SPDX-License-Identifier: Apache-2.0
-// The triangle of a block of columns: A = L L' and L^-1, for TD_FACTOR_BLOCK columns at most. Rows below are then
-// divided by a product with the inverse, which runs several times as fast as a triangular solve.
+// Products and divisions of fronts, column-major: tiles of twelve rows and four columns stay in registers, rows by
+// vectors of four, columns as scalars. Fronts of soft robots have some twenty columns and a hundred rows: there a
+// library's products spend more on copying and calling than on arithmetic, and these take the matrices as they lie.
+//
+// Every entry is C - (sum over k, ascending), whatever tile it falls into, so that bits do not depend on how rows are
+// shared out. Where rows do not fill a vector, the last one begins earlier and stores only what is new.
 #include "base/simd.h"
 #include "solve/factor.h"
 
-#define B TD_FACTOR_BLOCK
+#define INLINE static inline __attribute__((always_inline))
+#define TALL   3 // vectors of rows in a tile
+
+// sum[c][v] = rows 4 v of A times row c of B; v < nv, c < nc, which are constants where it is inlined.
+INLINE void multiply_tile(int nv, int nc, int depth, const double *A, int64_t a_stride, const double *B,
+                          int64_t b_stride, td4 (*sum)[TALL])
+{
+    for (int c = 0; c < nc; c++)
+        for (int v = 0; v < nv; v++)
+            sum[c][v] = td4_set(0);
+    for (int64_t k = depth; k > 0; k--, A += a_stride, B += b_stride)
+    {
+        td4 a[TALL];
+        for (int v = 0; v < nv; v++)
+            a[v] = td4_load(A + 4 * v);
+        for (int c = 0; c < nc; c++)
+            for (int v = 0; v < nv; v++)
+                sum[c][v] += a[v] * B[c];
+    }
+}
+
+// Stores lanes [skip, 4).
+INLINE void store_from(double *to, td4 value, int skip)
+{
+    if (skip == 0)
+    {
+        td4_store(to, value);
+        return;
+    }
+    double lane[4];
+    td4_store(lane, value);
+    for (int l = skip; l < 4; l++)
+        to[l] = lane[l];
+}
+
+INLINE void product_tile(int nv, int nc, int skip, tdProduct p, int64_t row, int64_t column)
+{
+    td4 sum[4][TALL];
+    multiply_tile(nv, nc, p.depth, p.A + row, p.a_stride, p.B + column, p.b_stride, sum);
+    for (int c = 0; c < nc; c++)
+        for (int v = 0; v < nv; v++)
+        {
+            double *to = p.C + row + 4 * v + (column + c) * (int64_t)p.c_stride;
+            store_from(to, p.add ? td4_load(to) - sum[c][v] : -sum[c][v], skip);
+        }
+}
+
+// Rows [begin, end) of nc columns; where less than a vector is left, it begins at a row before, of which nothing is
+// stored.
+INLINE void product_columns(int nc, tdProduct p, int begin, int end, int64_t column)
+{
+    int row = begin;
+    for (; row + 12 <= end; row += 12)
+        product_tile(3, nc, 0, p, row, column);
+    if (row + 8 <= end)
+    {
+        product_tile(2, nc, 0, p, row, column);
+        row += 8;
+    }
+    if (row + 4 <= end)
+    {
+        product_tile(1, nc, 0, p, row, column);
+        row += 4;
+    }
+    if (row < end)
+        product_tile(1, nc, 4 - (end - row), p, end - 4, column);
+}
+
+// Fewer than four rows in all.
+static void product_thin(const tdProduct *p)
+{
+    for (int c = 0; c < p->columns; c++)
+        for (int r = p->lower ? c : 0; r < p->rows; r++)
+        {
+            double sum = 0, *to = p->C + r + c * (int64_t)p->c_stride;
+            for (int k = 0; k < p->depth; k++)
+                sum += p->A[r + k * (int64_t)p->a_stride] * p->B[c + k * (int64_t)p->b_stride];
+            *to = p->add ? *to - sum : -sum;
+        }
+}
+
+// Numbers of A that stay in the first cache while columns of B pass by.
+#define KEPT_ROWS 2048
+
+void TD_ISA(td_factor_product)(const tdProduct *product)
+{
+    tdProduct p = *product; // which the compiler need not read again behind every store
+    if (p.rows < 4)
+    {
+        product_thin(product);
+        return;
+    }
+    int piece = p.depth * 24 > KEPT_ROWS ? 24 : KEPT_ROWS / (p.depth + 1) / 12 * 12;
+    for (int begin = 0; begin < p.rows; begin += piece)
+    {
+        int end = begin + piece < p.rows ? begin + piece : p.rows;
+        int last = p.lower && end < p.columns ? end : p.columns, column = 0;
+        for (; column + 4 <= last; column += 4)
+            product_columns(4, p, p.lower && column > begin ? column : begin, end, column);
+        int from = p.lower && column > begin ? column : begin;
+        if (last - column == 3)
+            product_columns(3, p, from, end, column);
+        else if (last - column == 2)
+            product_columns(2, p, from, end, column);
+        else if (last - column == 1)
+            product_columns(1, p, from, end, column);
+    }
+}
+
+// ---------------------------------------------------------------- triangles and what is below them
+
+// Rows of nc columns that begin at `column` of a panel, less what the columns before give, divided by their triangle.
+// T: the panel's triangle, of which the rows of these columns are done; inverse: of its diagonal.
+INLINE void divide_tile(int nv, int nc, int skip, int column, const double *T, int64_t t_stride, const double *inverse,
+                        double *rows, int64_t stride)
+{
+    td4 x[4][TALL];
+    multiply_tile(nv, nc, column, rows, stride, T + column, t_stride, x);
+    for (int c = 0; c < nc; c++)
+    {
+        const double *t = T + column + c;
+        for (int v = 0; v < nv; v++)
+        {
+            double *to = rows + 4 * v + (column + c) * stride;
+            td4 value = td4_load(to) - x[c][v];
+            for (int b = 0; b < c; b++)
+                value -= x[b][v] * t[(column + b) * t_stride];
+            x[c][v] = value * inverse[c];
+            store_from(to, x[c][v], skip);
+        }
+    }
+}
+
+INLINE void divide_columns(int nc, int m, int column, const double *T, int64_t t_stride, const double *inverse,
+                           double *rows, int64_t stride)
+{
+    int row = 0;
+    for (; row + 12 <= m; row += 12)
+        divide_tile(3, nc, 0, column, T, t_stride, inverse, rows + row, stride);
+    if (row + 8 <= m)
+    {
+        divide_tile(2, nc, 0, column, T, t_stride, inverse, rows + row, stride);
+        row += 8;
+    }
+    if (row + 4 <= m)
+    {
+        divide_tile(1, nc, 0, column, T, t_stride, inverse, rows + row, stride);
+        row += 4;
+    }
+    if (row < m)
+        divide_tile(1, nc, 4 - (m - row), column, T, t_stride, inverse, rows + m - 4, stride);
+}
+
+// One entry of the panel, as in divide_tile.
+static void divide_one(int row, int column, const double *T, int64_t t_stride, double inverse, double *rows,
+                       int64_t stride)
+{
+    double sum = 0;
+    for (int k = 0; k < column; k++)
+        sum += rows[row + k * stride] * T[column + k * t_stride];
+    rows[row + column * stride] = (rows[row + column * stride] - sum) * inverse;
+}
+
+#define DIVIDED_ROWS 48
+
+void TD_ISA(td_factor_divide)(int n, int m, const double *T, int t_stride, const double *inverse, double *rows,
+                              int stride)
+{
+    if (m < 4)
+    {
+        for (int j = 0; j < n; j++)
+            for (int i = 0; i < m; i++)
+                divide_one(i, j, T, t_stride, inverse[j], rows, stride);
+        return;
+    }
+    for (int begin = 0; begin < m;)
+    {
+        int piece = m - begin < DIVIDED_ROWS + 4 ? m - begin : DIVIDED_ROWS, j = 0;
+        for (; j + 4 <= n; j += 4)
+            divide_columns(4, piece, j, T, t_stride, inverse + j, rows + begin, stride);
+        if (n - j == 3)
+            divide_columns(3, piece, j, T, t_stride, inverse + j, rows + begin, stride);
+        else if (n - j == 2)
+            divide_columns(2, piece, j, T, t_stride, inverse + j, rows + begin, stride);
+        else if (n - j == 1)
+            divide_columns(1, piece, j, T, t_stride, inverse + j, rows + begin, stride);
+        begin += piece;
+    }
+}
+
+// Square of nc columns on the diagonal, less what the columns before it give; then by scalars.
+static bool factor_corner(int nc, int column, double *A, int64_t stride, double *inverse)
+{
+    double corner[4][4];
+    for (int c = 0; c < nc; c++)
+        for (int r = c; r < nc; r++)
+        {
+            double sum = 0;
+            const double *row = A + column + r, *other = A + column + c;
+            for (int k = 0; k < column; k++)
+                sum += row[k * stride] * other[k * stride];
+            corner[c][r] = A[column + r + (column + c) * stride] - sum;
+        }
+    for (int c = 0; c < nc; c++)
+    {
+        if (!(corner[c][c] > 0)) // not a number too
+            return false;
+        corner[c][c] = sqrt(corner[c][c]);
+        inverse[c] = 1 / corner[c][c];
+        for (int r = c + 1; r < nc; r++)
+            corner[c][r] *= inverse[c];
+        for (int b = c + 1; b < nc; b++)
+            for (int r = b; r < nc; r++)
+                corner[b][r] -= corner[c][r] * corner[c][b];
+    }
+    for (int c = 0; c < nc; c++)
+        for (int r = c; r < nc; r++)
+            A[column + r + (column + c) * stride] = corner[c][r];
+    return true;
+}
 
 bool TD_ISA(td_factor_triangle)(int n, double *A, int stride, double *inverse)
 {
-    double L[B * B], X[B * B] = {0};
-    for (int j = 0; j < n; j++)
-        memcpy(L + j * B + j, A + (int64_t)j * stride + j, (size_t)(n - j) * sizeof *L);
-    for (int j = 0; j < n; j++)
+    for (int j = 0; j < n; j += 4, inverse += 4)
     {
-        double *l = L + j * B;
-        if (!(l[j] > 0)) // not a number too
+        int nc = n - j < 4 ? n - j : 4, m = n - j - nc;
+        if (!factor_corner(nc, j, A, stride, inverse))
             return false;
-        double scale = 1 / sqrt(l[j]);
-        l[j] *= scale;
-        for (int i = j + 1; i < n; i++)
-            l[i] *= scale;
-        X[j * B + j] = scale;
-        for (int c = j + 1; c < n; c++)
-        {
-            double *to = L + c * B, f = l[c];
-            for (int i = c; i < n; i++)
-                to[i] -= f * l[i];
-        }
-    }
-    // L X = I by columns: X_ij = -X_ii sum_k L_ik X_kj, the sums gathered in X as each X_kj is known.
-    for (int j = 0; j < n; j++)
-    {
-        double *x = X + j * B;
-        for (int k = j; k < n; k++)
-        {
-            const double *l = L + k * B;
-            double f = k == j ? x[k] : (x[k] *= -X[k * B + k]);
-            for (int i = k + 1; i < n; i++)
-                x[i] += f * l[i];
-        }
-    }
-    for (int j = 0; j < n; j++)
-    {
-        memcpy(A + (int64_t)j * stride + j, L + j * B + j, (size_t)(n - j) * sizeof *L);
-        memcpy(inverse + j * B, X + j * B, (size_t)n * sizeof *X);
+        if (m >= 4)
+            divide_columns(4, m, j, A, stride, inverse, A + j + nc, stride);
+        else
+            for (int c = 0; c < nc; c++)
+                for (int i = 0; i < m; i++)
+                    divide_one(j + nc + i, j + c, A, stride, inverse[c], A, stride);
     }
     return true;
+}
+
+// ---------------------------------------------------------------- what children leave
+
+void TD_ISA(td_factor_add)(const tdFactorRun *run, int begin, int end, int size, const double *from, double *to,
+                           int64_t stride)
+{
+    const tdFactorRun *first = run;
+    for (int j = begin; j < end; j++)
+    {
+        while (first[1].row <= j)
+            first++;
+        double *column = to + (first->to + j - first->row) * stride;
+        const double *mine = from + (int64_t)j * size;
+        int i = j;
+        for (const tdFactorRun *r = first; i < size; r++)
+        {
+            double *t = column + (r->to - r->row);
+            int last = r[1].row;
+            for (; i + 4 <= last; i += 4)
+                td4_store(t + i, td4_load(t + i) + td4_load(mine + i));
+            for (; i < last; i++)
+                t[i] += mine[i];
+        }
+    }
 }

@@ -23,10 +23,9 @@ struct tdLinear
     const tdLinearModel *model;
     cholmod_common common;
     cholmod_factor *factor;
-    double *work; // of a factorization, made with the first one
-    cholmod_dense B, *X, *Y, *E;
-    cholmod_dense *many, *X_many, *Y_many, *E_many; // several right-hand sides at once
-    double *r, *z, *p, *Ap;                         // over coordinates
+    double *work;           // of a factorization, made with the first one
+    double *r, *z, *p, *Ap; // over coordinates
+    tdSubstitution substitution;
     tdTriangular triangular; // the factor in single precision, for the time that it is not exact anyway
     bool triangular_set;
     double *turned, *solution; // over unknowns
@@ -234,22 +233,16 @@ tdStatus td_linear_create(const tdLinearModel *model, tdArena *arena, tdIsa isa,
     linear->z = TD_TAKE(arena, double, coords);
     linear->p = TD_TAKE(arena, double, coords);
     linear->Ap = TD_TAKE(arena, double, coords);
-    double *b = TD_TAKE(arena, double, model->n);
-    if (linear->r == NULL || linear->z == NULL || linear->p == NULL || linear->Ap == NULL || b == NULL)
+    if (linear->r == NULL || linear->z == NULL || linear->p == NULL || linear->Ap == NULL)
         return td_fail_memory(error, "the linear solver");
     if (model->n == 0)
         return TD_OK;
-    linear->B = (cholmod_dense){.nrow = (size_t)model->n,
-                                .ncol = 1,
-                                .nzmax = (size_t)model->n,
-                                .d = (size_t)model->n,
-                                .x = b,
-                                .xtype = CHOLMOD_REAL,
-                                .dtype = CHOLMOD_DOUBLE};
     linear->turned = TD_TAKE(arena, double, model->n);
     linear->solution = TD_TAKE(arena, double, model->n);
     if (linear->turned == NULL || linear->solution == NULL)
         return td_fail_memory(error, "the linear solver");
+    // By the machine's own kernels, as the factor is made.
+    TD_TRY(td_substitution_create(arena, &model->shape, td_isa_pick(false), &linear->substitution, error));
     TD_TRY(td_triangular_create(arena, &model->shape, isa, &linear->triangular, error));
     linear->factor = cholmod_copy_factor(model->symbolic, &linear->common);
     if (linear->factor == NULL)
@@ -262,13 +255,6 @@ void td_linear_free(tdLinear *linear)
     if (linear == NULL)
         return;
     cholmod_free_factor(&linear->factor, &linear->common);
-    cholmod_free_dense(&linear->X, &linear->common);
-    cholmod_free_dense(&linear->Y, &linear->common);
-    cholmod_free_dense(&linear->E, &linear->common);
-    cholmod_free_dense(&linear->many, &linear->common);
-    cholmod_free_dense(&linear->X_many, &linear->common);
-    cholmod_free_dense(&linear->Y_many, &linear->common);
-    cholmod_free_dense(&linear->E_many, &linear->common);
     cholmod_finish(&linear->common);
     free(linear->work);
 }
@@ -292,25 +278,24 @@ static tdStatus factorize(tdLinear *linear, tdTasks *tasks, const double *values
     return TD_OK;
 }
 
-tdStatus td_linear_apply(tdLinear *linear, const double *b, double *x, tdError *error)
+// By the kept factor alone; more: NULL, or what goes with it.
+static void substitute(tdLinear *linear, tdTasks *tasks, const double *b, double *x, const tdLinearMore *more)
 {
-    const tdLinearModel *model = linear->model;
-    if (model->n == 0)
-        return TD_OK;
-    double *rhs = linear->B.x;
-    for (int32_t k = 0; k < model->n; k++)
-        rhs[k] = b[model->coord[k]];
-    int levels = td_openmp_quiet();
-    int good = cholmod_solve2(CHOLMOD_A, linear->factor, &linear->B, NULL, &linear->X, NULL, &linear->Y, &linear->E,
-                              &linear->common);
-    td_openmp_restore(levels);
-    if (!good)
-        return td_fail(error, TD_ERROR_NUMERIC, "CHOLMOD could not solve with the factor (status %d)",
-                       linear->common.status);
-    const double *solution = linear->X->x;
-    for (int32_t k = 0; k < model->n; k++)
-        x[model->coord[k]] = solution[k];
-    return TD_OK;
+    tdSubstituteTask task = {.values = linear->factor->x, .coord = linear->model->coord, .b = b, .x = x};
+    if (more != NULL)
+    {
+        task.more = more->n;
+        task.stride = more->stride;
+        task.more_b = more->b;
+        task.more_x = more->x;
+    }
+    td_substitute(&linear->substitution, tasks, &task);
+}
+
+void td_linear_apply(tdLinear *linear, tdTasks *tasks, const double *b, double *x)
+{
+    if (linear->model->n > 0)
+        substitute(linear, tasks, b, x, NULL);
 }
 
 // Iterations that a solve with a factor kept from a step or two ago takes, as measured on bending robots.
@@ -345,29 +330,8 @@ tdStatus td_linear_solve_many(tdLinear *linear, tdTasks *tasks, const double *va
         if (!definite)
             return TD_OK;
     }
-    if (linear->many == NULL || linear->many->ncol != (size_t)n)
-    {
-        cholmod_free_dense(&linear->many, &linear->common);
-        linear->many =
-            cholmod_allocate_dense((size_t)model->n, (size_t)n, (size_t)model->n, CHOLMOD_REAL, &linear->common);
-        if (linear->many == NULL)
-            return td_fail_memory(error, "the right-hand sides");
-    }
-    double *to = linear->many->x;
-    for (int j = 0; j < n; j++)
-        for (int32_t k = 0; k < model->n; k++)
-            *to++ = b[j * stride + model->coord[k]];
-    int levels = td_openmp_quiet();
-    int good = cholmod_solve2(CHOLMOD_A, linear->factor, linear->many, NULL, &linear->X_many, NULL, &linear->Y_many,
-                              &linear->E_many, &linear->common);
-    td_openmp_restore(levels);
-    if (!good)
-        return td_fail(error, TD_ERROR_NUMERIC, "CHOLMOD could not solve with the factor (status %d)",
-                       linear->common.status);
-    const double *from = linear->X_many->x;
-    for (int j = 0; j < n; j++)
-        for (int32_t k = 0; k < model->n; k++)
-            x[j * stride + model->coord[k]] = *from++;
+    tdLinearMore more = {n - 1, stride, b + stride, x + stride, false};
+    substitute(linear, tasks, b, x, &more);
     return TD_OK;
 }
 
@@ -424,13 +388,29 @@ static void turn(const tdLinearModel *model, const double *Q, bool back, const d
     }
 }
 
+// z = A^-1 r by its factor, and what else there is with it.
+static void solve_exactly(tdLinear *linear, tdTasks *tasks, tdLinearMore *more)
+{
+    const tdLinearModel *model = linear->model;
+    substitute(linear, tasks, linear->r, linear->z, more);
+    if (more == NULL)
+        return;
+    for (int64_t i = 0; i < 3 * (int64_t)model->pattern->n; i++)
+        for (int j = 0; model->dof[i] < 0 && j < more->n; j++)
+            more->x[j * more->stride + i] = 0;
+    more->done = true;
+}
+
 // z = P^-1 r with the kept factor: exact in double precision while it is the factor of A, else in single
 // precision and turned with the body.
-static tdStatus precondition(tdLinear *linear, tdTasks *tasks, bool exact, const double *Q, tdError *error)
+static void precondition(tdLinear *linear, tdTasks *tasks, bool exact, const double *Q, tdLinearMore *more)
 {
     const tdLinearModel *model = linear->model;
     if (exact)
-        return td_linear_apply(linear, linear->r, linear->z, error);
+    {
+        solve_exactly(linear, tasks, more);
+        return;
+    }
     if (!linear->triangular_set)
         td_triangular_set(&linear->triangular, tasks, linear->factor->x);
     linear->triangular_set = true;
@@ -447,7 +427,6 @@ static tdStatus precondition(tdLinear *linear, tdTasks *tasks, bool exact, const
         linear->z[model->coord[k]] = linear->solution[k];
     if (Q != NULL)
         turn(model, Q, true, linear->z, linear->z);
-    return TD_OK;
 }
 
 typedef struct iterateResult
@@ -456,6 +435,16 @@ typedef struct iterateResult
     double norm; // of the residual
     bool indefinite;
 } iterateResult;
+
+// |r|
+static tdStatus measure(const tdLinear *linear, tdTasks *tasks, double *norm, tdError *error)
+{
+    *norm = sqrt(td_dot(tasks, 3 * (int64_t)linear->model->pattern->n, linear->r, linear->r));
+    if (!isfinite(*norm))
+        return td_fail(error, TD_ERROR_NUMERIC,
+                       "the linear solve met numbers that are not finite; use a smaller time_step or smaller loads");
+    return TD_OK;
+}
 
 // Preconditioned conjugate gradients from x with its residual in r.
 static tdStatus iterate(tdLinear *linear, tdTasks *tasks, const tdLinearTask *task, bool exact, const double *Q,
@@ -466,13 +455,14 @@ static tdStatus iterate(tdLinear *linear, tdTasks *tasks, const tdLinearTask *ta
     int64_t coords = 3 * (int64_t)model->pattern->n;
     double *r = linear->r, *z = linear->z, *p = linear->p, *Ap = linear->Ap;
     double rho = 0;
-    *out = (iterateResult){.norm = sqrt(td_dot(tasks, coords, r, r))};
+    *out = (iterateResult){0};
+    TD_TRY(measure(linear, tasks, &out->norm, error));
     while (out->norm > target && out->iterations < most)
     {
         // Not behind a new factor, of which the caller would then not learn.
         if (!exact)
             TD_TRY(td_check_cancel(tasks, error));
-        TD_TRY(precondition(linear, tasks, exact, Q, error));
+        precondition(linear, tasks, exact, Q, out->iterations == 0 ? task->more : NULL);
         double next = td_dot(tasks, coords, r, z);
         double ratio = out->iterations == 0 ? 0 : next / rho;
         rho = next;
@@ -497,12 +487,7 @@ static tdStatus iterate(tdLinear *linear, tdTasks *tasks, const tdLinearTask *ta
             x[i] += length * p[i];
             r[i] -= length * Ap[i];
         }
-        double norm = sqrt(td_dot(tasks, coords, r, r));
-        if (!isfinite(norm))
-            return td_fail(
-                error, TD_ERROR_NUMERIC,
-                "the linear solve met numbers that are not finite; use a smaller time_step or smaller loads");
-        out->norm = norm;
+        TD_TRY(measure(linear, tasks, &out->norm, error));
     }
     return TD_OK;
 }

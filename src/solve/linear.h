@@ -12,7 +12,7 @@
 #include "base/block.h"
 #include "describe/scene.h"
 #include "solve/factor.h"
-#include "solve/triangular.h"
+#include "solve/substitute.h"
 
 /// The part that never changes.
 typedef struct tdLinearModel
@@ -51,6 +51,16 @@ typedef struct tdLinearResult
 tdStatus td_linear_create(const tdLinearModel *model, tdArena *arena, tdIsa isa, tdLinear **out, tdError *error);
 void td_linear_free(tdLinear *linear);
 
+/// Right-hand sides that go with one where there is a factor of A, so that it is read once for all of them.
+typedef struct tdLinearMore
+{
+    int n;
+    int64_t stride; ///< between columns
+    const double *b;
+    double *x;
+    bool done; ///< they were solved
+} tdLinearMore;
+
 /// A system. b and x are over all coordinates; held ones are ignored and stay zero.
 typedef struct tdLinearTask
 {
@@ -59,7 +69,8 @@ typedef struct tdLinearTask
     const double *values; ///< of A, over the model's pattern
     bool same;            ///< A is the one the kept factor was made of
     const double *b;
-    double *x; ///< holds a first guess
+    double *x;          ///< holds a first guess
+    tdLinearMore *more; ///< NULL: none
     /// Rotation of each node (9 numbers, row-major) since the kept factor was made: a body that turns as
     /// a whole takes its stiffness along, A ~ Q L L' Q' (S3 eq. 13). Called only when it is needed; NULL: none.
     const double *(*rotations)(void *context);
@@ -79,7 +90,7 @@ bool td_linear_directly(const tdLinear *linear, tdSolverKind kind, bool same, in
 /// Makes the kept factor from these values (after a checkpoint was read).
 tdStatus td_linear_refresh(tdLinear *linear, tdTasks *tasks, const double *values, tdError *error);
 /// x = A^-1 b by the kept factor alone (to rounding when it is the factor of A).
-tdStatus td_linear_apply(tdLinear *linear, const double *b, double *x, tdError *error);
+void td_linear_apply(tdLinear *linear, tdTasks *tasks, const double *b, double *x);
 
 /// Counters that decide about refreshing; part of a checkpoint.
 typedef struct tdLinearCounts

@@ -231,7 +231,8 @@ tdStatus td_solve(tdProblem *problem, tdSolveMethod method, double tolerance, td
     tdScalarRows *scalar = &problem->scalar;
     *result = (tdSolveResult){0};
     if (method == TD_SOLVE_INVERSE && problem->steer.n > 0)
-        return td_steer_solve(problem, tolerance, tasks, result, error);
+        return problem->steer.exact ? td_qpcc_solve(problem, tolerance, tasks, result, error)
+                                    : td_steer_solve(problem, tolerance, tasks, result, error);
     do
     {
         if (method == TD_SOLVE_INVERSE)

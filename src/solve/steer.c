@@ -34,45 +34,18 @@ typedef struct Search
 
 // ---------------------------------------------------------------- the convex problem at y
 
-static bool take(Search *s)
+static bool take_parts(tdStack *stack, int n, double **const *at, const int64_t *count)
 {
-    tdProblem *p = s->problem;
-    tdSteer *steer = s->steer;
-    tdStack *stack = &p->entries;
-    int64_t n = steer->n;
-    steer->n_rows = TD_SAP_ROWS * (int64_t)p->n_constraints;
-    s->n_v = 0;
-    for (int32_t b = 0; b < p->n_blocks; b++)
-        s->n_v += p->blocks[b].n;
-    struct
-    {
-        double **at;
-        int64_t count;
-    } parts[] = {{&s->y0, n},
-                 {&s->v0, s->n_v},
-                 {&steer->W, steer->n_z * steer->n_rows},
-                 {&s->y, n},
-                 {&s->next, n},
-                 {&s->v, s->n_v},
-                 {&s->keep, 2 * steer->n_rows + steer->n_z},
-                 {&steer->push, steer->n_z},
-                 {&steer->dpush, steer->n_z * n},
-                 {&steer->released, steer->n_z * (n + 1)},
-                 {&steer->change, steer->n_rows},
-                 {&steer->dgamma, steer->n_rows * n},
-                 {&steer->dv_c, steer->n_rows * n}};
-    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
-        if ((*parts[i].at = td_stack_take(stack, parts[i].count + 1, sizeof(double))) == NULL)
+    for (int i = 0; i < n; i++)
+        if ((*at[i] = td_stack_take(stack, count[i] + 1, sizeof(double))) == NULL)
             return false;
-    steer->tasks = s->tasks;
     return true;
 }
 
 // W = Q' J': what is read of an impulse of each row.
-static void make_readings(const Search *s)
+static void make_readings(const tdProblem *p)
 {
-    const tdProblem *p = s->problem;
-    const tdSteer *steer = s->steer;
+    const tdSteer *steer = &p->steer;
     memset(steer->W, 0, (size_t)(steer->n_z * steer->n_rows) * sizeof *steer->W);
     for (int32_t c = 0; c < p->n_constraints; c++)
         for (int k = 0; k < p->constraints[c].sides; k++)
@@ -92,10 +65,41 @@ static void make_readings(const Search *s)
         }
 }
 
-static void read_impulses(const Search *s)
+bool td_steer_room(tdProblem *p, tdTasks *tasks)
 {
-    const tdSteer *steer = s->steer;
-    const double *gamma = s->problem->gamma;
+    tdSteer *steer = &p->steer;
+    int64_t n = steer->n;
+    steer->n_rows = TD_SAP_ROWS * (int64_t)p->n_constraints;
+    double **const at[] = {&steer->W,      &steer->push, &steer->dpush, &steer->released, &steer->change,
+                           &steer->dgamma, &steer->dv_c, &steer->kept,  &steer->kept_low};
+    const int64_t count[] = {steer->n_z * steer->n_rows, steer->n_z,        steer->n_z * n,
+                             steer->n_z * (n + 1),       steer->n_rows,     steer->n_rows * n,
+                             steer->n_rows * n,          TD_STEER_KEPT * n, TD_STEER_KEPT};
+    steer->tasks = tasks;
+    steer->n_kept = 0;
+    steer->blocking = -1;
+    if (!take_parts(&p->entries, (int)(sizeof at / sizeof at[0]), at, count))
+        return false;
+    make_readings(p);
+    return true;
+}
+
+static bool take(Search *s)
+{
+    tdProblem *p = s->problem;
+    int64_t n = s->steer->n;
+    s->n_v = 0;
+    for (int32_t b = 0; b < p->n_blocks; b++)
+        s->n_v += p->blocks[b].n;
+    double **const at[] = {&s->y0, &s->v0, &s->y, &s->next, &s->v, &s->keep};
+    const int64_t count[] = {n, s->n_v, n, n, s->n_v, 2 * TD_SAP_ROWS * (int64_t)p->n_constraints + s->steer->n_z};
+    return take_parts(&p->entries, (int)(sizeof at / sizeof at[0]), at, count) && td_steer_room(p, s->tasks);
+}
+
+void td_steer_read(tdProblem *problem)
+{
+    const tdSteer *steer = &problem->steer;
+    const double *gamma = problem->gamma;
     for (int z = 0; z < steer->n_z; z++)
     {
         double sum = 0;
@@ -105,11 +109,9 @@ static void read_impulses(const Search *s)
     }
 }
 
-static tdStatus solve_at(Search *s, const double *y)
+void td_steer_set(tdProblem *p, const double *y0, const double *v0, const double *y)
 {
-    tdProblem *p = s->problem;
-    const tdSteer *steer = s->steer;
-    const double *v0 = s->v0;
+    const tdSteer *steer = &p->steer;
     for (int32_t b = 0; b < p->n_blocks; v0 += p->blocks[b++].n)
     {
         double *v_star = (double *)p->blocks[b].v_star;
@@ -118,13 +120,18 @@ static tdStatus solve_at(Search *s, const double *y)
             continue;
         memcpy(v_star, v0, (size_t)n * sizeof *v_star);
         for (int k = 0; k < steer->n; k++)
-            for (int32_t i = 0; i < n && y[k] != s->y0[k]; i++)
-                v_star[i] += (y[k] - s->y0[k]) * steer->X[b][i + (int64_t)k * n];
+            for (int32_t i = 0; i < n && y[k] != y0[k]; i++)
+                v_star[i] += (y[k] - y0[k]) * steer->X[b][i + (int64_t)k * n];
     }
+}
+
+static tdStatus solve_at(Search *s, const double *y)
+{
+    td_steer_set(s->problem, s->y0, s->v0, y);
     s->steer->solutions++;
-    memcpy(s->steer->y, y, (size_t)steer->n * sizeof *y);
-    TD_TRY(td_problem_by_velocities(p, fmin(s->tolerance, SHARPER), s->tasks, s->result, s->error));
-    read_impulses(s);
+    memcpy(s->steer->y, y, (size_t)s->steer->n * sizeof *y);
+    TD_TRY(td_problem_by_velocities(s->problem, fmin(s->tolerance, SHARPER), s->tasks, s->result, s->error));
+    td_steer_read(s->problem);
     return TD_OK;
 }
 
@@ -169,8 +176,7 @@ static void go_back(const Search *s)
 
 // ---------------------------------------------------------------- slopes and steps
 
-// out = W dgamma
-static void read_slopes(const tdSteer *steer, int n, const double *dgamma, double *out)
+void td_steer_read_slopes(const tdSteer *steer, int n, const double *dgamma, double *out)
 {
     memset(out, 0, (size_t)(steer->n_z * n) * sizeof *out);
     for (int z = 0; z < steer->n_z; z++)
@@ -187,7 +193,7 @@ static tdStatus make_slopes(const Search *s)
     tdProblem *p = s->problem;
     tdSteer *steer = s->steer;
     TD_TRY(td_problem_slope(p, s->tasks, steer->n, steer->X, NULL, steer->dgamma, steer->dv_c, s->error));
-    read_slopes(steer, steer->n, steer->dgamma, steer->dpush);
+    td_steer_read_slopes(steer, steer->n, steer->dgamma, steer->dpush);
     return TD_OK;
 }
 
@@ -205,7 +211,7 @@ bool td_steer_release(tdProblem *problem)
         if (!isnan(steer->change[i]))
             dgamma[i * n + steer->n] = steer->change[i];
     if (good)
-        read_slopes(steer, n, dgamma, steer->released);
+        td_steer_read_slopes(steer, n, dgamma, steer->released);
     td_stack_release(&problem->entries, mark);
     return good;
 }
@@ -215,9 +221,8 @@ bool td_steer_is_little(double gain, double error, double tolerance)
     return gain <= fmax(tolerance, NEGLIGIBLE * error);
 }
 
-// Whether what came of a step is good, and what share of the promise that was.
-static bool is_better(const tdSteerPlace *was, const tdSteerStep *step, const tdSteerPlace *is, double tolerance,
-                      double *share)
+bool td_steer_is_better(const tdSteerPlace *was, const tdSteerStep *step, const tdSteerPlace *is, double tolerance,
+                        double *share)
 {
     *share = 1;
     if (was->violation > KEPT && is->violation < 0.9 * was->violation)
@@ -241,7 +246,7 @@ static tdStatus search(Search *s)
     double reach = INFINITY;
     bool fresh = false;
     steer->failed = 0;
-    steer->end = steer->place.error <= steer->tolerance ? TD_STEER_REACHED : TD_STEER_STALLED;
+    steer->end = steer->place.error <= steer->tolerance ? TD_STEER_OPTIMAL : TD_STEER_STALLED;
     for (int k = 0; k < steer->most; k++)
     {
         if (!fresh)
@@ -251,7 +256,7 @@ static tdStatus search(Search *s)
         bool last = td_steer_is_little(step.gain, steer->place.error, steer->tolerance);
         steer->end = step.infeasible                          ? TD_STEER_INFEASIBLE
                      : !last                                  ? TD_STEER_STALLED
-                     : steer->place.error <= steer->tolerance ? TD_STEER_REACHED
+                     : steer->place.error <= steer->tolerance ? TD_STEER_OPTIMAL
                                                               : TD_STEER_STATIONARY;
         if (step.length == 0 || (last && reach != INFINITY))
             return TD_OK;
@@ -265,7 +270,7 @@ static tdStatus search(Search *s)
         TD_TRY(solve_at(s, s->next));
         tdSteerPlace place = steer->measure(steer->context);
         double share = 1;
-        if (is_better(&steer->place, &step, &place, steer->tolerance, &share))
+        if (td_steer_is_better(&steer->place, &step, &place, steer->tolerance, &share))
         {
             steer->place = place;
             fresh = false;
@@ -297,7 +302,6 @@ tdStatus td_steer_solve(tdProblem *problem, double tolerance, tdTasks *tasks, td
         memcpy(v0, problem->blocks[b].v_star, (size_t)problem->blocks[b].n * sizeof *v0);
     memcpy(s.y0, steer->y, (size_t)steer->n * sizeof *s.y0);
     memcpy(s.next, steer->y, (size_t)steer->n * sizeof *s.next);
-    make_readings(&s);
     steer->steps = steer->solutions = 0;
     TD_TRY(settle(&s, s.next));
     steer->place = steer->measure(steer->context);

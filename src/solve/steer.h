@@ -11,6 +11,9 @@
 // by them within that region (a quadratic program, inverse.h), the convex problem at its end, and what it says decides
 // whether the step is taken and how far the next may go.
 //
+// With `exact` contact is that of Signorini and Coulomb (exact.h), and the search goes from piece to piece of the
+// motion (qpcc.c): a quadratic program with complementarity constraints.
+//
 // It knows blocks and rows, not bodies, effectors or contacts.
 #pragma once
 #include "base/status.h"
@@ -40,7 +43,7 @@ bool td_steer_is_little(double gain, double error, double tolerance);
 
 typedef enum tdSteerEnd
 {
-    TD_STEER_REACHED,    ///< error within the tolerance
+    TD_STEER_OPTIMAL,    ///< error within the tolerance
     TD_STEER_STATIONARY, ///< no step by slopes makes it less
     TD_STEER_STALLED,    ///< steps became too short, or too many
     TD_STEER_INFEASIBLE  ///< limits contradict each other; they are broken as little as can be
@@ -63,6 +66,14 @@ typedef struct tdSteer
     tdSteerPlace (*measure)(void *context);
     /// reads  the same and slopes      writes  next, within `reach`
     tdSteerStep (*propose)(void *context, double reach, double *next);
+    bool exact; ///< laws of contact as they are, by pieces
+    int pivots; ///< exact: hard bound on places that are tried; 0: a default
+    int starts; ///< exact: other places to start from when the first search has ended; < 0: a default
+    /// exact, NULL without: the best y within `reach` and within the rows `kept`, by slopes of one piece; its gain
+    /// is that over `place`. slack: efforts may press less.
+    tdSteerStep (*choose)(void *context, double reach, bool slack, double *next);
+    int n_kept;              ///< rows kept y >= kept_low, TD_STEER_KEPT at most
+    double *kept, *kept_low; ///< n each
     // what the owner reads
     int64_t n_rows;        ///< TD_SAP_ROWS a constraint
     double *W;             ///< n_z x n_rows: Q' J'
@@ -76,8 +87,11 @@ typedef struct tdSteer
     // results
     tdSteerPlace place;
     tdSteerEnd end;
-    int steps, solutions; ///< steps that were tried; convex problems solved
+    int steps, solutions; ///< steps that were tried; problems of contact solved
+    int32_t blocking;     ///< exact: the constraint that blocks most where it ended; -1: none
 } tdSteer;
+
+#define TD_STEER_KEPT 32
 
 /// For the owner, when it proposes a step: `released`, at y, for the changes in `change`. False: it has none.
 bool td_steer_release(struct tdProblem *problem);
@@ -86,3 +100,20 @@ struct tdSolveResult;
 /// y of the problem's steering, and the solution of the convex problem there.
 tdStatus td_steer_solve(struct tdProblem *problem, double tolerance, tdTasks *tasks, struct tdSolveResult *result,
                         tdError *error);
+
+// ---------------------------------------------------------------- for those who search
+
+/// Arrays that the owner reads, and W.
+bool td_steer_room(struct tdProblem *problem, tdTasks *tasks);
+/// push = W gamma
+void td_steer_read(struct tdProblem *problem);
+/// out = W dgamma, n columns
+void td_steer_read_slopes(const tdSteer *steer, int n, const double *dgamma, double *out);
+/// v_star of the blocks for y; at y0 it is v0, the blocks one after the other.
+void td_steer_set(struct tdProblem *problem, const double *y0, const double *v0, const double *y);
+/// Whether what came of a step is good, and what share of the promise that was.
+bool td_steer_is_better(const tdSteerPlace *was, const tdSteerStep *step, const tdSteerPlace *is, double tolerance,
+                        double *share);
+/// The same as td_steer_solve with the exact laws.
+tdStatus td_qpcc_solve(struct tdProblem *problem, double tolerance, tdTasks *tasks, struct tdSolveResult *result,
+                       tdError *error);

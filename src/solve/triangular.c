@@ -111,6 +111,32 @@ static tdStatus cut_tree(tdArena *arena, tdTriangularShape *t, tdError *error)
     return status;
 }
 
+// Rows above a subtree are among those of its root: what it adds to them is kept by their places there.
+static tdStatus find_rows_above(tdArena *arena, tdTriangularShape *t, tdError *error)
+{
+    t->above_at = TD_TAKE(arena, int64_t, t->trees + 1);
+    t->near = TD_TAKE(arena, int32_t, t->row_at[t->supers]);
+    int32_t *place = td_take((size_t)t->n, sizeof *place);
+    if (t->above_at == NULL || t->near == NULL || place == NULL)
+    {
+        free(place);
+        return td_fail_memory(error, "the triangular solves");
+    }
+    for (int32_t tree = 0; tree < t->trees; tree++)
+    {
+        int32_t root = t->tree_last[tree], begin = t->first[t->tree_first[tree]], end = t->first[root + 1];
+        const int32_t *above = t->rows + t->row_at[root] + columns_of(t, root);
+        int32_t n = rows_of(t, root) - columns_of(t, root);
+        t->above_at[tree + 1] = t->above_at[tree] + n;
+        for (int32_t i = 0; i < n; i++)
+            place[above[i]] = i;
+        for (int32_t k = t->row_at[t->tree_first[tree]]; k < t->row_at[root + 1]; k++)
+            t->near[k] = t->rows[k] >= begin && t->rows[k] < end ? t->rows[k] : ~place[t->rows[k]];
+    }
+    free(place);
+    return TD_OK;
+}
+
 tdStatus td_triangular_shape(tdArena *arena, const struct cholmod_factor_struct *symbolic, tdTriangularShape *out,
                              tdError *error)
 {
@@ -125,7 +151,8 @@ tdStatus td_triangular_shape(tdArena *arena, const struct cholmod_factor_struct 
     for (int32_t s = 0; s < out->supers; s++)
         if (rows_of(out, s) > out->longest)
             out->longest = rows_of(out, s);
-    return cut_tree(arena, out, error);
+    TD_TRY(cut_tree(arena, out, error));
+    return find_rows_above(arena, out, error);
 }
 
 tdStatus td_triangular_create(tdArena *arena, const tdTriangularShape *shape, tdIsa isa, tdTriangular *out,

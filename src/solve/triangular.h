@@ -31,7 +31,10 @@ typedef struct tdTriangularShape
     int32_t top_columns;
     int32_t *top_place; ///< by column: its place among the columns of the top, or -1
     int32_t *top_column;
-    int32_t longest; ///< most rows of a supernode
+    int32_t longest;   ///< most rows of a supernode
+    int64_t *above_at; ///< trees + 1: rows above each subtree, which are those below its root
+    int32_t *near; ///< as `rows`, of subtrees: the row itself in the subtree, else the complement of its place among
+                   ///< those above
 } tdTriangularShape;
 
 /// symbolic: a supernodal symbolic factor of CHOLMOD, which must outlive the shape.

@@ -100,6 +100,7 @@ tdStatus td_stage_forces(const tdModel *model, tdState *state, bool tangent, dou
 tdStatus td_stage_free(const tdModel *model, tdState *state)
 {
     state->rhs = state->slope = 0;
+    td_condense_ahead(model, state);
     for (int b = 0; b < model->n_bodies; b++)
     {
         tdStatus status = model->bodies[b].ops->free_motion(model, &model->bodies[b], state);

@@ -230,12 +230,12 @@ static void test_fit_errors(void **state)
     expect("fit data.csv --law neohookean", 2, "did you mean 'neo_hookean'");
     expect("fit data.csv --law costa", 2, "fibres");
     expect("fit data.csv --law stvk", 3, "no incompressible form");
-    expect("fit data.csv --law neo_hookean --terms 2", 2, "--terms belongs");
+    expect("fit data.csv --law neo_hookean --terms 2", 2, "terms belong");
     expect("fit data.csv --law ogden --terms 7", 2, "1 to 6");
-    expect("fit data.csv --poisson 0.5", 2, "--poisson");
+    expect("fit data.csv --poisson 0.5", 2, "Poisson's ratio");
     expect("fit data.csv --poisson 0.4 --incompressible", 2, "exclude");
     expect("fit data.csv --mode uniaxial", 3, "data.csv:2: mode");
-    expect("fit data.csv --mode tension", 2, "--mode is uniaxial");
+    expect("fit data.csv --mode tension", 2, "the mode is uniaxial");
     expect("fit data.csv --law neo_hookean --plot none/fit.png --quiet", 6, "fit.png");
     write_text("few.csv", "mode,stretch,stress\nuniaxial,1.2,5\n");
     expect("fit few.csv --quiet", 3, "few.csv: 1 points for the 1 parameters of neo_hookean");

@@ -3,7 +3,7 @@
 // drawn, each against what can be said on paper.
 #include "seam/mass.h"
 
-#include "subject.h"
+#include "study/subject.h"
 #include "view/describe.h"
 #include "view/stage.h"
 
@@ -303,21 +303,21 @@ static void test_is_rendered(void **unused)
     tdModel *model = mass_parse(HEAD("5 ms", "-9.81") "contact: {friction: 0.5}\nbodies:\n" MASS("0.05", "") FLOOR);
     tdState *state = scene_state(model);
     scene_steps(model, state, 100);
-    Subject subject;
+    tdSubject subject;
     tdError error = {0};
-    SubjectSettings settings = {.step = -1, .time = NAN, .marks = true, .coloured = true};
-    assert_ok(subject_take(&subject, "scene.yaml", model, state, &settings, &error), error);
+    tdSubjectSettings settings = {.step = -1, .time = NAN, .marks = true, .coloured = true};
+    assert_ok(td_subject_take(&subject, "scene.yaml", model, state, &settings, &error), error);
     assert_int_equal(subject.n_parts, 1);
     assert_int_equal(subject.n_floors, 1);
     double box[6];
-    assert_true(subject_box(&subject, box));
+    assert_true(td_subject_box(&subject, box));
     for (int c = 0; c < 3; c++)
     {
         assert_near(0.5 * (box[c] + box[3 + c]), state->q[c], 1e-9);
         assert_near(box[3 + c] - box[c], 0.04, 2e-3); // triangles are within the ball
     }
     assert_true(subject.n_contacts > 0);
-    subject_free(&subject);
+    td_subject_free(&subject);
     scene_free(model, state);
 }
 

@@ -17,6 +17,7 @@
     "  - {name: wall, type: rigid, fixed: true, shape: {box: [0.04, 0.02, 0.08]}, transform: {translate: [0.1, " y     \
     ", 0]}}\n"
 #define CONTACT "contact: {friction: 0.3}\n"
+#define EXACT   "contact: {friction: 0.3, solver: nlcp}\n"
 #define CABLE(name, y, z)                                                                                              \
     "  - {name: " name ", type: cable, body: arm, path: [[0.1, " y ", " z "], [0.05, " y ", " z "], [0, " y ", " z     \
     "]], drive: force, range: [0, 4 N], effort_rate: 40 N/s}\n"
@@ -97,11 +98,41 @@ static double flutter(const Efforts *found, int from)
     return most;
 }
 
+// Root mean square of what efforts do above 5 Hz, the largest of the cables: by Fourier's sums over the steps from
+// `from` on, without their straight line, which is no oscillation.
+static double above_5_hz(const Efforts *found, int from)
+{
+    int n = found->n - from;
+    double most = 0, h = 0.01;
+    for (int a = 0; a < CABLES_N; a++)
+    {
+        double first = found->effort[from][a], slope = (found->effort[found->n - 1][a] - first) / (n - 1), power = 0;
+        for (int f = 1; f <= n / 2; f++)
+        {
+            double re = 0, im = 0;
+            for (int k = 0; k < n; k++)
+            {
+                double e = found->effort[from + k][a] - first - slope * k, angle = 2 * M_PI * f * k / n;
+                re += e * cos(angle) / n;
+                im += e * sin(angle) / n;
+            }
+            if (f / (n * h) > 5)
+                power += 2 * (re * re + im * im);
+        }
+        most = fmax(most, sqrt(power));
+    }
+    return most;
+}
+
 static const double start[3] = {0.099, 0, -0.003}, before[3] = {0.098, 0.003, -0.004},
                     behind[3] = {0.097, 0.012, -0.004};
 
+// With Coulomb's law as it is the tip sticks where it met the wall: what is left along it is less than 0.5 % of the
+// distance to the target, which no step is made for.
+#define STUCK 7e-4
+
 // It goes to the wall, stops there, says what blocks it, does not shake, does not press with all it has, and comes off.
-static void check_wall(const char *text, const char *what, double replayed)
+static void check_wall(const char *text, const char *what, double replayed, double along)
 {
     tdModel *model = scene_parse(text);
     tdState *state = scene_state(model);
@@ -126,11 +157,13 @@ static void check_wall(const char *text, const char *what, double replayed)
     td_state_contact_force(state, 0, 1, force);
     print_message("%s: tip at y = %.3f mm, pressing with %.2f N; efforts flutter by %.1e N\n", what, 1e3 * tip[1],
                   force[1], flutter(&found, blocked));
-    assert_true(tip[1] > FACE - 2e-4 && tip[1] < FACE + 5e-4);
-    assert_true(fabs(tip[2] - behind[2]) < 2e-4); // along the wall it is where it should be
+    assert_true(tip[1] > FACE - 2e-4 && tip[1] < FACE + 6e-4);
+    assert_true(fabs(tip[2] - behind[2]) < along); // along the wall it is where it should be
     assert_true(flutter(&found, blocked) < 0.01);
+    print_message("%s: efforts above 5 Hz: %.1e N\n", what, above_5_hz(&found, blocked));
+    assert_true(above_5_hz(&found, blocked) < 5e-3);
     for (int a = 0; a < CABLES_N; a++)
-        assert_true(found.effort[found.n - 1][a] < 2.5);
+        assert_true(found.effort[found.n - 1][a] < (along > 2e-4 ? 3.2 : 2.5)); // of 4
     tdState *fresh = replay(model, &found);
     td_state_effector(model, fresh, 0, again);
     td_state_contact_force(fresh, 0, 1, forward);
@@ -149,8 +182,51 @@ static void check_wall(const char *text, const char *what, double replayed)
 static void test_wall(void **context)
 {
     (void)context;
-    check_wall(BODY WALL("0.024") CONTACT CABLES EFFECTORS TIP, "dynamic", 2e-5);
-    check_wall(BODY WALL("0.024") CONTACT CABLES EFFECTORS TIP STATIC, "static", 1e-6);
+    check_wall(BODY WALL("0.024") CONTACT CABLES EFFECTORS TIP, "dynamic", 2e-5, 2e-4);
+    check_wall(BODY WALL("0.024") CONTACT CABLES EFFECTORS TIP STATIC, "static", 1e-6, 2e-4);
+    check_wall(BODY WALL("0.024") EXACT CABLES EFFECTORS TIP, "dynamic, exact", 2e-5, STUCK);
+    check_wall(BODY WALL("0.024") EXACT CABLES EFFECTORS TIP STATIC, "static, exact", 1e-6, STUCK);
+}
+
+// The target goes through the wall and back, again and again: it touches once each time, efforts change no faster than
+// their rate allows when a contact opens or closes, and little of that is fast.
+static void check_switches(const char *contact, const char *what)
+{
+    double change[2] = {0}, above[2];
+    int switches = 0;
+    for (int wall = 0; wall < 2; wall++)
+    {
+        tdModel *model = scene_model(BODY "%s%s" CABLES EFFECTORS TIP, wall ? WALL("0.024") : "", wall ? contact : "");
+        tdState *state = scene_state(model);
+        Efforts found = {0};
+        bool touched = false;
+        for (int k = 0; k < 250; k++)
+        {
+            set_target(model, state, 0, 0.098, 0.004 * (1 - cos(2 * M_PI * k / 100)), -0.004);
+            scene_steps(model, state, 1);
+            note(model, state, &found);
+            bool touches = wall && td_state_report(state)->contacts_active > 0;
+            switches += touches != touched;
+            touched = touches;
+            for (int a = 0; a < CABLES_N && k > 20; a++)
+                change[wall] = fmax(change[wall], fabs(found.effort[k][a] - found.effort[k - 1][a]));
+        }
+        above[wall] = above_5_hz(&found, 20);
+        scene_free(model, state);
+    }
+    print_message(
+        "%s: %d switches, efforts change by %.3f N a step (%.3f N without a wall), above 5 Hz %.4f N (%.4f N)\n", what,
+        switches, change[1], change[0], above[1], above[0]);
+    assert_true(switches >= 4 && switches <= 6);
+    assert_true(change[1] <= 0.4 + 1e-9); // 40 N/s
+    assert_true(above[1] <= 0.15);
+}
+
+static void test_switches(void **context)
+{
+    (void)context;
+    check_switches(CONTACT, "convex");
+    check_switches(EXACT, "exact");
 }
 
 // A wall that is not in reach: the same bits as without one.
@@ -330,9 +406,6 @@ static void test_refusals(void **context)
            "takes no 'range'");
     refuse(BODY WALL("0.024") CONTACT CABLES EFFECTORS "  - {name: p, type: contact_force, body: arm, target: -1 N}\n",
            "must not be negative");
-    refuse(BODY WALL("0.024") "contact: {solver: nlcp}\n" CABLES EFFECTORS
-                              "  - {name: p, type: contact_force, body: arm, target: 1 N}\n",
-           "solver sap has and nlcp has not");
     refuse(BODY CABLES EFFECTORS "  - {name: p, body: arm, point: [0.1, 0, 0], priority: 2}\n"
                                  "control: {solver: gauss_seidel}\n",
            "has a priority");
@@ -348,9 +421,9 @@ static void test_refusals(void **context)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_wall),        cmocka_unit_test(test_far_away),     cmocka_unit_test(test_force),
-        cmocka_unit_test(test_force_limit), cmocka_unit_test(test_friction_use), cmocka_unit_test(test_priority),
-        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_wall),     cmocka_unit_test(test_switches),    cmocka_unit_test(test_far_away),
+        cmocka_unit_test(test_force),    cmocka_unit_test(test_force_limit), cmocka_unit_test(test_friction_use),
+        cmocka_unit_test(test_priority), cmocka_unit_test(test_refusals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

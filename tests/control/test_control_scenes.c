@@ -1,65 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The shipped scenes that are controlled while they touch: their motion, and the same efforts in a fresh simulation.
-#include "scenes.h"
-
-#include "control/control.h"
-
-#define MOST 16
-
-typedef struct Run
-{
-    tdModel *model;
-    tdState *state, *fresh; // controlled; driven by what control found
-    tdControl *control;
-} Run;
-
-static Run begin(const char *scene, const char *goals)
-{
-    Run run = {0};
-    tdError error = {0};
-    tdStatus status = td_model_load(scene, NULL, &run.model, &error);
-    assert_ok(status, error);
-    run.state = scene_state(run.model);
-    run.fresh = scene_state(run.model);
-    tdControlSettings settings = td_default_control(run.model);
-    status = td_control_create(run.model, &settings, &run.control, &error);
-    assert_ok(status, error);
-    status = td_control_load_goals(run.control, run.model, goals, &error);
-    assert_ok(status, error);
-    assert_true(td_model_actuators(run.model) <= MOST);
-    return run;
-}
-
-static void finish(Run *run)
-{
-    td_control_free(run->control);
-    td_state_free(run->fresh);
-    scene_free(run->model, run->state);
-}
-
-// One step of control, and one of the simulation with the efforts, or displacements, that it found.
-static void follow(Run *run)
-{
-    tdStatus status = td_control_step(run->control, run->model, run->state);
-    assert_ok(status, td_state_report(run->state)->error);
-    for (int a = 0; a < td_model_actuators(run->model); a++)
-    {
-        tdActuatorInfo info = td_model_actuator(run->model, a);
-        tdActuation does = td_state_actuation(run->model, run->state, a);
-        td_state_set_input(run->model, run->fresh, info.input,
-                           strcmp(info.drive, "effort") == 0 ? does.effort : does.displacement);
-    }
-    status = td_step(run->model, run->fresh);
-    assert_ok(status, td_state_report(run->fresh)->error);
-}
-
-static double off(const Run *run, int effector, const tdState *state, int row)
-{
-    double goal[3], value[3];
-    assert_true(td_control_goal(run->control, effector, td_state_time(run->state), goal));
-    td_state_effector(run->model, state, effector, value);
-    return fabs(value[row] - goal[row]);
-}
+// The larger ones are in long_control_scenes.c.
+#include "controlled.h"
 
 // The finger presses with what it is asked to while it is led along the wall.
 static void test_wall(void **context)
@@ -94,11 +36,7 @@ static void test_tube(void **context)
     for (int k = 0; k < 160; k++)
     {
         follow(&run);
-        const tdContactPoint *points = NULL;
-        int64_t n = td_state_contacts(run.state, &points);
-        double sum = 0;
-        for (int64_t i = 0; i < n; i++)
-            sum += hypot(hypot(points[i].force[0], points[i].force[1]), points[i].force[2]);
+        double sum = pushed(run.state);
         most = fmax(most, sum);
         leaning += sum > 1e-4;
         for (int row = 0; row < 3 && k > 5; row++)
@@ -115,8 +53,31 @@ static void test_tube(void **context)
     finish(&run);
 }
 
+// The trunk pushes the lever with what it is asked to, and the lever turns as far as its spring says.
+static void test_lever(void **context)
+{
+    (void)context;
+    Run run = begin(TD_SOURCE_DIR "/robots/trunk/lever.yaml", TD_SOURCE_DIR "/robots/trunk/lever.csv");
+    double force = 0, replayed = 0;
+    int spring = td_model_find_actuator(run.model, "hinge_spring");
+    for (int k = 0; k < 110; k++)
+    {
+        follow(&run);
+        force = k > 40 ? fmax(force, off(&run, 0, run.state, 0)) : 0;
+        replayed = k > 40 ? fmax(replayed, off(&run, 0, run.fresh, 0)) : 0;
+    }
+    double turned = td_state_actuation(run.model, run.state, spring).displacement;
+    print_message("lever: force to %.1e N (replayed %.1e N) of 0.17 N, turned by %.1f deg\n", force, replayed,
+                  180 / M_PI * turned);
+    assert_true(force < 2e-3);
+    assert_true(replayed < 0.02);
+    assert_true(turned > 0.06 && turned < 0.25); // 0.17 N at about 65 mm, 0.12 N m/rad
+    finish(&run);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_wall), cmocka_unit_test(test_tube)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_wall), cmocka_unit_test(test_tube),
+                                       cmocka_unit_test(test_lever)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -104,7 +104,9 @@ static void estimate(const char *scene, const char *marks, double given, Case *c
     status = td_estimate_load(path, NULL, &c->marks, NULL, &c->model, &error);
     assert_ok(status, error);
     c->state = scene_state(c->model);
-    status = td_estimate(c->model, c->state, &c->marks, given, &c->arena, &c->estimate, &error);
+    tdEstimateSettings what = td_default_estimate();
+    what.noise = given;
+    status = td_estimate(c->model, c->state, &c->marks, &what, &c->arena, &c->estimate, &error);
     assert_ok(status, error);
     remove(path);
 }

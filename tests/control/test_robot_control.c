@@ -93,7 +93,7 @@ static Followed run_along(Follower *f, double stretch, double until)
 static void check_along(const char *scene, const char *goals, double stretch, robotEdit edit, double replay)
 {
     Follower f = follow(scene, goals, edit, replay > 0);
-    Followed out = run_along(&f, stretch, fmin(edit.newton ? 1.5 : INFINITY, ROBOT_UNTIL));
+    Followed out = run_along(&f, stretch, fmin(edit.newton ? (robot_all() ? 1.5 : 0.6) : INFINITY, ROBOT_UNTIL));
     print_message("%s, %s, x %g: %d steps, error at most %.2g mm, replayed %.2g mm from it, optimal to %.1e\n", scene,
                   edit.time_step > 0 ? "static" : (edit.newton ? "dynamic to convergence" : "dynamic"), stretch,
                   out.steps, 1e3 * out.worst, 1e3 * out.replayed, out.optimality);

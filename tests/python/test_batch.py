@@ -140,6 +140,26 @@ class Batches(unittest.TestCase):
             self.assertTrue(np.isfinite(out[taken]).all() and np.isnan(out[~taken]).all())
         self.assertGreater(accepted, 5)
 
+    def test_dlpack(self):
+        class Other:  # an array of another library
+            def __init__(self, array):
+                self.array = array
+
+            def __dlpack__(self, **more):
+                return self.array.__dlpack__(**more)
+
+            def __dlpack_device__(self):
+                return self.array.__dlpack_device__()
+
+        inputs = np.random.default_rng(5).uniform(0, 0.005, (2, 4, 2))
+        batch = self.model.batch(2, outputs=["coords:arm"])
+        expected = batch.rollout(inputs)
+        batch.reset()
+        got = batch.rollout(Other(inputs))
+        np.testing.assert_array_equal(got, expected)
+        shared = np.from_dlpack(got)
+        self.assertEqual(shared.__array_interface__["data"][0], got.__array_interface__["data"][0])
+
     def test_a_state_keeps_its_batch(self):
         batch = self.model.batch(2)
         q = batch.state(1).coords()

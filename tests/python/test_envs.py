@@ -125,6 +125,23 @@ class Environments(unittest.TestCase):
         self.assertGreater(info["height"], 0.05)
         self.assertTrue(info["success"])
 
+    def test_fingers_turn_the_wheel(self):
+        env = envs.make("pinch", robots=3, max_steps=60, randomize={"young": (1, 1), "friction": (0.9, 1.1)})
+        self.assertEqual([b.kind for b in env.model.bodies[:2]], ["reduced", "reduced"])
+        env.reset(seed=1)
+        for k in range(42):
+            press, turn = 0.7 * min(1, k / 12), 0.6 * np.clip((k - 16) / 20, 0, 1)
+            obs, rewards, terminated, _, infos = env.step(
+                [[press, -turn, press, turn], [press, turn, press, -turn], [press, 0, press, 0]]
+            )
+        self.assertTrue(np.isfinite(obs).all() and not terminated.any())
+        turned = np.degrees(infos["turned"])
+        self.assertGreater(turned[0], 10)  # one turns it, one back, one only holds it
+        self.assertLess(turned[1], -10)
+        self.assertLess(abs(turned[2]), 1)
+        with self.assertRaises(tendril.UsageError):
+            env.step(np.zeros((3, 3)))
+
     def test_the_trainer_learns(self):
         env = learn_reach.SameGoals(16, 4, seed=1, **{**self.arm, "max_steps": 8})
         rest = np.zeros((2, 3))

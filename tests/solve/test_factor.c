@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The multifrontal factorization against CHOLMOD's own on the same symbolic factor: entry by entry, on meshes from one
 // supernode to fronts that are cut into tiles; matrices that are not positive definite; the same bits on more threads.
+// Solves with one to eleven right-hand sides against CHOLMOD's.
 #include "mesh/generate.h"
 #include "scenes.h"
 #include "solve/linear.h"
@@ -120,6 +121,74 @@ static double difference(const cholmod_factor *a, const cholmod_factor *b)
     return off / largest;
 }
 
+// Right-hand sides one by one by CHOLMOD, and together by the kernels of each instruction set, on one to three threads.
+static void compare_solves(fixture *f, cholmod_factor *factor)
+{
+    enum
+    {
+        MOST = 11
+    };
+    int32_t n = f->model.n;
+    uint64_t seed = 3;
+    double *b = test_malloc((size_t)(MOST * f->coords) * sizeof *b),
+           *x = test_malloc((size_t)(2 * MOST * f->coords) * sizeof *x);
+    double *theirs = test_malloc((size_t)(MOST * n) * sizeof *theirs), *first = x + MOST * f->coords;
+    for (int64_t i = 0; i < MOST * f->coords; i++)
+        b[i] = next_random(&seed) - 0.5;
+    for (int j = 0; j < MOST; j++)
+    {
+        cholmod_dense *B = cholmod_zeros((size_t)n, 1, CHOLMOD_REAL, &f->common);
+        for (int32_t k = 0; k < n; k++)
+            ((double *)B->x)[k] = b[j * f->coords + f->model.coord[k]];
+        cholmod_dense *X = cholmod_solve(CHOLMOD_A, factor, B, &f->common);
+        memcpy(theirs + (int64_t)j * n, X->x, (size_t)n * sizeof(double));
+        cholmod_free_dense(&B, &f->common);
+        cholmod_free_dense(&X, &f->common);
+    }
+    for (int portable = 0; portable < 2; portable++)
+        for (int count = 1; count <= MOST; count += count < 6 ? 1 : 5)
+            for (int threads = 1; threads <= 3; threads++)
+            {
+                tdTasks *tasks = NULL;
+                tdError error = {0};
+                tdArena arena = {0};
+                tdSubstitution room;
+                assert_ok(td_tasks_create(threads, &tasks, &error), error);
+                assert_ok(td_substitution_create(&arena, &f->model.shape, td_isa_pick(portable), &room, &error), error);
+                for (int64_t i = 0; i < MOST * f->coords; i++)
+                    x[i] = 7;
+                tdSubstituteTask task = {.values = factor->x,
+                                         .coord = f->model.coord,
+                                         .b = b,
+                                         .x = x,
+                                         .more = count - 1,
+                                         .stride = f->coords,
+                                         .more_b = b + f->coords,
+                                         .more_x = x + f->coords};
+                td_substitute(&room, tasks, &task);
+                double off = 0, largest = 0;
+                for (int j = 0; j < count; j++)
+                    for (int32_t k = 0; k < n; k++)
+                    {
+                        off = fmax(off, fabs(x[j * f->coords + f->model.coord[k]] - theirs[(int64_t)j * n + k]));
+                        largest = fmax(largest, fabs(theirs[(int64_t)j * n + k]));
+                    }
+                assert_true(off < 1e-11 * largest); // the matrix has a condition of some thousands
+                for (int j = 0; j < MOST; j++)
+                    for (int64_t i = 0; i < f->coords; i++)
+                        if (j >= count || f->model.dof[i] < 0)
+                            assert_true(x[j * f->coords + i] == 7); // not touched
+                if (threads == 1)
+                    memcpy(first, x, (size_t)(MOST * f->coords) * sizeof *x);
+                assert_memory_equal(first, x, (size_t)(MOST * f->coords) * sizeof *x);
+                td_arena_free(&arena);
+                td_tasks_free(tasks);
+            }
+    test_free(b);
+    test_free(x);
+    test_free(theirs);
+}
+
 static void compare(tdMesh *mesh, bool trees)
 {
     fixture f;
@@ -142,6 +211,7 @@ static void compare(tdMesh *mesh, bool trees)
         td_tasks_free(tasks);
     }
     test_free(first);
+    compare_solves(&f, mine);
     cholmod_free_factor(&mine, &f.common);
     cholmod_free_factor(&theirs, &f.common);
     drop(&f);

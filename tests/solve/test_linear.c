@@ -277,7 +277,7 @@ static void indefinite_is_detected(void **unused)
     assert_int_equal(td_linear_refresh(linear, NULL, bad, &error), TD_ERROR_NUMERIC);
     assert_int_equal(td_linear_refresh(linear, NULL, good, &error), TD_OK);
     memset(f.x, 0, (size_t)f.n * sizeof(double));
-    assert_int_equal(td_linear_apply(linear, f.b, f.x, &error), TD_OK);
+    td_linear_apply(linear, NULL, f.b, f.x);
     assert_true(distance(&f, good, f.b, f.x) < 1e-9);
     td_linear_free(linear);
     drop(&f);

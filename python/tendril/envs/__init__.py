@@ -14,13 +14,15 @@ from .._library import UsageError
 from .core import AUTORESET, RANDOM, Env, VectorEnv
 from .sb3 import StableBaselinesVec
 from .spaces import Box
-from .tasks import CrawlVector, GraspVector, ReachVector
+from .tasks import CrawlVector, GraspVector, PinchVector, ReachVector
 
-TASKS: dict[str, type[VectorEnv]] = {"reach": ReachVector, "crawl": CrawlVector, "grasp": GraspVector}
+TASKS: dict[str, type[VectorEnv]] = {
+    "reach": ReachVector, "crawl": CrawlVector, "grasp": GraspVector, "pinch": PinchVector,
+}  # fmt: skip
 
 
 def make(task: str, robots: int | None = None, **more: Any) -> Env | VectorEnv:
-    """An environment: "reach", "crawl" or "grasp"; of one robot, or a vector of ``robots``."""
+    """An environment: "reach", "crawl", "grasp" or "pinch"; of one robot, or a vector of ``robots``."""
     if task not in TASKS:
         raise UsageError(f"there is no task '{task}'; there are: {', '.join(TASKS)}")
     if robots is not None:
@@ -28,5 +30,5 @@ def make(task: str, robots: int | None = None, **more: Any) -> Env | VectorEnv:
     return Env(TASKS[task](1, autoreset="disabled", **more))
 
 
-__all__ = ["AUTORESET", "Box", "CrawlVector", "Env", "GraspVector", "RANDOM", "ReachVector", "StableBaselinesVec",
+__all__ = ["AUTORESET", "Box", "CrawlVector", "Env", "GraspVector", "PinchVector", "RANDOM", "ReachVector", "StableBaselinesVec",
            "TASKS", "VectorEnv", "make"]  # fmt: skip

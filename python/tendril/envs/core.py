@@ -38,6 +38,8 @@ class VectorEnv(_VectorBase):
     metadata: dict[str, Any] = {"render_modes": []}
     #: The action that stands for none before the first.
     idle: Any = -1.0
+    #: Soft body, or bodies, that factors on moduli, mass and damping are of.
+    body: str | tuple[str, ...]
 
     def __init__(self, model: Model, robots: int, *, inputs: list[str], ranges: Any, outputs: list[str], hold: int,
                  max_steps: int, randomize: Mapping[str, tuple[float, float]] | None = None,
@@ -116,7 +118,8 @@ class VectorEnv(_VectorBase):
                     share = self._random.uniform(low, high, self.robots) if k else values
                     self.batch.set_parameter(name, share * (self.high[k] - self.low[k]), of=input_name, mask=mask)
             elif name in ("young", "mass", "damping"):
-                self.batch.set_parameter(name, values, of=self.body, mask=mask)
+                for body in (self.body,) if isinstance(self.body, str) else self.body:
+                    self.batch.set_parameter(name, values, of=body, mask=mask)
             else:
                 self.batch.set_parameter(name, values, mask=mask)
         self._count[mask] = 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tasks for soft robots: reach, crawl, grasp."""
+"""Tasks for soft robots: reach, crawl, grasp, pinch."""
 from __future__ import annotations
 
 import os
@@ -12,6 +12,7 @@ from .._library import UsageError
 from ..batch import Batch
 from ..data import folder, reduced, robot
 from ..model import Model
+from ..scene import Scene
 from .core import VectorEnv
 
 
@@ -184,3 +185,77 @@ class GraspVector(VectorEnv):
         height = self._centre(self._out)[:, 2] - self._start_centre[2]
         force = np.linalg.norm(self._out[:, self._force], axis=1)
         return 10 * np.maximum(height, 0) + 0.01 * (force > 0.1), {"height": height, "success": height > 0.05}
+
+
+class PinchVector(VectorEnv):
+    """Two soft fingers, both reduced, pinch a wheel on a table and turn it.
+
+    Actions: four for each finger's tip, how far it goes in or out and to the fore or to the back, in [-1, 1]: (left
+    in, left fore, right in, right fore). Observations: angle of the wheel (sine, cosine) and its rate, place of the
+    wheel, places of the tips from rest, forces on the wheel, action. Reward: angle that the wheel was turned by,
+    counter-clockwise, in radians, less ten times the way of its hub in metres.
+    """
+
+    idle = 0.0
+
+    def __init__(self, robots: int = 1, *, hold: int = 5, max_steps: int = 40, seed: int | None = None,
+                 **more: Any) -> None:  # fmt: skip
+        file = Path(__file__).with_name("pinch.yaml")
+        scene = Scene(file)
+        self.body = ("left", "right")
+        for k, body in enumerate(self.body):
+            scene[f"bodies[{k}].rom"] = reduced(self._alone(file, k), body=body).as_posix()
+        model = Model(scene)
+        inputs = [f"{side}_{way}" for side in self.body for way in ("in", "out", "fore", "back")]
+        super().__init__(model, robots, inputs=inputs, ranges=[model.actuator(name).range for name in inputs],
+                         outputs=["probe:hub", "probe:rim", "probe:left_tip", "probe:right_tip", "contact:left,wheel",
+                                  "contact:right,wheel"], hold=hold, max_steps=max_steps, seed=seed, **more)  # fmt: skip
+        self._action = np.zeros((robots, 4))
+        self._parts = [self.batch.slices[name] for name in self.batch.outputs.names]
+        self._rest = self.batch.observe()[:, self._parts[2].start : self._parts[3].stop]
+        self._turned = np.zeros(robots)
+        self._spaces(2 + 1 + 3 + 6 + 6 + 4, 4)
+        self._previous = self._out.copy()
+        self.reset(seed=seed)
+
+    @staticmethod
+    def _alone(file: Path, finger: int) -> Scene:
+        """One finger, to be trained: what lies between them has no equilibrium of its own."""
+        scene = Scene(file)
+        for path in ("bodies[3]", "bodies[2]", f"bodies[{1 - finger}]", "probes[3]", "probes[2]", f"probes[{1 - finger}]",
+                     "contact"):  # fmt: skip
+            del scene[path]
+        for k in range(4):
+            del scene[f"actuators[{4 - 4 * finger}]"]
+        scene["reduction.body"] = ("left", "right")[finger]
+        return scene
+
+    def command(self, actions: np.ndarray) -> np.ndarray:
+        pairs = np.stack([np.maximum(actions, 0), np.maximum(-actions, 0)], axis=2)  # a cable each way
+        return self.low + pairs.reshape(self.robots, -1) * (self.high - self.low)
+
+    def _angle(self, out: np.ndarray) -> np.ndarray:
+        spoke = out[:, self._parts[1]] - out[:, self._parts[0]]
+        return np.arctan2(spoke[:, 1], spoke[:, 0])
+
+    def _turn(self) -> np.ndarray:
+        change = self._angle(self._out) - self._angle(self._previous)
+        return (change + np.pi) % (2 * np.pi) - np.pi
+
+    def observe(self) -> np.ndarray:
+        angle, tips = self._angle(self._out)[:, None], self._out[:, self._parts[2].start : self._parts[3].stop]
+        rate = self._turn()[:, None] / (self.hold * self.model.time_step)
+        forces = self._out[:, self._parts[4].start : self._parts[5].stop]
+        return np.concatenate([np.sin(angle), np.cos(angle), rate, 100 * self._out[:, self._parts[0]],
+                               100 * (tips - self._rest), forces, self._action], axis=1)  # fmt: skip
+
+    def begin(self, robots: np.ndarray) -> None:
+        if hasattr(self, "_previous"):
+            self._previous[robots] = self._out[robots]
+            self._turned[robots] = 0.0
+
+    def reward(self) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+        turn, hub = self._turn(), self._parts[0]
+        self._turned += turn
+        away = np.linalg.norm((self._out - self._previous)[:, hub][:, :2], axis=1)
+        return turn - 10 * away, {"turned": self._turned.copy(), "success": self._turned > 0.5}
