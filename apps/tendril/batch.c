@@ -12,8 +12,10 @@
 
 static const char help[] =
     "usage: tendril batch SCENE [options]\n\n"
-    "Steps many robots of a scene at once and tells how many steps they take in a second. Each robot moves in a way of\n"
-    "its own: actuators that have a range go smoothly all over it. With --check, robots are stepped on the CPU as well\n"
+    "Steps many robots of a scene at once and tells how many steps they take in a second. Each robot moves in a way "
+    "of\n"
+    "its own: actuators that have a range go smoothly all over it. With --check, robots are stepped on the CPU as "
+    "well\n"
     "and compared.\n\n"
     "  --robots N[,N...]  how many (default: 1,64,1024)\n"
     "  --steps N          steps of a robot in a measurement (default: 100)\n"
@@ -26,7 +28,8 @@ static const char help[] =
     "  --json             print one JSON object: batches with robots, steps_per_s, simulated_s_per_s, stopped;\n"
     "                     differences\n\n"
     "Exit codes: 0 done, 2 usage, 3 bad input, 4 numerical failure, 5 out of memory.\n\n"
-    "example: tendril batch robots/parallel/coarse.yaml --rom parallel.h5 --device gpu --robots 1024,65536 --check 16\n";
+    "example: tendril batch robots/parallel/coarse.yaml --rom parallel.h5 --device gpu --robots 1024,65536 --check "
+    "16\n";
 
 enum
 {
@@ -115,8 +118,9 @@ static tdStatus measure(batchWork *work, measurement *out, tdError *error)
     tdBatch *batch = NULL;
     double *inputs = make_inputs(work, n), times[RUNS];
     int32_t *status = td_take((size_t)n, sizeof *status);
-    tdStatus result = inputs == NULL || status == NULL ? td_fail(error, TD_ERROR_MEMORY, "no memory for %d robots", n)
-                                                       : td_batch_create(work->model, &work->settings, n, &batch, error);
+    tdStatus result = inputs == NULL || status == NULL
+                          ? td_fail(error, TD_ERROR_MEMORY, "no memory for %d robots", n)
+                          : td_batch_create(work->model, &work->settings, n, &batch, error);
     for (int run = -1; run < RUNS && result == TD_OK; run++) // one to warm up
     {
         result = td_batch_reset(batch, NULL, error);
@@ -196,8 +200,8 @@ static tdStatus compare(batchWork *work, tdError *error)
     int64_t rows = (int64_t)work->check * (work->steps / work->hold);
     double *inputs = make_inputs(work, work->check);
     double *a = td_take((size_t)(rows * width), sizeof *a), *b = td_take((size_t)(rows * width), sizeof *b);
-    tdStatus status = inputs == NULL || a == NULL || b == NULL ? td_fail(error, TD_ERROR_MEMORY, "no memory to compare")
-                                                               : TD_OK;
+    tdStatus status =
+        inputs == NULL || a == NULL || b == NULL ? td_fail(error, TD_ERROR_MEMORY, "no memory to compare") : TD_OK;
     if (status == TD_OK)
         status = roll_on(work, TD_DEVICE_CPU, inputs, a, &width, error);
     if (status == TD_OK)
@@ -302,10 +306,14 @@ int cmd_batch(int argc, char **argv)
     batchArguments arguments = {0};
     static batchWork work;
     const cliOption options[] = {
-        {"--robots", &arguments.robots, NULL}, {"--steps", &arguments.steps, NULL},
-        {"--device", &arguments.device, NULL}, {"--gpu", &arguments.gpu, NULL},
-        {"--check", &arguments.check, NULL},   {"--threads", &arguments.threads, NULL},
-        {"--hold", &arguments.hold, NULL},     {"--half", NULL, &arguments.half},
+        {"--robots", &arguments.robots, NULL},
+        {"--steps", &arguments.steps, NULL},
+        {"--device", &arguments.device, NULL},
+        {"--gpu", &arguments.gpu, NULL},
+        {"--check", &arguments.check, NULL},
+        {"--threads", &arguments.threads, NULL},
+        {"--hold", &arguments.hold, NULL},
+        {"--half", NULL, &arguments.half},
         CLI_ROM_OPTIONS,
     };
     int code = cli_parse(argc, argv, help, options, (int)(sizeof options / sizeof options[0]), &arguments.scene, 1, 1);

@@ -79,7 +79,10 @@ extern "C"
     typedef enum tdBatchDevice
     {
         TD_DEVICE_CPU,
-        TD_DEVICE_GPU ///< of batches alone: by a back end that is found at run time (docs/gpu.md)
+        /// By a back end that is found at run time (docs/gpu.md). There rom_precision says how tangents are made:
+        /// TD_ROM_AUTO as good as single precision, TD_ROM_SINGLE in one pass of half precision, faster, TD_ROM_DOUBLE
+        /// in single precision without matrix units.
+        TD_DEVICE_GPU
     } tdBatchDevice;
 
     /// How to run. Start from td_default_settings().
@@ -106,7 +109,7 @@ extern "C"
                            ///< file
         tdBatchDevice device; ///< of a batch; states are on the CPU
         const char *gpu;      ///< file of the GPU's back end; NULL: libtendril_gpu.so beside this library, or where the
-                         ///< system looks for libraries
+                              ///< system looks for libraries
     } tdSettings;
 
     tdSettings td_default_settings(void);

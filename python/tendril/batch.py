@@ -16,7 +16,6 @@ from .model import Model, Outputs, _texts
 from .state import State, _parameter
 from .views import address, mask_of, numbers
 
-
 _DEVICES = {"cpu": 0, "gpu": 1}
 _PRECISIONS = {"split": 0, "half": 1, "single": 2}
 
@@ -50,6 +49,8 @@ class Batch:
         if device not in _DEVICES or precision not in _PRECISIONS:
             raise UsageError(f"device is one of {', '.join(_DEVICES)} and precision one of {', '.join(_PRECISIONS)}, "
                              f"not {device!r} and {precision!r}")  # fmt: skip
+        if device == "cpu" and (gpu is not None or precision != "split"):
+            raise UsageError("'gpu' and 'precision' are for device='gpu'")
         settings = td.settings(threads=threads, portable=model._portable, quiet=not log)
         settings.device, settings.rom_precision = _DEVICES[device], _PRECISIONS[precision]
         settings.gpu = os.fsencode(gpu) if gpu is not None else None

@@ -99,8 +99,8 @@ tdStatus td_batch_create(const tdModel *model, const tdSettings *settings, int r
     if (status == TD_OK)
         status = td_outputs_create(model, 0, NULL, &batch->outputs, error);
     if (status == TD_OK)
-        status = gpu ? td_gpu_batch_create(model, &plain, robots, &batch->gpu, error)
-                     : create_robots(batch, &plain, error);
+        status =
+            gpu ? td_gpu_batch_create(model, &plain, robots, &batch->gpu, error) : create_robots(batch, &plain, error);
     if (status != TD_OK)
     {
         td_batch_free(batch);

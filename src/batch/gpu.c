@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Robots on a GPU. The device has a row of numbers for each (gpu/plan.h); here there is one state, which takes the shape
-// of a robot where one is asked for, so that whatever can be read of a state can be read of a robot there, and values of
-// states go from one device to the other.
+// Robots on a GPU. The device has a row of numbers for each (gpu/plan.h); here there is one state, which takes the
+// shape of a robot where one is asked for, so that whatever can be read of a state can be read of a robot there, and
+// values of states go from one device to the other.
 #include "batch/gpu.h"
 
 #include "base/log.h"
@@ -214,7 +214,8 @@ tdStatus td_gpu_batch_set(tdGpuBatch *batch, tdParameter parameter, int index, c
         tdError why = {0};
         if (!takes_part(mask, done))
             continue;
-        double stopped = row_of(batch, done)[batch->plan->at.status], doubts = row_of(batch, done)[batch->plan->at.doubts];
+        double stopped = row_of(batch, done)[batch->plan->at.status],
+               doubts = row_of(batch, done)[batch->plan->at.doubts];
         status = shape(batch, done, &why);
         if (status == TD_OK)
             status = td_state_set_parameter(batch->model, batch->state, parameter, index, values[done * stride], &why);
@@ -298,7 +299,8 @@ static tdStatus fill_motion(tdGpuBatch *batch, const uint8_t *mask, int64_t most
         return td_fail_memory(error, "the motion of a scene");
     for (int64_t s = 0; s < steps->motion_rows; s++)
         for (int i = 0; i < model->n_inputs; i++)
-            batch->motion[s * model->n_inputs + i] = td_input_value(model, i, (double)(first + s + 1) * model->scheme.h);
+            batch->motion[s * model->n_inputs + i] =
+                td_input_value(model, i, (double)(first + s + 1) * model->scheme.h);
     steps->motion = batch->motion;
     return TD_OK;
 }
@@ -306,11 +308,12 @@ static tdStatus fill_motion(tdGpuBatch *batch, const uint8_t *mask, int64_t most
 static void tell(tdGpuBatch *batch, int64_t doubts)
 {
     if (doubts > 0 && !batch->told)
-        td_log(&batch->settings, TD_LOG_WARNING,
-               "%lld steps of this call were so long that one linearization does not describe them; 'device: cpu' takes "
-               "such steps again by Newton's method, the GPU does not: use a smaller time_step, or inputs that change "
-               "less in a step",
-               (long long)doubts);
+        td_log(
+            &batch->settings, TD_LOG_WARNING,
+            "%lld steps of this call were so long that one linearization does not describe them; 'device: cpu' takes "
+            "such steps again by Newton's method, the GPU does not: use a smaller time_step, or inputs that change "
+            "less in a step",
+            (long long)doubts);
     batch->told = batch->told || doubts > 0;
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Forces and tangents of 16 robots by one block, on the matrix units. Elements come in chunks of 16:
 //
-//     1  F = F0 + B q for 8 elements x 8 robots a warp: one product over q with both split into two halves of fp16, rows
+//     1  F = F0 + B q for 8 elements x 8 robots a warp: one product over q with both split into two halves of fp16,
+//     rows
 //        permuted so that a thread owns the nine numbers of an element; then stress and rows of the tangent (robot.h)
 //     2  the rows times B, four an element and robot; forces split, summed where they are made
 //     3  the rank update of each robot's matrix, two robots a warp, lower triangle in 16 x 8 tiles
@@ -26,10 +27,10 @@
 /// What the kernel reads, made from a plan (back_cuda.cu).
 typedef struct tdFragments
 {
-    const uint4 *gradient;   ///< B for F
-    const uint4 *rows;       ///< B for rows
-    const float *point;      ///< 16 a point: F0, root of the weight, mu, lambda, law
-    const float *mode;       ///< r: what q is multiplied by
+    const uint4 *gradient; ///< B for F
+    const uint4 *rows;     ///< B for rows
+    const float *point;    ///< 16 a point: F0, root of the weight, mu, lambda, law
+    const float *mode;     ///< r: what q is multiplied by
     int chunks;
     float of_row, of_stress; ///< scales of rows and stresses
 } tdFragments;
@@ -46,14 +47,14 @@ template <int R_, bool SPLIT> struct Shape
 {
     enum
     {
-        KIND = SPLIT ? 10 : 5,      // words of a row: halves, and what they leave
-        KEPT = 4 * KIND + 10,       // words of an element and robot: R, three rows, stress in both parts
-        STORE = SPLIT ? 52 : 36,    // their distance, so that no bank is met twice
+        KIND = SPLIT ? 10 : 5,   // words of a row: halves, and what they leave
+        KEPT = 4 * KIND + 10,    // words of an element and robot: R, three rows, stress in both parts
+        STORE = SPLIT ? 52 : 36, // their distance, so that no bank is met twice
         RP = (R_ + 7) / 8 * 8,
         NJ = RP / 8,
         NI = (RP + 15) / 16,
-        NP = RP / 2,                // pairs of modes
-        KS = (3 * NP + 7) / 8,      // steps of 16 in the product for F
+        NP = RP / 2,           // pairs of modes
+        KS = (3 * NP + 7) / 8, // steps of 16 in the product for F
         AST = ((KS * 8 + 27) / 32) * 32 + 4,
         RSTR = RP * 32 + 4,
         ES = GROUP * STORE + 2, // stores of elements and robots next to each other meet no bank twice
@@ -209,8 +210,8 @@ __global__ void __launch_bounds__(WARPS * 32, Shape<R_, SPLIT>::BLOCKS)
             bool odd;
 #pragma unroll
             for (int k = 0; k < 9; k++)
-                F[k] = F0[k] + (rr == 0 ? f[k >> 1][(k & 1) * 2] : f[k >> 1][(k & 1) * 2 + 1]) *
-                                   (1 / (Q_SCALE * B_SCALE));
+                F[k] =
+                    F0[k] + (rr == 0 ? f[k >> 1][(k & 1) * 2] : f[k >> 1][(k & 1) * 2 + 1]) * (1 / (Q_SCALE * B_SCALE));
             energy += root * root * td_point(F, p2.z, p2.w, (int)p3.x, damped, P, R, V, &along, &odd);
             odd_points += odd;
             uint32_t *to = sR + (st * 8 + g) * s::ES + mine * STORE;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The back end of robots on a GPU of NVIDIA. A step is two kernels: forces and tangents of 16 robots a block on the
 // matrix units (assemble.cuh), then the rest of the step, eight lanes a robot (robot.h). Where products are to be exact
-// to single precision, a warp does all of a robot's step instead. Nothing is summed in an order that may change, so that
-// every run comes to the same bits.
+// to single precision, a warp does all of a robot's step instead. Nothing is summed in an order that may change, so
+// that every run comes to the same bits.
 #include "gpu/assemble.cuh"
 
 #include <cstdio>
@@ -10,14 +10,15 @@
 #include <cstring>
 #include <vector>
 
-#define LANES  8  // of a robot, after assembly
-#define ROBOTS 8  // of a block, after assembly
-#define PARTS  16 // blocks that share the elements of a few robots, at most
+#define LANES  8    // of a robot, after assembly
+#define ROBOTS 8    // of a block, after assembly
+#define PARTS  16   // blocks that share the elements of a few robots, at most
+#define FEW    1024 // robots that have a warp each after assembly, at most
 
 struct tdGpuRobots
 {
-    tdGpuPlan *plan;  // of the host
-    void *device;     // the same there
+    tdGpuPlan *plan; // of the host
+    void *device;    // the same there
     int n, parts;
     double *rows;
     cudaStream_t stream;
@@ -26,7 +27,7 @@ struct tdGpuRobots
     float *K0;    // r x RP: of the plan, from the halves that rows are made of
     std::vector<void *> tables;
     tdAssembled assembled;
-    size_t shared, shared_exact;
+    size_t shared, shared_one;
     // Of a call, kept from one to the next.
     void *inputs, *outputs, *motion, *staged;
     size_t inputs_bytes, outputs_bytes, motion_bytes, staged_bytes;
@@ -232,14 +233,15 @@ template <int SHAPE> static __global__ void __launch_bounds__(LANES *ROBOTS) adv
     take_step<false>(step, robot, lanes, work_in(step.plan, memory + local * each));
 }
 
-static __global__ void __launch_bounds__(32) exact_kernel(Step step)
+/// A warp a robot: where products are exact, which it makes too, and for few robots, whose steps are short then.
+template <bool EXACT> static __global__ void __launch_bounds__(32) warp_kernel(Step step)
 {
     extern __shared__ double memory[];
     int robot = blockIdx.x;
     if (step.mask != nullptr && step.mask[robot] == 0)
         return;
     tdLanes lanes = {(int)threadIdx.x, 32, ~0u, 0};
-    take_step<true>(step, robot, lanes, work_in(step.plan, memory));
+    take_step<EXACT>(step, robot, lanes, work_in(step.plan, memory));
 }
 
 /// Outputs without a step.
@@ -334,8 +336,7 @@ static float left_of(float x)
 
 static uint32_t words(float x, float y, bool left)
 {
-    return left ? half_of(left_of(x)) | (uint32_t)half_of(left_of(y)) << 16
-                : half_of(x) | (uint32_t)half_of(y) << 16;
+    return left ? half_of(left_of(x)) | (uint32_t)half_of(left_of(y)) << 16 : half_of(x) | (uint32_t)half_of(y) << 16;
 }
 
 template <class T> static const char *upload(tdGpuRobots *robots, const std::vector<T> &from, const T **to)
@@ -375,8 +376,10 @@ static const char *make_fragments(tdGpuRobots *robots)
         scale[j] = mode[j] * root / robots->fragments.of_row;
         scale[v.stride + j] = mode[j] * root / robots->fragments.of_stress;
     }
-    auto number = [&](int e, int c, int j) { return e < E && c < 9 && j < r ? B[((size_t)e * 9 + c) * r + j] / mode[j] : 0.0f; };
-    std::vector<uint32_t> gradient((size_t)chunks * 2 * 5 * v.steps * 32 * 4, 0), rows((size_t)chunks * 4 * NJ * 3 * 32 * 4, 0);
+    auto number = [&](int e, int c, int j)
+    { return e < E && c < 9 && j < r ? B[((size_t)e * 9 + c) * r + j] / mode[j] : 0.0f; };
+    std::vector<uint32_t> gradient((size_t)chunks * 2 * 5 * v.steps * 32 * 4, 0),
+        rows((size_t)chunks * 4 * NJ * 3 * 32 * 4, 0);
     for (int st = 0; st < chunks * 2; st++)
         for (int m = 0; m < 5; m++)
             for (int ks = 0; ks < v.steps; ks++)
@@ -461,7 +464,8 @@ static const char *device(const char **why)
     if (*why != nullptr)
         return nullptr;
     cudaFuncAttributes attributes;
-    *why = failed(nullptr, cudaFuncGetAttributes(&attributes, advance_kernel<0>), "the back end is built for another GPU");
+    *why =
+        failed(nullptr, cudaFuncGetAttributes(&attributes, advance_kernel<0>), "the back end is built for another GPU");
     return *why == nullptr ? properties.name : nullptr;
 }
 
@@ -471,10 +475,9 @@ static void release(tdGpuRobots *robots)
         return;
     if (robots->stream != nullptr)
         cudaStreamSynchronize(robots->stream);
-    void *list[] = {robots->device,      robots->rows,       robots->assembled.K, robots->assembled.f,
-                    robots->assembled.other, robots->inputs, robots->outputs,     robots->motion,
-                    robots->mask,        robots->taken,      robots->chosen,      robots->status,
-                    robots->doubts};
+    void *list[] = {robots->device, robots->rows,    robots->assembled.K, robots->assembled.f, robots->assembled.other,
+                    robots->inputs, robots->outputs, robots->motion,      robots->mask,        robots->taken,
+                    robots->chosen, robots->status,  robots->doubts};
     for (void *memory : list)
         cudaFree(memory);
     for (void *memory : robots->tables)
@@ -528,12 +531,13 @@ static const char *make_room(tdGpuRobots *robots)
     TRY(robots, cudaMalloc(&robots->status, n * sizeof(int32_t)), "memory for the robots");
     TRY(robots, cudaMalloc(&robots->doubts, n * sizeof(double)), "memory for the robots");
     TRY(robots, cudaMalloc(&robots->chosen, ((size_t)plan->inputs + 1) * sizeof(int32_t)), "memory for the robots");
-    robots->shared_exact = doubles_of(plan) * sizeof(double) + floats_of(plan) * sizeof(float);
-    robots->shared = ROBOTS * robots->shared_exact;
+    robots->shared_one = doubles_of(plan) * sizeof(double) + floats_of(plan) * sizeof(float);
+    robots->shared = ROBOTS * robots->shared_one;
     if (robots->shared > (size_t)most)
         return "the model has more modes and actuators than fit into the chip's shared memory";
     TRY(robots, cudaFuncSetAttribute(advance_of(plan), cudaFuncAttributeMaxDynamicSharedMemorySize, most), "set up");
-    TRY(robots, cudaFuncSetAttribute(exact_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, most), "set up");
+    TRY(robots, cudaFuncSetAttribute(warp_kernel<true>, cudaFuncAttributeMaxDynamicSharedMemorySize, most), "set up");
+    TRY(robots, cudaFuncSetAttribute(warp_kernel<false>, cudaFuncAttributeMaxDynamicSharedMemorySize, most), "set up");
     TRY(robots,
         cudaFuncSetAttribute(variant_of(plan).kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                              variant_of(plan).shared),
@@ -575,8 +579,9 @@ static const char *put(tdGpuRobots *robots, const uint8_t *mask, const double *r
     if (why != nullptr)
         return why;
     TRY(robots,
-        cudaMemcpy2DAsync(robots->inputs, width * sizeof(double), rows, (stride == 0 ? width : (size_t)stride) * sizeof(double),
-                          width * sizeof(double), n, cudaMemcpyHostToDevice, robots->stream),
+        cudaMemcpy2DAsync(robots->inputs, width * sizeof(double), rows,
+                          (stride == 0 ? width : (size_t)stride) * sizeof(double), width * sizeof(double), n,
+                          cudaMemcpyHostToDevice, robots->stream),
         "rows of robots");
     int64_t count = (int64_t)robots->n * (int64_t)width;
     put_kernel<<<(unsigned)((count + 255) / 256), 256, 0, robots->stream>>>(
@@ -603,8 +608,9 @@ static const char *get(tdGpuRobots *robots, const uint8_t *mask, double *rows, i
         while (last + 1 < robots->n && mask[last + 1] != 0)
             last++;
         TRY(robots,
-            cudaMemcpy2DAsync(rows + i * stride, (size_t)stride * sizeof(double), (const char *)robots->rows + i * width,
-                              width, width, (size_t)(last - i + 1), cudaMemcpyDeviceToHost, robots->stream),
+            cudaMemcpy2DAsync(rows + i * stride, (size_t)stride * sizeof(double),
+                              (const char *)robots->rows + i * width, width, width, (size_t)(last - i + 1),
+                              cudaMemcpyDeviceToHost, robots->stream),
             "rows of robots");
         i = last;
     }
@@ -681,15 +687,20 @@ static const char *launch(tdGpuRobots *robots, const Step &step, bool look)
     if (look)
         look_kernel<<<(unsigned)((n * LANES + 127) / 128), 128, 0, robots->stream>>>(step);
     else if ((robots->plan->precision == TD_GPU_SINGLE))
-        exact_kernel<<<(unsigned)n, 32, robots->shared_exact, robots->stream>>>(step);
+        warp_kernel<true><<<(unsigned)n, 32, robots->shared_one, robots->stream>>>(step);
     else
     {
         Variant v = variant_of(robots->plan);
         dim3 grid((unsigned)((n + GROUP - 1) / GROUP), (unsigned)robots->parts);
         v.kernel<<<grid, WARPS * 32, (size_t)v.shared, robots->stream>>>(step.plan, robots->rows, n, robots->fragments,
                                                                          robots->assembled);
-        advance_of(robots->plan)<<<(unsigned)((n + ROBOTS - 1) / ROBOTS), LANES * ROBOTS, robots->shared,
-                                   robots->stream>>>(step);
+        if (n <= FEW)
+            warp_kernel<false><<<(unsigned)n, 32, robots->shared_one, robots->stream>>>(step);
+        else
+            advance_of(
+                robots
+                    ->plan)<<<(unsigned)((n + ROBOTS - 1) / ROBOTS), LANES * ROBOTS, robots->shared, robots->stream>>>(
+                step);
     }
     TRY(robots, cudaGetLastError(), "a step");
     return nullptr;
@@ -701,9 +712,8 @@ static const char *count(tdGpuRobots *robots, const tdGpuSteps *steps, int64_t *
     size_t n = (size_t)robots->n;
     std::vector<double> each(n);
     std::vector<int32_t> status(n), taken(n);
-    status_kernel<<<(unsigned)((n + 127) / 128), 128, 0, robots->stream>>>((const tdGpuPlan *)robots->device,
-                                                                          robots->rows, robots->n, robots->status,
-                                                                          robots->doubts);
+    status_kernel<<<(unsigned)((n + 127) / 128), 128, 0, robots->stream>>>(
+        (const tdGpuPlan *)robots->device, robots->rows, robots->n, robots->status, robots->doubts);
     TRY(robots, cudaGetLastError(), "steps");
     TRY(robots, cudaMemcpyAsync(each.data(), robots->doubts, n * 8, cudaMemcpyDeviceToHost, robots->stream), "steps");
     TRY(robots, cudaMemcpyAsync(status.data(), robots->status, n * 4, cudaMemcpyDeviceToHost, robots->stream), "steps");

@@ -53,8 +53,7 @@ static const char *create(const tdGpuPlan *plan, int32_t n, tdGpuRobots **out)
     robots->n = n;
     robots->rows = calloc((size_t)n * (size_t)plan->at.width, sizeof(double));
     robots->singles = calloc((r + 1 + a) * (r + 1) + r + TD_ROWS_U(a) * r, sizeof(float));
-    robots->numbers =
-        calloc(3 * (size_t)plan->cable_points + TD_CABLE_NUMBERS * a + TD_SMALL(a) + 1, sizeof(double));
+    robots->numbers = calloc(3 * (size_t)plan->cable_points + TD_CABLE_NUMBERS * a + TD_SMALL(a) + 1, sizeof(double));
     return robots->rows == NULL || robots->singles == NULL || robots->numbers == NULL
                ? "there is not enough memory for the robots"
                : NULL;

@@ -148,9 +148,9 @@ static int64_t reserve(tdGpuPlan *plan, int64_t count, size_t size)
 
 static void lay_out_row(tdGpuPlan *plan)
 {
-    int32_t *one[] = {&plan->at.status, &plan->at.steps, &plan->at.doubts, &plan->at.known,      &plan->at.kinetic,
-                      &plan->at.elastic, &plan->at.most, &plan->at.gain,   &plan->at.work,       &plan->at.force_work,
-                      &plan->at.young,   &plan->at.mass, &plan->at.damping};
+    int32_t *one[] = {&plan->at.status,  &plan->at.steps, &plan->at.doubts, &plan->at.known, &plan->at.kinetic,
+                      &plan->at.elastic, &plan->at.most,  &plan->at.gain,   &plan->at.work,  &plan->at.force_work,
+                      &plan->at.young,   &plan->at.mass,  &plan->at.damping};
     struct
     {
         int32_t *place, count;

@@ -10,9 +10,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TD_GPU_VERSION   1         // of this file: plan, rows and calls
-#define TD_GPU_MODES     40        // of a body, at most
-#define TD_GPU_ACTUATORS 16        // of a robot, at most
+#define TD_GPU_VERSION   1                 // of this file: plan, rows and calls
+#define TD_GPU_MODES     40                // of a body, at most
+#define TD_GPU_ACTUATORS 16                // of a robot, at most
 #define TD_GPU_SYMBOL    "td_gpu_back_end" // const tdGpuBackEnd *(void)
 #define TD_GPU_LIBRARY   "libtendril_gpu.so"
 
@@ -82,16 +82,16 @@ typedef struct tdGpuRow
 {
     int32_t status; ///< see above; a robot that has stopped keeps its row
     int32_t steps;
-    int32_t doubts;                      ///< steps that one linearization does not describe
-    int32_t known;                       ///< the next four are there
-    int32_t kinetic, elastic;            ///< of the start of the last step; elastic: where it began
-    int32_t most, gain;                  ///< energy that it came by honestly, and from nothing
-    int32_t work, force_work;            ///< of the last step: by what acts on the body, by forces inside at its start
-    int32_t q, v;                        ///< r each
-    int32_t effort;                      ///< by actuator; displacements follow from q
-    int32_t override_, offset;           ///< by input
-    int32_t gravity;                     ///< 3
-    int32_t young, mass, damping;        ///< factors
+    int32_t doubts;               ///< steps that one linearization does not describe
+    int32_t known;                ///< the next four are there
+    int32_t kinetic, elastic;     ///< of the start of the last step; elastic: where it began
+    int32_t most, gain;           ///< energy that it came by honestly, and from nothing
+    int32_t work, force_work;     ///< of the last step: by what acts on the body, by forces inside at its start
+    int32_t q, v;                 ///< r each
+    int32_t effort;               ///< by actuator; displacements follow from q
+    int32_t override_, offset;    ///< by input
+    int32_t gravity;              ///< 3
+    int32_t young, mass, damping; ///< factors
     int32_t width;
 } tdGpuRow;
 
@@ -99,25 +99,25 @@ typedef struct tdGpuPlan
 {
     int32_t version;
     int32_t r, points, actuators, cable_points, inputs, loads, outputs, point_rows;
-    int32_t width;    ///< of a row of outputs
-    int32_t precision; ///< of the products of the tangent
-    int64_t bytes;    ///< of the plan with all its arrays
-    double h;         ///< [s]
+    int32_t width;      ///< of a row of outputs
+    int32_t precision;  ///< of the products of the tangent
+    int64_t bytes;      ///< of the plan with all its arrays
+    double h;           ///< [s]
     double alpha, beta; ///< Rayleigh damping
-    double noise;     ///< energy of motions that nobody would see [J]
+    double noise;       ///< energy of motions that nobody would see [J]
     tdGpuRow at;
     // Offsets [bytes] of arrays
-    int64_t B;       ///< float, points x 9 x r
-    int64_t F0;      ///< float, points x 9
-    int64_t point;   ///< float, points x 4: weight [m^3], mu, lambda [Pa], law
-    int64_t M;       ///< float, r x r
-    int64_t K0;      ///< float, r x r: 2 sum w mu B'B
-    int64_t weight;  ///< double, 3 x r: load of 1 m/s^2 along each axis
-    int64_t load;    ///< double, loads x (1 + r): input (-1: constant 1), force
+    int64_t B;        ///< float, points x 9 x r
+    int64_t F0;       ///< float, points x 9
+    int64_t point;    ///< float, points x 4: weight [m^3], mu, lambda [Pa], law
+    int64_t M;        ///< float, r x r
+    int64_t K0;       ///< float, r x r: 2 sum w mu B'B
+    int64_t weight;   ///< double, 3 x r: load of 1 m/s^2 along each axis
+    int64_t load;     ///< double, loads x (1 + r): input (-1: constant 1), force
     int64_t actuator; ///< tdGpuActuator
-    int64_t cable;   ///< double, 3 cable_points x (1 + r): place at rest, motion
-    int64_t output;  ///< tdGpuOutput
-    int64_t seen;    ///< double, point_rows x (1 + r), as cable
+    int64_t cable;    ///< double, 3 cable_points x (1 + r): place at rest, motion
+    int64_t output;   ///< tdGpuOutput
+    int64_t seen;     ///< double, point_rows x (1 + r), as cable
 } tdGpuPlan;
 
 #if defined(__CUDACC__)

@@ -70,7 +70,7 @@ enum
     TD_CABLE_ACTIVE,
     TD_CABLE_NUMBERS
 };
-#define TD_SMALL(n) (2 * (n) * (n) + 2 * (n))
+#define TD_SMALL(n)          (2 * (n) * (n) + 2 * (n))
 #define TD_ROWS_U(actuators) ((actuators) + 1 > 8 ? (actuators) + 1 : 8) // of r numbers in tdRobotWork.u
 
 /// How S is factored: a device may have its own way.
@@ -191,8 +191,8 @@ TD_BOTH void td_rotation(const float *F, float *R)
 /// Stress P, energy density, and rows V with tangent = (1 + damped) 2 mu I + V0 V0' - V1 V1' - V2 V2' - V3 V3': that of
 /// the law and `damped` times that of its damping, whose rotation is kept. *odd: what is taken away was not definite,
 /// and a little of it is left out.
-TD_BOTH float td_point(const float *F, float mu, float lambda, int law, float damped, float *P, float *R,
-                       float V[3][9], float *along, bool *odd)
+TD_BOTH float td_point(const float *F, float mu, float lambda, int law, float damped, float *P, float *R, float V[3][9],
+                       float *along, bool *odd)
 {
     td_rotation(F, R);
     float trace = -3, square = 0;
@@ -321,9 +321,9 @@ TD_BOTH bool td_robot_assemble(const tdGpuPlan *plan, const double *row, tdLanes
         TD_SYNC(lanes);
         for (int i = lanes.lane; i < r; i += lanes.n)
             for (int j = 0; j <= i; j++)
-                work->S[i * work->ld + j] +=
-                    work->u[i] * work->u[j] - work->u[r + i] * work->u[r + j] -
-                    work->u[2 * r + i] * work->u[2 * r + j] - work->u[3 * r + i] * work->u[3 * r + j];
+                work->S[i * work->ld + j] += work->u[i] * work->u[j] - work->u[r + i] * work->u[r + j] -
+                                             work->u[2 * r + i] * work->u[2 * r + j] -
+                                             work->u[3 * r + i] * work->u[3 * r + j];
     }
     *energy = sum;
     TD_SYNC(lanes);
@@ -471,7 +471,8 @@ TD_BOTH bool td_robot_unknown(const tdGpuActuator *list, const tdRobotWork *work
 #define TD_ACROSS 8 // rows of stiffness that are added together
 
 /// Rows of cables at S from row `first` on. A taut segment stiffens across its direction d, by tension / length along
-/// two axes: rows u, of which `across` gathers some before they go into the matrix, which becomes mass M + stiff S first.
+/// two axes: rows u, of which `across` gathers some before they go into the matrix, which becomes mass M + stiff S
+/// first.
 TD_BOTH void td_robot_rows(const tdGpuPlan *plan, tdLanes lanes, const tdRobotWork *work, int first, float mass,
                            float stiff)
 {
@@ -524,7 +525,8 @@ TD_BOTH void td_robot_rows(const tdGpuPlan *plan, tdLanes lanes, const tdRobotWo
                 d[c] *= inverse;
             // Two axes across: e = d x the axis that d has least of, and d x e.
             float root = sqrtf((float)(taut ? plan->h * plan->h * effort * inverse : 0)), e[3], g[3];
-            int least = fabs(d[0]) <= fabs(d[1]) ? (fabs(d[0]) <= fabs(d[2]) ? 0 : 2) : (fabs(d[1]) <= fabs(d[2]) ? 1 : 2);
+            int least =
+                fabs(d[0]) <= fabs(d[1]) ? (fabs(d[0]) <= fabs(d[2]) ? 0 : 2) : (fabs(d[1]) <= fabs(d[2]) ? 1 : 2);
             float f0 = (float)d[0], f1 = (float)d[1], f2 = (float)d[2];
             e[0] = least == 1 ? -f2 : least == 2 ? f1 : 0;
             e[1] = least == 0 ? f2 : least == 2 ? -f0 : 0;
@@ -839,14 +841,14 @@ TD_BOTH void td_robot_advance(const tdGpuPlan *plan, double *row, const double *
             if (k % lanes.n != lanes.lane)
                 continue;
             const float *x = S + (r + 1 + a) * ld, *z = S + (r + 1 + b) * ld;
-            double sum = 0, *c = work->cable + TD_CABLE_NUMBERS * a;
+            float sum = 0;
+            double *c = work->cable + TD_CABLE_NUMBERS * a;
             for (int i = 0; i < r; i++)
-                sum += (double)x[i] * z[i];
+                sum += x[i] * z[i];
             if (b < 0)
                 c[TD_CABLE_SECOND] = c[TD_CABLE_TRAVEL] + list[a].compliance * c[TD_CABLE_EFFORT] + h * sum;
             else
-                work->matrix[a * n + b] = work->matrix[b * n + a] =
-                    h * h * sum + (a == b ? list[a].compliance : 0);
+                work->matrix[a * n + b] = work->matrix[b * n + a] = h * h * sum + (a == b ? list[a].compliance : 0);
         }
     TD_SYNC(lanes);
     if (lanes.lane == 0 && n > 0 && !td_small_driven(plan, work))

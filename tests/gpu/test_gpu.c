@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "core/state.h"
 
+#include <dlfcn.h>
 #include <math.h>
 #include <stdio.h>
 
@@ -20,7 +21,7 @@
     "tendril: 1\ngravity: [0, 0, -9.81 m/s^2]\ntime_step: 10 ms\nsteps: 200\nbodies:\n  - name: arm\n"                 \
     "    mesh: {box: [[0, 0, 0], [0.1, 0.02, 0.02]], cells: [10, 2, 2]}\n"                                             \
     "    material: {law: %s, young: 100 kPa, poisson: 0.4, density: 1000}\n    damping: {%s}\n"                        \
-    "    fixed: [{group: xmin}]\nactuators:\n"                                                                       \
+    "    fixed: [{group: xmin}]\nactuators:\n"                                                                         \
     "  - {name: top, type: cable, body: arm, path: [[0.09, 0.01, 0.02], [0.05, 0.01, 0.02], [0, 0.01, 0.02]], %s}\n"   \
     "  - {name: side, type: cable, body: arm, path: [[0.09, 0.02, 0.01], [0.05, 0.02, 0.01]], pull_point: "            \
     "[0, 0.02, 0.01], %s}\n"                                                                                           \
@@ -30,8 +31,7 @@
 #define DISPLACEMENT "drive: displacement, range: [0, 10 mm]"
 
 /// Modes and elements of the golden arm, whatever the law.
-static tdModel *arm(const char *law, const char *damping, const char *top, const char *side,
-                    const char *more)
+static tdModel *arm(const char *law, const char *damping, const char *top, const char *side, const char *more)
 {
     tdError error = {0};
     tdRom rom = {0};
@@ -75,8 +75,8 @@ enum
     HOLD = 2
 };
 
-static const char *const names[] = {"time",       "probe:tip",    "effector:tip",      "effort:top",        "effort:side",
-                                    "coords:arm", "rates:arm",    "displacement:top",  "displacement:side", "input:top",
+static const char *const names[] = {"time",       "probe:tip", "effector:tip",     "effort:top",        "effort:side",
+                                    "coords:arm", "rates:arm", "displacement:top", "displacement:side", "input:top",
                                     "kinetic"};
 #define N_NAMES ((int)(sizeof names / sizeof names[0]))
 
@@ -167,17 +167,18 @@ static void compare_all(const char *gpu, tdRomPrecision precision)
         {"displacement", "corotational", "mass: 10 1/s", DISPLACEMENT, DISPLACEMENT, "", 8e-3},
         {"lagged, damped", "corotational_lagged", "mass: 2 1/s, stiffness: 2 ms", DISPLACEMENT, DISPLACEMENT, "", 8e-3},
         {"stiffness damping", "corotational", "mass: 2 1/s, stiffness: 2 ms", DISPLACEMENT, DISPLACEMENT, "", 8e-3},
-        {"limits of effort", "corotational", "mass: 10 1/s", DISPLACEMENT ", effort_range: [0, 0.4]",
-         DISPLACEMENT, "", 8e-3},
+        {"limits of effort", "corotational", "mass: 10 1/s", DISPLACEMENT ", effort_range: [0, 0.4]", DISPLACEMENT, "",
+         8e-3},
         {"rates", "corotational", "mass: 10 1/s", DISPLACEMENT ", displacement_rate: 10 mm/s", DISPLACEMENT, "", 8e-3},
-        {"effort", "corotational", "mass: 10 1/s", "drive: force, range: [0, 2]", "drive: force, range: [0, 2]",
-         "", 0.5},
+        {"effort", "corotational", "mass: 10 1/s", "drive: force, range: [0, 2]", "drive: force, range: [0, 2]", "",
+         0.5},
         {"effort with a stop", "corotational", "mass: 10 1/s",
          "drive: force, range: [0, 2], displacement_range: [-1 mm, 2 mm]", "drive: force, range: [0, 2]", "", 0.5},
         {"elastic cable", "corotational", "mass: 10 1/s", DISPLACEMENT ", stiffness: 20 N", DISPLACEMENT, "", 8e-3},
         {"the scene's motion and a load", "corotational", "mass: 10 1/s", DISPLACEMENT, DISPLACEMENT,
          "loads: [{name: push, type: point, body: arm, group: xmax, force: [0, 0.02 N, 0]}]\n"
-         "motion: {interpolation: smooth, keyframes: [{t: 0, push: 0}, {t: 0.4, push: 1}]}\n", 4e-3},
+         "motion: {interpolation: smooth, keyframes: [{t: 0, push: 0}, {t: 0.4, push: 1}]}\n",
+         4e-3},
     };
     for (size_t k = 0; k < sizeof list / sizeof list[0]; k++)
     {
@@ -284,6 +285,68 @@ static void test_alone_device(void **unused)
     alone(CUDA);
 }
 
+// Inputs and outputs that are where the robots are. On a device its driver gives memory, in the context of the batch.
+static void resident(const char *gpu, bool device)
+{
+    typedef unsigned long long address;
+    int (*take)(address *, size_t) = NULL, (*to)(address, const void *, size_t) = NULL,
+                           (*from)(void *, address, size_t) = NULL;
+    void *driver = device ? dlopen("libcuda.so.1", RTLD_NOW) : NULL;
+    void *symbols[3] = {device ? dlsym(driver, "cuMemAlloc_v2") : NULL,
+                        device ? dlsym(driver, "cuMemcpyHtoD_v2") : NULL,
+                        device ? dlsym(driver, "cuMemcpyDtoH_v2") : NULL};
+    memcpy(&take, &symbols[0], sizeof take);
+    memcpy(&to, &symbols[1], sizeof to);
+    memcpy(&from, &symbols[2], sizeof from);
+    tdModel *model = arm("corotational", "mass: 10 1/s", DISPLACEMENT, DISPLACEMENT, "");
+    double inputs[ROBOTS * ROWS * 2];
+    wave(8e-3, inputs);
+    tdBatch *one = make(model, ROBOTS, gpu), *two = make(model, ROBOTS, gpu);
+    double *a = roll(model, one, inputs);
+    tdError error = {0};
+    assert_ok(td_batch_choose_outputs(two, N_NAMES, names, &error), error);
+    int64_t width = td_outputs_width(td_batch_outputs(two));
+    size_t bytes = sizeof(double) * (size_t)(ROBOTS * ROWS * width);
+    double *b = calloc(1, bytes);
+    address in = (address)(size_t)inputs, out = (address)(size_t)b;
+    if (device)
+    {
+        assert_int_equal(take(&in, sizeof inputs), 0);
+        assert_int_equal(take(&out, bytes), 0);
+        assert_int_equal(to(in, inputs, sizeof inputs), 0);
+    }
+    tdRollout rollout = td_default_rollout();
+    rollout.rows = ROWS;
+    rollout.hold = HOLD;
+    rollout.on_device = true;
+    rollout.inputs = (tdSpan){(double *)(size_t)in, (int64_t)ROWS * 2, 2, 1};
+    rollout.outputs = (tdSpan){(double *)(size_t)out, ROWS * width, width, 1};
+    assert_ok(td_batch_rollout(two, &rollout, &error), error);
+    if (device)
+        assert_int_equal(from(b, out, bytes), 0);
+    assert_memory_equal(a, b, bytes);
+    free(a);
+    free(b);
+    td_batch_free(one);
+    td_batch_free(two);
+    td_model_free(model);
+}
+
+static void test_resident_host(void **unused)
+{
+    (void)unused;
+    resident(HOST, false);
+}
+
+static void test_resident_device(void **unused)
+{
+    (void)unused;
+    tdError error = {0};
+    if (!cuda(&error))
+        skip_because("%s", error.message);
+    resident(CUDA, true);
+}
+
 // Robots that differ, and values that go from the CPU to the GPU and back.
 static void test_parameters_and_values(void **unused)
 {
@@ -385,6 +448,11 @@ static void test_refused(void **unused)
     tdError error = {0};
     const char *const elastic[] = {"elastic"};
     double delay = 0.1;
+    tdBatch *cpu = make(model, 1, NULL);
+    tdRollout away = td_default_rollout();
+    away.on_device = true;
+    assert_int_equal(td_batch_rollout(cpu, &away, &error), TD_ERROR_USAGE);
+    td_batch_free(cpu);
     assert_int_equal(td_batch_choose_outputs(batch, 1, elastic, &error), TD_ERROR_INPUT);
     assert_non_null(strstr(error.message, "does not make this output"));
     assert_int_equal(td_batch_set_delay(batch, &delay, 0, NULL, &error), TD_ERROR_USAGE);
@@ -395,9 +463,10 @@ static void test_refused(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_host),         cmocka_unit_test(test_device),
-        cmocka_unit_test(test_alone_host),   cmocka_unit_test(test_alone_device),
-        cmocka_unit_test(test_refused),      cmocka_unit_test(test_parameters_and_values),
+        cmocka_unit_test(test_host),          cmocka_unit_test(test_device),
+        cmocka_unit_test(test_alone_host),    cmocka_unit_test(test_alone_device),
+        cmocka_unit_test(test_resident_host), cmocka_unit_test(test_resident_device),
+        cmocka_unit_test(test_refused),       cmocka_unit_test(test_parameters_and_values),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
