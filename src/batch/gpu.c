@@ -157,8 +157,7 @@ const tdError *td_gpu_batch_error(tdGpuBatch *batch, int robot)
         [TD_GPU_GOES] = "",
         [TD_GPU_NOT_FINITE] = "a velocity is not finite",
         [TD_GPU_INDEFINITE] = "the reduced matrix of the step is not positive definite",
-        [TD_GPU_CONTRADICTED] = "the driven actuators ask for what cannot be: their displacements contradict each "
-                                "other or the limits of their efforts",
+        [TD_GPU_CONTRADICTED] = "the driven actuators contradict each other or the limits of their efforts",
         [TD_GPU_NO_PHYSICS] = "the body has gained energy from nothing, more than it ever came by: this is no physics",
         [TD_GPU_BAD_ELEMENT] = "an element turned inside out or flew apart",
         [TD_GPU_BAD_INPUT] = "an input is infinite; give a finite number, or NaN for the scene's motion",

@@ -7,23 +7,20 @@
 
 #define LOCAL "use 'device: cpu', or see docs/gpu.md"
 
-// The folder of the library or program that this code is part of, with its slash.
-static void own_folder(char *to, size_t size)
+// A file in the folder of the library or program that this code is part of.
+static void file_beside(const char *name, char *to, size_t size)
 {
     Dl_info info;
-    to[0] = '\0';
-    if (dladdr((const void *)(size_t)&td_gpu_open, &info) == 0 || info.dli_fname == NULL)
-        return;
-    const char *slash = strrchr(info.dli_fname, '/');
-    if (slash != NULL)
-        snprintf(to, size, "%.*s/", (int)(slash - info.dli_fname), info.dli_fname);
+    bool known = dladdr((const void *)(size_t)&td_gpu_open, &info) != 0 && info.dli_fname != NULL;
+    const char *slash = known ? strrchr(info.dli_fname, '/') : NULL;
+    snprintf(to, size, "%.*s%s", slash == NULL ? 0 : (int)(slash - info.dli_fname + 1), known ? info.dli_fname : "",
+             name);
 }
 
 static tdStatus load(const char *file, tdGpuLibrary *out, tdError *error)
 {
     char beside[1024], why[400];
-    own_folder(beside, sizeof beside - sizeof TD_GPU_LIBRARY);
-    strcat(beside, TD_GPU_LIBRARY);
+    file_beside(TD_GPU_LIBRARY, beside, sizeof beside);
     out->handle = dlopen(file != NULL ? file : beside, RTLD_NOW | RTLD_LOCAL);
     snprintf(why, sizeof why, "%s", out->handle == NULL ? dlerror() : "");
     if (out->handle == NULL && file == NULL)
