@@ -98,6 +98,8 @@ extern "C"
         const char *text;  ///< the scene itself, in the place of its file: what takes the path of a scene reads this,
                            ///< and the path is its name in messages and says where files are that it names; NULL: the
                            ///< file
+        const char *set; ///< changes of the scene, lines of PATH=VALUE such as "bodies[finger].material.young=500 kPa";
+                         ///< entries of lists by number from 0 or by name; NULL: none
     } tdSettings;
 
     tdSettings td_default_settings(void);

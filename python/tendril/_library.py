@@ -106,6 +106,7 @@ class tdSettings(c.Structure):
         ("cancel_user", c.c_void_p),
         ("full_order", c.c_bool),
         ("text", c.c_char_p),
+        ("set", c.c_char_p),
     ]
 
 
