@@ -108,6 +108,7 @@ class tdSettings(c.Structure):
         ("text", c.c_char_p),
         ("device", c.c_int),
         ("gpu", c.c_char_p),
+        ("set", c.c_char_p),
     ]
 
 

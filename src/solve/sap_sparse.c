@@ -77,19 +77,19 @@ void td_sap_sparse_start(tdSap *sap)
 
 // ---------------------------------------------------------------- places
 
-static bool gather(tdSapStack *stack, const tdSapProblem *problem, const int32_t *first, tdSapIsland *island)
+static bool gather(tdStack *stack, const tdSapProblem *problem, const int32_t *first, tdSapIsland *island)
 {
-    int32_t *mark = TD_SAP_TAKE(stack, int32_t, island->n), *place = TD_SAP_TAKE(stack, int32_t, island->n);
+    int32_t *mark = TD_STACK_TAKE(stack, int32_t, island->n), *place = TD_STACK_TAKE(stack, int32_t, island->n);
     for (int32_t i = 0; i < island->n && !stack->failed; i++)
         place[i] = i;
     for (int32_t k = 0; k < island->n_members; k++)
     {
         tdSapMember *member = &island->members[k];
         int32_t n = problem->blocks[member->block].n;
-        member->patch = (tdSapPatch){.n = n, .at = TD_SAP_TAKE(stack, int32_t, n)};
-        member->column = TD_SAP_TAKE(stack, int32_t, n);
-        member->in = TD_SAP_TAKE(stack, double, n);
-        member->out = TD_SAP_TAKE(stack, double, n);
+        member->patch = (tdSapPatch){.n = n, .at = TD_STACK_TAKE(stack, int32_t, n)};
+        member->column = TD_STACK_TAKE(stack, int32_t, n);
+        member->in = TD_STACK_TAKE(stack, double, n);
+        member->out = TD_STACK_TAKE(stack, double, n);
         for (int32_t i = 0; i < n && !stack->failed; i++)
         {
             member->patch.at[i] = member->first + i;
@@ -189,9 +189,9 @@ static int32_t column_count(const tdSapBlock *block, int32_t j)
     return block->sparse != NULL ? block->sparse->start[j + 1] - block->sparse->start[j] : block->n - j;
 }
 
-static bool make_structure(tdSapStack *stack, const tdSapProblem *problem, tdSapIsland *island, structure *out)
+static bool make_structure(tdStack *stack, const tdSapProblem *problem, tdSapIsland *island, structure *out)
 {
-    int32_t *member_of = TD_SAP_TAKE(stack, int32_t, island->n);
+    int32_t *member_of = TD_STACK_TAKE(stack, int32_t, island->n);
     int64_t entries = 0;
     for (int32_t k = 0; k < island->n_members && !stack->failed; k++)
     {
@@ -205,10 +205,10 @@ static bool make_structure(tdSapStack *stack, const tdSapProblem *problem, tdSap
     if (stack->failed)
         return false;
     int64_t n_extra = list_extra(problem, island, member_of, NULL);
-    extraPair *extra = TD_SAP_TAKE(stack, extraPair, n_extra);
-    out->start = TD_SAP_TAKE(stack, int32_t, island->n + 1);
-    out->row = TD_SAP_TAKE(stack, int32_t, entries + n_extra);
-    out->from = TD_SAP_TAKE(stack, int32_t, entries);
+    extraPair *extra = TD_STACK_TAKE(stack, extraPair, n_extra);
+    out->start = TD_STACK_TAKE(stack, int32_t, island->n + 1);
+    out->row = TD_STACK_TAKE(stack, int32_t, entries + n_extra);
+    out->from = TD_STACK_TAKE(stack, int32_t, entries);
     if (stack->failed || entries + n_extra > INT32_MAX)
         return false;
     n_extra = n_extra == 0 ? 0 : list_extra(problem, island, member_of, extra);
@@ -240,7 +240,7 @@ static bool make_structure(tdSapStack *stack, const tdSapProblem *problem, tdSap
 }
 
 // Entries of each pair of places of a narrow link, columns first.
-static bool place_links(tdSapStack *stack, tdSapIsland *island, const structure *s)
+static bool place_links(tdStack *stack, tdSapIsland *island, const structure *s)
 {
     for (int32_t l = 0; l < island->n_links; l++)
     {
@@ -249,7 +249,7 @@ static bool place_links(tdSapStack *stack, tdSapIsland *island, const structure 
         link->entry = NULL;
         link->border = NULL;
         if (!is_wide(link))
-            link->entry = TD_SAP_TAKE(stack, int32_t, (int64_t)patch->n * (patch->n + 1) / 2);
+            link->entry = TD_STACK_TAKE(stack, int32_t, (int64_t)patch->n * (patch->n + 1) / 2);
         if (stack->failed)
             return false;
         int32_t k = 0;
@@ -366,21 +366,21 @@ static tdStatus choose(tdSap *sap, const tdSapProblem *problem, tdSapIsland *isl
 tdStatus td_sap_sparse_order(tdSap *sap, const tdSapProblem *problem, const int32_t *first, tdSapIsland *island,
                              tdError *error)
 {
-    tdSapStack *stack = &sap->stack;
+    tdStack *stack = &sap->stack;
     structure s;
     if (!gather(stack, problem, first, island) || !make_structure(stack, problem, island, &s) ||
         !place_links(stack, island, &s))
         return td_fail_memory(error, "the contact problem");
     TD_TRY(choose(sap, problem, island, &s, error));
     tdSapFactor *f = island->factor;
-    f->borders = TD_SAP_TAKE(stack, int32_t, MOST_BORDER);
+    f->borders = TD_STACK_TAKE(stack, int32_t, MOST_BORDER);
     int32_t wide = 0;
     for (int32_t l = 0; l < island->n_links; l++)
         wide += is_wide(&island->links[l]);
-    f->Z = TD_SAP_TAKE(stack, double, (int64_t)(wide < MOST_BORDER ? wide : MOST_BORDER) * island->n);
-    f->C = TD_SAP_TAKE(stack, double, (int64_t)MOST_BORDER *MOST_BORDER);
-    f->small = TD_SAP_TAKE(stack, double, 2 * MOST_BORDER);
-    f->r = TD_SAP_TAKE(stack, double, island->n);
+    f->Z = TD_STACK_TAKE(stack, double, (int64_t)(wide < MOST_BORDER ? wide : MOST_BORDER) * island->n);
+    f->C = TD_STACK_TAKE(stack, double, (int64_t)MOST_BORDER *MOST_BORDER);
+    f->small = TD_STACK_TAKE(stack, double, 2 * MOST_BORDER);
+    f->r = TD_STACK_TAKE(stack, double, island->n);
     if (stack->failed)
         return td_fail_memory(error, "the contact problem");
     island->sparse = true;
