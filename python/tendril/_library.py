@@ -106,6 +106,9 @@ class tdSettings(c.Structure):
         ("cancel_user", c.c_void_p),
         ("full_order", c.c_bool),
         ("text", c.c_char_p),
+        ("device", c.c_int),
+        ("gpu", c.c_char_p),
+        ("set", c.c_char_p),
     ]
 
 
@@ -283,6 +286,7 @@ class tdRollout(c.Structure):
         ("mask", c.c_void_p),
         ("status", c.c_void_p),
         ("steps", c.c_void_p),
+        ("on_device", c.c_bool),
     ]
 
 
