@@ -270,6 +270,7 @@ class States(unittest.TestCase):
             "from common import arm\n"
             "batch = arm().batch(4)\n"
             "batch.rollout(rows=3)\n"
+            "batch.taken[:] = 0\n"  # the signal may come before the call
             "try:\n"
             "    print('ready', flush=True)\n"
             "    batch.rollout(rows=10**8)\n"
