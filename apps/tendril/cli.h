@@ -105,6 +105,7 @@ int cmd_mesh(int argc, char **argv);
 int cmd_material(int argc, char **argv);
 int cmd_render(int argc, char **argv);
 int cmd_modes(int argc, char **argv);
+int cmd_batch(int argc, char **argv);
 int cmd_bench(int argc, char **argv);
 int cmd_view(int argc, char **argv);
 int cmd_demo(int argc, char **argv);

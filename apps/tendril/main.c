@@ -29,6 +29,7 @@ static const struct
     {"render", cmd_render, "draw a scene or a VTU file as a PNG picture"},
     {"view", cmd_view, "show a running scene in the browser"},
     {"modes", cmd_modes, "find vibration modes of a body"},
+    {"batch", cmd_batch, "step many robots of a scene at once, on the CPU or a GPU"},
     {"bench", cmd_bench, "measure the speed of this machine"},
     {"demo", cmd_demo, "see it work: a robot reduced, compared and controlled, with a report"},
 };

@@ -76,6 +76,15 @@ extern "C"
         TD_ROM_DOUBLE  ///< double
     } tdRomPrecision;
 
+    typedef enum tdBatchDevice
+    {
+        TD_DEVICE_CPU,
+        /// By a back end that is found at run time (docs/gpu.md). There rom_precision says how tangents are made:
+        /// TD_ROM_AUTO as good as single precision, TD_ROM_SINGLE in one pass of half precision, faster, TD_ROM_DOUBLE
+        /// in single precision without matrix units.
+        TD_DEVICE_GPU
+    } tdBatchDevice;
+
     /// How to run. Start from td_default_settings().
     typedef struct tdSettings
     {
@@ -98,6 +107,9 @@ extern "C"
         const char *text;  ///< the scene itself, in the place of its file: what takes the path of a scene reads this,
                            ///< and the path is its name in messages and says where files are that it names; NULL: the
                            ///< file
+        tdBatchDevice device; ///< of a batch; states are on the CPU
+        const char *gpu;      ///< file of the GPU's back end; NULL: libtendril_gpu.so beside this library, or where the
+                              ///< system looks for libraries
     } tdSettings;
 
     tdSettings td_default_settings(void);
@@ -623,6 +635,9 @@ extern "C"
     // last good state, and the others go on; it is left alone until it is reset or read anew.
     //
     // Arrays are the caller's. Masks have a byte a robot, 0: leave it alone; NULL: all robots.
+    //
+    // With settings->device = TD_DEVICE_GPU the robots are on a GPU, in single precision: the same bits run to run on
+    // one machine and batch, near those of the CPU. What the GPU does not do is refused when the batch is made.
 
     typedef struct tdBatch tdBatch;
 
@@ -639,9 +654,10 @@ extern "C"
                              tdError *error);
     void td_batch_free(tdBatch *batch);
     int td_batch_robots(const tdBatch *batch);
-    /// The state of a robot, as long as the batch and not while it steps.
+    /// The state of a robot, as long as the batch and not while it steps. On a GPU: a copy, until the next call, and
+    /// what is set there reaches no robot; NULL where the device has failed.
     tdState *td_batch_state(const tdBatch *batch, int robot);
-    /// Why a robot stopped; status TD_OK: it has not.
+    /// Why a robot stopped; status TD_OK: it has not. On a GPU until the next call.
     const tdError *td_batch_error(const tdBatch *batch, int robot);
     /// What rows of inputs hold, in this order; n = 0: nothing. At first all inputs of the model.
     tdStatus td_batch_choose_inputs(tdBatch *batch, int n, const int *inputs, tdError *error);
@@ -673,6 +689,7 @@ extern "C"
         const uint8_t *mask; ///< robots that take part; rows of the others are not written
         int32_t *status;     ///< by robot: its tdStatus; NULL: not wanted
         int32_t *steps;      ///< by robot: steps that it took in this call; NULL: not wanted
+        bool on_device;      ///< of a batch on a GPU: data of inputs and outputs are addresses in its memory
     } tdRollout;
 
     tdRollout td_default_rollout(void);

@@ -106,6 +106,8 @@ class tdSettings(c.Structure):
         ("cancel_user", c.c_void_p),
         ("full_order", c.c_bool),
         ("text", c.c_char_p),
+        ("device", c.c_int),
+        ("gpu", c.c_char_p),
     ]
 
 
@@ -283,6 +285,7 @@ class tdRollout(c.Structure):
         ("mask", c.c_void_p),
         ("status", c.c_void_p),
         ("steps", c.c_void_p),
+        ("on_device", c.c_bool),
     ]
 
 
@@ -766,11 +769,13 @@ class Watch:
 
     def __enter__(self) -> Watch:
         # Meanwhile a signal is only noted, by a function that is not Python's (see above).
-        self._before = signal.signal(signal.SIGINT, self._came.setdefault) if self._main else None
+        self._before = signal.getsignal(signal.SIGINT) if self._main else None
+        if callable(self._before):  # else it is ignored, or not Python's
+            signal.signal(signal.SIGINT, self._came.setdefault)
         return self
 
     def __exit__(self, *_: Any) -> None:
-        if self._before is not None:
+        if callable(self._before):
             signal.signal(signal.SIGINT, self._before)
 
     def finish(self, status: int, error: tdError, stopped: bool = False) -> None:

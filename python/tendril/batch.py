@@ -16,6 +16,8 @@ from .model import Model, Outputs, _texts
 from .state import State, _parameter
 from .views import address, mask_of, numbers
 
+_DEVICES = {"cpu": 0, "gpu": 1}
+_PRECISIONS = {"split": 0, "half": 1, "single": 2}
 
 
 class Batch:
@@ -32,14 +34,28 @@ class Batch:
     inputs: names of what rows of inputs hold; all inputs of the model unless said otherwise.
     outputs: names of what is read; see :class:`tendril.Outputs`.
     threads: 0 takes all cores.
+    device: "cpu", or "gpu" (docs/gpu.md says what runs there; anything else is refused with the reason).
+    gpu: file of the GPU's back end; otherwise libtendril_gpu.so beside the library, or where the system looks.
+    precision: of tangents on the GPU: "split" (as good as single precision), "half" (one pass, faster, less exact) or
+        "single" (without matrix units, slow).
     log: warnings of single robots go to the logger "tendril"; else outputs tell ("indicator", "penetration", ...).
     """
 
     def __init__(self, model: Model, robots: int, *, inputs: Sequence[str] | None = None, outputs: Sequence[str] = (),
-                 threads: int = 0, log: bool = False) -> None:  # fmt: skip
+                 threads: int = 0, log: bool = False, device: str = "cpu", gpu: str | os.PathLike | None = None,
+                 precision: str = "split") -> None:  # fmt: skip
         self._handle = 0
         self.model, self.robots = model, int(robots)
+        if device not in _DEVICES or precision not in _PRECISIONS:
+            raise UsageError(f"device is one of {', '.join(_DEVICES)} and precision one of {', '.join(_PRECISIONS)}, "
+                             f"not {device!r} and {precision!r}")  # fmt: skip
+        if device == "cpu" and (gpu is not None or precision != "split"):
+            raise UsageError("'gpu' and 'precision' are for device='gpu'")
         settings = td.settings(threads=threads, portable=model._portable, quiet=not log)
+        settings.device, settings.rom_precision = _DEVICES[device], _PRECISIONS[precision]
+        settings.gpu = os.fsencode(gpu) if gpu is not None else None
+        #: Where the robots are.
+        self.device = device
         handle, error = c.c_void_p(), td.tdError()
         td.check(lib.td_batch_create(model._handle, c.byref(settings), self.robots, c.byref(handle), c.byref(error)),
                  error)  # fmt: skip
@@ -108,8 +124,14 @@ class Batch:
         return robot
 
     def state(self, robot: int) -> State:
-        """The state of a robot, to be read and set between calls. It keeps the batch alive."""
-        return State(self.model, _handle=lib.td_batch_state(self._handle, self._robot(robot)), _owner=self)
+        """The state of a robot, to be read and set between calls. It keeps the batch alive.
+
+        On a GPU it is a copy, good until the next call of the batch, and what is set there reaches no robot.
+        """
+        handle = lib.td_batch_state(self._handle, self._robot(robot))
+        if not handle:
+            raise td.NumericError("the GPU has failed; make the batch anew")
+        return State(self.model, _handle=handle, _owner=self)
 
     # ------------------------------------------------------------ stepping
 

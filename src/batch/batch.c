@@ -3,6 +3,7 @@
 // it reads stays near, and nothing that one thread does can reach another robot. The interface is plain arrays, masks
 // and numbers: a device that holds its robots in its own memory can stand behind it.
 #include "base/task.h"
+#include "batch/gpu.h"
 #include "core/state.h"
 
 #include <assert.h>
@@ -37,6 +38,7 @@ struct tdBatch
     int n_inputs;
     int *inputs;
     tdOutputs *outputs;
+    tdGpuBatch *gpu; ///< has the robots, and there are none here; NULL: on the CPU
 };
 
 static bool takes_part(const uint8_t *mask, int robot)
@@ -84,8 +86,9 @@ tdStatus td_batch_create(const tdModel *model, const tdSettings *settings, int r
     tdBatch *batch = td_take(1, sizeof *batch);
     if (batch == NULL)
         return td_fail_memory(error, "a batch");
+    bool gpu = plain.device == TD_DEVICE_GPU;
     batch->model = model;
-    batch->robots = td_take((size_t)robots, sizeof *batch->robots);
+    batch->robots = td_take(gpu ? 1 : (size_t)robots, sizeof *batch->robots);
     batch->inputs = td_take((size_t)model->n_inputs + 1, sizeof *batch->inputs);
     batch->n = batch->robots == NULL ? 0 : robots;
     tdStatus status = batch->robots == NULL || batch->inputs == NULL ? td_fail_memory(error, "a batch") : TD_OK;
@@ -96,7 +99,8 @@ tdStatus td_batch_create(const tdModel *model, const tdSettings *settings, int r
     if (status == TD_OK)
         status = td_outputs_create(model, 0, NULL, &batch->outputs, error);
     if (status == TD_OK)
-        status = create_robots(batch, &plain, error);
+        status =
+            gpu ? td_gpu_batch_create(model, &plain, robots, &batch->gpu, error) : create_robots(batch, &plain, error);
     if (status != TD_OK)
     {
         td_batch_free(batch);
@@ -110,7 +114,9 @@ void td_batch_free(tdBatch *batch)
 {
     if (batch == NULL)
         return;
-    for (int i = batch->n - 1; i >= 0; i--) // the first has what the others go back to
+    bool gpu = batch->gpu != NULL;
+    td_gpu_batch_free(batch->gpu);
+    for (int i = batch->n - 1; i >= 0 && !gpu; i--) // the first has what the others go back to
     {
         td_state_free(batch->robots[i].state);
         free(batch->robots[i].delay.rows);
@@ -130,13 +136,13 @@ int td_batch_robots(const tdBatch *batch)
 tdState *td_batch_state(const tdBatch *batch, int robot)
 {
     assert(robot >= 0 && robot < batch->n);
-    return batch->robots[robot].state;
+    return batch->gpu != NULL ? td_gpu_batch_state(batch->gpu, robot) : batch->robots[robot].state;
 }
 
 const tdError *td_batch_error(const tdBatch *batch, int robot)
 {
     assert(robot >= 0 && robot < batch->n);
-    return &batch->robots[robot].error;
+    return batch->gpu != NULL ? td_gpu_batch_error(batch->gpu, robot) : &batch->robots[robot].error;
 }
 
 // ---------------------------------------------------------------- what rows hold
@@ -144,7 +150,7 @@ const tdError *td_batch_error(const tdBatch *batch, int robot)
 // Rows on their way are of other inputs, or of another length.
 static void forget_rows(tdBatch *batch)
 {
-    for (int i = 0; i < batch->n; i++)
+    for (int i = 0; i < batch->n && batch->gpu == NULL; i++)
     {
         free(batch->robots[i].delay.rows);
         batch->robots[i].delay.rows = NULL;
@@ -155,7 +161,7 @@ static void forget_rows(tdBatch *batch)
 // Room for the rows of all delays.
 static tdStatus take_rows(tdBatch *batch, tdError *error)
 {
-    for (int i = 0; i < batch->n; i++)
+    for (int i = 0; i < batch->n && batch->gpu == NULL; i++)
     {
         tdDelay *delay = &batch->robots[i].delay;
         if (delay->steps > 0 && delay->rows == NULL)
@@ -191,6 +197,12 @@ tdStatus td_batch_choose_outputs(tdBatch *batch, int n, const char *const *names
 {
     tdOutputs *chosen = NULL;
     TD_TRY(td_outputs_create(batch->model, n, names, &chosen, error));
+    tdStatus status = batch->gpu != NULL ? td_gpu_batch_choose(batch->gpu, chosen, error) : TD_OK;
+    if (status != TD_OK)
+    {
+        td_outputs_free(chosen);
+        return status;
+    }
     td_outputs_free(batch->outputs);
     batch->outputs = chosen;
     return TD_OK;
@@ -250,7 +262,7 @@ static void reset_robot(void *context, int i)
 tdStatus td_batch_reset(tdBatch *batch, const uint8_t *mask, tdError *error)
 {
     errand work = {.batch = batch, .mask = mask};
-    return run_errand(&work, reset_robot, error);
+    return batch->gpu != NULL ? td_gpu_batch_reset(batch->gpu, mask, error) : run_errand(&work, reset_robot, error);
 }
 
 static void write_robot(void *context, int i)
@@ -276,6 +288,8 @@ static void read_robot(void *context, int i)
 
 tdStatus td_batch_write(const tdBatch *batch, void *memory, size_t stride, const uint8_t *mask, tdError *error)
 {
+    if (batch->gpu != NULL)
+        return td_gpu_batch_write(batch->gpu, memory, stride, mask, error);
     size_t size = td_state_size(batch->model, batch->robots[0].state);
     if (stride < size)
         return td_fail(error, TD_ERROR_USAGE, "states of %llu bytes are to be written %llu bytes apart",
@@ -287,7 +301,8 @@ tdStatus td_batch_write(const tdBatch *batch, void *memory, size_t stride, const
 tdStatus td_batch_read(tdBatch *batch, const void *memory, size_t stride, const uint8_t *mask, tdError *error)
 {
     errand work = {.batch = batch, .mask = mask, .memory = (char *)memory, .stride = stride};
-    return run_errand(&work, read_robot, error);
+    return batch->gpu != NULL ? td_gpu_batch_read(batch->gpu, memory, stride, mask, error)
+                              : run_errand(&work, read_robot, error);
 }
 
 static void read_row(void *context, int i)
@@ -302,7 +317,11 @@ static void read_row(void *context, int i)
 tdStatus td_batch_read_outputs(tdBatch *batch, const tdSpan *outputs, const uint8_t *mask, tdError *error)
 {
     errand work = {.batch = batch, .mask = mask, .span = outputs};
-    (void)error;
+    if (batch->gpu != NULL)
+    {
+        tdRollout look = {.rows = 1, .outputs = *outputs, .mask = mask};
+        return td_gpu_batch_rollout(batch->gpu, &look, 0, NULL, error);
+    }
     td_parallel(batch->tasks, batch->n, read_row, &work);
     return TD_OK;
 }
@@ -312,6 +331,8 @@ tdStatus td_batch_read_outputs(tdBatch *batch, const tdSpan *outputs, const uint
 tdStatus td_batch_set_parameter(tdBatch *batch, tdParameter parameter, int index, const double *values, int64_t stride,
                                 const uint8_t *mask, tdError *error)
 {
+    if (batch->gpu != NULL)
+        return td_gpu_batch_set(batch->gpu, parameter, index, values, stride, mask, error);
     for (int i = 0; i < batch->n; i++)
     {
         tdError why = {0};
@@ -332,6 +353,9 @@ tdStatus td_batch_set_delay(tdBatch *batch, const double *values, int64_t stride
         if (takes_part(mask, i) && !(values[i * stride] >= 0 && values[i * stride] / h < 1e6))
             return td_fail(error, TD_ERROR_INPUT, "robot %d: a delay of %g s; give 0 to a million steps of %g s", i,
                            values[i * stride], h);
+    if (batch->gpu != NULL)
+        return td_fail(error, TD_ERROR_USAGE,
+                       "the GPU does not delay inputs; hand over each row as many steps later, or use 'device: cpu'");
     for (int i = 0; i < batch->n; i++)
     {
         tdDelay *delay = &batch->robots[i].delay;
@@ -444,5 +468,10 @@ tdStatus td_batch_rollout(tdBatch *batch, const tdRollout *rollout, tdError *err
     if (rollout->rows < 0 || rollout->hold < 1)
         return td_fail(error, TD_ERROR_USAGE, "a rollout of %d rows with %d steps each", rollout->rows, rollout->hold);
     errand work = {.batch = batch, .rollout = rollout};
+    if (rollout->on_device && batch->gpu == NULL)
+        return td_fail(error, TD_ERROR_USAGE,
+                       "inputs and outputs are in the memory of a GPU, and the robots of this batch are not there");
+    if (batch->gpu != NULL)
+        return td_gpu_batch_rollout(batch->gpu, rollout, batch->n_inputs, batch->inputs, error);
     return run_errand(&work, roll_robot, error);
 }

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Batches from Python."""
 import gc
+import os
 import unittest
 
 import numpy as np
@@ -39,6 +40,19 @@ class Batches(unittest.TestCase):
             one = self.model.batch(1, threads=1)
             one.rollout(inputs[i : i + 1])
             self.assertEqual(one.state(0).hash(), many.state(i).hash())
+
+    def test_device(self):
+        host = os.path.join(os.path.dirname(os.environ["TENDRIL_LIBRARY"]), "libtendril_gpu_host.so")
+        inputs = np.linspace(0, 0.006, 40)[None, :, None] * np.ones((3, 1, 2))
+        cpu = self.model.batch(3, outputs=["probe:tip"]).rollout(inputs)
+        batch = self.model.batch(3, outputs=["probe:tip"], device="gpu", gpu=host)
+        np.testing.assert_allclose(batch.rollout(inputs), cpu, atol=1e-6)
+        with self.assertRaisesRegex(tendril.InputError, "the GPU is not used"):
+            self.model.batch(1, device="gpu", gpu="no/such/file.so")
+        with self.assertRaises(tendril.UsageError):
+            self.model.batch(1, device="tpu")
+        with self.assertRaises(tendril.UsageError):
+            self.model.batch(1, precision="half")
 
     def test_any_memory_order(self):
         inputs = self.rows(3, 4)

@@ -1,0 +1,955 @@
+// SPDX-License-Identifier: Apache-2.0
+// A step of one robot, taken by a few lanes together: the same source for the threads of a device and for the host,
+// where there is one lane. One linearization of backward Euler, as src/step has it, in single precision; places,
+// lengths of cables and the small problem of the actuators are in double precision.
+//
+//     assemble   F = F0 + B q, stress, rows of the tangent      -> S, f, energy       (a device may have its own way)
+//     advance    judge the last step; latch; A and right-hand sides; factor; actuators; q, v
+//
+// The tangent of a corotational point is 2 mu I + lambda R R' + Q H Q' (material/corotational.h): a constant matrix and
+// four rows, one added and three taken away.
+#pragma once
+#include "gpu/plan.h"
+
+#include <math.h>
+#include <stdbool.h>
+
+// ---------------------------------------------------------------- lanes
+
+/// Threads that work on one robot; the same code runs in all of them.
+typedef struct tdLanes
+{
+    int lane, n;
+    unsigned mask; ///< of the warp
+    int shape;     ///< of the factor, for TD_FACTOR; 0: any
+} tdLanes;
+
+#if defined(__CUDA_ARCH__)
+#define TD_SYNC(lanes) __syncwarp((lanes).mask)
+TD_BOTH double td_lanes_sum(tdLanes lanes, double x)
+{
+    for (int k = 1; k < lanes.n; k *= 2)
+        x += __shfl_xor_sync(lanes.mask, x, k);
+    return x;
+}
+#else
+#define TD_SYNC(lanes) ((void)(lanes))
+TD_BOTH double td_lanes_sum(tdLanes lanes, double x)
+{
+    (void)lanes;
+    return x;
+}
+#endif
+
+/// Of one robot, for all its lanes.
+typedef struct tdRobotWork
+{
+    float *S; ///< rows of ld: r of the matrix (lower triangle), one of the motion, one for each actuator
+    int ld;
+    float *f;       ///< r: force inside the body
+    float *u;       ///< TD_ROWS_U r
+    double *place;  ///< 3 cable_points
+    double *cable;  ///< TD_CABLE_NUMBERS by actuator
+    double *matrix; ///< of the small problem: TD_SMALL(actuators)
+} tdRobotWork;
+
+enum
+{
+    TD_CABLE_EFFORT, // before the step, or as given
+    TD_CABLE_NEXT,
+    TD_CABLE_TRAVEL,
+    TD_CABLE_SECOND,
+    TD_CABLE_LOW,
+    TD_CABLE_HIGH,
+    TD_CABLE_GIVEN,
+    TD_CABLE_TRAVEL_LOW,
+    TD_CABLE_TRAVEL_HIGH,
+    TD_CABLE_EFFORT_LOW,
+    TD_CABLE_EFFORT_HIGH,
+    TD_CABLE_RIGHT,
+    TD_CABLE_ACTIVE,
+    TD_CABLE_NUMBERS
+};
+#define TD_SMALL(n)          (2 * (n) * (n) + 2 * (n))
+#define TD_ROWS_U(actuators) ((actuators) + 1 > 8 ? (actuators) + 1 : 8) // of r numbers in tdRobotWork.u
+
+/// How S is factored: a device may have its own way.
+#if !defined(TD_FACTOR)
+#define TD_FACTOR td_robot_factor
+#endif
+
+// ---------------------------------------------------------------- rotation
+
+TD_BOTH float td_cofactor9(const float *F, float *C)
+{
+    C[0] = F[4] * F[8] - F[5] * F[7];
+    C[1] = F[5] * F[6] - F[3] * F[8];
+    C[2] = F[3] * F[7] - F[4] * F[6];
+    C[3] = F[2] * F[7] - F[1] * F[8];
+    C[4] = F[0] * F[8] - F[2] * F[6];
+    C[5] = F[1] * F[6] - F[0] * F[7];
+    C[6] = F[1] * F[5] - F[2] * F[4];
+    C[7] = F[2] * F[3] - F[0] * F[5];
+    C[8] = F[0] * F[4] - F[1] * F[3];
+    return F[0] * C[0] + F[1] * C[1] + F[2] * C[2];
+}
+
+/// The proper rotation nearest to any F, flat or inside out: by Jacobi's method on Horn's matrix (1987), whose largest
+/// eigenvalue belongs to the quaternion.
+#if defined(__CUDACC__)
+static __host__ __device__ __noinline__
+#else
+static
+#endif
+    void
+    td_rotation_any(const float *F, float *R)
+{
+    double N[4][4], V[4][4];
+    for (int i = 0; i < 4; i++)
+        for (int j = 0; j < 4; j++)
+            V[i][j] = i == j;
+    N[0][0] = (double)F[0] + F[4] + F[8];
+    N[1][1] = (double)F[0] - F[4] - F[8];
+    N[2][2] = (double)F[4] - F[0] - F[8];
+    N[3][3] = (double)F[8] - F[0] - F[4];
+    N[0][1] = N[1][0] = (double)F[7] - F[5];
+    N[0][2] = N[2][0] = (double)F[2] - F[6];
+    N[0][3] = N[3][0] = (double)F[3] - F[1];
+    N[1][2] = N[2][1] = (double)F[1] + F[3];
+    N[1][3] = N[3][1] = (double)F[2] + F[6];
+    N[2][3] = N[3][2] = (double)F[5] + F[7];
+    for (int sweep = 0; sweep < 10; sweep++)
+        for (int p = 0; p < 3; p++)
+            for (int q = p + 1; q < 4; q++)
+            {
+                if (fabs(N[p][q]) <= 1e-30)
+                    continue;
+                double theta = (N[q][q] - N[p][p]) / (2 * N[p][q]);
+                double t = (theta >= 0 ? 1 : -1) / (fabs(theta) + sqrt(theta * theta + 1));
+                double c = 1 / sqrt(t * t + 1), s = t * c;
+                for (int k = 0; k < 4; k++)
+                {
+                    double a = N[k][p], b = N[k][q];
+                    N[k][p] = c * a - s * b;
+                    N[k][q] = s * a + c * b;
+                }
+                for (int k = 0; k < 4; k++)
+                {
+                    double a = N[p][k], b = N[q][k];
+                    N[p][k] = c * a - s * b;
+                    N[q][k] = s * a + c * b;
+                    a = V[k][p];
+                    b = V[k][q];
+                    V[k][p] = c * a - s * b;
+                    V[k][q] = s * a + c * b;
+                }
+            }
+    int best = 0;
+    for (int k = 1; k < 4; k++)
+        best = N[k][k] > N[best][best] ? k : best;
+    double w = V[0][best], x = V[1][best], y = V[2][best], z = V[3][best];
+    R[0] = (float)(w * w + x * x - y * y - z * z);
+    R[1] = (float)(2 * (x * y - w * z));
+    R[2] = (float)(2 * (x * z + w * y));
+    R[3] = (float)(2 * (x * y + w * z));
+    R[4] = (float)(w * w - x * x + y * y - z * z);
+    R[5] = (float)(2 * (y * z - w * x));
+    R[6] = (float)(2 * (x * z - w * y));
+    R[7] = (float)(2 * (y * z + w * x));
+    R[8] = (float)(w * w - x * x - y * y + z * z);
+}
+
+/// The same, fast where F is not nearly flat: X <- (X + X^-T)/2 (Higham 1986), whose error is squared each time.
+TD_BOTH void td_rotation(const float *F, float *R)
+{
+    float C[9], det = td_cofactor9(F, C), size = 0, change = 1;
+    for (int k = 0; k < 9; k++)
+    {
+        R[k] = F[k];
+        size += F[k] * F[k];
+    }
+    bool good = det > 0.02f * size; // at rest det is 1 and the size 3; NaN is not good either
+    for (int i = 0; i < 12 && good && change > 4e-8f; i++)
+    {
+        if (i > 0)
+            det = td_cofactor9(R, C);
+        float inverse = 0.5f / det;
+        change = 0;
+        for (int k = 0; k < 9; k++)
+        {
+            float next = 0.5f * R[k] + inverse * C[k], d = next - R[k];
+            change += d * d;
+            R[k] = next;
+        }
+    }
+    if (!(change <= 4e-8f))
+        td_rotation_any(F, R);
+}
+
+// ---------------------------------------------------------------- a point
+
+/// Stress P, energy density, and rows V with tangent = (1 + damped) 2 mu I + V0 V0' - V1 V1' - V2 V2' - V3 V3': that of
+/// the law and `damped` times that of its damping, whose rotation is kept. *odd: what is taken away was not definite,
+/// and a little of it is left out.
+TD_BOTH float td_point(const float *F, float mu, float lambda, int law, float damped, float *P, float *R, float V[3][9],
+                       float *along, bool *odd)
+{
+    td_rotation(F, R);
+    float trace = -3, square = 0;
+    for (int k = 0; k < 9; k++)
+    {
+        trace += R[k] * F[k];
+        float d = F[k] - R[k];
+        square += d * d;
+    }
+    for (int k = 0; k < 9; k++)
+        P[k] = 2 * mu * (F[k] - R[k]) + lambda * trace * R[k];
+    // N = -H, lower triangle: 00 10 11 20 21 22
+    float N[6] = {mu, 0, mu, 0, 0, mu};
+    if (law == TD_GPU_COROTATIONAL)
+    {
+        float G[9], C[9], S01, S02, S12;
+        float S00 = R[0] * F[0] + R[3] * F[3] + R[6] * F[6], S11 = R[1] * F[1] + R[4] * F[4] + R[7] * F[7],
+              S22 = R[2] * F[2] + R[5] * F[5] + R[8] * F[8];
+        S01 = 0.5f * (R[0] * F[1] + R[3] * F[4] + R[6] * F[7] + R[1] * F[0] + R[4] * F[3] + R[7] * F[6]);
+        S02 = 0.5f * (R[0] * F[2] + R[3] * F[5] + R[6] * F[8] + R[2] * F[0] + R[5] * F[3] + R[8] * F[6]);
+        S12 = 0.5f * (R[1] * F[2] + R[4] * F[5] + R[7] * F[8] + R[2] * F[1] + R[5] * F[4] + R[8] * F[7]);
+        G[0] = S11 + S22;
+        G[4] = S00 + S22;
+        G[8] = S00 + S11;
+        G[1] = G[3] = -S01;
+        G[2] = G[6] = -S02;
+        G[5] = G[7] = -S12;
+        float det = td_cofactor9(G, C), size = trace + 3, floor = 1e-6f * fabsf(size * size * size) + 1e-30f;
+        float inverse = (2 * mu - lambda * trace) / (fabsf(det) > floor ? det : floor);
+        N[0] = inverse * C[0];
+        N[1] = inverse * C[3];
+        N[2] = inverse * C[4];
+        N[3] = inverse * C[6];
+        N[4] = inverse * C[7];
+        N[5] = inverse * C[8];
+    }
+    N[0] += damped * mu;
+    N[2] += damped * mu;
+    N[5] += damped * mu;
+    // N = L L'
+    float least = 1e-4f * mu, L00, L10, L11, L20, L21, L22;
+    *odd = !(N[0] > least);
+    L00 = sqrtf(*odd ? least : N[0]);
+    L10 = N[1] / L00;
+    L20 = N[3] / L00;
+    float d11 = N[2] - L10 * L10, d22;
+    *odd = *odd || !(d11 > least);
+    L11 = sqrtf(d11 > least ? d11 : least);
+    L21 = (N[4] - L20 * L10) / L11;
+    d22 = N[5] - L20 * L20 - L21 * L21;
+    *odd = *odd || !(d22 > least);
+    L22 = sqrtf(d22 > least ? d22 : least);
+    // Rows L'Q with Q_k = R [e_k]x.
+    for (int i = 0; i < 3; i++)
+    {
+        float r0 = R[3 * i], r1 = R[3 * i + 1], r2 = R[3 * i + 2];
+        V[0][3 * i] = -L10 * r2 + L20 * r1;
+        V[0][3 * i + 1] = L00 * r2 - L20 * r0;
+        V[0][3 * i + 2] = -L00 * r1 + L10 * r0;
+        V[1][3 * i] = -L11 * r2 + L21 * r1;
+        V[1][3 * i + 1] = -L21 * r0;
+        V[1][3 * i + 2] = L11 * r0;
+        V[2][3 * i] = L22 * r1;
+        V[2][3 * i + 1] = -L22 * r0;
+        V[2][3 * i + 2] = 0;
+    }
+    *along = sqrtf((1 + damped) * lambda);
+    return mu * square + 0.5f * lambda * trace * trace;
+}
+
+/// K + damped K_damping in the place of K: all damping of the material, at the cost of the tangent.
+TD_BOTH float td_robot_damped(const tdGpuPlan *plan, const double *row)
+{
+    return (float)(plan->beta * row[plan->at.damping] / plan->h);
+}
+
+// ---------------------------------------------------------------- assemble
+
+/// S (lower triangle), f and energy at Young's factor 1; true: some tangent was odd.
+TD_BOTH bool td_robot_assemble(const tdGpuPlan *plan, const double *row, tdLanes lanes, const tdRobotWork *work,
+                               float *energy)
+{
+    int r = plan->r;
+    const double *q = row + plan->at.q;
+    const float *K0 = TD_GPU_ARRAY(plan, float, K0);
+    float damped = td_robot_damped(plan, row), sum = 0;
+    bool any = false;
+    for (int i = lanes.lane; i < r; i += lanes.n)
+    {
+        work->f[i] = 0;
+        for (int j = 0; j <= i; j++)
+            work->S[i * work->ld + j] = (1 + damped) * K0[i * r + j];
+    }
+    for (int e = 0; e < plan->points; e++)
+    {
+        const float *B = TD_GPU_ARRAY(plan, float, B) + (int64_t)e * 9 * r, *F0 = TD_GPU_ARRAY(plan, float, F0) + 9 * e;
+        const float *point = TD_GPU_ARRAY(plan, float, point) + 4 * e;
+        float F[9], P[9], R[9], V[3][9], along, weight = point[0], root = sqrtf(weight);
+        bool odd;
+        for (int c = 0; c < 9; c++)
+        {
+            float x = 0;
+            for (int j = lanes.lane; j < r; j += lanes.n)
+                x += B[c * r + j] * (float)q[j];
+            F[c] = F0[c] + (float)td_lanes_sum(lanes, x);
+        }
+        sum += weight * td_point(F, point[1], point[2], (int)point[3], damped, P, R, V, &along, &odd);
+        any = any || odd;
+        TD_SYNC(lanes);
+        for (int j = lanes.lane; j < r; j += lanes.n)
+        {
+            float force = 0, u[4] = {0, 0, 0, 0};
+            for (int c = 0; c < 9; c++)
+            {
+                float b = B[c * r + j];
+                force += P[c] * b;
+                u[0] += R[c] * b;
+                for (int k = 0; k < 3; k++)
+                    u[1 + k] += V[k][c] * b;
+            }
+            work->f[j] += weight * force;
+            work->u[j] = root * along * u[0];
+            for (int k = 1; k < 4; k++)
+                work->u[k * r + j] = root * u[k];
+        }
+        TD_SYNC(lanes);
+        for (int i = lanes.lane; i < r; i += lanes.n)
+            for (int j = 0; j <= i; j++)
+                work->S[i * work->ld + j] += work->u[i] * work->u[j] - work->u[r + i] * work->u[r + j] -
+                                             work->u[2 * r + i] * work->u[2 * r + j] -
+                                             work->u[3 * r + i] * work->u[3 * r + j];
+    }
+    *energy = sum;
+    TD_SYNC(lanes);
+    return any;
+}
+
+// ---------------------------------------------------------------- judge
+
+/// What a step came to is known when the next one begins: its energies and how straight its path was, with the bounds
+/// of src/step/monitor.c. Returns why the robot has to stop.
+TD_BOTH int td_robot_judge(const tdGpuPlan *plan, double *row, double kinetic, double elastic, double force_work)
+{
+    const tdGpuRow *at = &plan->at;
+    if (!isfinite(elastic) || !isfinite(kinetic))
+        return TD_GPU_BAD_ELEMENT;
+    if (row[at->known] == 0)
+    {
+        row[at->most] = kinetic + elastic;
+        row[at->gain] = 0;
+        row[at->known] = 1;
+        return TD_GPU_GOES;
+    }
+    if (row[at->known] == 1) // no step since
+        return TD_GPU_GOES;
+    double before = row[at->kinetic] + row[at->elastic], after = kinetic + elastic, work = row[at->work];
+    double gain = after - before - work, size = fabs(before) + fabs(after) + fabs(work), had = row[at->gain];
+    if (fabs(gain) <= 3e-5 * size) // rounding of energies in single precision
+        gain = 0;
+    row[at->gain] = fmax(0.0, had + gain);
+    row[at->most] = fmax(row[at->most], fmax(before + fmax(work, 0.0), after) - row[at->gain]);
+    double honest = row[at->most] + plan->noise, share = row[at->gain] / honest;
+    if (!(kinetic <= 2 * honest) || !(share <= 1e6))
+        return TD_GPU_NO_PHYSICS;
+    double mean = 0.5 * (row[at->force_work] + force_work), change = elastic - row[at->elastic];
+    double bent = fabs(change) + 0.5 * fabs(row[at->force_work]) + 0.5 * fabs(force_work) + 0.01 * row[at->most];
+    bool curved = bent > 0 && fabs(change - mean) > 0.5 * bent;
+    row[at->doubts] += curved || (share > 0.05 && row[at->gain] > had);
+    return TD_GPU_GOES;
+}
+
+// ---------------------------------------------------------------- actuators
+
+/// Present value of an input: the caller's, else the scene's at the end of the step.
+TD_BOTH double td_robot_input(const tdGpuPlan *plan, const double *row, const double *motion, int input)
+{
+    double set = row[plan->at.override_ + input];
+    return (isnan(set) ? motion[input] : set) + row[plan->at.offset + input];
+}
+
+TD_BOTH void td_robot_interval(const double *limit, double start, double most, double *low, double *high)
+{
+    *low = fmax(limit[0], start - most);
+    *high = fmin(limit[1], start + most);
+    if (*low > *high) // a start outside the limits comes back as fast as it may
+        *low = *high = start < limit[0] ? start + most : start - most;
+}
+
+/// Places of the points of all cables.
+TD_BOTH void td_robot_places(const tdGpuPlan *plan, const double *q, tdLanes lanes, double *place)
+{
+    int r = plan->r;
+    const double *X = TD_GPU_ARRAY(plan, double, cable);
+    for (int i = lanes.lane; i < 3 * plan->cable_points; i += lanes.n)
+    {
+        const double *x = X + (int64_t)i * (1 + r);
+        double sum = x[0];
+        for (int j = 0; j < r; j++)
+            sum += x[1 + j] * q[j];
+        place[i] = sum;
+    }
+    TD_SYNC(lanes);
+}
+
+/// Length of a cable, from the places of points.
+TD_BOTH double td_robot_length(const tdGpuActuator *cable, const double *place)
+{
+    double length = 0;
+    for (int k = cable->first; k + 1 < cable->first + cable->points; k++)
+    {
+        double d0 = place[3 * k + 3] - place[3 * k], d1 = place[3 * k + 4] - place[3 * k + 1],
+               d2 = place[3 * k + 5] - place[3 * k + 2];
+        length += sqrt(d0 * d0 + d1 * d1 + d2 * d2);
+    }
+    return length;
+}
+
+/// Displacement of a cable without its stretch where there are no places yet: for outputs.
+TD_BOTH double td_robot_travel(const tdGpuPlan *plan, const tdGpuActuator *cable, const double *q)
+{
+    int width = 1 + plan->r;
+    double length = 0, last[3] = {0, 0, 0};
+    for (int k = 0; k < cable->points; k++)
+    {
+        double square = 0;
+        for (int c = 0; c < 3; c++)
+        {
+            const double *x = TD_GPU_ARRAY(plan, double, cable) + (3 * (int64_t)(cable->first + k) + c) * width;
+            double sum = x[0];
+            for (int j = 0; j < plan->r; j++)
+                sum += x[1 + j] * q[j];
+            square += (sum - last[c]) * (sum - last[c]);
+            last[c] = sum;
+        }
+        length += k > 0 ? sqrt(square) : 0;
+    }
+    return cable->sign * (length - cable->rest);
+}
+
+/// What each actuator is asked for, see constraint.c; false: an input is infinite.
+TD_BOTH bool td_robot_latch(const tdGpuPlan *plan, const double *row, const double *motion, tdLanes lanes,
+                            const tdRobotWork *work)
+{
+    const tdGpuActuator *list = TD_GPU_ARRAY(plan, tdGpuActuator, actuator);
+    bool good = true;
+    for (int i = 0; i < plan->inputs; i++)
+        good = good && isfinite(td_robot_input(plan, row, motion, i));
+    for (int a = lanes.lane; a < plan->actuators; a += lanes.n)
+    {
+        double *c = work->cable + TD_CABLE_NUMBERS * a, input = td_robot_input(plan, row, motion, list[a].input);
+        double effort = row[plan->at.effort + a];
+        double travel = list[a].sign * (td_robot_length(list + a, work->place) - list[a].rest);
+        double displacement = travel + list[a].compliance * effort;
+        td_robot_interval(list[a].effort, effort, list[a].effort_rate * plan->h, c + TD_CABLE_EFFORT_LOW,
+                          c + TD_CABLE_EFFORT_HIGH);
+        td_robot_interval(list[a].displacement, displacement, list[a].displacement_rate * plan->h,
+                          c + TD_CABLE_TRAVEL_LOW, c + TD_CABLE_TRAVEL_HIGH);
+        bool pulls = list[a].drive == TD_GPU_EFFORT;
+        c[TD_CABLE_GIVEN] = fmin(fmax(input, c[pulls ? TD_CABLE_EFFORT_LOW : TD_CABLE_TRAVEL_LOW]),
+                                 c[pulls ? TD_CABLE_EFFORT_HIGH : TD_CABLE_TRAVEL_HIGH]);
+        c[TD_CABLE_TRAVEL] = travel;
+        c[TD_CABLE_EFFORT] = c[TD_CABLE_NEXT] = pulls ? c[TD_CABLE_GIVEN] : effort;
+    }
+    TD_SYNC(lanes);
+    return good;
+}
+
+/// Whether its effort is unknown: of a given effort, where it would push the actuator past a stop.
+TD_BOTH bool td_robot_unknown(const tdGpuActuator *list, const tdRobotWork *work, int a)
+{
+    const double *c = work->cable + TD_CABLE_NUMBERS * a;
+    return list[a].drive == TD_GPU_DISPLACEMENT || isfinite(c[TD_CABLE_TRAVEL_LOW]) ||
+           isfinite(c[TD_CABLE_TRAVEL_HIGH]);
+}
+
+#define TD_ACROSS 8 // rows of stiffness that are added together
+
+/// Rows of cables at S from row `first` on. A taut segment stiffens across its direction d, by tension / length along
+/// two axes: rows u, of which `across` gathers some before they go into the matrix, which becomes mass M + stiff S
+/// first.
+TD_BOTH void td_robot_rows(const tdGpuPlan *plan, tdLanes lanes, const tdRobotWork *work, int first, float mass,
+                           float stiff)
+{
+    int r = plan->r, width = 1 + r, gathered = 0, ld = work->ld;
+    const tdGpuActuator *list = TD_GPU_ARRAY(plan, tdGpuActuator, actuator);
+    const double *X = TD_GPU_ARRAY(plan, double, cable);
+    const float *M = TD_GPU_ARRAY(plan, float, M);
+    for (int a = 0; a <= plan->actuators; a++)
+    {
+        const tdGpuActuator *cable = list + a;
+        bool end = a == plan->actuators;
+        float *J = work->S + (first + a) * ld;
+        double effort = end ? 0 : -work->cable[TD_CABLE_NUMBERS * a + TD_CABLE_EFFORT] * cable->sign;
+        for (int j = lanes.lane; j < r && !end; j += lanes.n)
+            J[j] = 0;
+        for (int k = end ? 0 : cable->first; k + 1 < (end ? 2 : cable->first + cable->points); k++)
+        {
+            double d[3], length = 0;
+            for (int c = 0; c < 3 && !end; c++)
+            {
+                d[c] = work->place[3 * k + 3 + c] - work->place[3 * k + c];
+                length += d[c] * d[c];
+            }
+            bool taut = !end && effort > 0 && length > 0;
+            if (gathered == TD_ACROSS || (end && (gathered > 0 || mass != 0)))
+            {
+                TD_SYNC(lanes);
+                for (int i = lanes.lane; i < r; i += lanes.n)
+                {
+                    float x[TD_ACROSS];
+                    for (int m = 0; m < TD_ACROSS; m++)
+                        x[m] = m < gathered ? work->u[m * r + i] : 0;
+                    for (int j = 0; j <= i; j++)
+                    {
+                        float sum = mass * M[i * r + j] + stiff * work->S[i * ld + j];
+                        for (int m = 0; m < TD_ACROSS; m++)
+                            sum += m < gathered ? x[m] * work->u[m * r + j] : 0;
+                        work->S[i * ld + j] = sum;
+                    }
+                }
+                TD_SYNC(lanes);
+                gathered = 0;
+                mass = 0;
+                stiff = 1;
+            }
+            if (end)
+                break;
+            double inverse = length > 0 ? 1 / sqrt(length) : 0;
+            for (int c = 0; c < 3; c++)
+                d[c] *= inverse;
+            // Two axes across: e = d x the axis that d has least of, and d x e.
+            float root = sqrtf((float)(taut ? plan->h * plan->h * effort * inverse : 0)), e[3], g[3];
+            int least =
+                fabs(d[0]) <= fabs(d[1]) ? (fabs(d[0]) <= fabs(d[2]) ? 0 : 2) : (fabs(d[1]) <= fabs(d[2]) ? 1 : 2);
+            float f0 = (float)d[0], f1 = (float)d[1], f2 = (float)d[2];
+            e[0] = least == 1 ? -f2 : least == 2 ? f1 : 0;
+            e[1] = least == 0 ? f2 : least == 2 ? -f0 : 0;
+            e[2] = least == 0 ? -f1 : least == 1 ? f0 : 0;
+            float size = e[0] * e[0] + e[1] * e[1] + e[2] * e[2], one = size > 0 ? root / sqrtf(size) : 0;
+            for (int c = 0; c < 3; c++)
+                e[c] *= one;
+            g[0] = f1 * e[2] - f2 * e[1];
+            g[1] = f2 * e[0] - f0 * e[2];
+            g[2] = f0 * e[1] - f1 * e[0];
+            const double *x0 = X + 3 * (int64_t)k * width + 1, *x1 = x0 + 3 * (int64_t)width;
+            float sign = (float)cable->sign;
+            for (int j = lanes.lane; j < r; j += lanes.n)
+            {
+                float m0 = (float)(x1[j] - x0[j]), m1 = (float)(x1[width + j] - x0[width + j]),
+                      m2 = (float)(x1[2 * width + j] - x0[2 * width + j]);
+                J[j] += sign * (f0 * m0 + f1 * m1 + f2 * m2);
+                if (taut)
+                {
+                    work->u[gathered * r + j] = e[0] * m0 + e[1] * m1 + e[2] * m2;
+                    work->u[(gathered + 1) * r + j] = g[0] * m0 + g[1] * m1 + g[2] * m2;
+                }
+            }
+            gathered += taut ? 2 : 0;
+        }
+    }
+    TD_SYNC(lanes);
+}
+
+// ---------------------------------------------------------------- factor
+
+/// L L' = S on the first r rows, their diagonal then the reciprocals; rows behind become L^-1 times what they were.
+/// False: not definite.
+TD_BOTH bool td_robot_factor(int r, int rows, int ld, float *S, tdLanes lanes)
+{
+    bool good = true;
+    for (int k = 0; k < r; k++)
+    {
+        float d = S[k * ld + k];
+        good = good && d > 0;
+        float inverse = 1 / sqrtf(d > 0 ? d : 1.0f);
+        TD_SYNC(lanes);
+        for (int i = k + lanes.lane; i < rows; i += lanes.n)
+            S[i * ld + k] = i == k ? inverse : S[i * ld + k] * inverse;
+        TD_SYNC(lanes);
+        for (int i = k + 1 + lanes.lane; i < rows; i += lanes.n)
+        {
+            float x = S[i * ld + k];
+            int last = i < r ? i : r - 1;
+            for (int j = k + 1; j <= last; j++)
+                S[i * ld + j] -= x * S[j * ld + k];
+        }
+        TD_SYNC(lanes);
+    }
+    return good;
+}
+
+/// y <- L^-T y
+TD_BOTH void td_robot_back(int r, int ld, const float *S, float *y, tdLanes lanes)
+{
+    for (int k = r - 1; k >= 0; k--)
+    {
+        float x = y[k] * S[k * ld + k];
+        TD_SYNC(lanes);
+        for (int j = lanes.lane; j <= k; j += lanes.n)
+            y[j] = j == k ? x : y[j] - S[k * ld + j] * x;
+        TD_SYNC(lanes);
+    }
+}
+
+// ---------------------------------------------------------------- the small problem
+
+/// Gaussian elimination with row exchange, rows of m + 1; false: singular.
+TD_BOTH bool td_small_solve(int m, double *A)
+{
+    int w = m + 1;
+    for (int k = 0; k < m; k++)
+    {
+        int best = k;
+        for (int i = k + 1; i < m; i++)
+            best = fabs(A[i * w + k]) > fabs(A[best * w + k]) ? i : best;
+        if (!(fabs(A[best * w + k]) > 0))
+            return false;
+        for (int j = k; j < w && best != k; j++)
+        {
+            double t = A[k * w + j];
+            A[k * w + j] = A[best * w + j];
+            A[best * w + j] = t;
+        }
+        double inverse = 1 / A[k * w + k];
+        for (int i = k + 1; i < m; i++)
+        {
+            double x = A[i * w + k] * inverse;
+            for (int j = k + 1; j < w; j++)
+                A[i * w + j] -= x * A[k * w + j];
+        }
+        A[k * w + k] = inverse;
+    }
+    for (int k = m - 1; k >= 0; k--)
+    {
+        double x = A[k * w + m];
+        for (int j = k + 1; j < m; j++)
+            x -= A[k * w + j] * A[j * w + m];
+        A[k * w + m] = x * A[k * w + k];
+    }
+    return true;
+}
+
+/// A little of the diagonal keeps actuators apart that do the same, as constraint/condense.c does; more of it, because
+/// the matrix is one of single precision.
+#define TD_SMALL_APART 1e-6
+
+/// Efforts of unknown actuators, M y + b with bounds (solve/driven.c): block pivoting, single pivots where blocks go in
+/// circles. `M` n x n of all actuators, taken by the first lane alone. False: there is no such effort.
+TD_BOTH bool td_small_driven(const tdGpuPlan *plan, const tdRobotWork *work)
+{
+    int n = plan->actuators, least = n + 1, blocks = 3;
+    const tdGpuActuator *list = TD_GPU_ARRAY(plan, tdGpuActuator, actuator);
+    double *M = work->matrix, *A = M + n * n, *cables = work->cable, asked = 0, largest = 0;
+    for (int k = 0; k < n; k++)
+    {
+        double *c = cables + TD_CABLE_NUMBERS * k, target = c[TD_CABLE_GIVEN];
+        c[TD_CABLE_ACTIVE] = 2; // is given
+        if (!td_robot_unknown(list, work, k))
+            continue;
+        c[TD_CABLE_ACTIVE] = 0;
+        c[TD_CABLE_LOW] = c[TD_CABLE_EFFORT_LOW];
+        c[TD_CABLE_HIGH] = c[TD_CABLE_EFFORT_HIGH];
+        if (list[k].drive == TD_GPU_EFFORT)
+        {
+            double there = c[TD_CABLE_SECOND];
+            bool upper = there > c[TD_CABLE_TRAVEL_HIGH], lower = there < c[TD_CABLE_TRAVEL_LOW];
+            target = upper ? c[TD_CABLE_TRAVEL_HIGH] : lower ? c[TD_CABLE_TRAVEL_LOW] : there;
+            c[TD_CABLE_LOW] = upper ? c[TD_CABLE_EFFORT_LOW] : c[TD_CABLE_GIVEN];
+            c[TD_CABLE_HIGH] = lower ? c[TD_CABLE_EFFORT_HIGH] : c[TD_CABLE_GIVEN];
+        }
+        M[k * n + k] += TD_SMALL_APART * M[k * n + k];
+        c[TD_CABLE_RIGHT] = c[TD_CABLE_SECOND] - target;
+        asked = fmax(asked, fabs(c[TD_CABLE_RIGHT]) / list[k].size);
+        largest = fmax(largest, fabs(c[TD_CABLE_RIGHT]));
+    }
+    double tiny = 1e-9 * largest;
+    bool solved = false;
+    for (int pivot = 0; pivot < 10 * n + 20 && !solved; pivot++)
+    {
+        int m = 0, wrong = 0, last = -1;
+        for (int i = 0; i < n; i++)
+        {
+            double *c = cables + TD_CABLE_NUMBERS * i;
+            m += c[TD_CABLE_ACTIVE] == 0;
+            if (c[TD_CABLE_ACTIVE] == -1 || c[TD_CABLE_ACTIVE] == 1)
+                c[TD_CABLE_NEXT] = c[c[TD_CABLE_ACTIVE] < 0 ? TD_CABLE_LOW : TD_CABLE_HIGH];
+        }
+        for (int i = 0, at = 0; i < n; i++)
+        {
+            if (cables[TD_CABLE_NUMBERS * i + TD_CABLE_ACTIVE] != 0)
+                continue;
+            double right = -cables[TD_CABLE_NUMBERS * i + TD_CABLE_RIGHT];
+            for (int j = 0, column = 0; j < n; j++)
+            {
+                const double *c = cables + TD_CABLE_NUMBERS * j;
+                if (c[TD_CABLE_ACTIVE] == 0)
+                {
+                    A[at * (m + 1) + column++] = M[i * n + j];
+                    right += M[i * n + j] * c[TD_CABLE_EFFORT];
+                }
+                else if (c[TD_CABLE_ACTIVE] != 2)
+                    right -= M[i * n + j] * (c[TD_CABLE_NEXT] - c[TD_CABLE_EFFORT]);
+            }
+            A[at * (m + 1) + m] = right;
+            at++;
+        }
+        if (!td_small_solve(m, A))
+            return false;
+        for (int i = 0, at = 0; i < n; i++)
+            if (cables[TD_CABLE_NUMBERS * i + TD_CABLE_ACTIVE] == 0)
+                cables[TD_CABLE_NUMBERS * i + TD_CABLE_NEXT] = A[at++ * (m + 1) + m];
+        bool block = true;
+        for (int pass = 0; pass < 2; pass++) // count, then move
+        {
+            for (int i = 0; i < n; i++)
+            {
+                double *c = cables + TD_CABLE_NUMBERS * i, active = c[TD_CABLE_ACTIVE], belongs = active;
+                if (active == 2)
+                    continue;
+                if (active == 0)
+                    belongs = c[TD_CABLE_NEXT] < c[TD_CABLE_LOW] ? -1 : c[TD_CABLE_NEXT] > c[TD_CABLE_HIGH] ? 1 : 0;
+                else if (c[TD_CABLE_LOW] != c[TD_CABLE_HIGH])
+                {
+                    double miss = c[TD_CABLE_RIGHT];
+                    for (int j = 0; j < n; j++)
+                        miss += M[i * n + j] * (cables[TD_CABLE_NUMBERS * j + TD_CABLE_NEXT] -
+                                                cables[TD_CABLE_NUMBERS * j + TD_CABLE_EFFORT]);
+                    belongs = (active < 0 && miss < -tiny) || (active > 0 && miss > tiny) ? 0 : active;
+                }
+                if (pass == 0 && belongs != active)
+                {
+                    wrong++;
+                    last = i;
+                }
+                if (pass == 1 && (block || i == last))
+                    A[i] = belongs; // moved together below
+                else
+                    A[i] = active;
+            }
+            if (pass == 0)
+            {
+                solved = wrong == 0;
+                block = wrong < least || blocks-- > 0;
+                if (wrong < least)
+                {
+                    least = wrong;
+                    blocks = 3;
+                }
+                if (solved)
+                    break;
+            }
+            else
+                for (int i = 0; i < n; i++)
+                    if (cables[TD_CABLE_NUMBERS * i + TD_CABLE_ACTIVE] != 2)
+                        cables[TD_CABLE_NUMBERS * i + TD_CABLE_ACTIVE] = A[i];
+        }
+    }
+    for (int k = 0; k < n; k++)
+    {
+        double *c = cables + TD_CABLE_NUMBERS * k;
+        if (c[TD_CABLE_ACTIVE] == 2)
+            continue;
+        c[TD_CABLE_NEXT] = fmin(fmax(c[TD_CABLE_NEXT], c[TD_CABLE_LOW]), c[TD_CABLE_HIGH]);
+        // Between its limits, and only the little that keeps actuators apart makes it do what is asked.
+        double apart = TD_SMALL_APART * M[k * n + k] * (c[TD_CABLE_NEXT] - c[TD_CABLE_EFFORT]);
+        if (asked >= 1e-6 && c[TD_CABLE_LOW] < c[TD_CABLE_NEXT] && c[TD_CABLE_NEXT] < c[TD_CABLE_HIGH] &&
+            fabs(apart) > 0.01 * asked * list[k].size)
+            solved = false;
+    }
+    return solved;
+}
+
+// ---------------------------------------------------------------- advance
+
+/// A step from S, f and energy of assemble. `motion`: the scene's inputs at its end. The row changes where it went
+/// well; else its status alone, and the robot stays where it was.
+TD_BOTH void td_robot_advance(const tdGpuPlan *plan, double *row, const double *motion, tdLanes lanes,
+                              const tdRobotWork *work, float energy, bool odd)
+{
+    const tdGpuRow *at = &plan->at;
+    int r = plan->r, n = plan->actuators, ld = work->ld;
+    double *q = row + at->q, *v = row + at->v, h = plan->h, young = row[at->young], mass = row[at->mass];
+    float *S = work->S, *y = S + r * ld;
+    const float *M = TD_GPU_ARRAY(plan, float, M);
+    const tdGpuActuator *list = TD_GPU_ARRAY(plan, tdGpuActuator, actuator);
+    // What the last step came to.
+    double part = 0, force_work = 0;
+    for (int i = lanes.lane; i < r; i += lanes.n)
+    {
+        float sum = 0;
+        for (int j = 0; j < r; j++)
+            sum += M[i * r + j] * (float)v[j];
+        y[i] = (float)mass * sum;
+        part += y[i] * v[i];
+        force_work += work->f[i] * (h * v[i]);
+    }
+    double kinetic = 0.5 * td_lanes_sum(lanes, part), elastic = young * energy;
+    force_work = young * td_lanes_sum(lanes, force_work);
+    td_robot_places(plan, q, lanes, work->place);
+    bool good = td_robot_latch(plan, row, motion, lanes, work);
+    TD_SYNC(lanes);
+    if (lanes.lane == 0)
+    {
+        int why = td_robot_judge(plan, row, kinetic, elastic, force_work);
+        row[at->status] = good ? why : TD_GPU_BAD_INPUT;
+        row[at->doubts] += odd;
+    }
+    TD_SYNC(lanes);
+    if (row[at->status] != TD_GPU_GOES)
+        return;
+    // A, and right-hand sides behind it.
+    double of_mass = mass * (1 + h * plan->alpha * row[at->damping]), of_K = h * h * young;
+    td_robot_rows(plan, lanes, work, r + 1, (float)of_mass, (float)of_K);
+    double outside_work = 0;
+    const double *weight = TD_GPU_ARRAY(plan, double, weight), *loads = TD_GPU_ARRAY(plan, double, load);
+    for (int i = lanes.lane; i < r; i += lanes.n)
+    {
+        double load = 0, pull = 0;
+        for (int c = 0; c < 3; c++)
+            load += mass * row[at->gravity + c] * weight[c * r + i];
+        for (int k = 0; k < plan->loads; k++)
+        {
+            const double *dead = loads + (int64_t)k * (1 + r);
+            load += (dead[0] < 0 ? 1 : td_robot_input(plan, row, motion, (int)dead[0])) * dead[1 + i];
+        }
+        for (int a = 0; a < n; a++)
+            pull += work->cable[TD_CABLE_NUMBERS * a + TD_CABLE_EFFORT] * S[(r + 1 + a) * ld + i];
+        work->u[i] = (float)load;
+        y[i] += (float)(h * (load - young * work->f[i] + pull));
+    }
+    for (int a = 0; a < n; a++) // rows as they are, for the work they do
+        for (int i = lanes.lane; i < r; i += lanes.n)
+            work->u[(1 + a) * r + i] = S[(r + 1 + a) * ld + i];
+    TD_SYNC(lanes);
+    if (!TD_FACTOR(r, r + 1 + n, ld, S, lanes))
+    {
+        if (lanes.lane == 0)
+            row[at->status] = TD_GPU_INDEFINITE;
+        TD_SYNC(lanes);
+        return;
+    }
+    // Of each pair of rows behind the matrix a product: those with the motion, then the matrix of the small problem.
+    for (int a = 0, k = 0; a < n; a++)
+        for (int b = -1; b <= a; b++, k++)
+        {
+            if (k % lanes.n != lanes.lane)
+                continue;
+            const float *x = S + (r + 1 + a) * ld, *z = S + (r + 1 + b) * ld;
+            float sum = 0;
+            double *c = work->cable + TD_CABLE_NUMBERS * a;
+            for (int i = 0; i < r; i++)
+                sum += x[i] * z[i];
+            if (b < 0)
+                c[TD_CABLE_SECOND] = c[TD_CABLE_TRAVEL] + list[a].compliance * c[TD_CABLE_EFFORT] + h * sum;
+            else
+                work->matrix[a * n + b] = work->matrix[b * n + a] = h * h * sum + (a == b ? list[a].compliance : 0);
+        }
+    TD_SYNC(lanes);
+    if (lanes.lane == 0 && n > 0 && !td_small_driven(plan, work))
+        row[at->status] = TD_GPU_CONTRADICTED;
+    TD_SYNC(lanes);
+    if (row[at->status] != TD_GPU_GOES)
+        return;
+    for (int i = lanes.lane; i < r; i += lanes.n)
+        for (int a = 0; a < n; a++)
+        {
+            const double *c = work->cable + TD_CABLE_NUMBERS * a;
+            y[i] += (float)(h * (c[TD_CABLE_NEXT] - c[TD_CABLE_EFFORT])) * S[(r + 1 + a) * ld + i];
+        }
+    TD_SYNC(lanes);
+    td_robot_back(r, ld, S, y, lanes);
+    double bad = 0;
+    for (int i = lanes.lane; i < r; i += lanes.n)
+        bad += !isfinite(y[i]);
+    if (td_lanes_sum(lanes, bad) > 0)
+    {
+        if (lanes.lane == 0)
+            row[at->status] = TD_GPU_NOT_FINITE;
+        TD_SYNC(lanes);
+        return;
+    }
+    force_work = 0;
+    for (int i = lanes.lane; i < r; i += lanes.n)
+    {
+        double way = h * y[i], pull = work->u[i];
+        for (int a = 0; a < n; a++)
+            pull += work->cable[TD_CABLE_NUMBERS * a + TD_CABLE_NEXT] * work->u[(1 + a) * r + i];
+        outside_work += pull * way;
+        force_work += work->f[i] * way;
+        v[i] = y[i];
+        q[i] += way;
+    }
+    outside_work = td_lanes_sum(lanes, outside_work);
+    force_work = young * td_lanes_sum(lanes, force_work);
+    TD_SYNC(lanes);
+    for (int a = lanes.lane; a < n; a += lanes.n)
+        row[at->effort + a] = work->cable[TD_CABLE_NUMBERS * a + TD_CABLE_NEXT];
+    if (lanes.lane == 0)
+    {
+        row[at->kinetic] = kinetic;
+        row[at->elastic] = elastic;
+        row[at->work] = outside_work;
+        row[at->force_work] = force_work;
+        row[at->known] = 2;
+        row[at->steps] += 1;
+    }
+    TD_SYNC(lanes);
+}
+
+// ---------------------------------------------------------------- inputs, outputs
+
+/// A row of inputs comes in.
+TD_BOTH void td_robot_feed(const tdGpuPlan *plan, double *row, const double *inputs, int64_t stride,
+                           const int32_t *chosen, int n)
+{
+    for (int k = 0; k < n; k++)
+        row[plan->at.override_ + chosen[k]] = inputs[k * stride];
+}
+
+/// The row of outputs; NaN where `stopped`.
+TD_BOTH void td_robot_outputs(const tdGpuPlan *plan, const double *row, const double *motion, bool stopped,
+                              tdLanes lanes, double *to, int64_t stride)
+{
+    const tdGpuOutput *list = TD_GPU_ARRAY(plan, tdGpuOutput, output);
+    const double *seen = TD_GPU_ARRAY(plan, double, seen), *q = row + plan->at.q, *v = row + plan->at.v;
+    const float *M = TD_GPU_ARRAY(plan, float, M);
+    int r = plan->r;
+    int64_t first = 0;
+    for (int o = 0; o < plan->outputs; first += list[o++].count)
+        for (int k = lanes.lane; k < list[o].count; k += lanes.n)
+        {
+            int index = list[o].index;
+            double x = 0;
+            switch (list[o].kind)
+            {
+            case TD_GPU_OUT_TIME: x = row[plan->at.steps] * plan->h; break;
+            case TD_GPU_OUT_INPUT: x = td_robot_input(plan, row, motion, index); break;
+            case TD_GPU_OUT_EFFORT: x = row[plan->at.effort + index]; break;
+            case TD_GPU_OUT_DISPLACEMENT:
+            {
+                const tdGpuActuator *cable = TD_GPU_ARRAY(plan, tdGpuActuator, actuator) + index;
+                x = td_robot_travel(plan, cable, q) + cable->compliance * row[plan->at.effort + index];
+                break;
+            }
+            case TD_GPU_OUT_COORDS: x = q[k]; break;
+            case TD_GPU_OUT_RATES: x = v[k]; break;
+            case TD_GPU_OUT_POINT:
+                x = seen[(int64_t)(index + k) * (1 + r)];
+                for (int j = 0; j < r; j++)
+                    x += seen[(int64_t)(index + k) * (1 + r) + 1 + j] * q[j];
+                break;
+            case TD_GPU_OUT_KINETIC:
+                for (int i = 0; i < r; i++)
+                    for (int j = 0; j < r; j++)
+                        x += 0.5 * row[plan->at.mass] * v[i] * M[i * r + j] * v[j];
+                break;
+            }
+            to[(first + k) * stride] = stopped ? NAN : x;
+        }
+}

@@ -1,0 +1,472 @@
+// SPDX-License-Identifier: Apache-2.0
+// Batches on a GPU beside those on the CPU. The back end of the host, which is the source of the device's steps, is
+// compared on any machine; that of the device where there is one.
+#include "reduced.h"
+#include "scenes.h"
+#include "test.h"
+
+#include "base/file.h"
+#include "core/state.h"
+
+#include <dlfcn.h>
+#include <math.h>
+#include <stdio.h>
+
+#define OWN  TD_SOURCE_DIR "/tests/golden/scenes/"
+#define HOST TD_BUILD_DIR "/libtendril_gpu_host.so"
+#define CUDA TD_BUILD_DIR "/libtendril_gpu.so"
+
+// The arm of the golden trajectories, with what a test is about.
+#define ARM                                                                                                            \
+    "tendril: 1\ngravity: [0, 0, -9.81 m/s^2]\ntime_step: 10 ms\nsteps: 200\nbodies:\n  - name: arm\n"                 \
+    "    mesh: {box: [[0, 0, 0], [0.1, 0.02, 0.02]], cells: [10, 2, 2]}\n"                                             \
+    "    material: {law: %s, young: 100 kPa, poisson: 0.4, density: 1000}\n    damping: {%s}\n"                        \
+    "    fixed: [{group: xmin}]\nactuators:\n"                                                                         \
+    "  - {name: top, type: cable, body: arm, path: [[0.09, 0.01, 0.02], [0.05, 0.01, 0.02], [0, 0.01, 0.02]], %s}\n"   \
+    "  - {name: side, type: cable, body: arm, path: [[0.09, 0.02, 0.01], [0.05, 0.02, 0.01]], pull_point: "            \
+    "[0, 0.02, 0.01], %s}\n"                                                                                           \
+    "probes: [{name: tip, body: arm, point: [0.1, 0.01, 0.01]}]\n"                                                     \
+    "effectors: [{name: tip, body: arm, point: [0.1, 0.01, 0.01]}]\n%s"
+
+#define DISPLACEMENT "drive: displacement, range: [0, 10 mm]"
+
+/// Modes and elements of the golden arm, whatever the law.
+static tdModel *arm(const char *law, const char *damping, const char *top, const char *side, const char *more)
+{
+    tdError error = {0};
+    tdRom rom = {0};
+    static sceneText text;
+    text.length = 0;
+    scene_add(&text, ARM, law, damping, top, side, more);
+    tdModel *full = scene_parse(text.text), *model = NULL;
+    assert_ok(td_rom_read(OWN "arm.h5", &rom, &error), error);
+    rom.physics = td_soft_physics(full, 0);
+    tdSettings settings = td_default_settings();
+    assert_ok(td_model_parse_reduced(text.text, strlen(text.text), "arm.yaml", NULL, &settings, &rom, &model, &error),
+              error);
+    td_arena_free(&rom.arena);
+    td_model_free(full);
+    return model;
+}
+
+/// gpu: file of a back end; NULL: the CPU.
+static tdBatch *make_with(const tdModel *model, int robots, const char *gpu, tdRomPrecision precision)
+{
+    tdBatch *batch = NULL;
+    tdError error = {0};
+    tdSettings settings = td_default_settings();
+    settings.threads = 1;
+    settings.device = gpu == NULL ? TD_DEVICE_CPU : TD_DEVICE_GPU;
+    settings.gpu = gpu;
+    settings.rom_precision = precision;
+    assert_ok(td_batch_create(model, &settings, robots, &batch, &error), error);
+    return batch;
+}
+
+static tdBatch *make(const tdModel *model, int robots, const char *gpu)
+{
+    return make_with(model, robots, gpu, TD_ROM_AUTO);
+}
+
+enum
+{
+    ROBOTS = 5,
+    ROWS = 50,
+    HOLD = 2
+};
+
+static const char *const names[] = {"time",       "probe:tip", "effector:tip",     "effort:top",        "effort:side",
+                                    "coords:arm", "rates:arm", "displacement:top", "displacement:side", "input:top",
+                                    "kinetic"};
+#define N_NAMES ((int)(sizeof names / sizeof names[0]))
+
+// Inputs that differ from robot to robot: smooth, up to `most`.
+static void wave(double most, double *inputs)
+{
+    for (int i = 0; i < ROBOTS; i++)
+        for (int t = 0; t < ROWS; t++)
+            for (int k = 0; k < 2; k++)
+                inputs[(i * ROWS + t) * 2 + k] =
+                    most * (0.5 - 0.5 * cos((0.08 + 0.02 * i) * t + 1.5 * k)) * (1 - 0.3 * k) * (t > 2);
+}
+
+// What is not the caller's to set moves by the scene.
+static double *roll(const tdModel *model, tdBatch *batch, const double *inputs)
+{
+    tdError error = {0};
+    int32_t status[ROBOTS];
+    const int chosen[2] = {td_model_find_input(model, "top"), td_model_find_input(model, "side")};
+    assert_ok(td_batch_choose_inputs(batch, 2, chosen, &error), error);
+    assert_ok(td_batch_choose_outputs(batch, N_NAMES, names, &error), error);
+    int64_t width = td_outputs_width(td_batch_outputs(batch));
+    double *out = malloc(sizeof(double) * (size_t)(ROBOTS * ROWS * width));
+    tdRollout rollout = td_default_rollout();
+    rollout.rows = ROWS;
+    rollout.hold = HOLD;
+    rollout.inputs = (tdSpan){(double *)inputs, (int64_t)ROWS * 2, 2, 1};
+    rollout.outputs = (tdSpan){out, ROWS * width, width, 1};
+    rollout.status = status;
+    assert_ok(td_batch_rollout(batch, &rollout, &error), error);
+    for (int i = 0; i < ROBOTS; i++)
+        if (status[i] != TD_OK)
+            fail_msg("robot %d: %s", i, td_batch_error(batch, i)->message);
+    return out;
+}
+
+// Largest difference of an output over all robots and rows from `from` on, relative to the largest number of it.
+static double off_from(const tdBatch *batch, int output, int from, const double *a, const double *b)
+{
+    tdOutputInfo info = td_outputs_info(td_batch_outputs(batch), output);
+    int64_t width = td_outputs_width(td_batch_outputs(batch));
+    double most = 0, size = 0;
+    for (int64_t row = 0; row < ROBOTS * ROWS; row++)
+        for (int64_t k = info.first; k < info.first + info.count; k++)
+        {
+            double d = row % ROWS < from ? 0 : fabs(a[row * width + k] - b[row * width + k]);
+            most = d > most || isnan(d) ? d : most;
+            size = fmax(size, fabs(a[row * width + k]));
+        }
+    return size > 0 ? most / size : most;
+}
+
+static double off(const tdBatch *batch, int output, const double *a, const double *b)
+{
+    return off_from(batch, output, 0, a, b);
+}
+
+// The same motion on both: within 1e-4 after 100 steps and on the way; one pass of halves comes less near.
+static void compare(const tdModel *model, const char *gpu, tdRomPrecision precision, const char *what, double most)
+{
+    double bound = precision == TD_ROM_SINGLE ? 5e-3 : 1e-4;
+    double inputs[ROBOTS * ROWS * 2];
+    wave(most, inputs);
+    tdBatch *cpu = make(model, ROBOTS, NULL), *other = make_with(model, ROBOTS, gpu, precision);
+    double *a = roll(model, cpu, inputs), *b = roll(model, other, inputs);
+    for (int k = 0; k < N_NAMES; k++)
+    {
+        double way = off(cpu, k, a, b), end = off_from(cpu, k, ROWS - 1, a, b);
+        print_message("%d %-30s %-18s %.1e on the way, %.1e at the end\n", (int)precision, what, names[k], way, end);
+        // A velocity is what a step adds, an effort what holds against it: their peaks are of single steps.
+        bool quick = strncmp(names[k], "rates", 5) == 0 || strncmp(names[k], "effort", 6) == 0 ||
+                     strcmp(names[k], "kinetic") == 0;
+        assert_true(fmax(way, end) <= (quick ? 10 : 1) * bound);
+    }
+    free(a);
+    free(b);
+    td_batch_free(cpu);
+    td_batch_free(other);
+}
+
+static void compare_all(const char *gpu, tdRomPrecision precision)
+{
+    static const struct
+    {
+        const char *what, *law, *damping, *top, *side, *more;
+        double most;
+    } list[] = {
+        {"displacement", "corotational", "mass: 10 1/s", DISPLACEMENT, DISPLACEMENT, "", 8e-3},
+        {"lagged, damped", "corotational_lagged", "mass: 2 1/s, stiffness: 2 ms", DISPLACEMENT, DISPLACEMENT, "", 8e-3},
+        {"stiffness damping", "corotational", "mass: 2 1/s, stiffness: 2 ms", DISPLACEMENT, DISPLACEMENT, "", 8e-3},
+        {"limits of effort", "corotational", "mass: 10 1/s", DISPLACEMENT ", effort_range: [0, 0.4]", DISPLACEMENT, "",
+         8e-3},
+        {"rates", "corotational", "mass: 10 1/s", DISPLACEMENT ", displacement_rate: 10 mm/s", DISPLACEMENT, "", 8e-3},
+        {"effort", "corotational", "mass: 10 1/s", "drive: force, range: [0, 2]", "drive: force, range: [0, 2]", "",
+         0.5},
+        {"effort with a stop", "corotational", "mass: 10 1/s",
+         "drive: force, range: [0, 2], displacement_range: [-1 mm, 2 mm]", "drive: force, range: [0, 2]", "", 0.5},
+        {"elastic cable", "corotational", "mass: 10 1/s", DISPLACEMENT ", stiffness: 20 N", DISPLACEMENT, "", 8e-3},
+        {"the scene's motion and a load", "corotational", "mass: 10 1/s", DISPLACEMENT, DISPLACEMENT,
+         "loads: [{name: push, type: point, body: arm, group: xmax, force: [0, 0.02 N, 0]}]\n"
+         "motion: {interpolation: smooth, keyframes: [{t: 0, push: 0}, {t: 0.4, push: 1}]}\n",
+         4e-3},
+    };
+    for (size_t k = 0; k < sizeof list / sizeof list[0]; k++)
+    {
+        tdModel *model = arm(list[k].law, list[k].damping, list[k].top, list[k].side, list[k].more);
+        compare(model, gpu, precision, list[k].what, list[k].most);
+        td_model_free(model);
+    }
+}
+
+static void test_host(void **unused)
+{
+    (void)unused;
+    compare_all(HOST, TD_ROM_AUTO);
+}
+
+// Whether there is a device; if not, why.
+static bool cuda(tdError *error)
+{
+    tdModel *model = arm("corotational", "mass: 10 1/s", DISPLACEMENT, DISPLACEMENT, "");
+    tdBatch *batch = NULL;
+    tdSettings settings = td_default_settings();
+    settings.device = TD_DEVICE_GPU;
+    settings.gpu = CUDA;
+    tdStatus status = td_batch_create(model, &settings, 1, &batch, error);
+    td_batch_free(batch);
+    td_model_free(model);
+    return status == TD_OK;
+}
+
+static void test_device(void **unused)
+{
+    (void)unused;
+    tdError error = {0};
+    if (!cuda(&error))
+        skip_because("%s", error.message);
+    compare_all(CUDA, TD_ROM_AUTO);
+    compare_all(CUDA, TD_ROM_SINGLE);
+    compare_all(CUDA, TD_ROM_DOUBLE);
+}
+
+// Two runs come to the same bits, whatever another robot does; one that fails stops alone, and goes on after a reset.
+static void alone(const char *gpu)
+{
+    tdModel *model = arm("corotational", "mass: 10 1/s", DISPLACEMENT, DISPLACEMENT, "");
+    double inputs[ROBOTS * ROWS * 2];
+    wave(8e-3, inputs);
+    tdBatch *one = make(model, ROBOTS, gpu), *two = make(model, ROBOTS, gpu);
+    double *a = roll(model, one, inputs);
+    tdError error = {0};
+    inputs[(2 * ROWS + 10) * 2] = INFINITY;
+    assert_ok(td_batch_choose_outputs(two, N_NAMES, names, &error), error);
+    int64_t width = td_outputs_width(td_batch_outputs(two));
+    double *b = malloc(sizeof(double) * (size_t)(ROBOTS * ROWS * width));
+    int32_t status[ROBOTS], steps[ROBOTS];
+    tdRollout rollout = td_default_rollout();
+    rollout.rows = ROWS;
+    rollout.hold = HOLD;
+    rollout.inputs = (tdSpan){inputs, (int64_t)ROWS * 2, 2, 1};
+    rollout.outputs = (tdSpan){b, ROWS * width, width, 1};
+    rollout.status = status;
+    rollout.steps = steps;
+    assert_ok(td_batch_rollout(two, &rollout, &error), error);
+    for (int i = 0; i < ROBOTS; i++)
+    {
+        int good = i == 2 ? 10 : ROWS;
+        assert_int_equal(steps[i], good * HOLD);
+        assert_int_equal(status[i], i == 2 ? TD_ERROR_USAGE : TD_OK);
+        assert_memory_equal(a + i * ROWS * width, b + i * ROWS * width, sizeof(double) * (size_t)(good * width));
+        assert_true(good == ROWS || isnan(b[(i * ROWS + good) * width]));
+    }
+    assert_non_null(strstr(td_batch_error(two, 2)->message, "infinite"));
+    assert_int_equal(td_state_steps(td_batch_state(two, 2)), 20);
+    // Back to the start alone; the others stay.
+    const uint8_t mask[ROBOTS] = {0, 0, 1, 0, 0};
+    assert_ok(td_batch_reset(two, mask, &error), error);
+    assert_int_equal(td_batch_error(two, 2)->status, TD_OK);
+    assert_int_equal(td_state_steps(td_batch_state(two, 2)), 0);
+    assert_int_equal(td_state_steps(td_batch_state(two, 1)), ROWS * HOLD);
+    inputs[(2 * ROWS + 10) * 2] = inputs[(2 * ROWS + 9) * 2];
+    rollout.mask = mask;
+    b[0] = 42;
+    assert_ok(td_batch_rollout(two, &rollout, &error), error);
+    assert_memory_equal(a + 2 * ROWS * width, b + 2 * ROWS * width, sizeof(double) * (size_t)(10 * width));
+    assert_true(b[0] == 42 && steps[2] == ROWS * HOLD); // who does not take part is left alone
+    free(a);
+    free(b);
+    td_batch_free(one);
+    td_batch_free(two);
+    td_model_free(model);
+}
+
+static void test_alone_host(void **unused)
+{
+    (void)unused;
+    alone(HOST);
+}
+
+static void test_alone_device(void **unused)
+{
+    (void)unused;
+    tdError error = {0};
+    if (!cuda(&error))
+        skip_because("%s", error.message);
+    alone(CUDA);
+}
+
+// Inputs and outputs that are where the robots are. On a device its driver gives memory, in the context of the batch.
+static void resident(const char *gpu, bool device)
+{
+    typedef unsigned long long address;
+    int (*take)(address *, size_t) = NULL, (*to)(address, const void *, size_t) = NULL,
+                           (*from)(void *, address, size_t) = NULL;
+    void *driver = device ? dlopen("libcuda.so.1", RTLD_NOW) : NULL;
+    void *symbols[3] = {device ? dlsym(driver, "cuMemAlloc_v2") : NULL,
+                        device ? dlsym(driver, "cuMemcpyHtoD_v2") : NULL,
+                        device ? dlsym(driver, "cuMemcpyDtoH_v2") : NULL};
+    memcpy(&take, &symbols[0], sizeof take);
+    memcpy(&to, &symbols[1], sizeof to);
+    memcpy(&from, &symbols[2], sizeof from);
+    tdModel *model = arm("corotational", "mass: 10 1/s", DISPLACEMENT, DISPLACEMENT, "");
+    double inputs[ROBOTS * ROWS * 2];
+    wave(8e-3, inputs);
+    tdBatch *one = make(model, ROBOTS, gpu), *two = make(model, ROBOTS, gpu);
+    double *a = roll(model, one, inputs);
+    tdError error = {0};
+    assert_ok(td_batch_choose_outputs(two, N_NAMES, names, &error), error);
+    int64_t width = td_outputs_width(td_batch_outputs(two));
+    size_t bytes = sizeof(double) * (size_t)(ROBOTS * ROWS * width);
+    double *b = calloc(1, bytes);
+    address in = (address)(size_t)inputs, out = (address)(size_t)b;
+    if (device)
+    {
+        assert_int_equal(take(&in, sizeof inputs), 0);
+        assert_int_equal(take(&out, bytes), 0);
+        assert_int_equal(to(in, inputs, sizeof inputs), 0);
+    }
+    tdRollout rollout = td_default_rollout();
+    rollout.rows = ROWS;
+    rollout.hold = HOLD;
+    rollout.on_device = true;
+    rollout.inputs = (tdSpan){(double *)(size_t)in, (int64_t)ROWS * 2, 2, 1};
+    rollout.outputs = (tdSpan){(double *)(size_t)out, ROWS * width, width, 1};
+    assert_ok(td_batch_rollout(two, &rollout, &error), error);
+    if (device)
+        assert_int_equal(from(b, out, bytes), 0);
+    assert_memory_equal(a, b, bytes);
+    free(a);
+    free(b);
+    td_batch_free(one);
+    td_batch_free(two);
+    td_model_free(model);
+}
+
+static void test_resident_host(void **unused)
+{
+    (void)unused;
+    resident(HOST, false);
+}
+
+static void test_resident_device(void **unused)
+{
+    (void)unused;
+    tdError error = {0};
+    if (!cuda(&error))
+        skip_because("%s", error.message);
+    resident(CUDA, true);
+}
+
+// Robots that differ, and values that go from the CPU to the GPU and back.
+static void test_parameters_and_values(void **unused)
+{
+    (void)unused;
+    tdModel *model = arm("corotational", "mass: 10 1/s", DISPLACEMENT, DISPLACEMENT, "");
+    double inputs[ROBOTS * ROWS * 2], young[ROBOTS] = {1, 0.7, 1.3, 1, 1}, mass[ROBOTS] = {1, 1, 1, 1.5, 1},
+                                      gravity[ROBOTS] = {-9.81, -9.81, 0, -9.81, -20};
+    wave(8e-3, inputs);
+    tdBatch *list[2] = {make(model, ROBOTS, NULL), make(model, ROBOTS, HOST)};
+    tdError error = {0};
+    double *out[2];
+    for (int again = 0; again < 2; again++) // parameters outlast a reset
+    {
+        for (int k = 0; k < 2; k++)
+        {
+            if (again == 0)
+            {
+                assert_ok(td_batch_set_parameter(list[k], TD_PARAMETER_YOUNG, 0, young, 1, NULL, &error), error);
+                assert_ok(td_batch_set_parameter(list[k], TD_PARAMETER_MASS, 0, mass, 1, NULL, &error), error);
+                assert_ok(td_batch_set_parameter(list[k], TD_PARAMETER_GRAVITY_Z, 0, gravity, 1, NULL, &error), error);
+            }
+            out[k] = roll(model, list[k], inputs);
+        }
+        assert_true(off(list[0], 1, out[0], out[1]) < 1e-4);
+        for (int k = 0; k < 2; k++)
+        {
+            free(out[k]);
+            if (again == 0)
+                assert_ok(td_batch_reset(list[k], NULL, &error), error);
+        }
+    }
+    size_t size = td_state_size(model, td_batch_state(list[0], 0));
+    char *values = malloc(size * ROBOTS);
+    assert_ok(td_batch_write(list[0], values, size, NULL, &error), error);
+    assert_ok(td_batch_read(list[1], values, size, NULL, &error), error);
+    for (int i = 0; i < ROBOTS; i++)
+        assert_memory_equal(td_state_coords(model, td_batch_state(list[0], i), 0),
+                            td_state_coords(model, td_batch_state(list[1], i), 0),
+                            sizeof(double) * (size_t)td_model_body_coords(model, 0));
+    assert_ok(td_batch_write(list[1], values, size, NULL, &error), error);
+    assert_ok(td_batch_read(list[0], values, size, NULL, &error), error);
+    for (int k = 0; k < 2; k++)
+        out[k] = roll(model, list[k], inputs);
+    assert_true(off(list[0], 1, out[0], out[1]) < 1e-4);
+    // A look at outputs takes no step.
+    double one[ROBOTS][64];
+    int64_t width = td_outputs_width(td_batch_outputs(list[1]));
+    assert_true(width <= 64);
+    assert_ok(td_batch_read_outputs(list[1], &(tdSpan){one[0], 64, 0, 1}, NULL, &error), error);
+    for (int i = 0; i < ROBOTS; i++)
+        assert_memory_equal(one[i], out[1] + (i * ROWS + ROWS - 1) * width, sizeof(double) * (size_t)width);
+    for (int k = 0; k < 2; k++)
+    {
+        free(out[k]);
+        td_batch_free(list[k]);
+    }
+    free(values);
+    td_model_free(model);
+}
+
+// What the GPU does not do is said, and nothing else happens.
+static void refused(const tdModel *model, const char *gpu, const char *why)
+{
+    tdBatch *batch = NULL;
+    tdError error = {0};
+    tdSettings settings = td_default_settings();
+    settings.device = TD_DEVICE_GPU;
+    settings.gpu = gpu;
+    assert_int_equal(td_batch_create(model, &settings, 2, &batch, &error), TD_ERROR_INPUT);
+    assert_null(batch);
+    if (strstr(error.message, why) == NULL)
+        fail_msg("'%s' does not say '%s'", error.message, why);
+}
+
+static void test_refused(void **unused)
+{
+    (void)unused;
+    static const struct
+    {
+        const char *top, *more, *why;
+    } list[] = {
+        {DISPLACEMENT ", friction: 0.1", "", "friction"},
+        {DISPLACEMENT, "integrator: {method: newmark}\n", "backward Euler"},
+        {DISPLACEMENT, "integrator: {newton: true}\n", "one linearization"},
+    };
+    for (size_t k = 0; k < sizeof list / sizeof list[0]; k++)
+    {
+        tdModel *model = arm("corotational", "mass: 10 1/s", list[k].top, DISPLACEMENT, list[k].more);
+        refused(model, HOST, list[k].why);
+        td_model_free(model);
+    }
+    tdModel *model = arm("stvk", "mass: 10 1/s", DISPLACEMENT, DISPLACEMENT, "");
+    refused(model, HOST, "laws");
+    td_model_free(model);
+    model = arm("corotational", "mass: 10 1/s", DISPLACEMENT, DISPLACEMENT, "");
+    refused(model, "no/such/file.so", "the GPU is not used");
+    refused(model, TD_BUILD_DIR "/libtendril_inside.so", "no back end");
+    tdBatch *batch = make(model, 2, HOST);
+    tdError error = {0};
+    const char *const elastic[] = {"elastic"};
+    double delay = 0.1;
+    tdBatch *cpu = make(model, 1, NULL);
+    tdRollout away = td_default_rollout();
+    away.on_device = true;
+    assert_int_equal(td_batch_rollout(cpu, &away, &error), TD_ERROR_USAGE);
+    td_batch_free(cpu);
+    assert_int_equal(td_batch_choose_outputs(batch, 1, elastic, &error), TD_ERROR_INPUT);
+    assert_non_null(strstr(error.message, "does not make this output"));
+    assert_int_equal(td_batch_set_delay(batch, &delay, 0, NULL, &error), TD_ERROR_USAGE);
+    td_batch_free(batch);
+    td_model_free(model);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_host),          cmocka_unit_test(test_device),
+        cmocka_unit_test(test_alone_host),    cmocka_unit_test(test_alone_device),
+        cmocka_unit_test(test_resident_host), cmocka_unit_test(test_resident_device),
+        cmocka_unit_test(test_refused),       cmocka_unit_test(test_parameters_and_values),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
