@@ -42,7 +42,10 @@ static const char help[] =
     "  contact    steps with contact at the sizes of S5's Table I, one thread and all: realtime rate, constraints,\n"
     "             time by stage; a chain against its length, a torus against its mesh\n"
     "  rigid      robots and boxes of rigid bodies, free and on a floor, one thread: steps a second, median and worst\n"
-    "             step\n\n"
+    "             step\n"
+    "  robots     shipped robots at full order along their motion, without contact and on a floor, one thread, two "
+    "and\n"
+    "             all: steps a second; median, 99 % and worst step; growth from the coarse to the fine mesh\n\n"
     "  --out DIR  writes bench.json and plots (PNG) there\n" OUT_HELP("    ") //
     "  --runs N   runs behind each median (default 7)\n";
 
@@ -516,8 +519,9 @@ static tdStatus bench_growth(bench *b, tdError *error)
 // False, with the names that there are, when a benchmark is none of them.
 static bool is_known(const char *which)
 {
-    static const char *const names[] = {"laws", "elements", "step", "growth",  "inverse", "qpcc",    "control",
-                                        "stvk", "reduced",  "view", "collide", "sap",     "contact", "rigid"};
+    static const char *const names[] = {"laws",    "elements", "step",    "growth",  "inverse",
+                                        "qpcc",    "control",  "stvk",    "reduced", "view",
+                                        "collide", "sap",      "contact", "rigid",   "robots"};
     const int n = (int)(sizeof names / sizeof names[0]);
     char list[256] = "";
     size_t used = 0;
@@ -598,6 +602,8 @@ int cmd_bench(int argc, char **argv)
         status = bench_contact(&b.settings, b.folder, b.print, &b.json, &error);
     if (status == TD_OK && (which == NULL || strcmp(which, "rigid") == 0))
         status = bench_rigid(b.runs, b.print, &b.json, &error);
+    if (status == TD_OK && (which == NULL || strcmp(which, "robots") == 0))
+        status = bench_robots(b.runs, b.print, &b.json, &error);
     td_json_close(&b.json, '}');
     if (status == TD_OK && folder != NULL)
     {

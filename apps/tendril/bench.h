@@ -14,6 +14,23 @@ typedef struct spread
 spread bench_spread(double *values, int n);
 void bench_json_spread(tdJson *json, const char *key, spread s);
 
+/// Steps of a model, each timed.
+typedef struct benchSteps
+{
+    int threads; ///< one: processor time, else that of the clock
+    int settle;  ///< steps before
+    int steps, runs;
+} benchSteps;
+
+typedef struct benchTimes
+{
+    double rate;                ///< steps a second, the median of runs
+    double middle, late, worst; ///< of single steps [s], median, 99 % and most; of each step the quickest of all runs
+    double points, passes;      ///< contact points that bear a force and iterations of the convex solver, means
+} benchTimes;
+
+tdStatus bench_time_steps(const tdModel *model, const benchSteps *how, benchTimes *out, tdError *error);
+
 /// Energy, stress and tangent of one point, every law in each of its forms.
 tdStatus bench_laws(int runs, bool print, tdJson *json, tdError *error);
 
@@ -38,5 +55,7 @@ tdStatus bench_collide(int runs, bool print, tdJson *json, tdError *error);
 tdStatus bench_contact(const tdSettings *settings, const char *folder, bool print, tdJson *json, tdError *error);
 /// Rigid bodies and robots, one thread: steps a second.
 tdStatus bench_rigid(int runs, bool print, tdJson *json, tdError *error);
+/// Shipped robots at full order along their motion: threads 1, 2 and all; growth from coarse to fine.
+tdStatus bench_robots(int runs, bool print, tdJson *json, tdError *error);
 /// Contact solvers: condensation of full-order bodies, towers and chains.
 tdStatus bench_sap(int runs, int threads, bool print, tdJson *json, tdError *error);

@@ -12,10 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
-
-#define MOST_STEPS 4000
 
 // ---------------------------------------------------------------- robots
 
@@ -236,61 +233,6 @@ static void write_case(rigidCase which, tdText *scene, tdText *urdf)
 
 // ---------------------------------------------------------------- measured
 
-static double processor_seconds(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-typedef struct rigidResult
-{
-    double rate;           ///< steps a second, the median of runs
-    double middle, worst;  ///< of single steps [s], of each the quickest of all runs: the machine's own work left out
-    double points, passes; ///< contact points that bear a force and iterations of the convex solver, means
-} rigidResult;
-
-static tdStatus run_case(const tdModel *model, rigidCase which, int runs, rigidResult *out, tdError *error)
-{
-    tdSettings settings = td_default_settings();
-    double rates[BENCH_MOST_RUNS], *each = calloc(MOST_STEPS, sizeof *each);
-    tdState *state = NULL;
-    settings.threads = 1;
-    tdStatus status = each == NULL ? td_fail(error, TD_ERROR_MEMORY, "no memory for the times of steps") : TD_OK;
-    *out = (rigidResult){0};
-    for (int run = 0; run < runs && status == TD_OK; run++)
-    {
-        status = td_state_create(model, &settings, &state, error);
-        for (int k = 0; k < cases[which].settle && status == TD_OK; k++)
-            status = td_step(model, state);
-        double start = processor_seconds(), last = start;
-        out->points = out->passes = 0;
-        for (int k = 0; k < cases[which].steps && status == TD_OK; k++)
-        {
-            status = td_step(model, state);
-            double now = processor_seconds();
-            each[k] = run == 0 ? now - last : fmin(each[k], now - last);
-            last = now;
-            out->points += (double)td_state_report(state)->contacts_active / cases[which].steps;
-            out->passes += (double)td_state_report(state)->contact_iterations / cases[which].steps;
-        }
-        if (status != TD_OK && state != NULL)
-            *error = td_state_report(state)->error;
-        rates[run] = cases[which].steps / (last - start);
-        td_state_free(state);
-        state = NULL;
-    }
-    if (status == TD_OK)
-    {
-        spread steps = bench_spread(each, cases[which].steps);
-        out->rate = bench_spread(rates, runs).median;
-        out->middle = steps.median;
-        out->worst = steps.high;
-    }
-    free(each);
-    return status;
-}
-
 static tdStatus load_case(rigidCase which, tdModel **model, tdError *error)
 {
     char folder[] = "/tmp/tendril_bench_XXXXXX", path[64];
@@ -323,10 +265,11 @@ tdStatus bench_rigid(int runs, bool print, tdJson *json, tdError *error)
     for (int i = 0; i < CASES; i++)
     {
         tdModel *model = NULL;
-        rigidResult r = {0};
+        benchTimes r = {0};
+        benchSteps how = {.threads = 1, .settle = cases[i].settle, .steps = cases[i].steps, .runs = runs};
         tdStatus status = load_case((rigidCase)i, &model, error);
         if (status == TD_OK)
-            status = run_case(model, (rigidCase)i, runs, &r, error);
+            status = bench_time_steps(model, &how, &r, error);
         int64_t dofs = status == TD_OK ? td_model_dofs(model) : 0;
         td_model_free(model);
         if (status != TD_OK)

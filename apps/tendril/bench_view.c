@@ -308,8 +308,8 @@ static tdStatus bench_row(viewRow *row, int runs, const tdSettings *settings, bo
 }
 
 // The parallel robot, reduced, where its reduced models have been made.
-static tdStatus bench_robots(viewRow *row, int runs, const tdSettings *settings, bool print, tdJson *json,
-                             tdError *error)
+static tdStatus bench_viewed_robots(viewRow *row, int runs, const tdSettings *settings, bool print, tdJson *json,
+                                    tdError *error)
 {
     static const char *const names[] = {"robots/parallel/coarse (reduced)", "robots/parallel/fine (reduced)"};
     tdViewEntry none = {0}, *entries = NULL;
@@ -355,7 +355,7 @@ tdStatus bench_view(int runs, const tdSettings *settings, bool print, tdJson *js
     remove(row.entry.rom);
     rmdir(folder);
     if (status == TD_OK)
-        status = bench_robots(&row, runs, &one, print, json, error);
+        status = bench_viewed_robots(&row, runs, &one, print, json, error);
     td_json_close(json, ']');
     if (print)
         printf("\n");

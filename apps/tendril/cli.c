@@ -13,12 +13,16 @@
 #include <string.h>
 #include <unistd.h>
 
+#define MOST_SCENE (17 << 20) // bytes; more than the parser takes
+
 // The program's own switches; the library has no globals.
 static bool json_wanted;
 static bool quiet_wanted;
 static bool json_printed;
-static const char *rom_wanted, *package_wanted;
+static const char *rom_wanted, *package_wanted, *set_wanted;
 static bool rom_whole_wanted, rom_exact_wanted, full_order_wanted;
+static tdText sets_wanted;     // of --set, by lines
+static tdText standard_input;  // the scene, where "-" stands for it
 static tdText packages_wanted; // of --package; then those of ROS_PACKAGE_PATH
 static bool force_wanted;
 static int words;
@@ -32,6 +36,11 @@ bool cli_json(void)
 bool cli_quiet(void)
 {
     return quiet_wanted;
+}
+
+const char **cli_set(void)
+{
+    return &set_wanted;
 }
 
 const char **cli_package(void)
@@ -166,6 +175,25 @@ static bool keep_package(const char *given)
     return true;
 }
 
+// "-" is a scene for commands that take one.
+static bool names_standard_input(const char *given, const cliOption *options, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (options[i].value == &set_wanted)
+            return strcmp(given, "-") == 0;
+    return false;
+}
+
+static bool read_standard_input(void)
+{
+    char piece[4096];
+    size_t n;
+    while (standard_input.size <= MOST_SCENE && (n = fread(piece, 1, sizeof piece, stdin)) > 0)
+        td_text_append(&standard_input, piece, n);
+    td_text_append(&standard_input, "", 1);
+    return !ferror(stdin) && !standard_input.failed && strlen(standard_input.data) + 1 == (size_t)standard_input.size;
+}
+
 int cli_parse(int argc, char **argv, const char *help, const cliOption *options, int n_options, const char **positional,
               int min, int max)
 {
@@ -195,6 +223,8 @@ int cli_parse(int argc, char **argv, const char *help, const cliOption *options,
                 return cli_usage("%s needs a value; --help shows how", a);
             else
                 *options[k].value = argv[++i];
+            if (options[k].value == &set_wanted)
+                td_text_format(&sets_wanted, "%s\n", set_wanted);
             if (options[k].value == &package_wanted && !keep_package(package_wanted))
                 return cli_usage("--package takes NAME=DIR, not '%s'", package_wanted);
         }
@@ -202,6 +232,14 @@ int cli_parse(int argc, char **argv, const char *help, const cliOption *options,
             return cli_usage("unexpected argument '%s'; --help shows the form", a);
         else
             positional[found++] = a;
+        if (found > 0 && positional[found - 1] == a && names_standard_input(a, options, n_options))
+        {
+            if (standard_input.data != NULL || !read_standard_input())
+                return cli_usage(
+                    "standard input is not the text of a scene: it cannot be read, has a zero in it, or is "
+                    "named twice");
+            positional[found - 1] = "stdin"; // its name in messages
+        }
     }
     if (found < min)
         return cli_usage("an argument is missing; --help shows the form");
@@ -302,6 +340,8 @@ tdSettings cli_settings(void)
     settings.cancel = sig_cancel;
     settings.rom = rom_wanted;
     settings.packages = packages();
+    settings.set = sets_wanted.data;
+    settings.text = standard_input.data;
     settings.rom_whole = rom_whole_wanted;
     settings.full_order = full_order_wanted;
     settings.rom_precision = rom_exact_wanted ? TD_ROM_DOUBLE : TD_ROM_AUTO;

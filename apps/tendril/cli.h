@@ -21,27 +21,30 @@ typedef struct cliOption
 int cli_parse(int argc, char **argv, const char *help, const cliOption *options, int n_options, const char **positional,
               int min, int max);
 
-/// --package NAME=DIR, for commands that load a scene.
-#define CLI_PACKAGE_OPTION                                                                                             \
+/// --set PATH=VALUE and --package NAME=DIR, for commands that load a scene; "-" is the scene on standard input.
+#define CLI_SCENE_OPTIONS                                                                                              \
+    {"--set", cli_set(), NULL},                                                                                        \
     {                                                                                                                  \
         "--package", cli_package(), NULL                                                                               \
     }
-#define CLI_PACKAGE_HELP                                                                                               \
+#define CLI_SCENE_HELP                                                                                                 \
+    "  --set PATH=VALUE    change the scene, e.g. --set 'bodies[0].material.young=500 kPa' (again for others)\n"       \
     "  --package NAME=DIR  where package://NAME/... of robots is (again for others; see also ROS_PACKAGE_PATH)\n"
 
-/// --rom FILE and how it is used, and --package, for commands that load a scene: to be listed among the options;
+/// --rom FILE and how it is used, --set and --package, for commands that load a scene: to be listed among the options;
 /// cli_settings() has what was given. Their lines of the help:
 #define CLI_ROM_OPTIONS                                                                                                \
     {"--rom", cli_rom(), NULL}, {"--rom-exact", NULL, cli_rom_exact()}, {"--rom-whole", NULL, cli_rom_whole()},        \
-        {"--full-order", NULL, cli_full_order()}, CLI_PACKAGE_OPTION
+        {"--full-order", NULL, cli_full_order()}, CLI_SCENE_OPTIONS
 #define CLI_ROM_HELP(space)                                                                                            \
     "  --rom FILE " space "use the reduced model of a body, made by 'tendril reduce'\n"                                \
     "  --rom-whole" space "with it: integrate over all elements, not over the reduced domain\n"                        \
     "  --rom-exact" space "and: double precision, even where single precision was found to be good enough\n"           \
     "  --full-order "                                                                                                  \
-    "leave out the reduced models that the scene names (bodies[].rom)\n" CLI_PACKAGE_HELP
+    "leave out the reduced models that the scene names (bodies[].rom)\n" CLI_SCENE_HELP
 const char **cli_rom(void);
 const char **cli_package(void); ///< NAME=DIR; cli_parse() keeps all that are given
+const char **cli_set(void);     ///< PATH=VALUE; the same
 /// --force (folder.h)
 bool *cli_force(void);
 /// What the user typed, to be shown in messages, with `more` behind it; quoted so that a shell takes it. False: it

@@ -29,7 +29,7 @@ static const char help[] =
     "  --out DIR      write errors.csv, shapes.png (full and reduced on top of each other at the worst step),\n"
     "                 error.png (by node, as colours), rates.png (errors against steps a second), paths.csv and\n"
     "                 paths.png (where the probes went, in each model)\n" OUT_HELP("        ") //
-    "  --report FILE  write a page (.html) with the table, plots and pictures\n" CLI_PACKAGE_HELP
+    "  --report FILE  write a page (.html) with the table, plots and pictures\n" CLI_SCENE_HELP
     "  --json         print one JSON object: all of the table\n"
     "  --quiet        no progress\n\n"
     "Exit codes: 0 done, 2 usage, 3 bad input, 4 numerical failure, 5 out of memory, 6 a file could not be written,\n"
@@ -212,7 +212,7 @@ int cmd_compare(int argc, char **argv)
         OUT_OPTIONS(arguments.out),
         {"--no-whole", NULL, &arguments.no_whole},
         {"--report", &arguments.report, NULL},
-        CLI_PACKAGE_OPTION,
+        CLI_SCENE_OPTIONS,
     };
     int code = cli_parse(argc, argv, help, options, (int)(sizeof options / sizeof options[0]), arguments.files, 1,
                          TD_COMPARE_MODELS);

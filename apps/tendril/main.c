@@ -44,7 +44,7 @@ static void print_help(FILE *out)
     fputs("usage: tendril COMMAND ...\n\n", out);
     for (int i = 0; i < N_COMMANDS; i++)
         fprintf(out, "  %-9s %s\n", commands[i].name, commands[i].does);
-    fputs("\n'tendril COMMAND --help' teaches a command. All take --json (one JSON object on stdout)\n"
+    fputs("\n'tendril help COMMAND' explains a command. All take --json (one JSON object on stdout)\n"
           "and --quiet. Exit codes: 0 done, 2 usage, 3 bad input, 4 numerical failure, 5 out of memory,\n"
           "6 a file could not be written, 130 interrupted.\n",
           out);
@@ -63,11 +63,15 @@ int main(int argc, char **argv)
         return TD_ERROR_USAGE;
     }
     const char *name = argv[1];
-    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0)
+    bool help = strcmp(name, "help") == 0;
+    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || (help && argc < 3))
     {
         print_help(stdout);
         return 0;
     }
+    char *asked[] = {"--help"};
+    if (help)
+        name = argv[2];
     if (strcmp(name, "--version") == 0)
     {
         printf("tendril %s\n", td_version());
@@ -77,7 +81,7 @@ int main(int argc, char **argv)
     for (int i = 0; i < N_COMMANDS; i++)
     {
         if (strcmp(commands[i].name, name) == 0)
-            return cli_end(commands[i].run(argc - 2, argv + 2));
+            return cli_end(help ? commands[i].run(1, asked) : commands[i].run(argc - 2, argv + 2));
         names[i] = commands[i].name;
     }
     const char *nearest = td_suggest(name, names, N_COMMANDS);

@@ -30,7 +30,7 @@ static const char help[] =
     "                   the law stvk, what its polynomials take\n"
     "  --out DIR        writes frequencies.csv, modes.png and derivatives.png there\n" OUT_HELP("          ") //
     "  --deform F       largest displacement in pictures, as part of the body's size (default 0.2)\n"
-    "  --threads N      default: all cores\n" CLI_PACKAGE_HELP "\n"
+    "  --threads N      default: all cores\n" CLI_SCENE_HELP "\n"
     "example: tendril modes scenes/beam.yaml --modes 8 --derivatives 4 --out modes\n";
 
 typedef struct Task
@@ -306,7 +306,7 @@ int cmd_modes(int argc, char **argv)
     const cliOption options[] = {
         {"--body", &body, NULL},       {"--modes", &modes, NULL}, {"--derivatives", &derivatives, NULL},
         {"--basis", &basis, NULL},     OUT_OPTIONS(task.folder),  {"--deform", &deform, NULL},
-        {"--threads", &threads, NULL}, CLI_PACKAGE_OPTION};
+        {"--threads", &threads, NULL}, CLI_SCENE_OPTIONS};
     int code = cli_parse(argc, argv, help, options, (int)(sizeof options / sizeof options[0]), &scene, 1, 1);
     long n = 0, n_derivatives = 0, columns = 0, n_threads = 0;
     if (code >= 0)

@@ -32,7 +32,7 @@ static const char help[] =
     "  --keep               leave the work folder\n"
     "  --accept             write the model even if it is off by more than 20 %, which is otherwise exit code 4\n"
     "  --restart            throw work away that an earlier run left\n"
-    "  --threads N          worker threads (default: all cores); the result does not depend on it\n" CLI_PACKAGE_HELP
+    "  --threads N          worker threads (default: all cores); the result does not depend on it\n" CLI_SCENE_HELP
     "  --portable           use kernels without AVX2, for results that are the same on any machine\n"
     "  --json               print one JSON object: snapshots, modes, elements, rid_elements, pod_error, ecsw_error,\n"
     "                       held_out_error, reused work and seconds of each phase, peak_rss\n"
@@ -299,7 +299,7 @@ int cmd_reduce(int argc, char **argv)
         {"-o", &task.out, NULL},           {"--body", &task.body, NULL},     {"--pod-tolerance", &pod, NULL},
         {"--ecsw-tolerance", &ecsw, NULL}, {"--max-modes", &most, NULL},     {"--work", &task.work, NULL},
         {"--keep", NULL, &task.keep},      {"--accept", NULL, &task.accept}, {"--restart", NULL, &task.restart},
-        {"--threads", &threads, NULL},     {"--portable", NULL, &portable},  CLI_PACKAGE_OPTION,
+        {"--threads", &threads, NULL},     {"--portable", NULL, &portable},  CLI_SCENE_OPTIONS,
     };
     int code = cli_parse(argc, argv, help, options, (int)(sizeof options / sizeof options[0]), &task.scene, 1, 1);
     if (code >= 0)

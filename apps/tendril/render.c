@@ -34,7 +34,7 @@ static const char help[] =
     "                       frame is read (default: the last)\n"
     "  --time T             the same by time in seconds: the nearest step or frame\n"
     "  --rom FILE           simulate scenes with the reduced model of a body, made by 'tendril reduce'\n"
-    "  --rom-whole          with it: integrate over all elements, not over the reduced domain\n" CLI_PACKAGE_HELP
+    "  --rom-whole          with it: integrate over all elements, not over the reduced domain\n" CLI_SCENE_HELP
     "  --names A,B,...      names of superposed files in the key\n"
     "  --opacity F          of the bodies, 0 to 1; default: 1, less where it would hide cables or cavities\n"
     "  --supports           mark the held nodes of a scene\n"

@@ -110,6 +110,8 @@ extern "C"
         tdBatchDevice device; ///< of a batch; states are on the CPU
         const char *gpu;      ///< file of the GPU's back end; NULL: libtendril_gpu.so beside this library, or where the
                               ///< system looks for libraries
+        const char *set; ///< changes of the scene, lines of PATH=VALUE such as "bodies[finger].material.young=500 kPa";
+                         ///< entries of lists by number from 0 or by name; NULL: none
     } tdSettings;
 
     tdSettings td_default_settings(void);

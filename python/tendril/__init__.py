@@ -17,7 +17,7 @@ from .batch import Batch
 from .control import Control, Reduction, reduce
 from .data import reduced, robot
 from .model import Actuator, Body, Effector, Joint, Model, Outputs, Sensor
-from .pictures import Recording, Viewer, plot, render, view
+from .pictures import Recording, Viewer, plot, program, render, view, write_png
 from .scene import Scene
 from .state import CONTACT, Actuation, Report, State, Wrench
 from .studies import (
@@ -35,6 +35,6 @@ __all__ = [
     "Actuation", "Actuator", "Batch", "Body", "CONTACT", "Cancelled", "Compared", "Comparison", "Control", "Effector",
     "Error", "FileError", "Fits", "Fitted", "InputError", "Joint", "Load", "Loads", "Model", "NumericError",
     "OutOfMemory", "Outputs", "Parameter", "Recording", "Reduction", "Report", "Scene", "Sensor", "State", "UsageError", "Viewer",
-    "Workspace", "Wrench", "compare", "estimate", "fit", "plot", "reduce", "reduced", "render", "robot", "view",
-    "workspace",
+    "Workspace", "Wrench", "compare", "estimate", "fit", "plot", "program", "reduce", "reduced", "render", "robot", "view",
+    "workspace", "write_png",
 ]  # fmt: skip

@@ -108,6 +108,7 @@ class tdSettings(c.Structure):
         ("text", c.c_char_p),
         ("device", c.c_int),
         ("gpu", c.c_char_p),
+        ("set", c.c_char_p),
     ]
 
 
@@ -769,11 +770,13 @@ class Watch:
 
     def __enter__(self) -> Watch:
         # Meanwhile a signal is only noted, by a function that is not Python's (see above).
-        self._before = signal.signal(signal.SIGINT, self._came.setdefault) if self._main else None
+        self._before = signal.getsignal(signal.SIGINT) if self._main else None
+        if callable(self._before):  # else it is ignored, or not Python's
+            signal.signal(signal.SIGINT, self._came.setdefault)
         return self
 
     def __exit__(self, *_: Any) -> None:
-        if self._before is not None:
+        if callable(self._before):
             signal.signal(signal.SIGINT, self._before)
 
     def finish(self, status: int, error: tdError, stopped: bool = False) -> None:

@@ -8,8 +8,10 @@ import json
 import math
 import os
 import shutil
+import struct
 import subprocess
 import webbrowser
+import zlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -50,6 +52,23 @@ def render(state: State, width: int = 800, height: int = 600, *, azimuth: float 
     with state._alone:
         td.check(lib.td_state_render(state._model, state._handle, c.byref(what), address(out), c.byref(error)), error)
     return out
+
+
+def write_png(path: str | os.PathLike, picture: Any) -> None:
+    """Writes a picture, (height, width, 3) uint8, as a PNG file."""
+    picture = np.asarray(picture)
+    if picture.ndim != 3 or picture.shape[2] != 3 or picture.dtype != np.uint8 or 0 in picture.shape:
+        raise UsageError(f"a picture is an array (height, width, 3) of uint8, not {picture.shape} of {picture.dtype}")
+    height, width, _ = picture.shape
+    rows = np.zeros((height, 1 + 3 * width), np.uint8)  # each row begins with its filter, 0: none
+    rows[:, 1:] = picture.reshape(height, -1)
+
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    head = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    data = chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(rows.tobytes(), 9)) + chunk(b"IEND", b"")
+    Path(path).write_bytes(b"\x89PNG\r\n\x1a\n" + data)
 
 
 # ---------------------------------------------------------------- recordings

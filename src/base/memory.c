@@ -6,6 +6,7 @@
 
 // Blocks this large serve many small requests; larger requests get a block of their own.
 #define BLOCK_BYTES ((size_t)256 * 1024)
+#define LEAST_STACK ((size_t)64 * 1024)
 
 typedef struct tdArenaBlock
 {
@@ -93,7 +94,7 @@ void *td_stack_take(tdStack *stack, int64_t count, size_t size)
 {
     size_t bytes = 0;
     if (count < 0 || !bytes_of((size_t)count, size, &bytes))
-        return NULL;
+        return stack->failed = true, NULL;
     // The next block that is large enough; those in between come into use again when the stack is released.
     tdStackBlock *block = stack->now;
     while (block != NULL && block->size - block->used < bytes)
@@ -104,10 +105,14 @@ void *td_stack_take(tdStack *stack, int64_t count, size_t size)
     }
     if (block == NULL)
     {
-        size_t room = bytes > BLOCK_BYTES ? bytes : BLOCK_BYTES;
+        // As much again as there is, so that blocks stay few.
+        size_t room = stack->room > LEAST_STACK ? stack->room : LEAST_STACK;
+        room = bytes > room ? bytes : room;
         block = aligned_alloc(TD_ALIGN, sizeof(tdStackBlock) + room);
+        stack->grown = true;
         if (block == NULL)
-            return NULL;
+            return stack->failed = true, NULL;
+        stack->room += room;
         *block = (tdStackBlock){.size = room};
         tdStackBlock **last = &stack->first;
         while (*last != NULL)
@@ -130,6 +135,12 @@ void td_stack_release(tdStack *stack, tdStackMark mark)
     stack->now = mark.now != NULL ? mark.now : stack->first;
     if (stack->now != NULL)
         stack->now->used = mark.used;
+}
+
+void td_stack_reset(tdStack *stack)
+{
+    td_stack_release(stack, (tdStackMark){0});
+    stack->failed = stack->grown = false;
 }
 
 void td_stack_free(tdStack *stack)

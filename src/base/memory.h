@@ -28,6 +28,8 @@ void td_arena_free(tdArena *arena);
 typedef struct tdStack
 {
     struct tdStackBlock *first, *now;
+    size_t room;        ///< of all blocks [bytes]
+    bool failed, grown; ///< memory ran out; a block was allocated; both since the last td_stack_reset()
 } tdStack;
 
 /// Where a stack stands.
@@ -39,9 +41,11 @@ typedef struct tdStackMark
 
 /// TD_ALIGN-aligned memory for count elements, not initialized, or NULL (overflow or out of memory).
 void *td_stack_take(tdStack *stack, int64_t count, size_t size);
+#define TD_STACK_TAKE(stack, type, count) ((type *)td_stack_take((stack), (count), sizeof(type)))
 tdStackMark td_stack_mark(const tdStack *stack);
 /// Gives back what was taken since.
 void td_stack_release(tdStack *stack, tdStackMark mark);
+void td_stack_reset(tdStack *stack); ///< gives back all
 void td_stack_free(tdStack *stack);
 
 /// Zeroed, aligned memory to be released by free(); NULL on failure.

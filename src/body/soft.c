@@ -4,7 +4,6 @@
 #include "body/spring.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 static const tdSoft *soft_of(const tdBody *body)
@@ -637,18 +636,6 @@ static tdStatus restore(const tdModel *model, const tdBody *body, tdState *state
 {
     TD_TRY(restore_factor(model, body, state, error));
     return td_soft_part_restore(body, state, error);
-}
-
-void td_soft_describe(const tdBody *body, int64_t element, char *out, size_t size)
-{
-    const tdSoft *soft = body->soft;
-    for (int k = 0; k < TD_ELEMENT_KINDS; k++)
-    {
-        tdCellType type = td_element_shape[k].cell;
-        if (element >= soft->element_start[type] && element < soft->element_start[type + 1])
-            snprintf(out, size, "element %d of body '%s' (a %s)", soft->element_cell[element], body->name,
-                     td_element_shape[k].name);
-    }
 }
 
 static const double *nodes(const tdModel *model, const tdBody *body, const tdState *state)

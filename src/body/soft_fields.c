@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fields of a soft body for output, by element: von Mises stress and strain energy density, each the mean
 // over the points of the element. Of a viscoelastic element the stress is the present one, and the energy the
-// part that would be left after relaxation.
+// part that would be left after relaxation. And what an element is called.
 #include "body/soft.h"
 
 #include <math.h>
+#include <stdio.h>
 
 // Cauchy stress P F' / J; its von Mises value. An inverted or flat element has none: NaN.
 static double von_mises_of(const double *P, const double *F)
@@ -96,4 +97,16 @@ void td_soft_fields_at(const tdSoft *soft, tdSoftState *mine, tdState *state, co
     for (int k = 0; k < soft->n_blocks; k++)
         for (int32_t b = 0; b < soft->blocks[k].batches; b++)
             batch_fields(soft, mine, state, k, b, von_mises, energy);
+}
+
+void td_soft_describe(const tdBody *body, int64_t element, char *out, size_t size)
+{
+    const tdSoft *soft = body->soft;
+    for (int k = 0; k < TD_ELEMENT_KINDS; k++)
+    {
+        tdCellType type = td_element_shape[k].cell;
+        if (element >= soft->element_start[type] && element < soft->element_start[type + 1])
+            snprintf(out, size, "element %d of body '%s' (a %s)", soft->element_cell[element], body->name,
+                     td_element_shape[k].name);
+    }
 }

@@ -283,11 +283,11 @@ static void free_way(const tdModel *model, tdState *state, bool first, double *w
         }
 }
 
-static double dot_held(const tdBody *body, const double *psi, const double *x)
+static double dot(const tdBody *body, const double *a, const double *b)
 {
     double sum = 0;
-    for (int32_t k = 0; k < body->n_held; k++)
-        sum += psi[body->first + body->held[k]] * x[body->first + body->held[k]];
+    for (int64_t i = body->first; i < body->first + body->count; i++)
+        sum += a[i] * b[i];
     return sum;
 }
 
@@ -299,16 +299,16 @@ static void held_row(const tdModel *model, tdState *state, struct tdCondensed *c
     const tdBody *body = &model->bodies[actuator->given->body];
     const double *psi = psi_of(model, cd, a);
     double per_s = 1 / model->scheme.s, *product = td_scratch_take(state);
-    body->ops->multiply(model, body, state, state->dv + body->first, product + body->first);
-    cd->second[k] = per_s * (dot_held(body, psi, state->m) + dot_held(body, psi, product));
+    // A is symmetric: psi' A is made once, whatever it meets.
+    body->ops->multiply(model, body, state, psi + body->first, product + body->first);
+    cd->second[k] = per_s * (dot(body, psi, state->m) + dot(body, product, state->dv));
     const tdBonded *bonded = state->bonded; // which push on held coordinates too
     if (bonded != NULL)
         cd->second[k] -= per_s * td_bonded_along(bonded, bonded->gamma, psi);
     for (int j = 0; j < cd->n; j++)
     {
         const tdActuator *other = &model->actuators[cd->unknown[j]];
-        body->ops->multiply(model, body, state, cd->X + j * model->coords + body->first, product + body->first);
-        double value = per_s * dot_held(body, psi, product);
+        double value = per_s * dot(body, product, cd->X + j * model->coords);
         // The row pushes on held coordinates too.
         if (!other->held)
             value -= td_row_dot(model, state->constraint->F, other->row, psi);

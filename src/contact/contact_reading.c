@@ -59,13 +59,26 @@ static void read_force(const tdModel *model, tdState *state, const tdSteer *stee
         out->slope[k] = -steer->dv_c[at * steer->n + k] / (problem->w[open] * s);
 }
 
-// Sum of tangential forces over that of mu times normal ones.
+// Impulse that would stop a contact which slides, by its speed, and its slopes; 0 where it sticks.
+static double stopping(const tdProblem *problem, const tdSteer *steer, int32_t c, double *slope)
+{
+    int64_t at = TD_SAP_ROWS * (int64_t)c;
+    const double *gamma = problem->gamma + at, *v = problem->v_c + at, *dv = steer->dv_c + at * steer->n;
+    double speed = hypot(v[0], v[1]), mu = problem->constraints[c].law.mu;
+    bool slides = hypot(gamma[0], gamma[1]) > (1 - 1e-9) * mu * gamma[2] && speed > 0;
+    for (int k = 0; k < steer->n; k++)
+        slope[k] = slides ? (v[0] * dv[k] + v[1] * dv[steer->n + k]) / (speed * problem->w[c]) : 0;
+    return slides ? speed / problem->w[c] : 0;
+}
+
+// Sum of tangential forces over that of mu times normal ones. Contacts that slide use all of their friction whatever
+// efforts do; what would stop them is added, so that there is a way back.
 static void read_friction(const tdModel *model, tdState *state, const tdSteer *steer, const int bodies[2],
                           tdTouchReading *out)
 {
     const tdContactState *cs = state->contact;
     const tdProblem *problem = cs->problem;
-    double used = 0, most = 0;
+    double used = 0, most = 0, *stop = cs->direction;
     memset(out->slope, 0, (size_t)steer->n * sizeof *out->slope);
     for (int pass = 0; pass < 2; pass++)
         for (int32_t c = 0; c < problem->n_constraints; c++)
@@ -76,12 +89,13 @@ static void read_friction(const tdModel *model, tdState *state, const tdSteer *s
             if (problem->owner[c].kind != TD_OWNER_CONTACT || !(gamma[2] > 0) ||
                 !is_between(model, &cs->contacts[problem->owner[c].index], bodies))
                 continue;
-            used += pass == 0 ? t : 0;
+            double more = stopping(problem, steer, c, stop);
+            used += pass == 0 ? t + more : 0;
             most += pass == 0 ? mu * gamma[2] : 0;
             for (int k = 0; k < steer->n && pass == 1 && most > 0; k++)
             {
                 double along_t = t > 0 ? (gamma[0] * slope[k] + gamma[1] * slope[steer->n + k]) / t : 0;
-                out->slope[k] += (along_t - used / most * mu * slope[2 * steer->n + k]) / most;
+                out->slope[k] += (along_t + stop[k] - used / most * mu * slope[2 * steer->n + k]) / most;
             }
         }
     out->value = most > 0 ? used / most : 0;

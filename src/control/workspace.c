@@ -20,6 +20,8 @@ tdStatus td_workspace_edit(void *context, tdScene *scene, tdError *error)
         body->consistent_mass = false;
         memset(body->velocity, 0, sizeof body->velocity);
     }
+    for (int a = 0; a < scene->n_actuators; a++) // an equilibrium takes no time
+        scene->actuators[a].effort_rate = scene->actuators[a].displacement_rate = INFINITY;
     return td_workspace_edit_targets(context, scene, error);
 }
 

@@ -644,9 +644,9 @@ static inline double td_scene_file_scale(const tdScene *scene, const tdSceneBody
 /// Parses and checks text. On failure *error names file, line and field. td_scene_free() also after failure.
 tdStatus td_scene_parse(const char *text, size_t length, const char *name, const char *folder, tdScene *scene,
                         tdError *error);
-/// The same, with the packages of tdSettings.packages for robots.
-tdStatus td_scene_parse_packages(const char *text, size_t length, const char *name, const char *folder,
-                                 const char *packages, tdScene *scene, tdError *error);
+/// The same, with the packages of robots and the changes of tdSettings; NULL: none.
+tdStatus td_scene_parse_with(const char *text, size_t length, const char *name, const char *folder,
+                             const char *packages, const char *set, tdScene *scene, tdError *error);
 void td_scene_free(tdScene *scene);
 
 /// Name of a law as a scene writes it.

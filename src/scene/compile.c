@@ -480,8 +480,8 @@ static tdStatus parse(const char *text, size_t length, const char *name, const c
     tdModel *model = td_take(1, sizeof *model);
     if (model == NULL)
         return td_fail_memory(error, "the model");
-    tdStatus status =
-        td_scene_parse_packages(text, length, name, folder, more->settings->packages, &model->scene, error);
+    tdStatus status = td_scene_parse_with(text, length, name, folder, more->settings->packages, more->settings->set,
+                                          &model->scene, error);
     if (status == TD_OK && more->edit != NULL)
         status = more->edit(more->context, &model->scene, error);
     if (status == TD_OK)

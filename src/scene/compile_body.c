@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static tdStatus fail(const tdBodyWork *w, int line, tdError *error, const char *field, const char *message)
 {
@@ -78,9 +79,12 @@ static tdStatus load_mesh(tdBodyWork *w, tdError *error)
             // The scene's line leads to the file; the reader's message says what is wrong with it.
             if (error != NULL)
             {
-                char inner[700];
+                char inner[700], field[64];
+                bool missing = access(given->mesh, F_OK) != 0;
                 td_error_format(error, inner, sizeof inner);
-                td_fail_at(error, status, w->model->scene.file, given->mesh_line, "mesh", "%.600s", inner);
+                snprintf(field, sizeof field, "bodies[%d].mesh", (int)(given - w->model->scene.bodies));
+                td_fail_at(error, status, w->model->scene.file, given->mesh_line, field, "%.600s%s", inner,
+                           missing ? ". Paths are relative to the scene; 'tendril mesh' makes a mesh from CAD" : "");
             }
             return status;
         }

@@ -6,6 +6,7 @@
 
 #include "base/hash.h"
 #include "base/suggest.h"
+#include "scene/edit.h"
 
 #include <limits.h>
 #include <math.h>
@@ -424,11 +425,11 @@ static uint64_t hash_equilibria(const tdYaml *root)
 tdStatus td_scene_parse(const char *text, size_t length, const char *name, const char *folder, tdScene *scene,
                         tdError *error)
 {
-    return td_scene_parse_packages(text, length, name, folder, NULL, scene, error);
+    return td_scene_parse_with(text, length, name, folder, NULL, NULL, scene, error);
 }
 
-tdStatus td_scene_parse_packages(const char *text, size_t length, const char *name, const char *folder,
-                                 const char *packages, tdScene *scene, tdError *error)
+tdStatus td_scene_parse_with(const char *text, size_t length, const char *name, const char *folder,
+                             const char *packages, const char *set, tdScene *scene, tdError *error)
 {
     memset(scene, 0, sizeof *scene);
     tdArena tree = {0};
@@ -442,7 +443,11 @@ tdStatus td_scene_parse_packages(const char *text, size_t length, const char *na
     tdYaml *root = NULL;
     if (status == TD_OK)
         status = td_yaml_parse(text, length, scene->file, &tree, &root, error);
+    if (status == TD_OK)
+        status = td_yaml_edit(root, scene->file, set, &tree, error);
     scene->hash = fnv1a(text, length);
+    if (set != NULL)
+        scene->hash = td_hash_mix(scene->hash ^ fnv1a(set, strlen(set)));
     if (status == TD_OK)
         scene->equilibria = hash_equilibria(root);
     if (status == TD_OK)

@@ -40,6 +40,16 @@ static int line_at_offset(const Builder *b, size_t offset)
     return line;
 }
 
+static bool tab_indents(const Builder *b, int line)
+{
+    size_t i = 0;
+    for (int k = 1; k < line && i < b->length; i++)
+        k += b->text[i] == '\n';
+    while (i < b->length && b->text[i] == ' ')
+        i++;
+    return i < b->length && b->text[i] == '\t';
+}
+
 // libyaml's own complaint, with a line.
 static tdStatus syntax_error(Builder *b)
 {
@@ -52,6 +62,8 @@ static tdStatus syntax_error(Builder *b)
                     "the text is not valid UTF-8 (%s); save the file as UTF-8", problem);
     int line = (int)p->problem_mark.line + 1;
     int column = (int)p->problem_mark.column + 1;
+    if (tab_indents(b, line))
+        return FAIL(b, line, NULL, "a tab indents this line; YAML allows only spaces there: replace it");
     if (p->context != NULL)
         return FAIL(b, line, NULL, "YAML syntax: %s (column %d), %s that began on line %d", problem, column, p->context,
                     (int)p->context_mark.line + 1);

@@ -165,10 +165,11 @@ static bool find_modes(const tdExact *e)
 // ---------------------------------------------------------------- one piece
 
 // Rows whose impulse is given get it; the others are numbered.
-static int number_rows(const tdExact *e)
+static int number_rows(tdExact *e)
 {
     const tdProblem *p = e->problem;
     int m = 0;
+    e->given = false;
     for (int32_t c = 0; c < p->n_constraints; c++)
     {
         const tdSapLaw *law = &p->constraints[c].law;
@@ -179,6 +180,7 @@ static int number_rows(const tdExact *e)
             bool given = contact ? e->mode[i] == TD_EXACT_OPEN || (r < 2 && law->mu == 0) : e->mode[i + r] != 0;
             if (given)
                 e->gamma[i + r] = contact ? 0 : e->mode[i + r] < 0 ? law->lo[r] : law->hi[r];
+            e->given = e->given || (given && e->gamma[i + r] != 0);
             e->place[i + r] = given ? -1 : m;
             if (!given)
                 e->rows[m++] = i + r;
@@ -196,11 +198,11 @@ static void add_motion(const tdExact *e, int m, int row, int i, double factor)
         e->K[row + j * (int64_t)m] += factor * W[e->rows[j]];
     if (e->place[i] >= 0)
         e->K[row + e->place[i] * (int64_t)m] += factor * e->R[i];
-    for (int j = 0; j < e->n; j++)
-        if (e->place[j] < 0 && e->gamma[j] != 0)
+    for (int j = 0; j < e->n && e->given; j++)
+        if (e->place[j] < 0)
             sum += W[j] * e->gamma[j];
     e->right[row] -= factor * sum;
-    for (int k = 0; k < e->n_y; k++)
+    for (int k = 0; k < e->columns - 1; k++)
         e->right[row + (k + 1) * (int64_t)m] -= factor * e->B[i * (int64_t)e->n_y + k];
 }
 
@@ -227,14 +229,15 @@ static void add_slide(const tdExact *e, int m, int32_t c, double normal, const d
 }
 
 // gamma and slopes over the unknown rows for the modes as they stand.
-static bool solve_piece(const tdExact *e, int columns)
+static bool solve_piece(tdExact *e, int columns)
 {
     const tdProblem *p = e->problem;
     double *before = e->last;
     memcpy(before, e->gamma, (size_t)e->n * sizeof *before);
     int m = number_rows(e), info = 0;
+    e->columns = columns;
     memset(e->K, 0, (size_t)m * (size_t)m * sizeof *e->K);
-    memset(e->right, 0, (size_t)m * (size_t)(e->n_y + 1) * sizeof *e->right);
+    memset(e->right, 0, (size_t)m * (size_t)columns * sizeof *e->right);
     for (int32_t c = 0; c < p->n_constraints; c++)
     {
         const tdSapLaw *law = &p->constraints[c].law;

@@ -39,6 +39,8 @@ typedef struct tdExact
     double *along;      ///< 2 by constraint: direction of friction of those that slide
     bool converged;     ///< the last solution is one
     // scratch
+    bool given;  ///< some impulse that is given is not zero
+    int columns; ///< right-hand sides
     double *K, *right, *last;
     int *place, *rows, *pivots;
 } tdExact;

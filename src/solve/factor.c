@@ -200,6 +200,27 @@ static void cut_trees(tdFactorPlan *p, double *weight, int32_t *begin, char *kin
             p->top[p->n_top++] = s;
 }
 
+// Numbers that a front packs for its square.
+static int64_t pack_size(const tdFactorPlan *p, int32_t s)
+{
+    return (below_of(p, s) + 3) / 4 * 4 * columns_of(p, s);
+}
+
+// Room for the largest of these, by tree; fronts above the trees are factored one after the other.
+static void place_packs(tdFactorPlan *p)
+{
+    for (int32_t t = 0; t <= p->n_trees; t++)
+    {
+        int64_t largest = 0;
+        for (int32_t s = 0; t < p->n_trees && s <= p->tree_last[t] - p->tree_first[t]; s++)
+            largest = pack_size(p, p->tree_first[t] + s) > largest ? pack_size(p, p->tree_first[t] + s) : largest;
+        for (int32_t k = 0; t == p->n_trees && k < p->n_top; k++)
+            largest = pack_size(p, p->top[k]) > largest ? pack_size(p, p->top[k]) : largest;
+        p->pack_at[t] = p->room;
+        p->room += (largest + 7) / 8 * 8;
+    }
+}
+
 // Places for what supernodes leave. In a tree children stand before their parent, so that stacks do: one for each
 // parity of the depth, since a supernode is written while its children are still read. Each of the top has its own.
 // depth: scratch.
@@ -249,6 +270,7 @@ tdStatus td_factor_plan(const struct cholmod_factor_struct *symbolic, const tdFa
     out->tree_last = TD_TAKE(arena, int32_t, supers);
     out->top = TD_TAKE(arena, int32_t, supers);
     out->update_at = TD_TAKE(arena, int64_t, supers);
+    out->pack_at = TD_TAKE(arena, int64_t, supers + 1);
     int32_t *super = TD_TAKE(&scratch, int32_t, out->n), *place = TD_TAKE(&scratch, int32_t, out->n);
     int32_t *where = TD_TAKE(&scratch, int32_t, out->n), *begin = TD_TAKE(&scratch, int32_t, supers);
     double *weight = TD_TAKE(&scratch, double, supers);
@@ -256,8 +278,8 @@ tdStatus td_factor_plan(const struct cholmod_factor_struct *symbolic, const tdFa
     bool good = out->parent != NULL && out->child != NULL && out->next != NULL && out->relative != NULL &&
                 out->run_at != NULL && out->runs != NULL && out->entry_at != NULL && out->entry_from != NULL &&
                 out->entry_to != NULL && out->tree_first != NULL && out->tree_last != NULL && out->top != NULL &&
-                out->update_at != NULL && super != NULL && place != NULL && where != NULL && begin != NULL &&
-                weight != NULL && kind != NULL;
+                out->update_at != NULL && out->pack_at != NULL && super != NULL && place != NULL && where != NULL &&
+                begin != NULL && weight != NULL && kind != NULL;
     if (good)
     {
         find_relatives(out, super, where);
@@ -265,6 +287,7 @@ tdStatus td_factor_plan(const struct cholmod_factor_struct *symbolic, const tdFa
         list_entries(out, matrix, super, place, where);
         cut_trees(out, weight, begin, kind);
         place_updates(out, begin);
+        place_packs(out);
     }
     td_arena_free(&scratch);
     if (!good)
@@ -476,15 +499,30 @@ bool td_factor_panel(int n, int rows, double *L, int stride)
     return factor_columns(&f);
 }
 
-static bool factor_super(const factorWork *w, int32_t s)
+#define PACKED 1024 // numbers of a panel that is packed for its square
+
+static void square(const frontWork *f, double *pack)
+{
+    int m = f->rows - f->n;
+    if (m * f->n < PACKED)
+        square_tile(f, 0, m, 0, m);
+#if defined(__x86_64__)
+    else if (has_avx2())
+        td_factor_square_avx2(m, f->n, f->L + f->n, f->rows, f->U, m, pack);
+#endif
+    else
+        td_factor_square_portable(m, f->n, f->L + f->n, f->rows, f->U, m, pack);
+}
+
+// tree: that it is of, whose room it uses
+static bool factor_super(const factorWork *w, int32_t s, int tree)
 {
     frontWork f = front_of(w, s);
     gather_columns(w, s, f.L);
     if (!factor_columns(&f))
         return false;
-    int m = f.rows - f.n;
-    if (m > 0)
-        square_tile(&f, 0, m, 0, m);
+    if (f.rows > f.n)
+        square(&f, w->work + w->plan->pack_at[tree]);
     gather_rest(w, s, f.U);
     return true;
 }
@@ -499,7 +537,7 @@ static void factor_tree(void *context, int tree)
 {
     factorWork *w = context;
     for (int32_t s = w->plan->tree_first[tree]; s <= w->plan->tree_last[tree] && !atomic_load(&w->failed); s++)
-        if (!factor_super(w, s) || ends_early(w, s))
+        if (!factor_super(w, s, tree) || ends_early(w, s))
             atomic_store(&w->failed, true);
 }
 
@@ -560,7 +598,7 @@ bool td_factor_numbers(const tdFactorPlan *plan, tdTasks *tasks, const double *v
     for (int32_t k = 0; k < plan->n_top && good; k++)
         good = rows_of(plan, plan->top[k]) >= LARGE_FRONT
                    ? factor_large(&w, tasks, plan->top[k])
-                   : factor_super(&w, plan->top[k]) && !ends_early(&w, plan->top[k]);
+                   : factor_super(&w, plan->top[k], plan->n_trees) && !ends_early(&w, plan->top[k]);
     factor->minor = good ? factor->n : 0;
     return good;
 }

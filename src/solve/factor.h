@@ -51,7 +51,8 @@ typedef struct tdFactorPlan
     int32_t n_trees, *tree_first, *tree_last; ///< subtrees: supernodes [first, last]
     int32_t n_top, *top;                      ///< supernodes above them, ascending
     int64_t *update_at;                       ///< by supernode: where what it leaves is kept
-    int64_t room;                             ///< of all that supernodes leave
+    int64_t *pack_at;                         ///< by tree, and one for the top: scratch of squares
+    int64_t room;                             ///< of all that
     double flops;
 } tdFactorPlan;
 
@@ -95,6 +96,9 @@ bool td_factor_triangle_portable(int n, double *A, int stride, double *inverse);
 /// m rows of n columns, divided by such a triangle: R = R T^-T.
 void td_factor_divide_portable(int n, int m, const double *T, int t_stride, const double *inverse, double *rows,
                                int stride);
+/// U = -L L', its lower triangle and some of what is above it; L: m rows, pack: room for m rows, filled up to fours.
+void td_factor_square_portable(int m, int depth, const double *L, int l_stride, double *U, int64_t u_stride,
+                               double *pack);
 /// Columns [begin, end) of what a child leaves, of `size` rows and its own columns, added to a front whose column c
 /// stands at to + c stride; run: that of column `begin` or one before.
 void td_factor_add_portable(const tdFactorRun *run, int begin, int end, int size, const double *from, double *to,
@@ -102,6 +106,7 @@ void td_factor_add_portable(const tdFactorRun *run, int begin, int end, int size
 #if defined(__x86_64__)
 void td_factor_add_avx2(const tdFactorRun *run, int begin, int end, int size, const double *from, double *to,
                         int64_t stride);
+void td_factor_square_avx2(int m, int depth, const double *L, int l_stride, double *U, int64_t u_stride, double *pack);
 void td_factor_product_avx2(const tdProduct *product);
 bool td_factor_triangle_avx2(int n, double *A, int stride, double *inverse);
 void td_factor_divide_avx2(int n, int m, const double *T, int t_stride, const double *inverse, double *rows,

@@ -117,6 +117,76 @@ void TD_ISA(td_factor_product)(const tdProduct *product)
     }
 }
 
+// ---------------------------------------------------------------- squares of tall panels
+
+// Rows by fours, all of their columns one after the other; zeros behind the last.
+static void pack_rows(int m, int depth, const double *L, int64_t stride, double *to)
+{
+    int full = m / 4 * 4;
+    for (int row = 0; row < full; row += 4)
+        for (int k = 0; k < depth; k++, to += 4)
+            td4_store(to, td4_load(L + row + k * stride));
+    for (int k = 0; k < depth && full < m; k++, to += 4)
+        for (int l = 0; l < 4; l++)
+            to[l] = full + l < m ? L[full + l + k * stride] : 0;
+}
+
+// Rows of the groups i, i + 1, ... by columns of the group j.
+INLINE void square_tile(int nv, int m, int depth, const double *pack, int64_t i, int64_t j, double *U, int64_t stride)
+{
+    td4 sum[4][TALL];
+    const double *A = pack + 4 * i * depth, *B = pack + 4 * j * depth;
+    for (int c = 0; c < 4; c++)
+        for (int v = 0; v < nv; v++)
+            sum[c][v] = td4_set(0);
+    for (int64_t k = depth; k > 0; k--, A += 4, B += 4)
+    {
+        td4 a[TALL];
+        for (int v = 0; v < nv; v++)
+            a[v] = td4_load(A + 4 * (int64_t)v * depth);
+        for (int c = 0; c < 4; c++)
+            for (int v = 0; v < nv; v++)
+                sum[c][v] += a[v] * B[c];
+    }
+    for (int c = 0; c < 4 && 4 * j + c < m; c++)
+        for (int v = 0; v < nv; v++)
+        {
+            int64_t row = 4 * (i + v);
+            double *to = U + row + (4 * j + c) * stride, lane[4];
+            if (row + 4 <= m)
+            {
+                td4_store(to, -sum[c][v]);
+                continue;
+            }
+            td4_store(lane, -sum[c][v]);
+            for (int64_t l = 0; row + l < m; l++)
+                to[l] = lane[l];
+        }
+}
+
+#define KEPT_GROUPS 12 // of rows, that stay in the cache while columns pass by
+
+void TD_ISA(td_factor_square)(int m, int depth, const double *L, int l_stride, double *U, int64_t u_stride,
+                              double *pack)
+{
+    int64_t groups = (m + 3) / 4;
+    pack_rows(m, depth, L, l_stride, pack);
+    for (int64_t first = 0; first < groups; first += KEPT_GROUPS)
+    {
+        int64_t end = first + KEPT_GROUPS < groups ? first + KEPT_GROUPS : groups;
+        for (int64_t j = 0; j < end; j++)
+        {
+            int64_t i = j > first ? j : first;
+            for (; i + 3 <= end; i += 3)
+                square_tile(3, m, depth, pack, i, j, U, u_stride);
+            if (i + 2 == end)
+                square_tile(2, m, depth, pack, i, j, U, u_stride);
+            else if (i + 1 == end)
+                square_tile(1, m, depth, pack, i, j, U, u_stride);
+        }
+    }
+}
+
 // ---------------------------------------------------------------- triangles and what is below them
 
 // Rows of nc columns that begin at `column` of a panel, less what the columns before give, divided by their triangle.
@@ -201,15 +271,20 @@ void TD_ISA(td_factor_divide)(int n, int m, const double *T, int t_stride, const
 // Square of nc columns on the diagonal, less what the columns before it give; then by scalars.
 static bool factor_corner(int nc, int column, double *A, int64_t stride, double *inverse)
 {
-    double corner[4][4];
+    double corner[4][4], sums[4][4] = {{0}};
+    if (nc == 4)
+    {
+        td4 sum[4][TALL];
+        multiply_tile(1, 4, column, A + column, stride, A + column, stride, sum);
+        for (int c = 0; c < 4; c++)
+            td4_store(sums[c], sum[c][0]);
+    }
     for (int c = 0; c < nc; c++)
         for (int r = c; r < nc; r++)
         {
-            double sum = 0;
-            const double *row = A + column + r, *other = A + column + c;
-            for (int k = 0; k < column; k++)
-                sum += row[k * stride] * other[k * stride];
-            corner[c][r] = A[column + r + (column + c) * stride] - sum;
+            for (int k = 0; k < column && nc < 4; k++)
+                sums[c][r] += A[column + r + k * stride] * A[column + c + k * stride];
+            corner[c][r] = A[column + r + (column + c) * stride] - sums[c][r];
         }
     for (int c = 0; c < nc; c++)
     {

@@ -361,11 +361,15 @@ static bool worth_refreshing(const tdLinear *linear, tdSolverKind kind, bool sam
 static void residual(tdLinear *linear, tdTasks *tasks, const double *values, const double *b, const double *x)
 {
     const tdLinearModel *model = linear->model;
-    td_block_multiply(tasks, model->pattern, values, x, linear->Ap, false);
+    bool zero = true; // as in the first pass of a step: there is nothing to multiply
+    for (int32_t k = 0; k < model->n && zero; k++)
+        zero = x[model->coord[k]] == 0;
+    if (!zero)
+        td_block_multiply(tasks, model->pattern, values, x, linear->Ap, false);
     for (int32_t k = 0; k < model->n; k++)
     {
         int32_t i = model->coord[k];
-        linear->r[i] = b[i] - linear->Ap[i];
+        linear->r[i] = zero ? b[i] : b[i] - linear->Ap[i];
     }
 }
 

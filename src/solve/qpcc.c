@@ -547,10 +547,14 @@ static tdSteerEnd search(Search *s, Spot *from, double *u, Spot *block, double *
     s->best.place = s->here.place;
     if (end != TD_STEER_STATIONARY)
         return end;
-    go_to(s, &s->best);
-    look(s, INFINITY, WITHIN);
-    int n = blocking_rows(s, rows), starts = steer->starts < 0 ? STARTS : steer->starts;
+    int n = 0, starts = steer->starts < 0 ? STARTS : steer->starts;
     int32_t blocking = steer->blocking;
+    if (starts > EVERYWHERE)
+    {
+        go_to(s, &s->best);
+        look(s, INFINITY, WITHIN);
+        n = blocking_rows(s, rows);
+    }
     copy_spot(s, block, s->piece.y, s->piece.gamma, s->piece.along, s->piece.mode);
     memcpy(block_u, s->u, (size_t)s->exact.n * sizeof *u);
     for (int k = 0; k < starts && s->tried < s->most && end == TD_STEER_STATIONARY; k++)

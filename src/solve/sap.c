@@ -35,7 +35,7 @@ void td_sap_free(tdSap *sap)
 {
     if (sap == NULL)
         return;
-    td_sap_stack_free(&sap->stack);
+    td_stack_free(&sap->stack);
     td_sap_sparse_free(sap->factors);
     free(sap);
 }
@@ -578,7 +578,7 @@ tdStatus td_sap_solve(tdSap *sap, tdTasks *tasks, const tdSapProblem *problem, c
     islandWork work = {.problem = problem, .settings = settings};
     *result = (tdSapResult){0};
     sap->plan = (tdSapPlan){0};
-    td_sap_stack_reset(&sap->stack);
+    td_stack_reset(&sap->stack);
     TD_TRY(td_sap_plan(sap, problem, settings->structure, &work.plan, error));
     td_parallel(tasks, work.plan.n_islands, solve_small, &work);
     for (int32_t i = 0; i < work.plan.n_islands; i++)

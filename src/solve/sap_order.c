@@ -88,15 +88,16 @@ static void cut_block(tdSapUnits *u, int32_t member, int32_t first, int32_t n, c
     }
 }
 
-static bool cut_blocks(tdSapStack *stack, const tdSapProblem *problem, const tdSapIsland *island, const int32_t *first,
+static bool cut_blocks(tdStack *stack, const tdSapProblem *problem, const tdSapIsland *island, const int32_t *first,
                        tdSapUnits *u)
 {
-    int32_t *lists = TD_SAP_TAKE(stack, int32_t, 64 * (int64_t)island->n_members);
-    int32_t *owner = TD_SAP_TAKE(stack, int32_t, island->n), *count = TD_SAP_TAKE(stack, int32_t, island->n_members);
-    uint64_t *bits = TD_SAP_TAKE(stack, uint64_t, island->n);
+    int32_t *lists = TD_STACK_TAKE(stack, int32_t, 64 * (int64_t)island->n_members);
+    int32_t *owner = TD_STACK_TAKE(stack, int32_t, island->n),
+            *count = TD_STACK_TAKE(stack, int32_t, island->n_members);
+    uint64_t *bits = TD_STACK_TAKE(stack, uint64_t, island->n);
     int64_t most = island->n_members + (int64_t)island->n / LEAST_UNIT;
-    u->size = TD_SAP_TAKE(stack, int32_t, most);
-    u->block = TD_SAP_TAKE(stack, int32_t, most);
+    u->size = TD_STACK_TAKE(stack, int32_t, most);
+    u->block = TD_STACK_TAKE(stack, int32_t, most);
     if (stack->failed)
         return false;
     for (int32_t k = 0; k < island->n_members; k++)
@@ -117,13 +118,13 @@ static void connect(tdSapUnits *u, int32_t a, int32_t b)
 }
 
 // Units of one block are adjacent, and units that a constraint touches together.
-static bool make_graph(tdSapStack *stack, const tdSapProblem *problem, const tdSapIsland *island, const int32_t *first,
+static bool make_graph(tdStack *stack, const tdSapProblem *problem, const tdSapIsland *island, const int32_t *first,
                        tdSapUnits *u)
 {
     u->words = (u->n + 63) / 64;
-    u->bits = TD_SAP_TAKE(stack, uint64_t, (int64_t)u->n * u->words);
-    u->order = TD_SAP_TAKE(stack, int32_t, u->n);
-    u->parent = TD_SAP_TAKE(stack, int32_t, u->n);
+    u->bits = TD_STACK_TAKE(stack, uint64_t, (int64_t)u->n * u->words);
+    u->order = TD_STACK_TAKE(stack, int32_t, u->n);
+    u->parent = TD_STACK_TAKE(stack, int32_t, u->n);
     if (stack->failed)
         return false;
     memset(u->bits, 0, (size_t)u->n * (size_t)u->words * sizeof *u->bits);
@@ -175,11 +176,11 @@ static int degree_class(int64_t degree)
 }
 
 // Eliminates units one after the other; what is left in the bits of a unit is the structure of its columns.
-static bool minimum_degree(tdSapStack *stack, tdSapUnits *u)
+static bool minimum_degree(tdStack *stack, tdSapUnits *u)
 {
-    int *degree = TD_SAP_TAKE(stack, int, u->n), *height = TD_SAP_TAKE(stack, int, u->n);
-    bool *done = TD_SAP_TAKE(stack, bool, u->n);
-    int32_t *step = TD_SAP_TAKE(stack, int32_t, u->n);
+    int *degree = TD_STACK_TAKE(stack, int, u->n), *height = TD_STACK_TAKE(stack, int, u->n);
+    bool *done = TD_STACK_TAKE(stack, bool, u->n);
+    int32_t *step = TD_STACK_TAKE(stack, int32_t, u->n);
     if (stack->failed)
         return false;
     for (int32_t a = 0; a < u->n; a++)
@@ -228,10 +229,10 @@ static bool minimum_degree(tdSapStack *stack, tdSapUnits *u)
 }
 
 // Children before their parent and next to it, so that a parent can be merged with its last child.
-static bool postorder(tdSapStack *stack, tdSapUnits *u)
+static bool postorder(tdStack *stack, tdSapUnits *u)
 {
-    int32_t *child = TD_SAP_TAKE(stack, int32_t, u->n), *next = TD_SAP_TAKE(stack, int32_t, u->n);
-    int32_t *path = TD_SAP_TAKE(stack, int32_t, u->n), *sequence = TD_SAP_TAKE(stack, int32_t, u->n);
+    int32_t *child = TD_STACK_TAKE(stack, int32_t, u->n), *next = TD_STACK_TAKE(stack, int32_t, u->n);
+    int32_t *path = TD_STACK_TAKE(stack, int32_t, u->n), *sequence = TD_STACK_TAKE(stack, int32_t, u->n);
     if (stack->failed)
         return false;
     for (int32_t a = 0; a < u->n; a++)
@@ -275,7 +276,7 @@ void td_sap_one_super(tdSapIsland *island, tdSapUnits *u)
 }
 
 // Order of the units, and their supernodes in island->supers; one for all where that costs less.
-bool td_sap_units(tdSapStack *stack, const tdSapProblem *problem, tdSapStructure structure, const int32_t *first,
+bool td_sap_units(tdStack *stack, const tdSapProblem *problem, tdSapStructure structure, const int32_t *first,
                   tdSapIsland *island, tdSapUnits *u)
 {
     bool split =
@@ -284,7 +285,7 @@ bool td_sap_units(tdSapStack *stack, const tdSapProblem *problem, tdSapStructure
         return false;
     split = split && u->n > 1 && u->n <= MOST_UNITS;
     island->sparse = split;
-    island->supers = TD_SAP_TAKE(stack, tdSapSuper, split ? u->n : 1);
+    island->supers = TD_STACK_TAKE(stack, tdSapSuper, split ? u->n : 1);
     if (stack->failed)
         return false;
     for (int32_t i = 0; i < island->n; i++)
@@ -294,7 +295,7 @@ bool td_sap_units(tdSapStack *stack, const tdSapProblem *problem, tdSapStructure
         td_sap_one_super(island, u);
         return true;
     }
-    int32_t *start = TD_SAP_TAKE(stack, int32_t, u->n);
+    int32_t *start = TD_STACK_TAKE(stack, int32_t, u->n);
     if (stack->failed || !make_graph(stack, problem, island, first, u) || !minimum_degree(stack, u) ||
         !postorder(stack, u))
         return false;

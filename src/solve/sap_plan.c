@@ -5,94 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-// ---------------------------------------------------------------- memory
-
-typedef struct tdSapChunk
-{
-    struct tdSapChunk *next;
-    size_t size, used;
-    _Alignas(TD_ALIGN) char data[];
-} tdSapChunk;
-
-#define LEAST_CHUNK ((size_t)64 * 1024)
-
-static void free_chunks(tdSapStack *stack)
-{
-    while (stack->chunks != NULL)
-    {
-        tdSapChunk *next = stack->chunks->next;
-        free(stack->chunks);
-        stack->chunks = next;
-    }
-}
-
-static tdSapChunk *add_chunk(tdSapStack *stack, size_t bytes)
-{
-    tdSapChunk *chunk = bytes > SIZE_MAX / 4 ? NULL : aligned_alloc(TD_ALIGN, sizeof(tdSapChunk) + bytes);
-    stack->grown = true;
-    if (chunk == NULL)
-        return NULL;
-    *chunk = (tdSapChunk){.size = bytes};
-    if (stack->current == NULL)
-        stack->chunks = chunk;
-    else
-        stack->current->next = chunk;
-    stack->current = chunk;
-    return chunk;
-}
-
-void td_sap_stack_reset(tdSapStack *stack)
-{
-    size_t taken = stack->taken;
-    bool scattered = stack->chunks != NULL && stack->chunks->next != NULL;
-    stack->taken = 0;
-    stack->failed = stack->grown = false;
-    if (scattered)
-    {
-        // One piece for all of the last time, with a margin: contacts come and go.
-        free_chunks(stack);
-        stack->current = NULL;
-        size_t bytes = (taken + taken / 2 + TD_ALIGN - 1) / TD_ALIGN * TD_ALIGN;
-        add_chunk(stack, bytes < LEAST_CHUNK ? LEAST_CHUNK : bytes);
-    }
-    stack->current = stack->chunks;
-    if (stack->current != NULL)
-        stack->current->used = 0;
-}
-
-void td_sap_stack_free(tdSapStack *stack)
-{
-    free_chunks(stack);
-    *stack = (tdSapStack){0};
-}
-
-void *td_sap_stack_take(tdSapStack *stack, int64_t count, size_t size)
-{
-    size_t bytes = 0;
-    if (count < 0 || __builtin_mul_overflow((size_t)count, size, &bytes) || bytes > SIZE_MAX / 8)
-    {
-        stack->failed = true;
-        return NULL;
-    }
-    bytes = (bytes + TD_ALIGN - 1) / TD_ALIGN * TD_ALIGN;
-    bytes = bytes == 0 ? TD_ALIGN : bytes;
-    tdSapChunk *chunk = stack->current;
-    if (chunk == NULL || chunk->size - chunk->used < bytes)
-    {
-        size_t room = stack->taken < LEAST_CHUNK ? LEAST_CHUNK : stack->taken;
-        chunk = add_chunk(stack, bytes > room ? bytes : room);
-        if (chunk == NULL)
-        {
-            stack->failed = true;
-            return NULL;
-        }
-    }
-    void *result = chunk->data + chunk->used;
-    chunk->used += bytes;
-    stack->taken += bytes;
-    return result;
-}
-
 // ---------------------------------------------------------------- checks
 
 static bool all_finite(const double *a, int64_t n)
@@ -207,10 +119,10 @@ typedef struct islandCut
     bool *touched;
 } islandCut;
 
-static bool count_islands(tdSapStack *stack, const tdSapProblem *problem, islandCut *cut, tdSapPlan *out)
+static bool count_islands(tdStack *stack, const tdSapProblem *problem, islandCut *cut, tdSapPlan *out)
 {
-    out->alone = TD_SAP_TAKE(stack, int32_t, problem->n_blocks);
-    out->islands = TD_SAP_TAKE(stack, tdSapIsland, problem->n_blocks);
+    out->alone = TD_STACK_TAKE(stack, int32_t, problem->n_blocks);
+    out->islands = TD_STACK_TAKE(stack, tdSapIsland, problem->n_blocks);
     if (stack->failed)
         return false;
     for (int32_t b = 0; b < problem->n_blocks; b++)
@@ -233,13 +145,13 @@ static bool count_islands(tdSapStack *stack, const tdSapProblem *problem, island
     return true;
 }
 
-static bool fill_islands(tdSapStack *stack, const tdSapProblem *problem, const islandCut *cut, tdSapPlan *out)
+static bool fill_islands(tdStack *stack, const tdSapProblem *problem, const islandCut *cut, tdSapPlan *out)
 {
     for (int32_t i = 0; i < out->n_islands; i++)
     {
         tdSapIsland *island = &out->islands[i];
-        island->members = TD_SAP_TAKE(stack, tdSapMember, island->n_members);
-        island->links = TD_SAP_TAKE(stack, tdSapLink, island->n_links);
+        island->members = TD_STACK_TAKE(stack, tdSapMember, island->n_members);
+        island->links = TD_STACK_TAKE(stack, tdSapLink, island->n_links);
         if (stack->failed)
             return false;
         island->n_members = island->n_links = 0;
@@ -258,18 +170,18 @@ static bool fill_islands(tdSapStack *stack, const tdSapProblem *problem, const i
     return true;
 }
 
-static bool take_vectors(tdSapStack *stack, tdSapIsland *island)
+static bool take_vectors(tdStack *stack, tdSapIsland *island)
 {
     double **vectors[] = {&island->v,     &island->v_star,   &island->q,  &island->p,
                           &island->force, &island->gradient, &island->dv, &island->Adv,
                           &island->scale, &island->best,     &island->x,  &island->y};
     for (size_t k = 0; k < sizeof vectors / sizeof vectors[0]; k++)
-        *vectors[k] = TD_SAP_TAKE(stack, double, island->n);
+        *vectors[k] = TD_STACK_TAKE(stack, double, island->n);
     int64_t rows = (int64_t)TD_SAP_ROWS * island->n_links;
-    island->v_c = TD_SAP_TAKE(stack, double, rows);
-    island->dv_c = TD_SAP_TAKE(stack, double, rows);
-    island->gamma = TD_SAP_TAKE(stack, double, rows);
-    island->G = TD_SAP_TAKE(stack, double, TD_SAP_ROWS *rows);
+    island->v_c = TD_STACK_TAKE(stack, double, rows);
+    island->dv_c = TD_STACK_TAKE(stack, double, rows);
+    island->gamma = TD_STACK_TAKE(stack, double, rows);
+    island->G = TD_STACK_TAKE(stack, double, TD_SAP_ROWS *rows);
     return !stack->failed;
 }
 
@@ -283,14 +195,14 @@ static bool has_sparse(const tdSapProblem *problem, const tdSapIsland *island)
 
 tdStatus td_sap_plan(tdSap *sap, const tdSapProblem *problem, tdSapStructure structure, tdSapPlan *out, tdError *error)
 {
-    tdSapStack *stack = &sap->stack;
+    tdStack *stack = &sap->stack;
     td_sap_sparse_start(sap);
     *out = (tdSapPlan){0};
     TD_TRY(td_sap_check(problem, true, error));
-    islandCut map = {.parent = TD_SAP_TAKE(stack, int32_t, problem->n_blocks),
-                     .island = TD_SAP_TAKE(stack, int32_t, problem->n_blocks),
-                     .first = TD_SAP_TAKE(stack, int32_t, problem->n_blocks),
-                     .touched = TD_SAP_TAKE(stack, bool, problem->n_blocks)};
+    islandCut map = {.parent = TD_STACK_TAKE(stack, int32_t, problem->n_blocks),
+                     .island = TD_STACK_TAKE(stack, int32_t, problem->n_blocks),
+                     .first = TD_STACK_TAKE(stack, int32_t, problem->n_blocks),
+                     .touched = TD_STACK_TAKE(stack, bool, problem->n_blocks)};
     bool good = !stack->failed;
     if (good)
         join(problem, map.parent, map.touched);

@@ -7,23 +7,6 @@
 #pragma once
 #include "solve/sap.h"
 
-// ---------------------------------------------------------------- memory
-
-/// Memory that is taken in one order and given back at once. It keeps what it has; a second solve of the same size
-/// allocates nothing.
-typedef struct tdSapStack
-{
-    struct tdSapChunk *chunks, *current;
-    size_t taken;
-    bool failed, grown;
-} tdSapStack;
-
-void td_sap_stack_reset(tdSapStack *stack);
-void td_sap_stack_free(tdSapStack *stack);
-/// Aligned, not initialized. NULL, and `failed`, when memory runs out.
-void *td_sap_stack_take(tdSapStack *stack, int64_t count, size_t size);
-#define TD_SAP_TAKE(stack, type, count) ((type *)td_sap_stack_take((stack), (count), sizeof(type)))
-
 // ---------------------------------------------------------------- plan
 
 /// Where sorted places fall into one supernode: places [begin, end) are its columns, and all from `begin` on its rows.
@@ -129,7 +112,7 @@ typedef struct tdSapPlan
 
 struct tdSap
 {
-    tdSapStack stack;
+    tdStack stack;
     struct tdSapFactor *factors; ///< of islands with sparse blocks, kept (sap_sparse.c)
     tdSapPlan plan;              ///< of the last solution, for td_sap_slope
 };
@@ -140,12 +123,12 @@ tdStatus td_sap_check(const tdSapProblem *problem, bool laws, tdError *error);
 tdStatus td_sap_plan(tdSap *sap, const tdSapProblem *problem, tdSapStructure structure, tdSapPlan *out, tdError *error);
 /// Order of elimination, supernodes and patches of an island whose members (block, first) and links (constraint, law)
 /// are set. first_of_block: by block, its first coordinate in the island. False: out of memory.
-bool td_sap_order(tdSapStack *stack, const tdSapProblem *problem, tdSapStructure structure,
-                  const int32_t *first_of_block, tdSapIsland *island);
+bool td_sap_order(tdStack *stack, const tdSapProblem *problem, tdSapStructure structure, const int32_t *first_of_block,
+                  tdSapIsland *island);
 
 /// Sorted places of a constraint's columns, each once, with the rows J in their order. first: by block, its first
 /// coordinate; place: by coordinate; mark: scratch over the places.
-bool td_sap_gather_link(tdSapStack *stack, const tdSapProblem *problem, const int32_t *first, const int32_t *place,
+bool td_sap_gather_link(tdStack *stack, const tdSapProblem *problem, const int32_t *first, const int32_t *place,
                         int32_t *mark, tdSapLink *link);
 
 /// Units of elimination: unknowns of a block that are in contact with the same blocks.
@@ -166,7 +149,7 @@ typedef struct tdSapUnits
 } tdSapUnits;
 
 /// Cuts an island into units and orders them: u->place, and one supernode a unit in island->supers (u->super).
-bool td_sap_units(tdSapStack *stack, const tdSapProblem *problem, tdSapStructure structure, const int32_t *first,
+bool td_sap_units(tdStack *stack, const tdSapProblem *problem, tdSapStructure structure, const int32_t *first,
                   tdSapIsland *island, tdSapUnits *u);
 /// One dense supernode for all.
 void td_sap_one_super(tdSapIsland *island, tdSapUnits *u);

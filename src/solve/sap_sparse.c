@@ -30,14 +30,17 @@ typedef struct tdSapFactor
     cholmod_factor *factor;
     tdFactorPlan plan;
     int32_t n, *start, *row; // the structure that was analysed
-    int64_t start_room, row_room, value_room, work_room, b_room;
-    double *values, *work, *b;
-    cholmod_dense B, *X, *Y, *E;
+    int64_t start_room, row_room, value_room, work_room;
+    double *values, *work;
+    tdArena arena; // of the next two
+    tdTriangularShape shape;
+    tdSubstitution substitution;
     bool in_use;
     // of this solution
     const int32_t *from; // by entry of the members' A, one after the other: its place in the structure
     int n_borders;
     int32_t *borders; // links
+    double *Z;        // n a wide link
     double *C;        // factor of G^-1 + J Z
     double *small;    // 2 n_borders
     double *r;        // n
@@ -46,6 +49,7 @@ typedef struct tdSapFactor
 static void free_numbers(tdSapFactor *f)
 {
     td_factor_plan_free(&f->plan);
+    td_arena_free(&f->arena);
     cholmod_free_factor(&f->factor, &f->common);
 }
 
@@ -55,15 +59,11 @@ void td_sap_sparse_free(tdSapFactor *f)
     {
         tdSapFactor *next = f->next;
         free_numbers(f);
-        cholmod_free_dense(&f->X, &f->common);
-        cholmod_free_dense(&f->Y, &f->common);
-        cholmod_free_dense(&f->E, &f->common);
         cholmod_finish(&f->common);
         free(f->start);
         free(f->row);
         free(f->values);
         free(f->work);
-        free(f->b);
         free(f);
         f = next;
     }
@@ -77,19 +77,19 @@ void td_sap_sparse_start(tdSap *sap)
 
 // ---------------------------------------------------------------- places
 
-static bool gather(tdSapStack *stack, const tdSapProblem *problem, const int32_t *first, tdSapIsland *island)
+static bool gather(tdStack *stack, const tdSapProblem *problem, const int32_t *first, tdSapIsland *island)
 {
-    int32_t *mark = TD_SAP_TAKE(stack, int32_t, island->n), *place = TD_SAP_TAKE(stack, int32_t, island->n);
+    int32_t *mark = TD_STACK_TAKE(stack, int32_t, island->n), *place = TD_STACK_TAKE(stack, int32_t, island->n);
     for (int32_t i = 0; i < island->n && !stack->failed; i++)
         place[i] = i;
     for (int32_t k = 0; k < island->n_members; k++)
     {
         tdSapMember *member = &island->members[k];
         int32_t n = problem->blocks[member->block].n;
-        member->patch = (tdSapPatch){.n = n, .at = TD_SAP_TAKE(stack, int32_t, n)};
-        member->column = TD_SAP_TAKE(stack, int32_t, n);
-        member->in = TD_SAP_TAKE(stack, double, n);
-        member->out = TD_SAP_TAKE(stack, double, n);
+        member->patch = (tdSapPatch){.n = n, .at = TD_STACK_TAKE(stack, int32_t, n)};
+        member->column = TD_STACK_TAKE(stack, int32_t, n);
+        member->in = TD_STACK_TAKE(stack, double, n);
+        member->out = TD_STACK_TAKE(stack, double, n);
         for (int32_t i = 0; i < n && !stack->failed; i++)
         {
             member->patch.at[i] = member->first + i;
@@ -189,9 +189,9 @@ static int32_t column_count(const tdSapBlock *block, int32_t j)
     return block->sparse != NULL ? block->sparse->start[j + 1] - block->sparse->start[j] : block->n - j;
 }
 
-static bool make_structure(tdSapStack *stack, const tdSapProblem *problem, tdSapIsland *island, structure *out)
+static bool make_structure(tdStack *stack, const tdSapProblem *problem, tdSapIsland *island, structure *out)
 {
-    int32_t *member_of = TD_SAP_TAKE(stack, int32_t, island->n);
+    int32_t *member_of = TD_STACK_TAKE(stack, int32_t, island->n);
     int64_t entries = 0;
     for (int32_t k = 0; k < island->n_members && !stack->failed; k++)
     {
@@ -205,10 +205,10 @@ static bool make_structure(tdSapStack *stack, const tdSapProblem *problem, tdSap
     if (stack->failed)
         return false;
     int64_t n_extra = list_extra(problem, island, member_of, NULL);
-    extraPair *extra = TD_SAP_TAKE(stack, extraPair, n_extra);
-    out->start = TD_SAP_TAKE(stack, int32_t, island->n + 1);
-    out->row = TD_SAP_TAKE(stack, int32_t, entries + n_extra);
-    out->from = TD_SAP_TAKE(stack, int32_t, entries);
+    extraPair *extra = TD_STACK_TAKE(stack, extraPair, n_extra);
+    out->start = TD_STACK_TAKE(stack, int32_t, island->n + 1);
+    out->row = TD_STACK_TAKE(stack, int32_t, entries + n_extra);
+    out->from = TD_STACK_TAKE(stack, int32_t, entries);
     if (stack->failed || entries + n_extra > INT32_MAX)
         return false;
     n_extra = n_extra == 0 ? 0 : list_extra(problem, island, member_of, extra);
@@ -240,7 +240,7 @@ static bool make_structure(tdSapStack *stack, const tdSapProblem *problem, tdSap
 }
 
 // Entries of each pair of places of a narrow link, columns first.
-static bool place_links(tdSapStack *stack, tdSapIsland *island, const structure *s)
+static bool place_links(tdStack *stack, tdSapIsland *island, const structure *s)
 {
     for (int32_t l = 0; l < island->n_links; l++)
     {
@@ -248,10 +248,8 @@ static bool place_links(tdSapStack *stack, tdSapIsland *island, const structure 
         const tdSapPatch *patch = &link->patch;
         link->entry = NULL;
         link->border = NULL;
-        if (is_wide(link))
-            link->border = TD_SAP_TAKE(stack, double, island->n);
-        else
-            link->entry = TD_SAP_TAKE(stack, int32_t, (int64_t)patch->n * (patch->n + 1) / 2);
+        if (!is_wide(link))
+            link->entry = TD_STACK_TAKE(stack, int32_t, (int64_t)patch->n * (patch->n + 1) / 2);
         if (stack->failed)
             return false;
         int32_t k = 0;
@@ -310,17 +308,11 @@ static tdStatus analyse(tdSapFactor *f, const tdSapProblem *problem, const tdSap
     TD_TRY(td_factor_plan(f->factor, &matrix, &f->plan, error));
     TD_TRY(td_factor_ready(f->factor, &f->common, error));
     if (!td_grow((void **)&f->values, &f->value_room, f->start[f->n], sizeof *f->values) ||
-        !td_grow((void **)&f->work, &f->work_room, f->plan.room, sizeof *f->work) ||
-        !td_grow((void **)&f->b, &f->b_room, f->n, sizeof *f->b))
+        !td_grow((void **)&f->work, &f->work_room, f->plan.room, sizeof *f->work))
         return td_fail_memory(error, "the contact problem");
-    f->B = (cholmod_dense){.nrow = (size_t)f->n,
-                           .ncol = 1,
-                           .nzmax = (size_t)f->n,
-                           .d = (size_t)f->n,
-                           .x = f->b,
-                           .xtype = CHOLMOD_REAL,
-                           .dtype = CHOLMOD_DOUBLE};
-    return TD_OK;
+    TD_TRY(td_triangular_shape(&f->arena, f->factor, &f->shape, error));
+    // By the machine's own kernels, as the factor is made.
+    return td_substitution_create(&f->arena, &f->shape, td_isa_pick(false), &f->substitution, error);
 }
 
 static bool is_same(const tdSapFactor *f, int32_t n, const structure *s)
@@ -374,17 +366,21 @@ static tdStatus choose(tdSap *sap, const tdSapProblem *problem, tdSapIsland *isl
 tdStatus td_sap_sparse_order(tdSap *sap, const tdSapProblem *problem, const int32_t *first, tdSapIsland *island,
                              tdError *error)
 {
-    tdSapStack *stack = &sap->stack;
+    tdStack *stack = &sap->stack;
     structure s;
     if (!gather(stack, problem, first, island) || !make_structure(stack, problem, island, &s) ||
         !place_links(stack, island, &s))
         return td_fail_memory(error, "the contact problem");
     TD_TRY(choose(sap, problem, island, &s, error));
     tdSapFactor *f = island->factor;
-    f->borders = TD_SAP_TAKE(stack, int32_t, MOST_BORDER);
-    f->C = TD_SAP_TAKE(stack, double, (int64_t)MOST_BORDER *MOST_BORDER);
-    f->small = TD_SAP_TAKE(stack, double, 2 * MOST_BORDER);
-    f->r = TD_SAP_TAKE(stack, double, island->n);
+    f->borders = TD_STACK_TAKE(stack, int32_t, MOST_BORDER);
+    int32_t wide = 0;
+    for (int32_t l = 0; l < island->n_links; l++)
+        wide += is_wide(&island->links[l]);
+    f->Z = TD_STACK_TAKE(stack, double, (int64_t)(wide < MOST_BORDER ? wide : MOST_BORDER) * island->n);
+    f->C = TD_STACK_TAKE(stack, double, (int64_t)MOST_BORDER *MOST_BORDER);
+    f->small = TD_STACK_TAKE(stack, double, 2 * MOST_BORDER);
+    f->r = TD_STACK_TAKE(stack, double, island->n);
     if (stack->failed)
         return td_fail_memory(error, "the contact problem");
     island->sparse = true;
@@ -444,15 +440,13 @@ static void assemble(const tdSapProblem *problem, tdSapIsland *island, double sh
     }
 }
 
-// x = H_n^-1 b
-static void solve(tdSapFactor *f, const double *b, double *x)
+// x = H_n^-1 x for `count` columns, one after the other
+static void solve(tdSapFactor *f, tdTasks *tasks, int count, double *x)
 {
-    int levels = td_openmp_quiet();
-    memcpy(f->b, b, (size_t)f->n * sizeof *b);
-    bool good = cholmod_solve2(CHOLMOD_A, f->factor, &f->B, NULL, &f->X, NULL, &f->Y, &f->E, &f->common) != 0;
-    td_openmp_restore(levels);
-    for (int32_t i = 0; i < f->n; i++)
-        x[i] = good ? ((const double *)f->X->x)[i] : NAN;
+    tdSubstituteTask task = {.values = f->factor->x, .b = x, .x = x, .more = count - 1, .stride = f->n};
+    task.more_b = task.more_x = x + f->n;
+    if (count > 0)
+        td_substitute(&f->substitution, tasks, &task);
 }
 
 static double dot_row(const tdSapLink *link, const double *x)
@@ -474,7 +468,7 @@ static double slope_of(const tdSapIsland *island, int32_t l)
     return island->G[(int64_t)TD_SAP_ROWS * TD_SAP_ROWS * l];
 }
 
-static bool make_borders(tdSapIsland *island)
+static bool make_borders(tdSapIsland *island, tdTasks *tasks)
 {
     tdSapFactor *f = island->factor;
     int info = 0;
@@ -482,15 +476,16 @@ static bool make_borders(tdSapIsland *island)
     for (int32_t l = 0; l < island->n_links; l++)
     {
         tdSapLink *link = &island->links[l];
-        if (link->idle || link->border == NULL)
+        if (link->idle || !is_wide(link))
             continue;
         if (f->n_borders == MOST_BORDER)
             return false;
+        link->border = f->Z + f->n_borders * (int64_t)f->n;
         f->borders[f->n_borders++] = l;
-        memset(f->r, 0, (size_t)f->n * sizeof *f->r);
-        add_row(link, 1, f->r);
-        solve(f, f->r, link->border);
+        memset(link->border, 0, (size_t)f->n * sizeof *f->r);
+        add_row(link, 1, link->border);
     }
+    solve(f, tasks, f->n_borders, f->Z);
     int m = f->n_borders;
     for (int j = 0; j < m; j++)
         for (int i = j; i < m; i++)
@@ -506,7 +501,7 @@ bool td_sap_sparse_factor(const tdSapProblem *problem, tdSapIsland *island, tdTa
     tdSapFactor *f = island->factor;
     td_sap_prepare_links(island, tasks);
     assemble(problem, island, shift);
-    return td_factor_numbers(&f->plan, tasks, f->values, f->work, f->factor) && make_borders(island);
+    return td_factor_numbers(&f->plan, tasks, f->values, f->work, f->factor) && make_borders(island, tasks);
 }
 
 // x += H^-1 r; r is used up.
@@ -515,7 +510,7 @@ static void correct(const tdSapIsland *island, double *r, double *x)
     tdSapFactor *f = island->factor;
     int m = f->n_borders, one = 1, info = 0;
     double *y = f->small;
-    solve(f, r, r);
+    solve(f, NULL, 1, r);
     for (int k = 0; k < m; k++)
         y[k] = dot_row(&island->links[f->borders[k]], r);
     if (m > 0)

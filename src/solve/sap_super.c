@@ -20,14 +20,14 @@ static void sort_places(int32_t *at, int32_t n)
     }
 }
 
-bool td_sap_gather_link(tdSapStack *stack, const tdSapProblem *problem, const int32_t *first, const int32_t *place,
+bool td_sap_gather_link(tdStack *stack, const tdSapProblem *problem, const int32_t *first, const int32_t *place,
                         int32_t *mark, tdSapLink *link)
 {
     const tdSapConstraint *c = &problem->constraints[link->constraint];
     int rows = c->law.rows;
     tdSapPatch *patch = &link->patch;
     int32_t most = c->side[0].count + (c->sides == 2 ? c->side[1].count : 0), n = 0;
-    patch->at = TD_SAP_TAKE(stack, int32_t, most);
+    patch->at = TD_STACK_TAKE(stack, int32_t, most);
     if (stack->failed)
         return false;
     for (int s = 0; s < c->sides; s++)
@@ -43,8 +43,8 @@ bool td_sap_gather_link(tdSapStack *stack, const tdSapProblem *problem, const in
             mark[patch->at[j]] = patch->n;
             patch->at[patch->n++] = patch->at[j];
         }
-    link->J = TD_SAP_TAKE(stack, double, (int64_t)rows * patch->n);
-    link->T = TD_SAP_TAKE(stack, double, (int64_t)rows * patch->n);
+    link->J = TD_STACK_TAKE(stack, double, (int64_t)rows * patch->n);
+    link->T = TD_STACK_TAKE(stack, double, (int64_t)rows * patch->n);
     if (stack->failed)
         return false;
     memset(link->J, 0, (size_t)rows * (size_t)patch->n * sizeof *link->J);
@@ -62,17 +62,17 @@ bool td_sap_gather_link(tdSapStack *stack, const tdSapProblem *problem, const in
 }
 
 // Unknowns of the blocks by place: one walk along the places gives each block its own in order.
-static bool gather_members(tdSapStack *stack, const tdSapProblem *problem, tdSapUnits *u, tdSapIsland *island)
+static bool gather_members(tdStack *stack, const tdSapProblem *problem, tdSapUnits *u, tdSapIsland *island)
 {
     int32_t *owner = u->mark, *coordinate = u->scratch;
     for (int32_t k = 0; k < island->n_members; k++)
     {
         tdSapMember *member = &island->members[k];
         int32_t n = problem->blocks[member->block].n;
-        member->patch = (tdSapPatch){.at = TD_SAP_TAKE(stack, int32_t, n)};
-        member->column = TD_SAP_TAKE(stack, int32_t, n);
-        member->in = TD_SAP_TAKE(stack, double, n);
-        member->out = TD_SAP_TAKE(stack, double, n);
+        member->patch = (tdSapPatch){.at = TD_STACK_TAKE(stack, int32_t, n)};
+        member->column = TD_STACK_TAKE(stack, int32_t, n);
+        member->in = TD_STACK_TAKE(stack, double, n);
+        member->out = TD_STACK_TAKE(stack, double, n);
         if (stack->failed)
             return false;
         for (int32_t i = 0; i < n; i++)
@@ -91,11 +91,11 @@ static bool gather_members(tdSapStack *stack, const tdSapProblem *problem, tdSap
 }
 
 // Runs of a patch in the supernodes. Both lists of rows ascend, so one is found by walking along the other.
-static bool find_runs(tdSapStack *stack, const tdSapIsland *island, const tdSapUnits *u, tdSapPatch *patch)
+static bool find_runs(tdStack *stack, const tdSapIsland *island, const tdSapUnits *u, tdSapPatch *patch)
 {
     for (int32_t i = 0; i < patch->n; i++)
         patch->n_runs += i == 0 || u->super[patch->at[i]] != u->super[patch->at[i - 1]];
-    patch->runs = TD_SAP_TAKE(stack, tdSapRun, patch->n_runs);
+    patch->runs = TD_STACK_TAKE(stack, tdSapRun, patch->n_runs);
     if (stack->failed)
         return false;
     int32_t k = 0;
@@ -103,7 +103,7 @@ static bool find_runs(tdSapStack *stack, const tdSapIsland *island, const tdSapU
     {
         tdSapRun *run = &patch->runs[k];
         *run = (tdSapRun){.super = u->super[patch->at[i]], .begin = i};
-        run->row = TD_SAP_TAKE(stack, int32_t, patch->n - i);
+        run->row = TD_STACK_TAKE(stack, int32_t, patch->n - i);
         if (stack->failed)
             return false;
         const tdSapSuper *super = &island->supers[run->super];
@@ -129,10 +129,10 @@ static const tdSapPatch *patch_of(const tdSapIsland *island, int32_t p)
 }
 
 // Patches that touch each unit: start (n + 1) and list.
-static bool list_patches(tdSapStack *stack, const tdSapIsland *island, const tdSapUnits *u, int32_t **starts,
+static bool list_patches(tdStack *stack, const tdSapIsland *island, const tdSapUnits *u, int32_t **starts,
                          int32_t **lists)
 {
-    int32_t n = island->n_supers, *start = TD_SAP_TAKE(stack, int32_t, n + 2), *list = NULL;
+    int32_t n = island->n_supers, *start = TD_STACK_TAKE(stack, int32_t, n + 2), *list = NULL;
     if (stack->failed)
         return false;
     memset(start, 0, ((size_t)n + 2) * sizeof *start);
@@ -154,7 +154,7 @@ static bool list_patches(tdSapStack *stack, const tdSapIsland *island, const tdS
         }
         for (int32_t s = 0; s < n && pass == 0; s++)
             start[s + 2] += start[s + 1];
-        if (pass == 0 && (list = TD_SAP_TAKE(stack, int32_t, start[n + 1])) == NULL)
+        if (pass == 0 && (list = TD_STACK_TAKE(stack, int32_t, start[n + 1])) == NULL)
             return false;
     }
     *starts = start;
@@ -172,11 +172,11 @@ static void mark_rows(uint64_t *bits, const int32_t *rows, int32_t n, int32_t en
 }
 
 // Rows below each unit: what its constraints and its block touch further on, and what its children leave.
-static bool find_rows(tdSapStack *stack, tdSapIsland *island, const tdSapUnits *u, int32_t *parent)
+static bool find_rows(tdStack *stack, tdSapIsland *island, const tdSapUnits *u, int32_t *parent)
 {
     int32_t n = island->n_supers, words = island->n / 64 + 1, *start = NULL, *list = NULL;
-    int32_t *child = TD_SAP_TAKE(stack, int32_t, n), *next = TD_SAP_TAKE(stack, int32_t, n);
-    uint64_t *bits = TD_SAP_TAKE(stack, uint64_t, words);
+    int32_t *child = TD_STACK_TAKE(stack, int32_t, n), *next = TD_STACK_TAKE(stack, int32_t, n);
+    uint64_t *bits = TD_STACK_TAKE(stack, uint64_t, words);
     if (stack->failed || !list_patches(stack, island, u, &start, &list))
         return false;
     memset(bits, 0, (size_t)words * sizeof *bits);
@@ -192,7 +192,7 @@ static bool find_rows(tdSapStack *stack, tdSapIsland *island, const tdSapUnits *
             mark_rows(bits, island->supers[c].rows, island->supers[c].m, end, &last);
         for (int32_t w = end / 64; w <= last / 64 && last >= 0; w++)
             super->m += __builtin_popcountll(bits[w]);
-        super->rows = TD_SAP_TAKE(stack, int32_t, super->m);
+        super->rows = TD_STACK_TAKE(stack, int32_t, super->m);
         if (stack->failed)
             return false;
         int32_t m = 0;
@@ -262,9 +262,9 @@ static double factor_flops(const tdSapIsland *island)
 
 // Parts of constraints by supernode, and whether their rows are stacked: where they fill most of a panel, a product of
 // matrices runs ten times as fast as a scatter.
-static bool list_parts(tdSapStack *stack, tdSapIsland *island)
+static bool list_parts(tdStack *stack, tdSapIsland *island)
 {
-    double *scatter = TD_SAP_TAKE(stack, double, island->n_supers);
+    double *scatter = TD_STACK_TAKE(stack, double, island->n_supers);
     if (stack->failed)
         return false;
     memset(scatter, 0, (size_t)island->n_supers * sizeof *scatter);
@@ -292,10 +292,10 @@ static bool list_parts(tdSapStack *stack, tdSapIsland *island)
         {
             tdSapSuper *super = &island->supers[s];
             int64_t rows = super->n + super->m;
-            super->parts = TD_SAP_TAKE(stack, int32_t, 2 * (int64_t)super->n_parts);
+            super->parts = TD_STACK_TAKE(stack, int32_t, 2 * (int64_t)super->n_parts);
             super->n_parts = 0;
             if (super->n_stacked >= 12 && 10 * scatter[s] > (double)super->n_stacked * (double)(rows * super->n))
-                super->stacked = TD_SAP_TAKE(stack, double, super->n_stacked *rows);
+                super->stacked = TD_STACK_TAKE(stack, double, super->n_stacked *rows);
             if (stack->failed)
                 return false;
         }
@@ -316,15 +316,15 @@ typedef struct workTree
     int32_t *open; // scratch
 } workTree;
 
-static bool make_tree(tdSapStack *stack, const tdSapIsland *island, const tdSapUnits *u, workTree *t)
+static bool make_tree(tdStack *stack, const tdSapIsland *island, const tdSapUnits *u, workTree *t)
 {
     int32_t n = island->n_supers;
-    *t = (workTree){.parent = TD_SAP_TAKE(stack, int32_t, n),
-                    .child = TD_SAP_TAKE(stack, int32_t, n),
-                    .next = TD_SAP_TAKE(stack, int32_t, n),
-                    .begin = TD_SAP_TAKE(stack, int32_t, n),
-                    .weight = TD_SAP_TAKE(stack, double, n),
-                    .open = TD_SAP_TAKE(stack, int32_t, n)};
+    *t = (workTree){.parent = TD_STACK_TAKE(stack, int32_t, n),
+                    .child = TD_STACK_TAKE(stack, int32_t, n),
+                    .next = TD_STACK_TAKE(stack, int32_t, n),
+                    .begin = TD_STACK_TAKE(stack, int32_t, n),
+                    .weight = TD_STACK_TAKE(stack, double, n),
+                    .open = TD_STACK_TAKE(stack, int32_t, n)};
     if (stack->failed)
         return false;
     for (int32_t s = 0; s < n; s++)
@@ -396,25 +396,25 @@ static int32_t cut_trees(const tdSapIsland *island, workTree *t)
     return trees;
 }
 
-static bool take_tree(tdSapStack *stack, const tdSapIsland *island, tdSapTree *tree)
+static bool take_tree(tdStack *stack, const tdSapIsland *island, tdSapTree *tree)
 {
     int64_t most = 0;
     for (int32_t s = tree->first; s <= tree->last; s++)
         most = island->supers[s].m > most ? island->supers[s].m : most;
-    tree->update = TD_SAP_TAKE(stack, double, most *most);
-    tree->relative = TD_SAP_TAKE(stack, int32_t, most);
+    tree->update = TD_STACK_TAKE(stack, double, most *most);
+    tree->relative = TD_STACK_TAKE(stack, int32_t, most);
     return !stack->failed;
 }
 
 // Memory of the factor. The last tree is a list of all: it goes through the supernodes that are in no other.
-static bool take_panels(tdSapStack *stack, tdSapIsland *island, const tdSapUnits *u)
+static bool take_panels(tdStack *stack, tdSapIsland *island, const tdSapUnits *u)
 {
     for (int32_t s = 0; s < island->n_supers; s++)
     {
         tdSapSuper *super = &island->supers[s];
         int64_t size = (int64_t)(super->n + super->m) * super->n;
-        super->base = TD_SAP_TAKE(stack, double, size);
-        super->panel = TD_SAP_TAKE(stack, double, size);
+        super->base = TD_STACK_TAKE(stack, double, size);
+        super->panel = TD_STACK_TAKE(stack, double, size);
         super->tree = -1;
     }
     workTree t;
@@ -425,7 +425,7 @@ static bool take_panels(tdSapStack *stack, tdSapIsland *island, const tdSapUnits
     int32_t trees = cut ? cut_trees(island, &t) : 0;
     trees = trees > 1 ? trees : 0;
     island->n_trees = trees + 1;
-    island->trees = TD_SAP_TAKE(stack, tdSapTree, island->n_trees);
+    island->trees = TD_STACK_TAKE(stack, tdSapTree, island->n_trees);
     if (stack->failed)
         return false;
     for (int32_t k = 0; k < trees; k++)
@@ -433,7 +433,7 @@ static bool take_panels(tdSapStack *stack, tdSapIsland *island, const tdSapUnits
         tdSapTree *tree = &island->trees[k];
         int64_t m = island->supers[t.open[k]].m;
         *tree = (tdSapTree){.first = t.begin[t.open[k]], .last = t.open[k]};
-        tree->outside = TD_SAP_TAKE(stack, double, m *m);
+        tree->outside = TD_STACK_TAKE(stack, double, m *m);
         if (!take_tree(stack, island, tree))
             return false;
         for (int32_t s = tree->first; s <= tree->last; s++)
@@ -445,18 +445,18 @@ static bool take_panels(tdSapStack *stack, tdSapIsland *island, const tdSapUnits
 
 // ---------------------------------------------------------------- all of it
 
-static bool take_units(tdSapStack *stack, const tdSapIsland *island, tdSapUnits *u)
+static bool take_units(tdStack *stack, const tdSapIsland *island, tdSapUnits *u)
 {
-    *u = (tdSapUnits){.of = TD_SAP_TAKE(stack, int32_t, island->n),
-                      .place = TD_SAP_TAKE(stack, int32_t, island->n),
-                      .super = TD_SAP_TAKE(stack, int32_t, island->n),
-                      .scratch = TD_SAP_TAKE(stack, int32_t, island->n),
-                      .mark = TD_SAP_TAKE(stack, int32_t, island->n)};
+    *u = (tdSapUnits){.of = TD_STACK_TAKE(stack, int32_t, island->n),
+                      .place = TD_STACK_TAKE(stack, int32_t, island->n),
+                      .super = TD_STACK_TAKE(stack, int32_t, island->n),
+                      .scratch = TD_STACK_TAKE(stack, int32_t, island->n),
+                      .mark = TD_STACK_TAKE(stack, int32_t, island->n)};
     return !stack->failed;
 }
 
-bool td_sap_order(tdSapStack *stack, const tdSapProblem *problem, tdSapStructure structure,
-                  const int32_t *first_of_block, tdSapIsland *island)
+bool td_sap_order(tdStack *stack, const tdSapProblem *problem, tdSapStructure structure, const int32_t *first_of_block,
+                  tdSapIsland *island)
 {
     tdSapUnits u;
     if (!take_units(stack, island, &u) || !td_sap_units(stack, problem, structure, first_of_block, island, &u))
@@ -468,7 +468,7 @@ bool td_sap_order(tdSapStack *stack, const tdSapProblem *problem, tdSapStructure
         return false;
     if (island->sparse)
     {
-        int32_t *parent = TD_SAP_TAKE(stack, int32_t, island->n_supers);
+        int32_t *parent = TD_STACK_TAKE(stack, int32_t, island->n_supers);
         if (stack->failed || !find_rows(stack, island, &u, parent))
             return false;
         merge(island, &u, parent);

@@ -247,10 +247,10 @@ static bool is_second_on_block(const tdSapConstraint *c, int s)
     return s == 1 && c->side[1].block == c->side[0].block;
 }
 
-static bool take_shares(tdSapStack *stack, weightWork *work)
+static bool take_shares(tdStack *stack, weightWork *work)
 {
     const tdSapProblem *problem = work->problem;
-    work->share = TD_SAP_TAKE(stack, blockShare, problem->n_blocks);
+    work->share = TD_STACK_TAKE(stack, blockShare, problem->n_blocks);
     if (stack->failed)
         return false;
     memset(work->share, 0, (size_t)problem->n_blocks * sizeof *work->share);
@@ -279,14 +279,14 @@ static bool take_shares(tdSapStack *stack, weightWork *work)
             int64_t n = problem->blocks[b].n;
             bool dense = problem->blocks[b].sparse == NULL;
             bool make = dense && work->how == TD_SAP_EXACT && (work->factors == NULL || work->factors[b] == NULL);
-            share->constraint = TD_SAP_TAKE(stack, int32_t, share->n_sides);
-            share->W = TD_SAP_TAKE(stack, double, 9 * (int64_t)share->n_sides);
+            share->constraint = TD_STACK_TAKE(stack, int32_t, share->n_sides);
+            share->W = TD_STACK_TAKE(stack, double, 9 * (int64_t)share->n_sides);
             share->inverse = dense && n > SMALL && work->how == TD_SAP_EXACT &&
                              2.0 / 3 * (double)(n * n * n) + share->picking < share->solving;
             make = make || share->inverse;
-            share->columns = TD_SAP_TAKE(stack, int32_t, n);
-            share->factor = make && share->n_sides > 0 ? TD_SAP_TAKE(stack, double, n *n) : NULL;
-            share->X = dense && share->n_sides > 0 ? TD_SAP_TAKE(stack, double, n *BATCH) : NULL;
+            share->columns = TD_STACK_TAKE(stack, int32_t, n);
+            share->factor = make && share->n_sides > 0 ? TD_STACK_TAKE(stack, double, n *n) : NULL;
+            share->X = dense && share->n_sides > 0 ? TD_STACK_TAKE(stack, double, n *BATCH) : NULL;
             if (stack->failed)
                 return false;
             memset(share->W, 0, 9 * (size_t)share->n_sides * sizeof *share->W);
@@ -301,7 +301,7 @@ tdStatus td_sap_weights(tdSap *sap, tdTasks *tasks, const tdSapProblem *problem,
 {
     weightWork work = {.problem = problem, .factors = factors, .how = how};
     TD_TRY(td_sap_check(problem, false, error));
-    td_sap_stack_reset(&sap->stack);
+    td_stack_reset(&sap->stack);
     if (!take_shares(&sap->stack, &work))
         return td_fail_memory(error, "the contact problem");
     td_parallel(tasks, problem->n_blocks, weigh_block, &work);

@@ -253,7 +253,9 @@ static tdStatus search(Search *s)
             TD_TRY(make_slopes(s));
         fresh = true;
         tdSteerStep step = steer->propose(steer->context, reach, s->next);
-        bool last = td_steer_is_little(step.gain, steer->place.error, steer->tolerance);
+        // Limits that are broken are a reason to go on, in shorter steps.
+        bool broken = steer->place.violation > KEPT;
+        bool last = !broken && td_steer_is_little(step.gain, steer->place.error, steer->tolerance);
         steer->end = step.infeasible                          ? TD_STEER_INFEASIBLE
                      : !last                                  ? TD_STEER_STALLED
                      : steer->place.error <= steer->tolerance ? TD_STEER_OPTIMAL

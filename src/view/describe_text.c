@@ -382,6 +382,15 @@ static void add_report(const tdViewSnapshot *s, tdJson *json)
     td_json_bool(json, "out_of_reach", s->inverse && s->out_of_reach);
     td_json_number(json, "residual", s->inverse_residual);
     td_json_integer(json, "active_bounds", s->active_bounds);
+    if (s->inverse && s->out_of_reach && s->contact_blocks)
+    {
+        td_json_open(json, "blocked_by", '[');
+        for (int side = 0; side < 2; side++)
+            td_json_string(json, NULL, s->stage->model->bodies[s->blocking_body[side]].name);
+        td_json_close(json, ']');
+    }
+    else
+        null_value(json, "blocked_by");
     td_json_close(json, '}');
     td_json_open(json, "rom", '{');
     td_json_bool(json, "reduced", s->stage->reduced);

@@ -264,6 +264,8 @@ static void copy_report(const tdViewSim *sim, tdViewSnapshot *s)
     const tdReport *report = td_state_report(sim->state);
     s->inverse = report->inverse;
     s->out_of_reach = report->out_of_reach;
+    s->contact_blocks = report->contact_blocks;
+    memcpy(s->blocking_body, report->blocking_body, sizeof s->blocking_body);
     s->inverse_residual = report->inverse_residual;
     s->active_bounds = report->active_bounds;
     s->rom_indicator = report->rom_indicator;

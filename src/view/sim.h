@@ -122,7 +122,8 @@ typedef struct tdViewSnapshot
         int steps;
         double mean, longest;
     } since; ///< the publication before
-    bool inverse, out_of_reach;
+    bool inverse, out_of_reach, contact_blocks;
+    int blocking_body[2];
     int active_bounds;
     double inverse_residual;
     double rom_indicator, rom_error, rom_distance;

@@ -309,12 +309,17 @@ static void test_force_limit(void **context)
         {
             scene_steps(model, state, 1);
             most = fmax(most, pressed(model, state));
-            above += pressed(model, state) > (k == 0 ? 0.101 : 1e-3);
+            const tdReport *report = td_state_report(state);
+            double excess = pressed(model, state) - (k == 0 ? 0.1 : 0);
+            // What is more is reported; by more than a mN it is only where rates of efforts do not let it stop in the
+            // step.
+            assert_true(excess <= report->bound_violation + 1e-9);
+            assert_true(excess <= 1e-3 || report->inverse_end == TD_INVERSE_INFEASIBLE);
+            above += excess > 1e-3;
         }
         td_state_effector(model, state, 1, tip);
         print_message("at most %.4f N, tip at y = %.3f mm\n", most, 1e3 * tip[1]);
-        // A point that touches anew within a step was not known to the limit, and is let go in the next.
-        assert_true(above <= 2 && most <= (k == 0 ? 0.101 : 0.02));
+        assert_true(above == 0 && most <= (k == 0 ? 0.101 : 1e-3));
         assert_true(tip[1] > -5e-4);
         scene_free(model, state);
     }

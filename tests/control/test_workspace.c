@@ -176,9 +176,53 @@ static void test_equilibria(void **state)
     scene_free(model, mine);
 }
 
+#define WALL                                                                                                           \
+    "  - {name: wall, type: rigid, fixed: true, shape: {box: [0.04, 0.01, 0.2]}, transform: {translate: [0.1, 0.017, " \
+    "0]}}\n"                                                                                                           \
+    "contact: {friction: 0.1}\n"
+
+// Beside a wall: what is reached ends there, and elsewhere nothing is different. Rates are no matter at rest.
+static void test_obstacle(void **state)
+{
+    (void)state;
+    double tip[2][9][3];
+    for (int wall = 0; wall < 2; wall++)
+    {
+        tdModel *model = static_model(wall ? ARM_BODY("250 kPa") WALL ARM_CABLES("[0, 0.8], effort_rate: 1 N/s") ARM_TIP
+                                           : ARM_BODY("250 kPa") ARM_CABLES("[0, 0.8]") ARM_TIP);
+        tdState *mine = scene_state(model);
+        tdArena arena = {0};
+        tdError error = {0};
+        int n = 0;
+        tdWorkspaceAxis *axes = NULL;
+        tdStatus status = td_workspace_axes(model, &arena, &n, &axes, &error);
+        assert_ok(status, error);
+        assert_int_equal(td_hold_inputs(model, mine, 0.1), TD_OK);
+        for (int i = 0; i < 9; i++) // from the side away from the wall to the other, at three heights
+        {
+            int y = i / 3 - 1, z = i % 3 - 1;
+            const double place[4] = {y > 0 ? 0.8 : 0, y < 0 ? 0.8 : 0, z > 0 ? 0.4 : 0, z < 0 ? 0.4 : 0};
+            status = td_workspace_visit(model, mine, n, axes, place);
+            assert_ok(status, td_state_report(mine)->error);
+            td_state_effector(model, mine, 0, tip[wall][i]);
+            assert_true(td_state_report(mine)->penetration < 1e-4);
+        }
+        td_arena_free(&arena);
+        scene_free(model, mine);
+    }
+    for (int i = 0; i < 9; i++)
+    {
+        bool beyond = i / 3 == 2;
+        assert_true(!beyond || (tip[0][i][1] > 4e-3 && tip[1][i][1] < 3e-3)); // 2 mm are left for the side of the arm
+        for (int k = 0; k < 3 && !beyond; k++)
+            assert_near(tip[1][i][k], tip[0][i][k], 1e-6);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_axes), cmocka_unit_test(test_grid),
-                                       cmocka_unit_test(test_samples), cmocka_unit_test(test_equilibria)};
+                                       cmocka_unit_test(test_samples), cmocka_unit_test(test_equilibria),
+                                       cmocka_unit_test(test_obstacle)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Scenes in code, and studies of them."""
 import math
+import signal
 import tempfile
 import unittest
 from pathlib import Path
@@ -94,6 +95,11 @@ class Studies(unittest.TestCase):
 
         with self.assertRaisesRegex(RuntimeError, "enough"):
             tendril.workspace(scene, progress=stop)
+        before, came = signal.getsignal(signal.SIGINT), []
+        with self.assertRaises(KeyboardInterrupt):
+            tendril.workspace(scene, progress=lambda *_: came.append(signal.raise_signal(signal.SIGINT)))
+        self.assertEqual(len(came), 1)
+        self.assertIs(signal.getsignal(signal.SIGINT), before)
 
     def test_estimate(self):
         scene = tendril.Scene(BEAM)

@@ -386,6 +386,49 @@ static void checkpoint(void **unused)
     unlink(path);
 }
 
+// Led behind a wall by inverse control, the reduced arm stops there as the one of full order does; contact is named,
+// and the indicator goes on: a push at its tip, which training has not seen, is what it is there for.
+static void touched(void **unused)
+{
+    (void)unused;
+    static char text[6000], path[SCENE_PATH];
+    double tip[2][3], indicator = 0;
+    arm_text(text, sizeof text, 6,
+             "contact: {friction: 0.1}\neffectors: [{name: end, body: arm, point: [100, 6, 6], axes: yz}]\n");
+    const char *at = strstr(text, "actuators:"), *reduction = strstr(text, "samples:");
+    static char whole[8000];
+    snprintf(
+        whole, sizeof whole,
+        "%.*s  - {name: wall, type: rigid, fixed: true, shape: {box: [40, 10, 60]}, transform: {translate: [100, -8, "
+        "0]}}\n%.*sbody: arm, %s",
+        (int)(at - text), text, (int)(reduction - at), at, reduction);
+    snprintf(path, sizeof path, "%s/arm.h5", folder);
+    for (int reduced = 0; reduced < 2; reduced++)
+    {
+        tdSettings settings = td_default_settings();
+        tdModel *model = NULL;
+        tdError error = {0};
+        settings.rom = reduced ? path : NULL;
+        assert_ok(td_model_parse(whole, strlen(whole), "arm.yaml", NULL, &settings, &model, &error), error);
+        tdState *state = scene_state(model);
+        for (int k = 1; k <= 40; k++)
+        {
+            const double target[3] = {0.1, 0.006 - 2.5e-4 * k, 0.006};
+            assert_int_equal(td_state_set_target(model, state, 0, target), TD_OK);
+            scene_steps(model, state, 1);
+            indicator = reduced ? fmax(indicator, td_state_report(state)->rom_indicator) : 0;
+        }
+        td_state_effector(model, state, 0, tip[reduced]);
+        assert_true(td_state_report(state)->contact_blocks);
+        assert_true(td_state_report(state)->out_of_reach);
+        scene_free(model, state);
+    }
+    print_message("beside a wall: tip at y = %.2f mm, reduced %.2f mm; indicator %.2e\n", 1e3 * tip[0][1],
+                  1e3 * tip[1][1], indicator);
+    assert_true(tip[0][1] > 1e-3 && fabs(tip[1][1] - tip[0][1]) < 5e-4);
+    assert_true(indicator > 0 && isfinite(indicator));
+}
+
 static int setup(void **unused)
 {
     (void)unused;
@@ -411,10 +454,8 @@ static int teardown(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(calibration),
-        cmocka_unit_test(limits),
-        cmocka_unit_test(checkpoint),
-        cmocka_unit_test(motions),
+        cmocka_unit_test(calibration), cmocka_unit_test(limits),  cmocka_unit_test(checkpoint),
+        cmocka_unit_test(motions),     cmocka_unit_test(touched),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -150,7 +150,7 @@ static void test_wall(void **context)
     assert_near(found, 0, 1e-7);
     assert_int_equal(steer->end, TD_STEER_OPTIMAL);
     assert_int_equal(steer->blocking, -1);
-    found = qpcc_run(&problem, 1, -1, &before);
+    qpcc_run(&problem, 1, -1, &before);
     assert_int_equal(steer->end, TD_STEER_STALLED);
 }
 

@@ -246,7 +246,7 @@ static void the_hessian_is_assembled_and_factored(void **unused)
         // The factor, in the order of the islands.
         tdSapPlan plan;
         tdError error = {0};
-        td_sap_stack_reset(&sap->stack);
+        td_stack_reset(&sap->stack);
         tdStatus status = td_sap_plan(sap, &p.problem, k % 3, &plan, &error);
         assert_ok(status, error);
         for (int i = 0; i < plan.n_islands; i++)
@@ -441,7 +441,7 @@ static void a_long_chain_is_cut_and_keeps_its_bits(void **unused)
     for (int c = 0; c < n; c++)
         random_law(&p, c, 0.01);
     tdSapPlan plan;
-    td_sap_stack_reset(&sap->stack);
+    td_stack_reset(&sap->stack);
     assert_ok(td_sap_plan(sap, &p.problem, TD_SAP_AUTO, &plan, &error), error);
     assert_int_equal(plan.n_islands, 1);
     assert_true(plan.islands[0].sparse && plan.islands[0].n_trees >= 3);

@@ -54,7 +54,7 @@ static void test_differences(void **context)
     (void)context;
     tdSap *sap = NULL;
     tdError error = {0};
-    int compared = 0, contacts = 0, stiff = 0, far = 0;
+    int compared = 0, contacts = 0, stiff = 0;
     assert_int_equal(td_sap_create(&sap, &error), TD_OK);
     for (int k = 0; k < PROBLEMS; k++)
     {
@@ -63,7 +63,7 @@ static void test_differences(void **context)
         const double *columns[RANDOM_BLOCKS];
         random_problem(&problem, sap, 77 + (uint64_t)k);
         const tdSapProblem *p = &problem.problem;
-        double speed = 0, size[2] = {0}, off[2] = {0}, largest[2] = {0};
+        double speed = 0;
         for (int b = 0; b < p->n_blocks; b++)
             for (int i = 0; i < p->blocks[b].n; i++)
                 speed = fmax(speed, fabs(problem.v_star[b][i]));
@@ -78,44 +78,53 @@ static void test_differences(void **context)
         for (int c = 0; c < p->n_constraints; c++)
             modes[c] = mode_of(c);
         assert_int_equal(td_sap_slope(sap, NULL, p, 1, columns, NULL, dgamma, dv_c, &error), TD_OK);
-        const double step = 1e-6;
-        bool same = true;
-        for (int f = 0; f < 2 && same; f++)
-            same = solve_at(sap, step * (1 + f), modes, plus[f][0], plus[f][1]) &&
-                   solve_at(sap, -step * (1 + f), modes, minus[f][0], minus[f][1]);
-        if (!same)
-            continue;
-        for (int i = 0; i < 3 * p->n_constraints; i++)
+        // Rounding of stiff problems is less beside longer steps; then modes may change. One of the steps has to agree.
+        bool same = false, near = false;
+        double worst = 0;
+        for (double step = 1e-6; step < 2e-3 && !near; step *= 10)
         {
-            const double *slopes[2] = {dgamma, dv_c};
-            for (int q = 0; q < 2 && i % 3 < problem.constraints[i / 3].law.rows; q++)
+            double size[2] = {0}, off[2] = {0}, largest[2] = {0};
+            bool stays = true;
+            for (int f = 0; f < 2 && stays; f++)
+                stays = solve_at(sap, step * (1 + f), modes, plus[f][0], plus[f][1]) &&
+                        solve_at(sap, -step * (1 + f), modes, minus[f][0], minus[f][1]);
+            if (!stays)
+                break;
+            same = true;
+            for (int i = 0; i < 3 * p->n_constraints; i++)
             {
-                double difference = (plus[0][q][i] - minus[0][q][i]) / (2 * step);
-                double twice = (plus[1][q][i] - minus[1][q][i]) / (4 * step);
-                // By how much differences of two steps differ is what rounding and the curvature of cones do to them.
-                off[q] = fmax(off[q], fabs(difference - slopes[q][i]) - 3 * fabs(difference - twice));
-                size[q] = fmax(size[q], fabs(slopes[q][i]));
-                largest[q] = fmax(largest[q], fabs(plus[0][q][i]));
+                const double *slopes[2] = {dgamma, dv_c};
+                for (int q = 0; q < 2 && i % 3 < problem.constraints[i / 3].law.rows; q++)
+                {
+                    double difference = (plus[0][q][i] - minus[0][q][i]) / (2 * step);
+                    double twice = (plus[1][q][i] - minus[1][q][i]) / (4 * step);
+                    // By how much differences of two steps differ is what rounding and the curvature of cones do.
+                    off[q] = fmax(off[q], fabs(difference - slopes[q][i]) - 3 * fabs(difference - twice));
+                    size[q] = fmax(size[q], fabs(slopes[q][i]));
+                    largest[q] = fmax(largest[q], fabs(plus[0][q][i]));
+                }
+            }
+            // Solutions are good to about 1e-12 of the largest impulse.
+            near = true;
+            worst = 0;
+            for (int q = 0; q < 2; q++)
+            {
+                near = near && off[q] <= 1e-4 * size[q] + 1e-12 * largest[q] / step;
+                worst = fmax(worst, size[q] > 0 ? off[q] / size[q] : 0);
             }
         }
-        // Solutions are good to about 1e-12 of the largest impulse. Some problems are so stiff that differences of
-        // solutions say less; they are counted.
-        bool near = true;
-        for (int q = 0; q < 2; q++)
-        {
-            near = near && off[q] <= 1e-4 * size[q] + 1e-12 * largest[q] / step;
-            far += !(off[q] <= 0.02 * size[q] + 1e-10 * largest[q] / step);
-            if (!(off[q] <= 0.2 * size[q] + 1e-10 * largest[q] / step))
-                fail_msg("problem %d: slope %d is off by %g of %g", k, q, off[q], size[q]);
-        }
+        if (!same)
+            continue;
+        if (!near)
+            print_message("problem %d: slopes are off by %g\n", k, worst);
         stiff += !near;
         compared++;
         for (int c = 0; c < p->n_constraints; c++)
             contacts += problem.constraints[c].law.kind == TD_SAP_CONTACT && modes[c] > 0;
     }
-    print_message("%d of %d problems compared, %d of them stiff; %d contacts that bear\n", compared, PROBLEMS, stiff,
+    print_message("%d of %d problems compared, %d of them are off; %d contacts that bear\n", compared, PROBLEMS, stiff,
                   contacts);
-    assert_true(stiff <= compared / 20 && far <= 2);
+    assert_int_equal(stiff, 0);
     assert_true(compared > PROBLEMS / 2 && contacts > 100);
     td_sap_free(sap);
 }

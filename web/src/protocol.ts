@@ -163,7 +163,7 @@ export interface Status {
     actuators: ActuatorStatus[];
     effectors: EffectorStatus[];
     tools?: ToolStatus[];
-    inverse: { active: boolean; out_of_reach: boolean; residual: number | null; active_bounds: number };
+    inverse: { active: boolean; out_of_reach: boolean; residual: number | null; active_bounds: number; blocked_by?: [string, string] | null };
     rom: { reduced: boolean; indicator: number | null; error: number | null; distance: number | null; warning: boolean };
     contact?: { points: number; active: number; shown: number; iterations: number; residual: number | null; limit: boolean };
     timing: Timing;

@@ -6,6 +6,7 @@ import { format, setPlain, show } from "../units";
 import { h, iconButton, section, setText } from "./dom";
 
 const MODES = { scene: "motion", manual: "by hand", inverse: "inverse", tool: "tool" } as const;
+const OUT_OF_REACH = "A target is out of reach: the robot comes as near as its actuators allow.";
 const MODE_HELP = {
     scene: "Follows the motion of the scene",
     manual: "Set by hand",
@@ -169,7 +170,7 @@ export class DrivePanel {
     }, h("option", {}, "mm, °"), h("option", {}, "m, rad"));
     changed: () => void = () => undefined; ///< units are others now
     private readonly session: Session;
-    private readonly reach = h("p", { class: "hint warn", hidden: true }, "A target is out of reach: the robot comes as near as its actuators allow.");
+    private readonly reach = h("p", { class: "hint warn", hidden: true }, OUT_OF_REACH);
 
     constructor(session: Session) {
         this.session = session;
@@ -195,5 +196,7 @@ export class DrivePanel {
         this.rows.forEach((row, i) => status.actuators[i] && row.update(status.actuators[i]));
         this.targets.forEach((row, i) => status.effectors[i] && row.update(status.effectors[i], this.hello!.effectors[i].unit));
         this.reach.hidden = !(status.inverse.active && status.inverse.out_of_reach);
+        const by = status.inverse.blocked_by;
+        setText(this.reach, by ? `A target is out of reach: contact of ${by[0]} and ${by[1]} blocks it.` : OUT_OF_REACH);
     }
 }
