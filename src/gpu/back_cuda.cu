@@ -531,6 +531,8 @@ static const char *make_room(tdGpuRobots *robots)
     TRY(robots, cudaMalloc(&robots->status, n * sizeof(int32_t)), "memory for the robots");
     TRY(robots, cudaMalloc(&robots->doubts, n * sizeof(double)), "memory for the robots");
     TRY(robots, cudaMalloc(&robots->chosen, ((size_t)plan->inputs + 1) * sizeof(int32_t)), "memory for the robots");
+    TRY(robots, cudaMemset(robots->rows, 0, n * plan->at.width * sizeof(double)), "memory for the robots");
+    TRY(robots, cudaMemset(robots->taken, 0, n * sizeof(int32_t)), "memory for the robots");
     robots->shared_one = doubles_of(plan) * sizeof(double) + floats_of(plan) * sizeof(float);
     robots->shared = ROBOTS * robots->shared_one;
     if (robots->shared > (size_t)most)

@@ -111,9 +111,20 @@ void td_exact_laws(tdExact *e)
 
 // ---------------------------------------------------------------- modes
 
+static void set_efforts(const tdExact *e, const double *y)
+{
+    memcpy(e->b, e->b0, (size_t)e->n * sizeof *e->b);
+    if (e->n == 0)
+        return;
+    cblas_dgemv(CblasRowMajor, CblasNoTrans, e->n, e->n_y, 1, e->B, e->n_y, y, 1, 1, e->b, 1);
+    cblas_dgemv(CblasRowMajor, CblasNoTrans, e->n, e->n_y, -1, e->B, e->n_y, e->y0, 1, 1, e->b, 1);
+}
+
 // u at gamma
 static void read_motion(const tdExact *e)
 {
+    if (e->n == 0)
+        return;
     cblas_dsymv(CblasRowMajor, CblasLower, e->n, 1, e->problem->dual.W, e->n, e->gamma, 1, 0, e->u, 1);
     for (int i = 0; i < e->n; i++)
         e->u[i] += e->b[i] - e->v_hat[i] + e->R[i] * e->gamma[i];
@@ -269,10 +280,7 @@ static bool solve_piece(tdExact *e, int columns)
 
 bool td_exact_piece(tdExact *e, const double *y)
 {
-    for (int i = 0; i < e->n; i++)
-        e->b[i] = e->b0[i];
-    cblas_dgemv(CblasRowMajor, CblasNoTrans, e->n, e->n_y, 1, e->B, e->n_y, y, 1, 1, e->b, 1);
-    cblas_dgemv(CblasRowMajor, CblasNoTrans, e->n, e->n_y, -1, e->B, e->n_y, e->y0, 1, 1, e->b, 1);
+    set_efforts(e, y);
     if (!solve_piece(e, e->n_y + 1))
         return false;
     int m = 0;
@@ -283,6 +291,8 @@ bool td_exact_piece(tdExact *e, const double *y)
         for (int k = 0; k < e->n_y; k++)
             e->slope[e->rows[j] * (int64_t)e->n_y + k] = e->right[j + (k + 1) * (int64_t)m];
     memcpy(e->u_slope, e->B, (size_t)e->n * (size_t)e->n_y * sizeof *e->B);
+    if (e->n == 0)
+        return true;
     cblas_dsymm(CblasRowMajor, CblasLeft, CblasLower, e->n, e->n_y, 1, e->problem->dual.W, e->n, e->slope, e->n_y, 1,
                 e->u_slope, e->n_y);
     for (int64_t i = 0; i < (int64_t)e->n * e->n_y; i++)
@@ -340,10 +350,7 @@ static void sweep(tdExact *e, double tolerance, tdTasks *tasks, int *iterations)
 void td_exact_solve(tdExact *e, const double *y, double tolerance, tdTasks *tasks, int *iterations)
 {
     double size = 0;
-    for (int i = 0; i < e->n; i++)
-        e->b[i] = e->b0[i];
-    cblas_dgemv(CblasRowMajor, CblasNoTrans, e->n, e->n_y, 1, e->B, e->n_y, y, 1, 1, e->b, 1);
-    cblas_dgemv(CblasRowMajor, CblasNoTrans, e->n, e->n_y, -1, e->B, e->n_y, e->y0, 1, 1, e->b, 1);
+    set_efforts(e, y);
     for (int i = 0; i < e->n; i++)
         size = fmax(size, fabs(e->b[i] - e->v_hat[i]));
     read_motion(e);

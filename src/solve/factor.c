@@ -15,14 +15,12 @@
 #define DEEP        96  // from where products are worth copying their operands for
 #define LARGE_FRONT 384 // rows from which a front above the trees is cut into tiles
 
+#if defined(__x86_64__)
 static bool has_avx2(void)
 {
-#if defined(__x86_64__)
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-#else
-    return false;
-#endif
 }
+#endif
 
 static int32_t first_of(const tdFactorPlan *p, int32_t s)
 {

@@ -192,6 +192,60 @@ static void same_matrix_is_factored_once(void **unused)
     drop(&f);
 }
 
+// Right-hand sides that go with one: each as if solved alone, zero where coordinates are held; not where a kept factor
+// is not that of the matrix, or where there is nothing to solve.
+static void more_go_with_one(void **unused)
+{
+    (void)unused;
+    enum
+    {
+        MORE = 9
+    };
+    fixture f;
+    make(&f);
+    double *A = random_matrix(&f, 5), *other = random_matrix(&f, 6);
+    double *b = test_malloc((size_t)(MORE * f.n) * sizeof *b), *x = test_malloc((size_t)(MORE * f.n) * sizeof *x);
+    uint64_t seed = 11;
+    for (int64_t i = 0; i < MORE * f.n; i++)
+    {
+        b[i] = next_random(&seed) - 0.5;
+        x[i] = 3;
+    }
+    for (int64_t i = 0; i < f.n; i++)
+        f.b[i] = next_random(&seed) - 0.5;
+    tdLinear *linear = solver(&f);
+    tdError error = {0};
+    tdLinearResult result;
+    tdLinearMore more = {MORE, f.n, b, x, false};
+    tdLinearTask task = {
+        .kind = TD_SOLVER_CHOLESKY, .tolerance = 1e-10, .values = A, .b = f.b, .x = f.x, .more = &more};
+    memset(f.x, 0, (size_t)f.n * sizeof(double));
+    assert_ok(td_linear_solve(linear, NULL, &task, &result, &error), error);
+    assert_true(more.done);
+    assert_true(distance(&f, A, f.b, f.x) < 1e-9);
+    for (int j = 0; j < MORE; j++)
+    {
+        assert_true(distance(&f, A, b + j * f.n, x + j * f.n) < 1e-9);
+        for (int64_t i = 0; i < f.n; i++)
+            if (f.model.dof[i] < 0)
+                assert_true(x[j * f.n + i] == 0);
+    }
+    more.done = false;
+    task.kind = TD_SOLVER_CG; // another matrix by the kept factor: these would not be exact
+    task.values = other;
+    memset(f.x, 0, (size_t)f.n * sizeof(double));
+    assert_ok(td_linear_solve(linear, NULL, &task, &result, &error), error);
+    assert_false(more.done);
+    task.kind = TD_SOLVER_CHOLESKY;
+    memset(f.b, 0, (size_t)f.n * sizeof(double));
+    assert_ok(td_linear_solve(linear, NULL, &task, &result, &error), error);
+    assert_false(more.done);
+    test_free(b);
+    test_free(x);
+    td_linear_free(linear);
+    drop(&f);
+}
+
 // A = A0 + t A1: the factor is kept while that pays, and what it decides repeats.
 static void slow_change_keeps_the_factor(void **unused)
 {
@@ -427,7 +481,7 @@ int main(void)
         cmocka_unit_test(solves_agree_with_dense),      cmocka_unit_test(nothing_to_solve),
         cmocka_unit_test(same_matrix_is_factored_once), cmocka_unit_test(slow_change_keeps_the_factor),
         cmocka_unit_test(indefinite_is_detected),       cmocka_unit_test(factor_turns_with_the_body),
-        cmocka_unit_test(inverse_through_the_seam),
+        cmocka_unit_test(inverse_through_the_seam),     cmocka_unit_test(more_go_with_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
