@@ -5,7 +5,7 @@ SECONDS_EACH ?= 60
 COUNT ?= 100
 SEED ?= 1
 
-.PHONY: help demo build python docs robots test test-long test-mutants test-nightly bench fuzz format install clean
+.PHONY: help demo build gpu python docs robots test test-long test-mutants test-nightly bench fuzz format install clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## /  make \1\t/p' Makefile | expand -t 20
@@ -19,6 +19,10 @@ build: ## build the library and the program, build/tendril
 	@cmake --preset release >/dev/null
 	@cmake --build build --target product
 	@scripts/robots
+
+gpu: build ## the back end of batches for GPUs of NVIDIA, where nvcc is (a minute)
+	@command -v nvcc /usr/local/cuda/bin/nvcc >/dev/null || { echo "make gpu: nvcc, the compiler of CUDA, is not installed" >&2; exit 1; }
+	@cmake --build build --target tendril_gpu
 
 python: build ## install the Python package into a virtual environment, VENV=out/venv (SYSTEM=1: for all users)
 	@scripts/setup python

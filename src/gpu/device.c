@@ -27,8 +27,8 @@ static tdStatus load(const char *file, tdGpuLibrary *out, tdError *error)
         out->handle = dlopen(TD_GPU_LIBRARY, RTLD_NOW | RTLD_LOCAL);
     if (out->handle == NULL)
         return td_fail(error, TD_ERROR_INPUT,
-                       "the GPU is not used, because its back end cannot be loaded (%s); it is built where CUDA's "
-                       "compiler is: " LOCAL,
+                       "the GPU is not used, because its back end cannot be loaded (%s); 'make gpu' builds it "
+                       "where CUDA's compiler is; " LOCAL,
                        why);
     return TD_OK;
 }
