@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Forces and tangents of 16 robots by one block, on the matrix units. Elements come in chunks of 16:
 //
-//     1  F = F0 + B q for 8 elements x 8 robots a warp: one product over q with both split into two halves of fp16,
-//     rows
-//        permuted so that a thread owns the nine numbers of an element; then stress and rows of the tangent (robot.h)
+//     1  F = F0 + B q for 2 elements x 16 robots a warp: one product over q with both split into two halves of fp16,
+//        passed round within the warp so that a thread owns the nine numbers of an element and a robot; then stress and
+//        rows of the tangent (robot.h)
 //     2  the rows times B, four an element and robot; forces split, summed where they are made
 //     3  the rank update of each robot's matrix, two robots a warp, lower triangle in 16 x 8 tiles
 //
@@ -55,6 +55,8 @@ template <int R_, bool SPLIT> struct Shape
         NI = (RP + 15) / 16,
         NP = RP / 2,           // pairs of modes
         KS = (3 * NP + 7) / 8, // steps of 16 in the product for F
+        KH = (KS + 1) / 2,     // pairs of them
+        FST = 24,              // numbers of F of two elements, each filled up to twelve
         AST = ((KS * 8 + 27) / 32) * 32 + 4,
         RSTR = RP * 32 + 4,
         ES = GROUP * STORE + 2, // stores of elements and robots next to each other meet no bank twice
@@ -175,8 +177,7 @@ __global__ void __launch_bounds__(WARPS * 32, Shape<R_, SPLIT>::BLOCKS)
 #pragma unroll
     for (int j = 0; j < (s::NJ + 1) / 2; j++)
         force[j][0] = force[j][1] = force[j][2] = force[j][3] = 0;
-    // Two warps share a tile of 8 x 8 and take one robot of each thread's two.
-    const int st = (w >> 1) & 1, nt = w & 1, rr = w >> 2, mine = nt * 8 + 2 * t + rr;
+    const int element = 2 * w + (lane & 1), mine = lane >> 1; // of a chunk, of the robots
     const double *row = rows + (size_t)min(first + mine, n - 1) * plan->at.width;
     const float damped = td_robot_damped(plan, row);
     __syncthreads();
@@ -185,36 +186,59 @@ __global__ void __launch_bounds__(WARPS * 32, Shape<R_, SPLIT>::BLOCKS)
     for (int chunk = begin; chunk < end; chunk++)
     {
         {
-            const uint4 *A = in.gradient + ((size_t)(chunk * 2 + st) * 5 * s::KS) * 32 + lane;
-            float f[5][4];
+            const uint4 *B = in.gradient + (size_t)(chunk * WARPS + w) * 3 * s::KH * 32 + lane;
+            const float4 *from = (const float4 *)(in.point + (size_t)(chunk * CHUNK + element) * 16);
+            float4 p0 = __ldg(from), p1 = __ldg(from + 1), p2 = __ldg(from + 2), p3 = __ldg(from + 3);
+            float f[3][4];
 #pragma unroll
-            for (int m = 0; m < 5; m++)
+            for (int m = 0; m < 3; m++)
                 f[m][0] = f[m][1] = f[m][2] = f[m][3] = 0;
-            const uint32_t *q = sA + (nt * 8 + g) * s::AST + t;
+            const uint32_t *q = sA + g * s::AST + t, *q8 = q + 8 * s::AST;
 #pragma unroll
-            for (int k = 0; k < s::KS; k++)
+            for (int k = 0; k < s::KH; k++)
             {
-                uint32_t b0 = q[k * 8], b1 = q[k * 8 + 4];
+                uint4 b[3];
 #pragma unroll
-                for (int m = 0; m < 5; m++)
+                for (int m = 0; m < 3; m++)
+                    b[m] = __ldg(B + (m * s::KH + k) * 32);
+                uint32_t a0 = q[k * 16], a1 = q8[k * 16], a2 = q[k * 16 + 4], a3 = q8[k * 16 + 4];
+#pragma unroll
+                for (int m = 0; m < 3; m++)
+                    mma(f[m], a0, a1, a2, a3, b[m].x, b[m].y);
+                if (2 * k + 1 < s::KS)
                 {
-                    uint4 a = __ldg(A + (m * s::KS + k) * 32);
-                    mma(f[m], a.x, a.y, a.z, a.w, b0, b1);
+                    a0 = q[k * 16 + 8];
+                    a1 = q8[k * 16 + 8];
+                    a2 = q[k * 16 + 12];
+                    a3 = q8[k * 16 + 12];
+#pragma unroll
+                    for (int m = 0; m < 3; m++)
+                        mma(f[m], a0, a1, a2, a3, b[m].z, b[m].w);
                 }
             }
-            const float4 *from = (const float4 *)(in.point + (size_t)(chunk * CHUNK + st * 8 + g) * 16);
-            float4 p0 = __ldg(from), p1 = __ldg(from + 1), p2 = __ldg(from + 2), p3 = __ldg(from + 3);
+            // Round the warp by way of the place where its own elements are kept later.
+            float *round = (float *)(sR + 2 * w * s::ES);
+#pragma unroll
+            for (int m = 0; m < 3; m++)
+            {
+                *(float2 *)(round + g * s::FST + 8 * m + 2 * t) = make_float2(f[m][0], f[m][1]);
+                *(float2 *)(round + (g + 8) * s::FST + 8 * m + 2 * t) = make_float2(f[m][2], f[m][3]);
+            }
+            __syncwarp();
+            const float *own = round + mine * s::FST + 12 * (lane & 1);
+            const float4 f0 = *(const float4 *)own, f1 = *(const float4 *)(own + 4);
+            const float nine[9] = {f0.x, f0.y, f0.z, f0.w, f1.x, f1.y, f1.z, f1.w, own[8]};
+            __syncwarp();
             const float F0[9] = {p0.x, p0.y, p0.z, p0.w, p1.x, p1.y, p1.z, p1.w, p2.x};
             const float root = p2.y;
             float F[9], P[9], R[9], V[3][9], along;
             bool odd;
 #pragma unroll
             for (int k = 0; k < 9; k++)
-                F[k] =
-                    F0[k] + (rr == 0 ? f[k >> 1][(k & 1) * 2] : f[k >> 1][(k & 1) * 2 + 1]) * (1 / (Q_SCALE * B_SCALE));
+                F[k] = F0[k] + nine[k] * (1 / (Q_SCALE * B_SCALE));
             energy += root * root * td_point(F, p2.z, p2.w, (int)p3.x, damped, P, R, V, &along, &odd);
             odd_points += odd;
-            uint32_t *to = sR + (st * 8 + g) * s::ES + mine * STORE;
+            uint32_t *to = sR + element * s::ES + mine * STORE;
             uint32_t words[s::KEPT];
             pack9<SPLIT>(R, along * in.of_row, words);
 #pragma unroll
@@ -339,7 +363,7 @@ __global__ void __launch_bounds__(WARPS * 32, Shape<R_, SPLIT>::BLOCKS)
                         *(float2 *)(K + (top + 8) * s::RP + column) = make_float2(c[2], c[3]);
                 }
     }
-    // Sums over warps, in their order: forces over groups of elements, energies over both tiles.
+    // Sums over warps, in their order: forces over groups of elements, energies over all.
     float *sum = (float *)sH, *sums = sum + 4 * GROUP * s::RP;
     const int G = w >> 1;
 #pragma unroll
@@ -352,16 +376,9 @@ __global__ void __launch_bounds__(WARPS * 32, Shape<R_, SPLIT>::BLOCKS)
                 sum[(G * GROUP + g + (q >> 1) * 8) * s::RP + 8 * j + 2 * t + (q & 1)] = force[jj][q];
         }
     float odd = (float)odd_points;
-    for (int k = 4; k < 32; k *= 2) // over the eight elements
-    {
-        energy += __shfl_xor_sync(~0u, energy, k);
-        odd += __shfl_xor_sync(~0u, odd, k);
-    }
-    if (g == 0)
-    {
-        sums[st * 32 + mine * 2] = energy;
-        sums[st * 32 + mine * 2 + 1] = odd;
-    }
+    energy += __shfl_xor_sync(~0u, energy, 1); // both elements
+    odd += __shfl_xor_sync(~0u, odd, 1);
+    sums[w * 32 + lane] = lane & 1 ? odd : energy;
     __syncthreads();
     for (int i = threadIdx.x; i < GROUP * s::RP; i += WARPS * 32)
     {
@@ -371,6 +388,10 @@ __global__ void __launch_bounds__(WARPS * 32, Shape<R_, SPLIT>::BLOCKS)
                 (sum[i] + sum[GROUP * s::RP + i]) + (sum[2 * GROUP * s::RP + i] + sum[3 * GROUP * s::RP + i]);
     }
     if (threadIdx.x < 32 && first + threadIdx.x / 2 < n)
-        out.other[((size_t)blockIdx.y * n + first + threadIdx.x / 2) * 2 + threadIdx.x % 2] =
-            sums[threadIdx.x] + sums[32 + threadIdx.x];
+    {
+        float all = 0;
+        for (int k = 0; k < WARPS; k++)
+            all += sums[k * 32 + threadIdx.x];
+        out.other[((size_t)blockIdx.y * n + first + threadIdx.x / 2) * 2 + threadIdx.x % 2] = all;
+    }
 }

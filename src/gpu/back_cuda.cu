@@ -14,23 +14,28 @@
 #define ROBOTS 8    // of a block, after assembly
 #define PARTS  16   // blocks that share the elements of a few robots, at most
 #define FEW    1024 // robots that have a warp each after assembly, at most
+#define SLICE  (16 << 20) // bytes of inputs that go to the device together, about
 
 struct tdGpuRobots
 {
     tdGpuPlan *plan; // of the host
     void *device;    // the same there
     int n, parts;
+    bool warps; // one a robot after assembly
     double *rows;
     cudaStream_t stream;
     tdFragments fragments;
     float *scale; // 2 RP: of K and f
     float *K0;    // r x RP: of the plan, from the halves that rows are made of
+    float *M;     // r x RP
     std::vector<void *> tables;
     tdAssembled assembled;
     size_t shared, shared_one;
     // Of a call, kept from one to the next.
     void *inputs, *outputs, *motion, *staged;
-    size_t inputs_bytes, outputs_bytes, motion_bytes, staged_bytes;
+    size_t inputs_bytes, outputs_bytes, motion_bytes, staged_bytes, slice_bytes[2];
+    void *slice[2]; // of inputs, on the host: one is filled while the other is on its way
+    cudaEvent_t sent[2];
     uint8_t *mask;
     int32_t *taken, *chosen, *status;
     double *doubts;
@@ -70,15 +75,15 @@ static const char *grow(tdGpuRobots *robots, void **memory, size_t *bytes, size_
     return nullptr;
 }
 
-static const char *grow_staged(tdGpuRobots *robots, size_t need)
+static const char *grow_on_host(tdGpuRobots *robots, void **memory, size_t *bytes, size_t need)
 {
-    if (need <= robots->staged_bytes)
+    if (need <= *bytes)
         return nullptr;
-    cudaFreeHost(robots->staged);
-    robots->staged = nullptr;
-    robots->staged_bytes = 0;
-    TRY(robots, cudaMallocHost(&robots->staged, need), "memory of the host");
-    robots->staged_bytes = need;
+    cudaFreeHost(*memory);
+    *memory = nullptr;
+    *bytes = 0;
+    TRY(robots, cudaMallocHost(memory, need), "memory of the host");
+    *bytes = need;
     return nullptr;
 }
 
@@ -94,11 +99,11 @@ typedef struct Numbers
 /// Arguments of a step.
 typedef struct Step
 {
-    const tdGpuPlan *plan;
+    tdGpuPlan plan; // here, where kernels read it without waiting; its arrays are in the device's memory
     double *rows;
     int n, parts, stride; // stride: RP of what was assembled
     tdAssembled assembled;
-    const float *scale, *K0;
+    const float *scale, *K0, *M;
     const uint8_t *mask;
     const double *motion;
     int64_t motion_first, motion_rows;
@@ -112,20 +117,21 @@ static __device__ const double *motion_at(const Step &step, double at)
 {
     int64_t k = (int64_t)at - step.motion_first;
     k = k < 0 ? 0 : k >= step.motion_rows ? step.motion_rows - 1 : k;
-    return step.motion + k * step.plan->inputs;
+    return step.motion + k * step.plan.inputs;
 }
 
+// Of a robot; u comes first, since it is read 16 bytes at a time.
 static __host__ __device__ size_t floats_of(const tdGpuPlan *plan)
 {
-    int r = plan->r, a = plan->actuators;
-    size_t n = (size_t)(r + 1 + a) * (r | 1) + r + (size_t)TD_ROWS_U(a) * r;
-    return (n + 1) / 2 * 2;
+    int r = plan->r;
+    size_t n = TD_GPU_ACROSS * (size_t)TD_ROW_U(r) + (size_t)td_row(r, r + 1 + plan->actuators) + 2 * (size_t)r;
+    return (n + 3) / 4 * 4;
 }
 
 static __host__ __device__ size_t doubles_of(const tdGpuPlan *plan)
 {
     int a = plan->actuators;
-    return 3 * (size_t)plan->cable_points + TD_CABLE_NUMBERS * a + TD_SMALL(a);
+    return (3 * (size_t)plan->cable_points + TD_CABLE_NUMBERS * a + TD_SMALL(a) + 1) / 2 * 2;
 }
 
 static __device__ tdRobotWork work_in(const tdGpuPlan *plan, double *memory)
@@ -135,25 +141,40 @@ static __device__ tdRobotWork work_in(const tdGpuPlan *plan, double *memory)
     work.place = memory;
     work.cable = work.place + 3 * plan->cable_points;
     work.matrix = work.cable + TD_CABLE_NUMBERS * a;
-    work.S = (float *)(memory + doubles_of(plan));
-    work.ld = r | 1;
-    work.f = work.S + (r + 1 + a) * work.ld;
-    work.u = work.f + r;
+    work.u = (float *)(memory + doubles_of(plan));
+    work.S = work.u + TD_GPU_ACROSS * TD_ROW_U(r);
+    work.f = work.S + td_row(r, r + 1 + a);
+    work.load = work.f + r;
+    work.from = nullptr;
     return work;
 }
 
 /// Everything of a step but assembly: inputs, motion, outputs.
 template <bool EXACT> static __device__ void take_step(const Step &step, int robot, tdLanes lanes, tdRobotWork work)
 {
-    const tdGpuPlan *plan = step.plan;
+    const tdGpuPlan *plan = &step.plan;
     double *row = step.rows + (size_t)robot * plan->at.width;
     int r = plan->r;
     bool goes = row[plan->at.status] == TD_GPU_GOES;
+    tdAssembledRobot from;
+    if (!EXACT)
+    {
+        from.K = step.assembled.K + (size_t)robot * step.stride * step.stride;
+        from.scale = step.scale;
+        from.K0 = step.K0;
+        from.M = step.M;
+        from.stride = step.stride;
+        from.parts = step.parts;
+        from.apart = (size_t)step.n * step.stride * step.stride;
+        work.from = &from;
+        for (int i = lanes.lane; i < r; i += lanes.n) // on its way while the rest is done
+            asm volatile("prefetch.global.L2 [%0];" ::"l"(from.K + i * step.stride));
+    }
     if (goes && step.in.data != nullptr)
     {
-        const double *from = step.in.data + robot * step.in.robot;
+        const double *given = step.in.data + robot * step.in.robot;
         for (int k = lanes.lane; k < step.n_inputs; k += lanes.n)
-            row[plan->at.override_ + step.chosen[k]] = from[k * step.in.number];
+            row[plan->at.override_ + step.chosen[k]] = given[k * step.in.number];
         __syncwarp(lanes.mask);
     }
     if (goes)
@@ -164,37 +185,7 @@ template <bool EXACT> static __device__ void take_step(const Step &step, int rob
             odd = td_robot_assemble(plan, row, lanes, &work, &energy);
         else
         {
-            const float *K0 = step.K0;
-            float damped = td_robot_damped(plan, row);
-            size_t apart = (size_t)step.n * step.stride * step.stride;
-            const float *K = step.assembled.K + (size_t)robot * step.stride * step.stride;
-            for (int j = 4 * lanes.lane; j < r; j += 4 * lanes.n)
-            {
-                const float4 of = *(const float4 *)(step.scale + j);
-#pragma unroll 8
-                for (int i = j; i < r; i++)
-                {
-                    float4 sum = *(const float4 *)(K + i * step.stride + j),
-                           constant = __ldg((const float4 *)(K0 + i * step.stride + j));
-                    for (int p = 1; p < step.parts; p++)
-                    {
-                        float4 more = *(const float4 *)(K + p * apart + i * step.stride + j);
-                        sum.x += more.x;
-                        sum.y += more.y;
-                        sum.z += more.z;
-                        sum.w += more.w;
-                    }
-                    const float mine = __ldg(step.scale + i);
-                    float *to = work.S + i * work.ld + j;
-                    to[0] = (1 + damped) * constant.x + mine * of.x * sum.x;
-                    if (j + 1 <= i)
-                        to[1] = (1 + damped) * constant.y + mine * of.y * sum.y;
-                    if (j + 2 <= i)
-                        to[2] = (1 + damped) * constant.z + mine * of.z * sum.z;
-                    if (j + 3 <= i)
-                        to[3] = (1 + damped) * constant.w + mine * of.w * sum.w;
-                }
-            }
+            from.constant = 1 + td_robot_damped(plan, row);
             for (int i = lanes.lane; i < r; i += lanes.n)
             {
                 float sum = 0;
@@ -221,7 +212,9 @@ template <bool EXACT> static __device__ void take_step(const Step &step, int rob
                          lanes, step.out.data + robot * step.out.robot, step.out.number);
 }
 
-template <int SHAPE> static __global__ void __launch_bounds__(LANES *ROBOTS) advance_kernel(Step step)
+template <int SHAPE>
+static __global__ void __launch_bounds__(LANES *ROBOTS, SHAPE % 10 <= 4 ? 6 : 5)
+    advance_kernel(const __grid_constant__ Step step)
 {
     extern __shared__ double memory[];
     int local = threadIdx.x / LANES, robot = blockIdx.x * ROBOTS + local;
@@ -229,32 +222,33 @@ template <int SHAPE> static __global__ void __launch_bounds__(LANES *ROBOTS) adv
         return;
     tdLanes lanes = {(int)(threadIdx.x % LANES), LANES, ((1u << LANES) - 1) << (threadIdx.x % 32 / LANES * LANES),
                      SHAPE};
-    size_t each = doubles_of(step.plan) + floats_of(step.plan) / 2;
-    take_step<false>(step, robot, lanes, work_in(step.plan, memory + local * each));
+    size_t each = doubles_of(&step.plan) + floats_of(&step.plan) / 2;
+    take_step<false>(step, robot, lanes, work_in(&step.plan, memory + local * each));
 }
 
 /// A warp a robot: where products are exact, which it makes too, and for few robots, whose steps are short then.
-template <bool EXACT> static __global__ void __launch_bounds__(32) warp_kernel(Step step)
+template <bool EXACT, int SHAPE>
+static __global__ void __launch_bounds__(32) warp_kernel(const __grid_constant__ Step step)
 {
     extern __shared__ double memory[];
     int robot = blockIdx.x;
     if (step.mask != nullptr && step.mask[robot] == 0)
         return;
-    tdLanes lanes = {(int)threadIdx.x, 32, ~0u, 0};
-    take_step<EXACT>(step, robot, lanes, work_in(step.plan, memory));
+    tdLanes lanes = {(int)threadIdx.x, 32, ~0u, SHAPE};
+    take_step<EXACT>(step, robot, lanes, work_in(&step.plan, memory));
 }
 
 /// Outputs without a step.
-static __global__ void look_kernel(Step step)
+static __global__ void look_kernel(const __grid_constant__ Step step)
 {
     int robot = (int)(blockIdx.x * blockDim.x + threadIdx.x) / LANES;
     tdLanes lanes = {(int)(threadIdx.x % LANES), LANES, 0, 0};
     if (robot >= step.n || (step.mask != nullptr && step.mask[robot] == 0))
         return;
-    const double *row = step.rows + (size_t)robot * step.plan->at.width;
-    td_robot_outputs(step.plan, row, motion_at(step, row[step.plan->at.steps] - 1),
-                     row[step.plan->at.status] != TD_GPU_GOES, lanes, step.out.data + robot * step.out.robot,
-                     step.out.number);
+    const tdGpuPlan *plan = &step.plan;
+    const double *row = step.rows + (size_t)robot * plan->at.width;
+    td_robot_outputs(plan, row, motion_at(step, row[plan->at.steps] - 1), row[plan->at.status] != TD_GPU_GOES, lanes,
+                     step.out.data + robot * step.out.robot, step.out.number);
 }
 
 /// Rows from a staging place, or one row for all.
@@ -296,16 +290,28 @@ template <int R> static Variant variant(bool split)
 
 typedef void (*AdvanceKernel)(Step);
 
+// Eight lanes a robot; nullptr: it has too many rows for them.
 static AdvanceKernel advance_of(const tdGpuPlan *plan)
 {
-    int r = plan->r, each = (r + 1 + plan->actuators + 7) / 8;
+    int r = plan->r, each = (r + 1 + plan->actuators + LANES - 1) / LANES;
+    if (r <= 28 && each <= 4)
+        return advance_kernel<SHAPE_OF(LANES, 28, 4)>;
     if (r <= 32 && each <= 4)
-        return advance_kernel<324>;
+        return advance_kernel<SHAPE_OF(LANES, 32, 4)>;
+    if (r <= 36 && each <= 5)
+        return advance_kernel<SHAPE_OF(LANES, 36, 5)>;
     if (r <= 40 && each <= 5)
-        return advance_kernel<405>;
-    if (r <= 40 && each <= 6)
-        return advance_kernel<406>;
-    return advance_kernel<0>;
+        return advance_kernel<SHAPE_OF(LANES, 40, 5)>;
+    return r <= 40 && each <= 6 ? advance_kernel<SHAPE_OF(LANES, 40, 6)> : (AdvanceKernel) nullptr;
+}
+
+// A warp a robot.
+static AdvanceKernel warp_of(const tdGpuPlan *plan)
+{
+    if (plan->precision == TD_GPU_SINGLE)
+        return warp_kernel<true, 0>;
+    return plan->r + 1 + plan->actuators <= 32 ? warp_kernel<false, SHAPE_OF(32, 32, 1)>
+                                               : warp_kernel<false, SHAPE_OF(32, 40, 2)>;
 }
 
 // The narrowest that holds r modes.
@@ -378,18 +384,19 @@ static const char *make_fragments(tdGpuRobots *robots)
     }
     auto number = [&](int e, int c, int j)
     { return e < E && c < 9 && j < r ? B[((size_t)e * 9 + c) * r + j] / mode[j] : 0.0f; };
-    std::vector<uint32_t> gradient((size_t)chunks * 2 * 5 * v.steps * 32 * 4, 0),
+    const int pairs = (v.steps + 1) / 2;
+    std::vector<uint32_t> gradient((size_t)chunks * WARPS * 3 * pairs * 32 * 4, 0),
         rows((size_t)chunks * 4 * NJ * 3 * 32 * 4, 0);
-    for (int st = 0; st < chunks * 2; st++)
-        for (int m = 0; m < 5; m++)
-            for (int ks = 0; ks < v.steps; ks++)
+    for (int two = 0; two < chunks * WARPS; two++) // elements
+        for (int m = 0; m < 3; m++)
+            for (int k = 0; k < 2 * pairs; k++)
                 for (int l = 0; l < 32; l++)
-                    for (int q = 0; q < 4; q++)
+                    for (int q = 0; q < 2; q++)
                     {
-                        int e = st * 8 + (l >> 2), c = 2 * m + (q & 1), p = ks * 8 + (l & 3) + (q >> 1) * 4;
-                        int j = 2 * (p % NP);
+                        int column = 8 * m + (l >> 2), e = 2 * two + column / 12, c = column % 12;
+                        int p = k * 8 + (l & 3) + q * 4, j = 2 * (p % NP);
                         if (p < 3 * NP)
-                            gradient[((((size_t)st * 5 + m) * v.steps + ks) * 32 + l) * 4 + q] =
+                            gradient[((((size_t)two * 3 + m) * pairs + k / 2) * 32 + l) * 4 + 2 * (k % 2) + q] =
                                 words(B_SCALE * number(e, c, j), B_SCALE * number(e, c, j + 1), p / NP == 2);
                     }
     for (int e = 0; e < chunks * CHUNK; e++)
@@ -415,7 +422,7 @@ static const char *make_fragments(tdGpuRobots *robots)
     // What is constant in the tangent and what is taken away from it have to be of the same halves: where a body turns
     // more than it strains, most of the one goes with the other.
     std::vector<double> sums((size_t)r * r, 0.0);
-    std::vector<float> K0((size_t)r * v.stride, 0.0f), rounded(r);
+    std::vector<float> K0((size_t)r * v.stride, 0.0f), M((size_t)r * v.stride, 0.0f), rounded(r);
     for (int e = 0; e < E; e++)
         for (int c = 0; c < 9; c++)
         {
@@ -429,9 +436,12 @@ static const char *make_fragments(tdGpuRobots *robots)
                     sums[(size_t)i * r + j] += 2.0 * point[4 * e + 1] * rounded[i] * rounded[j];
         }
     for (int k = 0; k < r * r; k++)
+    {
         K0[(size_t)(k / r) * v.stride + k % r] = (float)sums[k];
+        M[(size_t)(k / r) * v.stride + k % r] = TD_GPU_ARRAY(plan, float, M)[k];
+    }
     const uint32_t *g = nullptr, *b = nullptr;
-    const float *s = nullptr, *k0 = nullptr;
+    const float *s = nullptr, *k0 = nullptr, *m = nullptr;
     const char *why = upload(robots, gradient, &g);
     if (why == nullptr)
         why = upload(robots, rows, &b);
@@ -443,7 +453,10 @@ static const char *make_fragments(tdGpuRobots *robots)
         why = upload(robots, scale, &s);
     if (why == nullptr)
         why = upload(robots, K0, &k0);
+    if (why == nullptr)
+        why = upload(robots, M, &m);
     robots->K0 = (float *)k0;
+    robots->M = (float *)m;
     robots->fragments.gradient = (const uint4 *)g;
     robots->fragments.rows = (const uint4 *)b;
     robots->scale = (float *)s;
@@ -465,7 +478,7 @@ static const char *device(const char **why)
         return nullptr;
     cudaFuncAttributes attributes;
     *why =
-        failed(nullptr, cudaFuncGetAttributes(&attributes, advance_kernel<0>), "the back end is built for another GPU");
+        failed(nullptr, cudaFuncGetAttributes(&attributes, look_kernel), "the back end is built for another GPU");
     return *why == nullptr ? properties.name : nullptr;
 }
 
@@ -483,6 +496,12 @@ static void release(tdGpuRobots *robots)
     for (void *memory : robots->tables)
         cudaFree(memory);
     cudaFreeHost(robots->staged);
+    for (int k = 0; k < 2; k++)
+    {
+        cudaFreeHost(robots->slice[k]);
+        if (robots->sent[k] != nullptr)
+            cudaEventDestroy(robots->sent[k]);
+    }
     if (robots->stream != nullptr)
         cudaStreamDestroy(robots->stream);
     free(robots->plan);
@@ -496,6 +515,7 @@ static const char *replan(tdGpuRobots *robots, const tdGpuPlan *plan)
     if (copy == nullptr)
         return "there is not enough memory for the plan";
     memcpy(copy, plan, (size_t)plan->bytes);
+    copy->arrays = (const char *)copy;
     free(robots->plan);
     robots->plan = copy;
     TRY(robots, cudaMalloc(&memory, (size_t)plan->bytes), "memory for the plan");
@@ -535,11 +555,14 @@ static const char *make_room(tdGpuRobots *robots)
     TRY(robots, cudaMemset(robots->taken, 0, n * sizeof(int32_t)), "memory for the robots");
     robots->shared_one = doubles_of(plan) * sizeof(double) + floats_of(plan) * sizeof(float);
     robots->shared = ROBOTS * robots->shared_one;
-    if (robots->shared > (size_t)most)
+    if (robots->shared_one > (size_t)most)
         return "the model has more modes and actuators than fit into the chip's shared memory";
-    TRY(robots, cudaFuncSetAttribute(advance_of(plan), cudaFuncAttributeMaxDynamicSharedMemorySize, most), "set up");
-    TRY(robots, cudaFuncSetAttribute(warp_kernel<true>, cudaFuncAttributeMaxDynamicSharedMemorySize, most), "set up");
-    TRY(robots, cudaFuncSetAttribute(warp_kernel<false>, cudaFuncAttributeMaxDynamicSharedMemorySize, most), "set up");
+    robots->warps = plan->precision == TD_GPU_SINGLE || robots->n <= FEW || advance_of(plan) == nullptr ||
+                    robots->shared > (size_t)most;
+    TRY(robots,
+        cudaFuncSetAttribute(robots->warps ? warp_of(plan) : advance_of(plan),
+                             cudaFuncAttributeMaxDynamicSharedMemorySize, most),
+        "set up");
     TRY(robots,
         cudaFuncSetAttribute(variant_of(plan).kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                              variant_of(plan).shared),
@@ -554,6 +577,8 @@ static const char *create(const tdGpuPlan *plan, int32_t n, tdGpuRobots **out)
         return "there is not enough memory for the robots";
     robots->n = n;
     TRY(robots, cudaStreamCreateWithFlags(&robots->stream, cudaStreamNonBlocking), "a stream");
+    for (cudaEvent_t &sent : robots->sent)
+        TRY(robots, cudaEventCreateWithFlags(&sent, cudaEventDisableTiming), "a stream");
     const char *why = replan(robots, plan);
     if (why == nullptr)
         why = make_fragments(robots);
@@ -628,33 +653,60 @@ static bool dense(int64_t width, int64_t rows, int64_t robot, int64_t time, int6
     return number == 1 && (time == width || rows == 1) && (robot >= rows * width);
 }
 
-// Inputs to the device, (robots, rows, numbers) there.
-static const char *send_inputs(tdGpuRobots *robots, const tdGpuSteps *steps, int64_t *robot_stride)
+// Inputs go to the device by slices of rows, (robots, rows, numbers) each: while it steps through one the host gathers
+// the next.
+typedef struct Slices
 {
-    size_t each = (size_t)steps->rows * (size_t)steps->n_inputs, n = steps->in_robot == 0 ? 1 : (size_t)robots->n;
-    *robot_stride = steps->in_robot == 0 ? 0 : (int64_t)each;
-    const char *why = grow(robots, &robots->inputs, &robots->inputs_bytes, n * each * sizeof(double) + 16);
-    if (why != nullptr || each == 0)
-        return why;
-    const double *from = steps->inputs;
-    int64_t apart = steps->in_robot == 0 ? (int64_t)each : steps->in_robot;
-    if (!dense(steps->n_inputs, steps->rows, apart, steps->in_time, steps->in_number))
+    int robots, rows; // that have inputs of their own; rows of a slice
+    int first, count; // rows of the present one
+    int sent;
+} Slices;
+
+static const char *make_slices(tdGpuRobots *robots, const tdGpuSteps *steps, Slices *out)
+{
+    size_t n = steps->in_robot == 0 ? 1 : (size_t)robots->n, row = n * (size_t)steps->n_inputs * sizeof(double);
+    size_t rows = SLICE / row < 1 ? 1 : SLICE / row;
+    rows = rows > (size_t)steps->rows ? (size_t)steps->rows : rows;
+    *out = {(int)n, (int)rows, 0, 0, 0};
+    const char *why = grow(robots, &robots->inputs, &robots->inputs_bytes, (size_t)steps->rows * row + 16);
+    for (int k = 0; k < 2 && why == nullptr && (k == 0 || rows < (size_t)steps->rows); k++)
+        why = grow_on_host(robots, &robots->slice[k], &robots->slice_bytes[k], rows * row);
+    return why;
+}
+
+static const char *send_slice(tdGpuRobots *robots, const tdGpuSteps *steps, Slices *slices)
+{
+    int k = slices->sent++ % 2, numbers = steps->n_inputs;
+    slices->first += slices->count;
+    slices->count = slices->first + slices->rows <= steps->rows ? slices->rows : steps->rows - slices->first;
+    TRY(robots, cudaEventSynchronize(robots->sent[k]), "inputs");
+    size_t each = (size_t)slices->count * (size_t)numbers, before = (size_t)slices->robots * (size_t)numbers;
+    double *to = (double *)robots->slice[k];
+    for (int64_t i = 0; i < slices->robots; i++)
     {
-        if ((why = grow_staged(robots, n * each * sizeof(double))) != nullptr)
-            return why;
-        double *to = (double *)robots->staged;
-        for (size_t i = 0; i < n; i++)
-            for (int t = 0; t < steps->rows; t++)
-                for (int k = 0; k < steps->n_inputs; k++)
-                    *to++ = from[(int64_t)i * steps->in_robot + t * steps->in_time + k * steps->in_number];
-        from = (const double *)robots->staged;
-        apart = (int64_t)each;
+        const double *from = steps->inputs + i * steps->in_robot + slices->first * steps->in_time;
+        if (steps->in_number == 1 && (steps->in_time == numbers || slices->count == 1))
+            memcpy(to, from, each * sizeof(double));
+        else
+            for (int t = 0; t < slices->count; t++)
+                for (int j = 0; j < numbers; j++)
+                    to[t * numbers + j] = from[t * steps->in_time + j * steps->in_number];
+        to += each;
     }
     TRY(robots,
-        cudaMemcpy2DAsync(robots->inputs, each * sizeof(double), from, (size_t)apart * sizeof(double),
-                          each * sizeof(double), n, cudaMemcpyHostToDevice, robots->stream),
+        cudaMemcpyAsync((double *)robots->inputs + (size_t)slices->first * before, robots->slice[k],
+                        (size_t)slices->robots * each * sizeof(double), cudaMemcpyHostToDevice, robots->stream),
         "inputs");
+    TRY(robots, cudaEventRecord(robots->sent[k], robots->stream), "inputs");
     return nullptr;
+}
+
+// The row of step `t`, which is in the present slice.
+static Numbers slice_row(const tdGpuRobots *robots, const tdGpuSteps *steps, const Slices *slices, int t)
+{
+    size_t before = (size_t)slices->first * (size_t)slices->robots + (size_t)(t - slices->first);
+    return {(double *)robots->inputs + before * (size_t)steps->n_inputs,
+            slices->robots == 1 ? 0 : (int64_t)slices->count * steps->n_inputs, 1};
 }
 
 static const char *fetch_outputs(tdGpuRobots *robots, const tdGpuSteps *steps, size_t width)
@@ -664,7 +716,8 @@ static const char *fetch_outputs(tdGpuRobots *robots, const tdGpuSteps *steps, s
         return nullptr;
     bool direct = steps->mask == nullptr &&
                   dense((int64_t)width, steps->rows, steps->out_robot, steps->out_time, steps->out_number);
-    const char *why = direct ? nullptr : grow_staged(robots, n * each * sizeof(double));
+    const char *why =
+        direct ? nullptr : grow_on_host(robots, &robots->staged, &robots->staged_bytes, n * each * sizeof(double));
     if (why != nullptr)
         return why;
     double *to = direct ? steps->outputs : (double *)robots->staged;
@@ -688,22 +741,18 @@ static const char *launch(tdGpuRobots *robots, const Step &step, bool look)
     int n = robots->n;
     if (look)
         look_kernel<<<(unsigned)((n * LANES + 127) / 128), 128, 0, robots->stream>>>(step);
-    else if ((robots->plan->precision == TD_GPU_SINGLE))
-        warp_kernel<true><<<(unsigned)n, 32, robots->shared_one, robots->stream>>>(step);
-    else
+    else if (robots->plan->precision != TD_GPU_SINGLE)
     {
         Variant v = variant_of(robots->plan);
         dim3 grid((unsigned)((n + GROUP - 1) / GROUP), (unsigned)robots->parts);
-        v.kernel<<<grid, WARPS * 32, (size_t)v.shared, robots->stream>>>(step.plan, robots->rows, n, robots->fragments,
-                                                                         robots->assembled);
-        if (n <= FEW)
-            warp_kernel<false><<<(unsigned)n, 32, robots->shared_one, robots->stream>>>(step);
-        else
-            advance_of(
-                robots
-                    ->plan)<<<(unsigned)((n + ROBOTS - 1) / ROBOTS), LANES * ROBOTS, robots->shared, robots->stream>>>(
-                step);
+        v.kernel<<<grid, WARPS * 32, (size_t)v.shared, robots->stream>>>(
+            (const tdGpuPlan *)robots->device, robots->rows, n, robots->fragments, robots->assembled);
     }
+    if (!look && robots->warps)
+        warp_of(robots->plan)<<<(unsigned)n, 32, robots->shared_one, robots->stream>>>(step);
+    else if (!look)
+        advance_of(robots->plan)<<<(unsigned)((n + ROBOTS - 1) / ROBOTS), LANES * ROBOTS, robots->shared,
+                                   robots->stream>>>(step);
     TRY(robots, cudaGetLastError(), "a step");
     return nullptr;
 }
@@ -738,12 +787,14 @@ static const char *take_steps(tdGpuRobots *robots, tdGpuSteps *steps)
     const tdGpuPlan *plan = robots->plan;
     size_t width = (size_t)plan->width, motion = (size_t)steps->motion_rows * (size_t)plan->inputs * sizeof(double);
     bool in = steps->inputs != nullptr && steps->n_inputs > 0, out = steps->outputs != nullptr && width > 0;
-    int64_t in_robot = steps->in_robot, before = 0, after = 0;
+    bool sends = in && !steps->on_device && steps->hold > 0 && steps->rows > 0;
+    Slices slices = {};
+    int64_t before = 0, after = 0;
     const char *why = send_mask(robots, steps->mask);
     if (why == nullptr)
         why = grow(robots, &robots->motion, &robots->motion_bytes, motion + 16);
-    if (why == nullptr && in && !steps->on_device)
-        why = send_inputs(robots, steps, &in_robot);
+    if (why == nullptr && sends)
+        why = make_slices(robots, steps, &slices);
     if (why == nullptr && out && !steps->on_device)
         why = grow(robots, &robots->outputs, &robots->outputs_bytes,
                    (size_t)robots->n * (size_t)steps->rows * width * sizeof(double));
@@ -760,7 +811,8 @@ static const char *take_steps(tdGpuRobots *robots, tdGpuSteps *steps)
             "inputs");
     TRY(robots, cudaMemsetAsync(robots->taken, 0, (size_t)robots->n * sizeof(int32_t), robots->stream), "steps");
     Step step = {};
-    step.plan = (const tdGpuPlan *)robots->device;
+    step.plan = *plan;
+    step.plan.arrays = (const char *)robots->device;
     step.rows = robots->rows;
     step.n = robots->n;
     step.parts = robots->parts;
@@ -768,6 +820,7 @@ static const char *take_steps(tdGpuRobots *robots, tdGpuSteps *steps)
     step.assembled = robots->assembled;
     step.scale = robots->scale;
     step.K0 = robots->K0;
+    step.M = robots->M;
     step.mask = steps->mask != nullptr ? robots->mask : nullptr;
     step.motion = (const double *)robots->motion;
     step.motion_first = steps->motion_first;
@@ -775,16 +828,20 @@ static const char *take_steps(tdGpuRobots *robots, tdGpuSteps *steps)
     step.chosen = robots->chosen;
     step.n_inputs = steps->n_inputs;
     step.taken = robots->taken;
-    int64_t in_time = steps->on_device ? steps->in_time : steps->n_inputs;
     int64_t out_time = steps->on_device ? steps->out_time : (int64_t)width;
     for (int t = 0; t < steps->rows; t++)
         for (int s = 0; s < (steps->hold > 0 ? steps->hold : 1); s++)
         {
             step.in = {nullptr, 0, 0};
             step.out = {nullptr, 0, 0};
-            if (in && s == 0 && steps->hold > 0)
-                step.in = {(steps->on_device ? (double *)steps->inputs : (double *)robots->inputs) + t * in_time,
-                           in_robot, steps->on_device ? steps->in_number : 1};
+            if (sends && s == 0)
+            {
+                if (t == slices.first + slices.count && (why = send_slice(robots, steps, &slices)) != nullptr)
+                    return why;
+                step.in = slice_row(robots, steps, &slices, t);
+            }
+            else if (in && s == 0 && steps->hold > 0)
+                step.in = {(double *)steps->inputs + t * steps->in_time, steps->in_robot, steps->in_number};
             if (out && s >= steps->hold - 1)
                 step.out = {(steps->on_device ? steps->outputs : (double *)robots->outputs) + t * out_time,
                             steps->on_device ? steps->out_robot : (int64_t)steps->rows * (int64_t)width,

@@ -39,6 +39,7 @@ static const char *replan(tdGpuRobots *robots, const tdGpuPlan *plan)
     if (copy == NULL)
         return "there is not enough memory for the plan";
     memcpy(copy, plan, (size_t)plan->bytes);
+    copy->arrays = (const char *)copy;
     free(robots->plan);
     robots->plan = copy;
     return NULL;
@@ -52,7 +53,7 @@ static const char *create(const tdGpuPlan *plan, int32_t n, tdGpuRobots **out)
         return "there is not enough memory for the robots";
     robots->n = n;
     robots->rows = calloc((size_t)n * (size_t)plan->at.width, sizeof(double));
-    robots->singles = calloc((r + 1 + a) * (r + 1) + r + TD_ROWS_U(a) * r, sizeof(float));
+    robots->singles = calloc(r * (r + 1) / 2 + (1 + a) * r + 2 * r + TD_GPU_ACROSS * TD_ROW_U(r), sizeof(float));
     robots->numbers = calloc(3 * (size_t)plan->cable_points + TD_CABLE_NUMBERS * a + TD_SMALL(a) + 1, sizeof(double));
     return robots->rows == NULL || robots->singles == NULL || robots->numbers == NULL
                ? "there is not enough memory for the robots"
@@ -85,9 +86,10 @@ static const char *get(tdGpuRobots *robots, const uint8_t *mask, double *rows, i
 static tdRobotWork work_of(const tdGpuRobots *robots)
 {
     int r = robots->plan->r, a = robots->plan->actuators;
-    tdRobotWork work = {.S = robots->singles, .ld = r + 1};
-    work.f = work.S + (r + 1 + a) * (r + 1);
-    work.u = work.f + r;
+    tdRobotWork work = {.S = robots->singles};
+    work.f = work.S + td_row(r, r + 1 + a);
+    work.load = work.f + r;
+    work.u = work.load + r;
     work.place = robots->numbers;
     work.cable = work.place + 3 * (size_t)robots->plan->cable_points;
     work.matrix = work.cable + TD_CABLE_NUMBERS * (size_t)a;

@@ -197,6 +197,7 @@ static void lay_out(const tdModel *model, const tdOutputs *outputs, tdGpuPlan *p
     plan->width = outputs == NULL ? 0 : (int32_t)td_outputs_width(outputs);
     for (int a = 0; a < model->n_actuators; a++)
         plan->cable_points += model->actuators[a].measure.n;
+    plan->gathers = 2 * (plan->cable_points - plan->actuators) > TD_GPU_ACROSS;
     for (int o = 0; o < plan->outputs; o++)
         plan->point_rows += seen_point(model, td_outputs_info(outputs, o).name) != NULL ? 3 : 0;
     lay_out_row(plan);
@@ -211,6 +212,7 @@ static void lay_out(const tdModel *model, const tdOutputs *outputs, tdGpuPlan *p
     plan->load = reserve(plan, plan->loads * (1 + r), sizeof(double));
     plan->actuator = reserve(plan, plan->actuators, sizeof(tdGpuActuator));
     plan->cable = reserve(plan, 3 * plan->cable_points * (1 + r), sizeof(double));
+    plan->segment = reserve(plan, 3 * plan->cable_points * r, sizeof(float));
     plan->output = reserve(plan, plan->outputs, sizeof(tdGpuOutput));
     plan->seen = reserve(plan, plan->point_rows * (1 + r), sizeof(double));
 }
@@ -316,6 +318,12 @@ static void fill_actuators(const tdModel *model, tdGpuPlan *plan)
         for (int s = 0; s < from->measure.n_sets; first += from->measure.sets[s++].n)
             fill_points(reduced, &from->measure.sets[s],
                         ARRAY(plan, double, cable) + 3 * (int64_t)first * (1 + plan->r));
+    }
+    for (int64_t i = 0; i < 3 * (int64_t)(plan->cable_points - 1); i++)
+    {
+        const double *x = ARRAY(plan, double, cable) + i * (1 + plan->r) + 1, *next = x + 3 * (1 + plan->r);
+        for (int j = 0; j < plan->r; j++)
+            ARRAY(plan, float, segment)[i * plan->r + j] = (float)(next[j] - x[j]);
     }
 }
 

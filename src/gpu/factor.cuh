@@ -1,76 +1,249 @@
 // SPDX-License-Identifier: Apache-2.0
-// The factor of robot.h in registers: eight lanes a robot, row i in lane i % 8, columns by exchange among them. A shape
-// is 10 times the largest number of columns (a multiple of 8) plus the rows of a lane.
+// The factor of robot.h in registers: a few lanes a robot, row i in lane i % L, columns by exchange among them. The
+// matrix comes there from what was assembled, without a stop in shared memory; what is left there is L. A shape says
+// how many lanes there are, the largest number of columns (a multiple of 4) and the rows of a lane.
 #pragma once
 
 #define TD_FACTOR factor_lanes
+#define TD_BACK   back_lanes
+
+#define SHAPE_OF(lanes, columns, each) ((lanes) * 1000 + (columns) * 10 + (each))
 
 struct tdLanes;
-static __device__ __host__ bool factor_lanes(int r, int rows, int ld, float *S, tdLanes lanes);
+struct tdRobotWork;
+struct tdGpuPlan;
+static __device__ __host__ bool factor_lanes(const tdGpuPlan *plan, const tdRobotWork *work, tdLanes lanes, float mass,
+                                             float stiff, int left);
+static __device__ __host__ void back_lanes(int r, const float *S, float *y, tdLanes lanes);
 
 #include "gpu/robot.h"
 
-template <int COLUMNS, int EACH>
-static __device__ __forceinline__ bool factor(int r, int rows, int ld, float *S, tdLanes lanes)
+/// What was assembled of a robot. Tables of r rows of `stride`.
+struct tdAssembledRobot
 {
-    float a[EACH][COLUMNS];
+    const float *K; ///< by part, `apart` numbers from each other
+    const float *scale, *K0, *M;
+    int stride, parts;
+    size_t apart;
+    float constant; ///< factor of K0
+};
+
+static __device__ __forceinline__ float4 part_of(const float *from)
+{
+    return __ldcs((const float4 *)from);
+}
+
+template <int L, int COLUMNS, int EACH>
+static __device__ __forceinline__ bool factor(const tdGpuPlan *plan, const tdRobotWork *work, tdLanes lanes, float mass,
+                                              float stiff, int left)
+{
+    const int r = plan->r, rows = r + 1 + plan->actuators;
+    const tdAssembledRobot in = *work->from;
+    float *S = work->S, a[EACH][COLUMNS];
     bool good = true;
+    // All numbers are asked for before the first is used.
 #pragma unroll
     for (int s = 0; s < EACH; s++)
 #pragma unroll
-        for (int j = 0; j < COLUMNS; j++)
-            if (j <= 8 * s + 7)
+        for (int j = 0; j < COLUMNS; j += 4)
+            if (j <= L * s + L - 1)
             {
-                int i = lanes.lane + 8 * s;
-                a[s][j] = i < rows && j < r ? S[i * ld + j] : 0.0f;
+                const int i = lanes.lane + L * s;
+                float4 k = make_float4(0, 0, 0, 0);
+                if (i < r && j <= i)
+                    k = part_of(in.K + i * in.stride + j);
+                a[s][j] = k.x;
+                a[s][j + 1] = k.y;
+                a[s][j + 2] = k.z;
+                a[s][j + 3] = k.w;
             }
+    for (int p = 1; p < in.parts; p++)
+#pragma unroll
+        for (int s = 0; s < EACH; s++)
+#pragma unroll
+            for (int j = 0; j < COLUMNS; j += 4)
+                if (j <= L * s + L - 1)
+                {
+                    const int i = lanes.lane + L * s;
+                    float4 k = make_float4(0, 0, 0, 0);
+                    if (i < r && j <= i)
+                        k = part_of(in.K + p * in.apart + i * in.stride + j);
+                    a[s][j] += k.x;
+                    a[s][j + 1] += k.y;
+                    a[s][j + 2] += k.z;
+                    a[s][j + 3] += k.w;
+                }
+#pragma unroll
+    for (int s = 0; s < EACH; s++)
+    {
+        const int i = lanes.lane + L * s, at = td_row(r, i);
+        const bool inside = i < r;
+        const float mine = inside ? stiff * __ldg(in.scale + i) : 0.0f, constant = stiff * in.constant;
+        const float *K0 = in.K0 + i * in.stride, *M = in.M + i * in.stride;
+#pragma unroll
+        for (int j = 0; j < COLUMNS; j += 4)
+            if (j <= L * s + L - 1)
+            {
+                float4 k0 = make_float4(0, 0, 0, 0), m = k0, of = k0;
+                if (inside && j <= i)
+                {
+                    k0 = __ldg((const float4 *)(K0 + j));
+                    m = __ldg((const float4 *)(M + j));
+                    of = __ldg((const float4 *)(in.scale + j));
+                }
+                a[s][j] = mine * of.x * a[s][j] + (constant * k0.x + mass * m.x);
+                a[s][j + 1] = mine * of.y * a[s][j + 1] + (constant * k0.y + mass * m.y);
+                a[s][j + 2] = mine * of.z * a[s][j + 2] + (constant * k0.z + mass * m.z);
+                a[s][j + 3] = mine * of.w * a[s][j + 3] + (constant * k0.w + mass * m.w);
+            }
+        if (!inside)
+        {
+#pragma unroll
+            for (int j = 0; j < COLUMNS; j++)
+                if (j <= L * s + L - 1)
+                    a[s][j] = i < rows && j < r ? S[at + j] : 0.0f;
+        }
+        else if (plan->gathers != 0)
+        {
+#pragma unroll
+            for (int j = 0; j < COLUMNS; j++)
+                if (j <= L * s + L - 1 && j <= i)
+                    a[s][j] += S[at + j];
+        }
+    }
+    for (int m = 0; m < left; m++)
+    {
+        const float *u = work->u + m * TD_ROW_U(r);
+        float x[EACH];
+#pragma unroll
+        for (int s = 0; s < EACH; s++)
+            x[s] = lanes.lane + L * s < r ? u[lanes.lane + L * s] : 0.0f;
+#pragma unroll
+        for (int j = 0; j < COLUMNS; j += 4)
+            if (j < r)
+            {
+                const float4 y = *(const float4 *)(u + j);
+#pragma unroll
+                for (int s = 0; s < EACH; s++)
+                    if (j <= L * s + L - 1)
+                    {
+                        a[s][j] = fmaf(x[s], y.x, a[s][j]);
+                        a[s][j + 1] = fmaf(x[s], y.y, a[s][j + 1]);
+                        a[s][j + 2] = fmaf(x[s], y.z, a[s][j + 2]);
+                        a[s][j + 3] = fmaf(x[s], y.w, a[s][j + 3]);
+                    }
+            }
+    }
     __syncwarp(lanes.mask);
 #pragma unroll
     for (int k = 0; k < COLUMNS; k++)
         if (k < r)
         {
-            float d = __shfl_sync(lanes.mask, a[k / 8][k], k % 8, 8);
+            float d = __shfl_sync(lanes.mask, a[k / L][k], k % L, L);
             good = good && d > 0;
             float inverse = rsqrtf(d > 0 ? d : 1.0f);
 #pragma unroll
-            for (int s = k / 8; s < EACH; s++)
+            for (int s = k / L; s < EACH; s++)
                 a[s][k] *= inverse;
 #pragma unroll
             for (int j = k + 1; j < COLUMNS; j++)
             {
-                float b = __shfl_sync(lanes.mask, a[j / 8][k], j % 8, 8);
+                float b = __shfl_sync(lanes.mask, a[j / L][k], j % L, L);
 #pragma unroll
-                for (int s = j / 8; s < EACH; s++)
+                for (int s = j / L; s < EACH; s++)
                     a[s][j] = fmaf(-a[s][k], b, a[s][j]);
             }
-            if (lanes.lane == k % 8) // the reciprocal of the diagonal is what is kept
-                a[k / 8][k] = inverse;
+            if (lanes.lane == k % L) // the reciprocal of the diagonal is what is kept
+                a[k / L][k] = inverse;
         }
 #pragma unroll
     for (int s = 0; s < EACH; s++)
+    {
+        const int i = lanes.lane + L * s, at = td_row(r, i);
 #pragma unroll
         for (int j = 0; j < COLUMNS; j++)
-            if (j <= 8 * s + 7)
-            {
-                int i = lanes.lane + 8 * s;
-                if (i < rows && j < r && (j <= i || i >= r))
-                    S[i * ld + j] = a[s][j];
-            }
+            if (j <= L * s + L - 1 && i < rows && j < r && (j <= i || i >= r))
+                S[at + j] = a[s][j];
+    }
     __syncwarp(lanes.mask);
     return good;
 }
 
-/// The shape is a constant of the kernel, so that one branch is left.
-static __device__ __host__ __forceinline__ bool factor_lanes(int r, int rows, int ld, float *S, tdLanes lanes)
+/// y <- L^-T y, number j in lane j % L.
+template <int L, int COLUMNS> static __device__ __forceinline__ void back(int r, const float *S, float *y, tdLanes lanes)
+{
+    enum
+    {
+        EACH = (COLUMNS + L - 1) / L
+    };
+    float x[EACH], inverse[EACH];
+#pragma unroll
+    for (int s = 0; s < EACH; s++)
+    {
+        const int j = lanes.lane + L * s;
+        x[s] = j < r ? y[j] : 0.0f;
+        inverse[s] = j < r ? S[j * (j + 1) / 2 + j] : 0.0f;
+    }
+#pragma unroll
+    for (int k = COLUMNS - 1; k >= 0; k--)
+        if (k < r)
+        {
+            const float now = __shfl_sync(lanes.mask, x[k / L] * inverse[k / L], k % L, L);
+#pragma unroll
+            for (int s = 0; s <= k / L; s++)
+            {
+                const int j = lanes.lane + L * s;
+                if (j < k)
+                    x[s] = fmaf(-S[k * (k + 1) / 2 + j], now, x[s]);
+            }
+        }
+#pragma unroll
+    for (int s = 0; s < EACH; s++)
+        if (lanes.lane + L * s < r)
+            y[lanes.lane + L * s] = x[s] * inverse[s];
+    __syncwarp(lanes.mask);
+}
+
+// The shape is a constant of the kernel, so that one branch is left of each of these.
+
+#define SHAPE_FACTOR(l, c, e)                                                                                          \
+    case SHAPE_OF(l, c, e): return factor<l, c, e>(plan, work, lanes, mass, stiff, left)
+#define SHAPE_BACK(l, c, e)                                                                                            \
+    case SHAPE_OF(l, c, e): return back<l, c>(r, S, y, lanes)
+
+static __device__ __host__ __forceinline__ bool factor_lanes(const tdGpuPlan *plan, const tdRobotWork *work,
+                                                             tdLanes lanes, float mass, float stiff, int left)
 {
 #if defined(__CUDA_ARCH__)
     switch (lanes.shape)
     {
-    case 324: return factor<32, 4>(r, rows, ld, S, lanes);
-    case 405: return factor<40, 5>(r, rows, ld, S, lanes);
-    case 406: return factor<40, 6>(r, rows, ld, S, lanes);
+        SHAPE_FACTOR(8, 28, 4);
+        SHAPE_FACTOR(8, 32, 4);
+        SHAPE_FACTOR(8, 36, 5);
+        SHAPE_FACTOR(8, 40, 5);
+        SHAPE_FACTOR(8, 40, 6);
+        SHAPE_FACTOR(32, 32, 1);
+        SHAPE_FACTOR(32, 40, 2);
     default: break;
     }
 #endif
-    return td_robot_factor(r, rows, ld, S, lanes);
+    return td_robot_factored(plan, work, lanes, mass, stiff, left);
+}
+
+static __device__ __host__ __forceinline__ void back_lanes(int r, const float *S, float *y, tdLanes lanes)
+{
+#if defined(__CUDA_ARCH__)
+    switch (lanes.shape)
+    {
+        SHAPE_BACK(8, 28, 4);
+        SHAPE_BACK(8, 32, 4);
+        SHAPE_BACK(8, 36, 5);
+        SHAPE_BACK(8, 40, 5);
+        SHAPE_BACK(8, 40, 6);
+        SHAPE_BACK(32, 32, 1);
+        SHAPE_BACK(32, 40, 2);
+    default: break;
+    }
+#endif
+    td_robot_back(r, S, y, lanes);
 }

@@ -10,9 +10,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TD_GPU_VERSION   1                 // of this file: plan, rows and calls
+#define TD_GPU_VERSION   2                 // of this file: plan, rows and calls
 #define TD_GPU_MODES     40                // of a body, at most
 #define TD_GPU_ACTUATORS 16                // of a robot, at most
+#define TD_GPU_ACROSS    8                 // rows of stiffness of cables that are added together
 #define TD_GPU_SYMBOL    "td_gpu_back_end" // const tdGpuBackEnd *(void)
 #define TD_GPU_LIBRARY   "libtendril_gpu.so"
 
@@ -101,11 +102,13 @@ typedef struct tdGpuPlan
     int32_t r, points, actuators, cable_points, inputs, loads, outputs, point_rows;
     int32_t width;      ///< of a row of outputs
     int32_t precision;  ///< of the products of the tangent
+    int32_t gathers;    ///< cables have so many segments that their stiffness is gathered in parts
     int64_t bytes;      ///< of the plan with all its arrays
     double h;           ///< [s]
     double alpha, beta; ///< Rayleigh damping
     double noise;       ///< energy of motions that nobody would see [J]
     tdGpuRow at;
+    const char *arrays; ///< where offsets count from: of a back end, the beginning of its plan
     // Offsets [bytes] of arrays
     int64_t B;        ///< float, points x 9 x r
     int64_t F0;       ///< float, points x 9
@@ -116,6 +119,7 @@ typedef struct tdGpuPlan
     int64_t load;     ///< double, loads x (1 + r): input (-1: constant 1), force
     int64_t actuator; ///< tdGpuActuator
     int64_t cable;    ///< double, 3 cable_points x (1 + r): place at rest, motion
+    int64_t segment;  ///< float, cable_points x 3 x r: motion of the next point beside that of a point
     int64_t output;   ///< tdGpuOutput
     int64_t seen;     ///< double, point_rows x (1 + r), as cable
 } tdGpuPlan;
@@ -126,8 +130,8 @@ typedef struct tdGpuPlan
 #define TD_BOTH static inline
 #endif
 
-/// An array of a plan.
-#define TD_GPU_ARRAY(plan, type, name) ((const type *)((const char *)(plan) + (plan)->name))
+/// An array of a back end's plan.
+#define TD_GPU_ARRAY(plan, type, name) ((const type *)((plan)->arrays + (plan)->name))
 
 /// What a call of steps reads and writes: numbers of the caller's, as tdSpan.
 typedef struct tdGpuSteps

@@ -41,16 +41,24 @@ TD_BOTH double td_lanes_sum(tdLanes lanes, double x)
 }
 #endif
 
+/// Where a row of S begins: r of the matrix, of which the lower triangle is kept, then one of the motion and one for each
+/// actuator.
+TD_BOTH int td_row(int r, int i)
+{
+    return i < r ? i * (i + 1) / 2 : r * (r + 1) / 2 + (i - r) * r;
+}
+
 /// Of one robot, for all its lanes.
 typedef struct tdRobotWork
 {
-    float *S; ///< rows of ld: r of the matrix (lower triangle), one of the motion, one for each actuator
-    int ld;
+    float *S;       ///< rows, see td_row
     float *f;       ///< r: force inside the body
-    float *u;       ///< TD_ROWS_U r
+    float *load;    ///< r: what acts on it, without actuators
+    float *u;       ///< TD_GPU_ACROSS rows of TD_ROW_U(r), 16 bytes aligned
     double *place;  ///< 3 cable_points
     double *cable;  ///< TD_CABLE_NUMBERS by actuator
     double *matrix; ///< of the small problem: TD_SMALL(actuators)
+    const struct tdAssembledRobot *from; ///< what TD_FACTOR reads the matrix from; NULL: it is in S
 } tdRobotWork;
 
 enum
@@ -70,13 +78,41 @@ enum
     TD_CABLE_ACTIVE,
     TD_CABLE_NUMBERS
 };
-#define TD_SMALL(n)          (2 * (n) * (n) + 2 * (n))
-#define TD_ROWS_U(actuators) ((actuators) + 1 > 8 ? (actuators) + 1 : 8) // of r numbers in tdRobotWork.u
+#define TD_SMALL(n)  (2 * (n) * (n) + 2 * (n))
+#define TD_ROW_U(r)  (((r) + 3) / 4 * 4)
+#define TD_SMALL_FEW 4 // actuators whose small problem is in registers
 
-/// How S is factored: a device may have its own way.
+/// How S is factored, and how it is used: a device may have its own way.
 #if !defined(TD_FACTOR)
-#define TD_FACTOR td_robot_factor
+#define TD_FACTOR td_robot_factored
+#define TD_BACK   td_robot_back
 #endif
+
+#if defined(__CUDACC__)
+#define TD_UNROLL _Pragma("unroll")
+#else
+#define TD_UNROLL
+#endif
+
+// Both to the last digit but one, which is what the rest is good for.
+
+TD_BOTH float td_quotient(float a, float b)
+{
+#if defined(__CUDA_ARCH__)
+    return __fdividef(a, b);
+#else
+    return a / b;
+#endif
+}
+
+TD_BOTH float td_inverse_root(float x)
+{
+#if defined(__CUDA_ARCH__)
+    return rsqrtf(x);
+#else
+    return 1 / sqrtf(x);
+#endif
+}
 
 // ---------------------------------------------------------------- rotation
 
@@ -173,7 +209,7 @@ TD_BOTH void td_rotation(const float *F, float *R)
     {
         if (i > 0)
             det = td_cofactor9(R, C);
-        float inverse = 0.5f / det;
+        float inverse = td_quotient(0.5f, det);
         change = 0;
         for (int k = 0; k < 9; k++)
         {
@@ -221,7 +257,7 @@ TD_BOTH float td_point(const float *F, float mu, float lambda, int law, float da
         G[2] = G[6] = -S02;
         G[5] = G[7] = -S12;
         float det = td_cofactor9(G, C), size = trace + 3, floor = 1e-6f * fabsf(size * size * size) + 1e-30f;
-        float inverse = (2 * mu - lambda * trace) / (fabsf(det) > floor ? det : floor);
+        float inverse = td_quotient(2 * mu - lambda * trace, fabsf(det) > floor ? det : floor);
         N[0] = inverse * C[0];
         N[1] = inverse * C[3];
         N[2] = inverse * C[4];
@@ -233,18 +269,23 @@ TD_BOTH float td_point(const float *F, float mu, float lambda, int law, float da
     N[2] += damped * mu;
     N[5] += damped * mu;
     // N = L L'
-    float least = 1e-4f * mu, L00, L10, L11, L20, L21, L22;
+    float least = 1e-4f * mu, L00, L10, L11, L20, L21, L22, d00, d11, d22, inverse;
     *odd = !(N[0] > least);
-    L00 = sqrtf(*odd ? least : N[0]);
-    L10 = N[1] / L00;
-    L20 = N[3] / L00;
-    float d11 = N[2] - L10 * L10, d22;
+    d00 = *odd ? least : N[0];
+    inverse = td_inverse_root(d00);
+    L00 = d00 * inverse;
+    L10 = N[1] * inverse;
+    L20 = N[3] * inverse;
+    d11 = N[2] - L10 * L10;
     *odd = *odd || !(d11 > least);
-    L11 = sqrtf(d11 > least ? d11 : least);
-    L21 = (N[4] - L20 * L10) / L11;
+    d11 = d11 > least ? d11 : least;
+    inverse = td_inverse_root(d11);
+    L11 = d11 * inverse;
+    L21 = (N[4] - L20 * L10) * inverse;
     d22 = N[5] - L20 * L20 - L21 * L21;
     *odd = *odd || !(d22 > least);
-    L22 = sqrtf(d22 > least ? d22 : least);
+    d22 = d22 > least ? d22 : least;
+    L22 = d22 * td_inverse_root(d22);
     // Rows L'Q with Q_k = R [e_k]x.
     for (int i = 0; i < 3; i++)
     {
@@ -284,7 +325,7 @@ TD_BOTH bool td_robot_assemble(const tdGpuPlan *plan, const double *row, tdLanes
     {
         work->f[i] = 0;
         for (int j = 0; j <= i; j++)
-            work->S[i * work->ld + j] = (1 + damped) * K0[i * r + j];
+            work->S[td_row(r, i) + j] = (1 + damped) * K0[i * r + j];
     }
     for (int e = 0; e < plan->points; e++)
     {
@@ -321,7 +362,7 @@ TD_BOTH bool td_robot_assemble(const tdGpuPlan *plan, const double *row, tdLanes
         TD_SYNC(lanes);
         for (int i = lanes.lane; i < r; i += lanes.n)
             for (int j = 0; j <= i; j++)
-                work->S[i * work->ld + j] += work->u[i] * work->u[j] - work->u[r + i] * work->u[r + j] -
+                work->S[td_row(r, i) + j] += work->u[i] * work->u[j] - work->u[r + i] * work->u[r + j] -
                                              work->u[2 * r + i] * work->u[2 * r + j] -
                                              work->u[3 * r + i] * work->u[3 * r + j];
     }
@@ -468,188 +509,309 @@ TD_BOTH bool td_robot_unknown(const tdGpuActuator *list, const tdRobotWork *work
            isfinite(c[TD_CABLE_TRAVEL_HIGH]);
 }
 
-#define TD_ACROSS 8 // rows of stiffness that are added together
-
-/// Rows of cables at S from row `first` on. A taut segment stiffens across its direction d, by tension / length along
-/// two axes: rows u, of which `across` gathers some before they go into the matrix, which becomes mass M + stiff S
-/// first.
-TD_BOTH void td_robot_rows(const tdGpuPlan *plan, tdLanes lanes, const tdRobotWork *work, int first, float mass,
-                           float stiff)
+/// S += u'u on the lower triangle, of `n` rows u.
+TD_BOTH void td_robot_across(int r, int n, const tdRobotWork *work, tdLanes lanes)
 {
-    int r = plan->r, width = 1 + r, gathered = 0, ld = work->ld;
-    const tdGpuActuator *list = TD_GPU_ARRAY(plan, tdGpuActuator, actuator);
-    const double *X = TD_GPU_ARRAY(plan, double, cable);
+    const float *u = work->u;
+    TD_SYNC(lanes);
+    for (int i = lanes.lane; i < r; i += lanes.n)
+        for (int j = 0; j <= i; j++)
+        {
+            float sum = work->S[td_row(r, i) + j];
+            for (int m = 0; m < n; m++)
+                sum += u[m * TD_ROW_U(r) + i] * u[m * TD_ROW_U(r) + j];
+            work->S[td_row(r, i) + j] = sum;
+        }
+    TD_SYNC(lanes);
+}
+
+/// Where S is the matrix it becomes mass M + stiff S; else it gathers what is added to the matrix, if it has to.
+TD_BOTH void td_robot_matrix(const tdGpuPlan *plan, tdLanes lanes, const tdRobotWork *work, float mass, float stiff)
+{
+    int r = plan->r;
     const float *M = TD_GPU_ARRAY(plan, float, M);
-    for (int a = 0; a <= plan->actuators; a++)
+    for (int i = lanes.lane; i < r && work->from == NULL; i += lanes.n)
+        for (int j = 0; j <= i; j++)
+            work->S[td_row(r, i) + j] = mass * M[i * r + j] + stiff * work->S[td_row(r, i) + j];
+    for (int i = lanes.lane; i < td_row(r, r) && work->from != NULL && plan->gathers != 0; i += lanes.n)
+        work->S[i] = 0;
+}
+
+/// Rows of cables at S behind that of the motion. A taut segment stiffens across its direction d, by tension / length
+/// along two axes: rows u, which go into S when there are TD_GPU_ACROSS of them. Returns how many are left.
+TD_BOTH int td_robot_rows(const tdGpuPlan *plan, tdLanes lanes, const tdRobotWork *work)
+{
+    int r = plan->r, gathered = 0;
+    const tdGpuActuator *list = TD_GPU_ARRAY(plan, tdGpuActuator, actuator);
+    const float *segments = TD_GPU_ARRAY(plan, float, segment);
+    for (int a = 0; a < plan->actuators; a++)
     {
         const tdGpuActuator *cable = list + a;
-        bool end = a == plan->actuators;
-        float *J = work->S + (first + a) * ld;
-        double effort = end ? 0 : -work->cable[TD_CABLE_NUMBERS * a + TD_CABLE_EFFORT] * cable->sign;
-        for (int j = lanes.lane; j < r && !end; j += lanes.n)
+        float *J = work->S + td_row(r, r + 1 + a), sign = (float)cable->sign;
+        float effort = (float)(-work->cable[TD_CABLE_NUMBERS * a + TD_CABLE_EFFORT]) * sign;
+        for (int j = lanes.lane; j < r; j += lanes.n)
             J[j] = 0;
-        for (int k = end ? 0 : cable->first; k + 1 < (end ? 2 : cable->first + cable->points); k++)
+        for (int k = cable->first; k + 1 < cable->first + cable->points; k++)
         {
-            double d[3], length = 0;
-            for (int c = 0; c < 3 && !end; c++)
+            const double *place = work->place + 3 * k;
+            float f0 = (float)(place[3] - place[0]), f1 = (float)(place[4] - place[1]),
+                  f2 = (float)(place[5] - place[2]), length = f0 * f0 + f1 * f1 + f2 * f2;
+            bool taut = effort > 0 && length > 0;
+            if (gathered == TD_GPU_ACROSS)
             {
-                d[c] = work->place[3 * k + 3 + c] - work->place[3 * k + c];
-                length += d[c] * d[c];
-            }
-            bool taut = !end && effort > 0 && length > 0;
-            if (gathered == TD_ACROSS || (end && (gathered > 0 || mass != 0)))
-            {
-                TD_SYNC(lanes);
-                for (int i = lanes.lane; i < r; i += lanes.n)
-                {
-                    float x[TD_ACROSS];
-                    for (int m = 0; m < TD_ACROSS; m++)
-                        x[m] = m < gathered ? work->u[m * r + i] : 0;
-                    for (int j = 0; j <= i; j++)
-                    {
-                        float sum = mass * M[i * r + j] + stiff * work->S[i * ld + j];
-                        for (int m = 0; m < TD_ACROSS; m++)
-                            sum += m < gathered ? x[m] * work->u[m * r + j] : 0;
-                        work->S[i * ld + j] = sum;
-                    }
-                }
-                TD_SYNC(lanes);
+                td_robot_across(r, gathered, work, lanes);
                 gathered = 0;
-                mass = 0;
-                stiff = 1;
             }
-            if (end)
-                break;
-            double inverse = length > 0 ? 1 / sqrt(length) : 0;
-            for (int c = 0; c < 3; c++)
-                d[c] *= inverse;
+            float inverse = length > 0 ? td_inverse_root(length) : 0;
+            f0 *= inverse;
+            f1 *= inverse;
+            f2 *= inverse;
             // Two axes across: e = d x the axis that d has least of, and d x e.
-            float root = sqrtf((float)(taut ? plan->h * plan->h * effort * inverse : 0)), e[3], g[3];
-            int least =
-                fabs(d[0]) <= fabs(d[1]) ? (fabs(d[0]) <= fabs(d[2]) ? 0 : 2) : (fabs(d[1]) <= fabs(d[2]) ? 1 : 2);
-            float f0 = (float)d[0], f1 = (float)d[1], f2 = (float)d[2];
+            float e[3], g[3], a0 = fabsf(f0), a1 = fabsf(f1), a2 = fabsf(f2);
+            int least = a0 <= a1 ? (a0 <= a2 ? 0 : 2) : (a1 <= a2 ? 1 : 2);
             e[0] = least == 1 ? -f2 : least == 2 ? f1 : 0;
             e[1] = least == 0 ? f2 : least == 2 ? -f0 : 0;
             e[2] = least == 0 ? -f1 : least == 1 ? f0 : 0;
-            float size = e[0] * e[0] + e[1] * e[1] + e[2] * e[2], one = size > 0 ? root / sqrtf(size) : 0;
+            float size = e[0] * e[0] + e[1] * e[1] + e[2] * e[2];
+            float one = taut ? (float)plan->h * sqrtf(effort * inverse / size) : 0;
             for (int c = 0; c < 3; c++)
                 e[c] *= one;
             g[0] = f1 * e[2] - f2 * e[1];
             g[1] = f2 * e[0] - f0 * e[2];
             g[2] = f0 * e[1] - f1 * e[0];
-            const double *x0 = X + 3 * (int64_t)k * width + 1, *x1 = x0 + 3 * (int64_t)width;
-            float sign = (float)cable->sign;
+            const float *x = segments + 3 * (int64_t)k * r;
+            float *u = work->u + gathered * TD_ROW_U(r);
             for (int j = lanes.lane; j < r; j += lanes.n)
             {
-                float m0 = (float)(x1[j] - x0[j]), m1 = (float)(x1[width + j] - x0[width + j]),
-                      m2 = (float)(x1[2 * width + j] - x0[2 * width + j]);
+                float m0 = x[j], m1 = x[r + j], m2 = x[2 * r + j];
                 J[j] += sign * (f0 * m0 + f1 * m1 + f2 * m2);
                 if (taut)
                 {
-                    work->u[gathered * r + j] = e[0] * m0 + e[1] * m1 + e[2] * m2;
-                    work->u[(gathered + 1) * r + j] = g[0] * m0 + g[1] * m1 + g[2] * m2;
+                    u[j] = e[0] * m0 + e[1] * m1 + e[2] * m2;
+                    u[TD_ROW_U(r) + j] = g[0] * m0 + g[1] * m1 + g[2] * m2;
                 }
             }
             gathered += taut ? 2 : 0;
         }
     }
     TD_SYNC(lanes);
+    return gathered;
 }
 
 // ---------------------------------------------------------------- factor
 
 /// L L' = S on the first r rows, their diagonal then the reciprocals; rows behind become L^-1 times what they were.
 /// False: not definite.
-TD_BOTH bool td_robot_factor(int r, int rows, int ld, float *S, tdLanes lanes)
+TD_BOTH bool td_robot_factor(int r, int rows, float *S, tdLanes lanes)
 {
     bool good = true;
     for (int k = 0; k < r; k++)
     {
-        float d = S[k * ld + k];
+        float d = S[td_row(r, k) + k];
         good = good && d > 0;
         float inverse = 1 / sqrtf(d > 0 ? d : 1.0f);
         TD_SYNC(lanes);
         for (int i = k + lanes.lane; i < rows; i += lanes.n)
-            S[i * ld + k] = i == k ? inverse : S[i * ld + k] * inverse;
+            S[td_row(r, i) + k] = i == k ? inverse : S[td_row(r, i) + k] * inverse;
         TD_SYNC(lanes);
         for (int i = k + 1 + lanes.lane; i < rows; i += lanes.n)
         {
-            float x = S[i * ld + k];
+            float x = S[td_row(r, i) + k];
             int last = i < r ? i : r - 1;
             for (int j = k + 1; j <= last; j++)
-                S[i * ld + j] -= x * S[j * ld + k];
+                S[td_row(r, i) + j] -= x * S[td_row(r, j) + k];
         }
         TD_SYNC(lanes);
     }
     return good;
 }
 
+/// The same of mass M + stiff times what was assembled, with the rows u that are left; td_robot_matrix came before.
+TD_BOTH bool td_robot_factored(const tdGpuPlan *plan, const tdRobotWork *work, tdLanes lanes, float mass, float stiff,
+                               int left)
+{
+    (void)mass;
+    (void)stiff;
+    td_robot_across(plan->r, left, work, lanes);
+    return td_robot_factor(plan->r, plan->r + 1 + plan->actuators, work->S, lanes);
+}
+
 /// y <- L^-T y
-TD_BOTH void td_robot_back(int r, int ld, const float *S, float *y, tdLanes lanes)
+TD_BOTH void td_robot_back(int r, const float *S, float *y, tdLanes lanes)
 {
     for (int k = r - 1; k >= 0; k--)
     {
-        float x = y[k] * S[k * ld + k];
+        float x = y[k] * S[td_row(r, k) + k];
         TD_SYNC(lanes);
         for (int j = lanes.lane; j <= k; j += lanes.n)
-            y[j] = j == k ? x : y[j] - S[k * ld + j] * x;
+            y[j] = j == k ? x : y[j] - S[td_row(r, k) + j] * x;
         TD_SYNC(lanes);
     }
 }
 
 // ---------------------------------------------------------------- the small problem
 
-/// Gaussian elimination with row exchange, rows of m + 1; false: singular.
-TD_BOTH bool td_small_solve(int m, double *A)
-{
-    int w = m + 1;
-    for (int k = 0; k < m; k++)
-    {
-        int best = k;
-        for (int i = k + 1; i < m; i++)
-            best = fabs(A[i * w + k]) > fabs(A[best * w + k]) ? i : best;
-        if (!(fabs(A[best * w + k]) > 0))
-            return false;
-        for (int j = k; j < w && best != k; j++)
-        {
-            double t = A[k * w + j];
-            A[k * w + j] = A[best * w + j];
-            A[best * w + j] = t;
-        }
-        double inverse = 1 / A[k * w + k];
-        for (int i = k + 1; i < m; i++)
-        {
-            double x = A[i * w + k] * inverse;
-            for (int j = k + 1; j < w; j++)
-                A[i * w + j] -= x * A[k * w + j];
-        }
-        A[k * w + k] = inverse;
-    }
-    for (int k = m - 1; k >= 0; k--)
-    {
-        double x = A[k * w + m];
-        for (int j = k + 1; j < m; j++)
-            x -= A[k * w + j] * A[j * w + m];
-        A[k * w + m] = x * A[k * w + k];
-    }
-    return true;
-}
-
 /// A little of the diagonal keeps actuators apart that do the same, as constraint/condense.c does; more of it, because
 /// the matrix is one of single precision.
 #define TD_SMALL_APART 1e-6
 
-/// Efforts of unknown actuators, M y + b with bounds (solve/driven.c): block pivoting, single pivots where blocks go in
-/// circles. `M` n x n of all actuators, taken by the first lane alone. False: there is no such effort.
+/// A x = b by Gaussian elimination, rows of n + 1; false: singular. A is symmetric, and definite but for rounding, so
+/// that no rows have to change places.
+TD_BOTH bool td_small_solve(const int n, double *A)
+{
+    bool good = true;
+    TD_UNROLL
+    for (int k = 0; k < n; k++)
+    {
+        double pivot = A[k * (n + 1) + k], inverse = 1 / pivot;
+        good = good && fabs(pivot) > 0;
+        TD_UNROLL
+        for (int i = k + 1; i < n; i++)
+        {
+            double x = A[i * (n + 1) + k] * inverse;
+            TD_UNROLL
+            for (int j = k + 1; j <= n; j++)
+                A[i * (n + 1) + j] -= x * A[k * (n + 1) + j];
+        }
+        A[k * (n + 1) + k] = inverse;
+    }
+    TD_UNROLL
+    for (int k = n - 1; k >= 0; k--)
+    {
+        double x = A[k * (n + 1) + n];
+        TD_UNROLL
+        for (int j = k + 1; j < n; j++)
+            x -= A[k * (n + 1) + j] * A[j * (n + 1) + n];
+        A[k * (n + 1) + n] = x * A[k * (n + 1) + k];
+    }
+    return good;
+}
+
+/// M y + b with bounds (solve/driven.c): block pivoting, single pivots where blocks go in circles. `c`: TD_CABLE_NUMBERS
+/// an actuator; those whose TD_CABLE_ACTIVE is 2 are given. False: singular, or no end was found. Where n is a constant
+/// all of it is in registers.
+TD_BOTH bool td_small_pivot(const int n, const double *M, double *A, double *c)
+{
+    const int w = TD_CABLE_NUMBERS;
+    int least = n + 1, blocks = 3;
+    double largest = 0;
+    bool solved = false, good = true;
+    TD_UNROLL
+    for (int i = 0; i < n; i++)
+        largest = fmax(largest, c[w * i + TD_CABLE_ACTIVE] == 2 ? 0 : fabs(c[w * i + TD_CABLE_RIGHT]));
+    double tiny = 1e-9 * largest;
+#if defined(__CUDA_ARCH__)
+#pragma unroll 1
+#endif
+    for (int pivot = 0; pivot < 10 * n + 20 && !solved && good; pivot++)
+    {
+        // Those at a bound are there; the others follow.
+        TD_UNROLL
+        for (int i = 0; i < n; i++)
+        {
+            double active = c[w * i + TD_CABLE_ACTIVE];
+            if (active == -1)
+                c[w * i + TD_CABLE_NEXT] = c[w * i + TD_CABLE_LOW];
+            if (active == 1)
+                c[w * i + TD_CABLE_NEXT] = c[w * i + TD_CABLE_HIGH];
+        }
+        TD_UNROLL
+        for (int i = 0; i < n; i++)
+        {
+            bool mine = c[w * i + TD_CABLE_ACTIVE] == 0;
+            double right = -c[w * i + TD_CABLE_RIGHT];
+            TD_UNROLL
+            for (int j = 0; j < n; j++)
+            {
+                double active = c[w * j + TD_CABLE_ACTIVE], m = M[i * n + j];
+                A[i * (n + 1) + j] = mine && active == 0 ? m : i == j;
+                if (active == 0)
+                    right += m * c[w * j + TD_CABLE_EFFORT];
+                else if (active != 2)
+                    right -= m * (c[w * j + TD_CABLE_NEXT] - c[w * j + TD_CABLE_EFFORT]);
+            }
+            A[i * (n + 1) + n] = mine ? right : 0;
+        }
+        good = td_small_solve(n, A);
+        // Which belong elsewhere: counted, then moved.
+        int wrong = 0, last = -1;
+        TD_UNROLL
+        for (int i = 0; i < n; i++)
+            if (c[w * i + TD_CABLE_ACTIVE] == 0)
+                c[w * i + TD_CABLE_NEXT] = A[i * (n + 1) + n];
+        TD_UNROLL
+        for (int i = 0; i < n; i++)
+        {
+            double active = c[w * i + TD_CABLE_ACTIVE], belongs = active, next = c[w * i + TD_CABLE_NEXT];
+            double miss = c[w * i + TD_CABLE_RIGHT];
+            TD_UNROLL
+            for (int j = 0; j < n; j++)
+                miss += M[i * n + j] * (c[w * j + TD_CABLE_NEXT] - c[w * j + TD_CABLE_EFFORT]);
+            if (active == 0)
+                belongs = next < c[w * i + TD_CABLE_LOW] ? -1 : next > c[w * i + TD_CABLE_HIGH] ? 1 : 0;
+            else if (active != 2 && c[w * i + TD_CABLE_LOW] != c[w * i + TD_CABLE_HIGH])
+                belongs = (active < 0 && miss < -tiny) || (active > 0 && miss > tiny) ? 0 : active;
+            if (belongs != active)
+            {
+                wrong++;
+                last = i;
+            }
+            A[i] = belongs;
+        }
+        solved = wrong == 0;
+        bool block = wrong < least || blocks-- > 0;
+        if (wrong < least)
+        {
+            least = wrong;
+            blocks = 3;
+        }
+        TD_UNROLL
+        for (int i = 0; i < n; i++)
+            if (block || i == last)
+                c[w * i + TD_CABLE_ACTIVE] = A[i];
+    }
+    return solved && good;
+}
+
+/// A few actuators: all of their problem in registers, filled up with some that are given.
+TD_BOTH bool td_small_few(int n, const tdRobotWork *work)
+{
+    double M[TD_SMALL_FEW * TD_SMALL_FEW], A[TD_SMALL_FEW * (TD_SMALL_FEW + 1)], c[TD_SMALL_FEW * TD_CABLE_NUMBERS];
+    TD_UNROLL
+    for (int i = 0; i < TD_SMALL_FEW; i++)
+    {
+        const double *from = work->cable + TD_CABLE_NUMBERS * (i < n ? i : 0);
+        double *to = c + TD_CABLE_NUMBERS * i;
+        to[TD_CABLE_EFFORT] = from[TD_CABLE_EFFORT];
+        to[TD_CABLE_NEXT] = i < n ? from[TD_CABLE_NEXT] : from[TD_CABLE_EFFORT];
+        to[TD_CABLE_LOW] = from[TD_CABLE_LOW];
+        to[TD_CABLE_HIGH] = from[TD_CABLE_HIGH];
+        to[TD_CABLE_RIGHT] = from[TD_CABLE_RIGHT];
+        to[TD_CABLE_ACTIVE] = i < n ? from[TD_CABLE_ACTIVE] : 2;
+        TD_UNROLL
+        for (int j = 0; j <= i; j++)
+            M[i * TD_SMALL_FEW + j] = M[j * TD_SMALL_FEW + i] = i < n ? work->matrix[i * n + j] : 0;
+    }
+    bool solved = td_small_pivot(TD_SMALL_FEW, M, A, c);
+    TD_UNROLL
+    for (int i = 0; i < TD_SMALL_FEW; i++)
+        if (i < n)
+            work->cable[TD_CABLE_NUMBERS * i + TD_CABLE_NEXT] = c[TD_CABLE_NUMBERS * i + TD_CABLE_NEXT];
+    return solved;
+}
+
+/// Efforts of unknown actuators, by the first lane alone; work->matrix: n x n of all actuators. False: there is no such
+/// effort.
 TD_BOTH bool td_small_driven(const tdGpuPlan *plan, const tdRobotWork *work)
 {
-    int n = plan->actuators, least = n + 1, blocks = 3;
+    int n = plan->actuators;
     const tdGpuActuator *list = TD_GPU_ARRAY(plan, tdGpuActuator, actuator);
-    double *M = work->matrix, *A = M + n * n, *cables = work->cable, asked = 0, largest = 0;
+    double *M = work->matrix, *cables = work->cable, asked = 0;
     for (int k = 0; k < n; k++)
     {
         double *c = cables + TD_CABLE_NUMBERS * k, target = c[TD_CABLE_GIVEN];
         c[TD_CABLE_ACTIVE] = 2; // is given
+        c[TD_CABLE_RIGHT] = c[TD_CABLE_LOW] = c[TD_CABLE_HIGH] = 0;
         if (!td_robot_unknown(list, work, k))
             continue;
         c[TD_CABLE_ACTIVE] = 0;
@@ -666,94 +828,12 @@ TD_BOTH bool td_small_driven(const tdGpuPlan *plan, const tdRobotWork *work)
         M[k * n + k] += TD_SMALL_APART * M[k * n + k];
         c[TD_CABLE_RIGHT] = c[TD_CABLE_SECOND] - target;
         asked = fmax(asked, fabs(c[TD_CABLE_RIGHT]) / list[k].size);
-        largest = fmax(largest, fabs(c[TD_CABLE_RIGHT]));
     }
-    double tiny = 1e-9 * largest;
-    bool solved = false;
-    for (int pivot = 0; pivot < 10 * n + 20 && !solved; pivot++)
-    {
-        int m = 0, wrong = 0, last = -1;
-        for (int i = 0; i < n; i++)
-        {
-            double *c = cables + TD_CABLE_NUMBERS * i;
-            m += c[TD_CABLE_ACTIVE] == 0;
-            if (c[TD_CABLE_ACTIVE] == -1 || c[TD_CABLE_ACTIVE] == 1)
-                c[TD_CABLE_NEXT] = c[c[TD_CABLE_ACTIVE] < 0 ? TD_CABLE_LOW : TD_CABLE_HIGH];
-        }
-        for (int i = 0, at = 0; i < n; i++)
-        {
-            if (cables[TD_CABLE_NUMBERS * i + TD_CABLE_ACTIVE] != 0)
-                continue;
-            double right = -cables[TD_CABLE_NUMBERS * i + TD_CABLE_RIGHT];
-            for (int j = 0, column = 0; j < n; j++)
-            {
-                const double *c = cables + TD_CABLE_NUMBERS * j;
-                if (c[TD_CABLE_ACTIVE] == 0)
-                {
-                    A[at * (m + 1) + column++] = M[i * n + j];
-                    right += M[i * n + j] * c[TD_CABLE_EFFORT];
-                }
-                else if (c[TD_CABLE_ACTIVE] != 2)
-                    right -= M[i * n + j] * (c[TD_CABLE_NEXT] - c[TD_CABLE_EFFORT]);
-            }
-            A[at * (m + 1) + m] = right;
-            at++;
-        }
-        if (!td_small_solve(m, A))
-            return false;
-        for (int i = 0, at = 0; i < n; i++)
-            if (cables[TD_CABLE_NUMBERS * i + TD_CABLE_ACTIVE] == 0)
-                cables[TD_CABLE_NUMBERS * i + TD_CABLE_NEXT] = A[at++ * (m + 1) + m];
-        bool block = true;
-        for (int pass = 0; pass < 2; pass++) // count, then move
-        {
-            for (int i = 0; i < n; i++)
-            {
-                double *c = cables + TD_CABLE_NUMBERS * i, active = c[TD_CABLE_ACTIVE], belongs = active;
-                if (active == 2)
-                    continue;
-                if (active == 0)
-                    belongs = c[TD_CABLE_NEXT] < c[TD_CABLE_LOW] ? -1 : c[TD_CABLE_NEXT] > c[TD_CABLE_HIGH] ? 1 : 0;
-                else if (c[TD_CABLE_LOW] != c[TD_CABLE_HIGH])
-                {
-                    double miss = c[TD_CABLE_RIGHT];
-                    for (int j = 0; j < n; j++)
-                        miss += M[i * n + j] * (cables[TD_CABLE_NUMBERS * j + TD_CABLE_NEXT] -
-                                                cables[TD_CABLE_NUMBERS * j + TD_CABLE_EFFORT]);
-                    belongs = (active < 0 && miss < -tiny) || (active > 0 && miss > tiny) ? 0 : active;
-                }
-                if (pass == 0 && belongs != active)
-                {
-                    wrong++;
-                    last = i;
-                }
-                if (pass == 1 && (block || i == last))
-                    A[i] = belongs; // moved together below
-                else
-                    A[i] = active;
-            }
-            if (pass == 0)
-            {
-                solved = wrong == 0;
-                block = wrong < least || blocks-- > 0;
-                if (wrong < least)
-                {
-                    least = wrong;
-                    blocks = 3;
-                }
-                if (solved)
-                    break;
-            }
-            else
-                for (int i = 0; i < n; i++)
-                    if (cables[TD_CABLE_NUMBERS * i + TD_CABLE_ACTIVE] != 2)
-                        cables[TD_CABLE_NUMBERS * i + TD_CABLE_ACTIVE] = A[i];
-        }
-    }
+    bool solved = n <= TD_SMALL_FEW ? td_small_few(n, work) : td_small_pivot(n, M, M + n * n, cables);
     for (int k = 0; k < n; k++)
     {
         double *c = cables + TD_CABLE_NUMBERS * k;
-        if (c[TD_CABLE_ACTIVE] == 2)
+        if (!td_robot_unknown(list, work, k))
             continue;
         c[TD_CABLE_NEXT] = fmin(fmax(c[TD_CABLE_NEXT], c[TD_CABLE_LOW]), c[TD_CABLE_HIGH]);
         // Between its limits, and only the little that keeps actuators apart makes it do what is asked.
@@ -773,18 +853,21 @@ TD_BOTH void td_robot_advance(const tdGpuPlan *plan, double *row, const double *
                               const tdRobotWork *work, float energy, bool odd)
 {
     const tdGpuRow *at = &plan->at;
-    int r = plan->r, n = plan->actuators, ld = work->ld;
+    int r = plan->r, n = plan->actuators;
     double *q = row + at->q, *v = row + at->v, h = plan->h, young = row[at->young], mass = row[at->mass];
-    float *S = work->S, *y = S + r * ld;
+    float *S = work->S, *y = S + td_row(r, r);
     const float *M = TD_GPU_ARRAY(plan, float, M);
     const tdGpuActuator *list = TD_GPU_ARRAY(plan, tdGpuActuator, actuator);
     // What the last step came to.
     double part = 0, force_work = 0;
     for (int i = lanes.lane; i < r; i += lanes.n)
+        work->u[i] = (float)v[i];
+    TD_SYNC(lanes);
+    for (int i = lanes.lane; i < r; i += lanes.n)
     {
         float sum = 0;
-        for (int j = 0; j < r; j++)
-            sum += M[i * r + j] * (float)v[j];
+        for (int j = 0; j < r; j++) // M is symmetric: lanes next to each other read numbers next to each other
+            sum += M[j * r + i] * work->u[j];
         y[i] = (float)mass * sum;
         part += y[i] * v[i];
         force_work += work->f[i] * (h * v[i]);
@@ -805,7 +888,8 @@ TD_BOTH void td_robot_advance(const tdGpuPlan *plan, double *row, const double *
         return;
     // A, and right-hand sides behind it.
     double of_mass = mass * (1 + h * plan->alpha * row[at->damping]), of_K = h * h * young;
-    td_robot_rows(plan, lanes, work, r + 1, (float)of_mass, (float)of_K);
+    td_robot_matrix(plan, lanes, work, (float)of_mass, (float)of_K);
+    int left = td_robot_rows(plan, lanes, work);
     double outside_work = 0;
     const double *weight = TD_GPU_ARRAY(plan, double, weight), *loads = TD_GPU_ARRAY(plan, double, load);
     for (int i = lanes.lane; i < r; i += lanes.n)
@@ -819,15 +903,12 @@ TD_BOTH void td_robot_advance(const tdGpuPlan *plan, double *row, const double *
             load += (dead[0] < 0 ? 1 : td_robot_input(plan, row, motion, (int)dead[0])) * dead[1 + i];
         }
         for (int a = 0; a < n; a++)
-            pull += work->cable[TD_CABLE_NUMBERS * a + TD_CABLE_EFFORT] * S[(r + 1 + a) * ld + i];
-        work->u[i] = (float)load;
+            pull += work->cable[TD_CABLE_NUMBERS * a + TD_CABLE_EFFORT] * S[td_row(r, r + 1 + a) + i];
+        work->load[i] = (float)load;
         y[i] += (float)(h * (load - young * work->f[i] + pull));
     }
-    for (int a = 0; a < n; a++) // rows as they are, for the work they do
-        for (int i = lanes.lane; i < r; i += lanes.n)
-            work->u[(1 + a) * r + i] = S[(r + 1 + a) * ld + i];
     TD_SYNC(lanes);
-    if (!TD_FACTOR(r, r + 1 + n, ld, S, lanes))
+    if (!TD_FACTOR(plan, work, lanes, (float)of_mass, (float)of_K, left))
     {
         if (lanes.lane == 0)
             row[at->status] = TD_GPU_INDEFINITE;
@@ -840,7 +921,7 @@ TD_BOTH void td_robot_advance(const tdGpuPlan *plan, double *row, const double *
         {
             if (k % lanes.n != lanes.lane)
                 continue;
-            const float *x = S + (r + 1 + a) * ld, *z = S + (r + 1 + b) * ld;
+            const float *x = S + td_row(r, r + 1 + a), *z = S + td_row(r, r + 1 + b);
             float sum = 0;
             double *c = work->cable + TD_CABLE_NUMBERS * a;
             for (int i = 0; i < r; i++)
@@ -856,14 +937,21 @@ TD_BOTH void td_robot_advance(const tdGpuPlan *plan, double *row, const double *
     TD_SYNC(lanes);
     if (row[at->status] != TD_GPU_GOES)
         return;
-    for (int i = lanes.lane; i < r; i += lanes.n)
+    for (int i = lanes.lane; i < r; i += lanes.n) // rows J of actuators are L^-1 J here: so is the work that they do
+    {
+        float pull = 0, sum = y[i];
         for (int a = 0; a < n; a++)
         {
             const double *c = work->cable + TD_CABLE_NUMBERS * a;
-            y[i] += (float)(h * (c[TD_CABLE_NEXT] - c[TD_CABLE_EFFORT])) * S[(r + 1 + a) * ld + i];
+            float x = S[td_row(r, r + 1 + a) + i];
+            sum += (float)(h * (c[TD_CABLE_NEXT] - c[TD_CABLE_EFFORT])) * x;
+            pull += (float)c[TD_CABLE_NEXT] * x;
         }
+        y[i] = sum;
+        outside_work += h * (pull * sum);
+    }
     TD_SYNC(lanes);
-    td_robot_back(r, ld, S, y, lanes);
+    TD_BACK(r, S, y, lanes);
     double bad = 0;
     for (int i = lanes.lane; i < r; i += lanes.n)
         bad += !isfinite(y[i]);
@@ -877,10 +965,8 @@ TD_BOTH void td_robot_advance(const tdGpuPlan *plan, double *row, const double *
     force_work = 0;
     for (int i = lanes.lane; i < r; i += lanes.n)
     {
-        double way = h * y[i], pull = work->u[i];
-        for (int a = 0; a < n; a++)
-            pull += work->cable[TD_CABLE_NUMBERS * a + TD_CABLE_NEXT] * work->u[(1 + a) * r + i];
-        outside_work += pull * way;
+        double way = h * y[i];
+        outside_work += work->load[i] * way;
         force_work += work->f[i] * way;
         v[i] = y[i];
         q[i] += way;

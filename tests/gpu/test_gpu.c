@@ -30,6 +30,14 @@
 
 #define DISPLACEMENT "drive: displacement, range: [0, 10 mm]"
 
+// More cables behind the second one, that pull a little: segments and unknown efforts beyond what a step holds at once.
+#define WEAK DISPLACEMENT ", effort_range: [0, 0.05]"
+#define MORE_CABLES                                                                                                    \
+    DISPLACEMENT "}\n  - {name: low, type: cable, body: arm, path: [[0.09, 0.01, 0], [0.07, 0.01, 0], [0.05, 0.01, 0], " \
+                 "[0, 0.01, 0]], " WEAK                                                                                \
+                 "}\n  - {name: left, type: cable, body: arm, path: [[0.09, 0, 0.01], [0.05, 0, 0.01], [0, 0, 0.01]], " \
+                 WEAK "}\n  - {name: edge, type: cable, body: arm, path: [[0.09, 0, 0.02], [0, 0, 0.02]], " WEAK
+
 /// Modes and elements of the golden arm, whatever the law.
 static tdModel *arm(const char *law, const char *damping, const char *top, const char *side, const char *more)
 {
@@ -91,15 +99,15 @@ static void wave(double most, double *inputs)
 }
 
 // What is not the caller's to set moves by the scene.
-static double *roll(const tdModel *model, tdBatch *batch, const double *inputs)
+static double *roll_many(const tdModel *model, tdBatch *batch, int robots, const double *inputs)
 {
     tdError error = {0};
-    int32_t status[ROBOTS];
+    int32_t *status = malloc(sizeof *status * (size_t)robots);
     const int chosen[2] = {td_model_find_input(model, "top"), td_model_find_input(model, "side")};
     assert_ok(td_batch_choose_inputs(batch, 2, chosen, &error), error);
     assert_ok(td_batch_choose_outputs(batch, N_NAMES, names, &error), error);
     int64_t width = td_outputs_width(td_batch_outputs(batch));
-    double *out = malloc(sizeof(double) * (size_t)(ROBOTS * ROWS * width));
+    double *out = malloc(sizeof(double) * (size_t)(robots * ROWS * width));
     tdRollout rollout = td_default_rollout();
     rollout.rows = ROWS;
     rollout.hold = HOLD;
@@ -107,10 +115,16 @@ static double *roll(const tdModel *model, tdBatch *batch, const double *inputs)
     rollout.outputs = (tdSpan){out, ROWS * width, width, 1};
     rollout.status = status;
     assert_ok(td_batch_rollout(batch, &rollout, &error), error);
-    for (int i = 0; i < ROBOTS; i++)
+    for (int i = 0; i < robots; i++)
         if (status[i] != TD_OK)
             fail_msg("robot %d: %s", i, td_batch_error(batch, i)->message);
+    free(status);
     return out;
+}
+
+static double *roll(const tdModel *model, tdBatch *batch, const double *inputs)
+{
+    return roll_many(model, batch, ROBOTS, inputs);
 }
 
 // Largest difference of an output over all robots and rows from `from` on, relative to the largest number of it.
@@ -175,6 +189,7 @@ static void compare_all(const char *gpu, tdRomPrecision precision)
         {"effort with a stop", "corotational", "mass: 10 1/s",
          "drive: force, range: [0, 2], displacement_range: [-1 mm, 2 mm]", "drive: force, range: [0, 2]", "", 0.5},
         {"elastic cable", "corotational", "mass: 10 1/s", DISPLACEMENT ", stiffness: 20 N", DISPLACEMENT, "", 8e-3},
+        {"many cables", "corotational", "mass: 10 1/s", DISPLACEMENT, MORE_CABLES, "", 8e-3},
         {"the scene's motion and a load", "corotational", "mass: 10 1/s", DISPLACEMENT, DISPLACEMENT,
          "loads: [{name: push, type: point, body: arm, group: xmax, force: [0, 0.02 N, 0]}]\n"
          "motion: {interpolation: smooth, keyframes: [{t: 0, push: 0}, {t: 0.4, push: 1}]}\n",
@@ -217,6 +232,49 @@ static void test_device(void **unused)
     compare_all(CUDA, TD_ROM_AUTO);
     compare_all(CUDA, TD_ROM_SINGLE);
     compare_all(CUDA, TD_ROM_DOUBLE);
+}
+
+// Many robots go through other kernels than a few: copies of the same five, of scenes with few cables and with many.
+static void test_crowd_device(void **unused)
+{
+    (void)unused;
+    enum
+    {
+        CROWD = 300 * ROBOTS
+    };
+    tdError error = {0};
+    if (!cuda(&error))
+        skip_because("%s", error.message);
+    double *inputs = malloc(sizeof(double) * CROWD * ROWS * 2);
+    wave(8e-3, inputs);
+    for (int k = 1; k < CROWD / ROBOTS; k++)
+        memcpy(inputs + (ptrdiff_t)k * ROBOTS * ROWS * 2, inputs, sizeof(double) * ROBOTS * ROWS * 2);
+    for (int many = 0; many < 2; many++)
+    {
+        tdModel *model = arm("corotational", "mass: 10 1/s", DISPLACEMENT, many ? MORE_CABLES : DISPLACEMENT, "");
+        tdBatch *cpu = make(model, ROBOTS, NULL), *gpu = make(model, CROWD, CUDA);
+        double *a = roll(model, cpu, inputs), *b = roll_many(model, gpu, CROWD, inputs), most[N_NAMES] = {0};
+        int64_t width = td_outputs_width(td_batch_outputs(cpu));
+        for (int k = 0; k < CROWD / ROBOTS; k++)
+            for (int o = 0; o < N_NAMES; o++)
+            {
+                double here = off(cpu, o, a, b + k * ROBOTS * ROWS * width);
+                most[o] = here > most[o] || isnan(here) ? here : most[o];
+            }
+        for (int o = 0; o < N_NAMES; o++)
+        {
+            print_message("crowd %d %-18s %.1e\n", many, names[o], most[o]);
+            bool quick = strncmp(names[o], "rates", 5) == 0 || strncmp(names[o], "effort", 6) == 0 ||
+                         strcmp(names[o], "kinetic") == 0;
+            assert_true(most[o] <= (quick ? 1e-3 : 1e-4));
+        }
+        free(a);
+        free(b);
+        td_batch_free(cpu);
+        td_batch_free(gpu);
+        td_model_free(model);
+    }
+    free(inputs);
 }
 
 // Two runs come to the same bits, whatever another robot does; one that fails stops alone, and goes on after a reset.
@@ -464,6 +522,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_host),          cmocka_unit_test(test_device),
+        cmocka_unit_test(test_crowd_device),
         cmocka_unit_test(test_alone_host),    cmocka_unit_test(test_alone_device),
         cmocka_unit_test(test_resident_host), cmocka_unit_test(test_resident_device),
         cmocka_unit_test(test_refused),       cmocka_unit_test(test_parameters_and_values),
