@@ -104,19 +104,33 @@ template <bool SPLIT> __device__ __forceinline__ void pack9(const float *x, floa
     }
 }
 
-/// c += rows times B of one element: halves alone, or with what they leave of both, in 32 places instead of 27: nine
-/// numbers of x (y: of the robots 8 on), their rests, and the halves with the rests of B.
-template <bool SPLIT>
-__device__ __forceinline__ void row_product(float *c, const uint32_t *x, const uint32_t *y, int t, const uint32_t *b)
+/// What a thread needs of a row of one element, of the robots up to 7 (x) and 8 on (y): nine numbers, and where they
+/// are split their rests, in 32 places instead of 27.
+template <bool SPLIT> __device__ __forceinline__ void take_row(const uint32_t *x, const uint32_t *y, int t, uint32_t *a)
+{
+    const int special = SPLIT && t == 1 ? 9 : 4;
+    const bool has = t < (SPLIT ? 3 : 1);
+    a[0] = x[t];
+    a[1] = y[t];
+    a[2] = has ? x[special] : 0;
+    a[3] = has ? y[special] : 0;
+    if (SPLIT)
+    {
+        a[4] = x[5 + t];
+        a[5] = y[5 + t];
+    }
+}
+
+/// c += the row times B of the element: halves alone, or with what they leave of both.
+template <bool SPLIT> __device__ __forceinline__ void row_product(float *c, const uint32_t *a, const uint32_t *b)
 {
     if (SPLIT)
     {
-        const int special = t == 1 ? 9 : 4;
-        mma(c, x[t], y[t], x[5 + t], y[5 + t], b[0], b[0]);
-        mma(c, x[t], y[t], t < 3 ? x[special] : 0, t < 3 ? y[special] : 0, b[1], b[2]);
+        mma(c, a[0], a[1], a[4], a[5], b[0], b[0]);
+        mma(c, a[0], a[1], a[2], a[3], b[1], b[2]);
     }
     else
-        mma(c, x[t], y[t], t == 0 ? x[4] : 0, t == 0 ? y[4] : 0, b[0], b[2]);
+        mma(c, a[0], a[1], a[2], a[3], b[0], b[2]);
 }
 
 /// q of the robots of the block, as halves: the high ones, what they leave, and the high ones again.
@@ -254,56 +268,70 @@ __global__ void __launch_bounds__(WARPS * 32, Shape<R_, SPLIT>::BLOCKS)
             const int G = w >> 1;
             const uint32_t *r0 = sR + 4 * G * s::ES + g * STORE, *r1 = r0 + 8 * STORE;
             const uint4 *B = in.rows + ((size_t)(chunk * 4 + G) * s::NJ * 3) * 32 + lane;
+            const int JJ = (s::NJ + 1) / 2; // columns of tiles that a warp does, at most
+            alignas(16) uint32_t b[JJ][12];
 #pragma unroll
-            for (int jj = 0; jj < (s::NJ + 1) / 2; jj++)
+            for (int jj = 0; jj < JJ; jj++)
+                if (2 * jj + 1 < s::NJ || (w & 1) == 0)
+#pragma unroll
+                    for (int k = 0; k < 3; k++)
+                        *(uint4 *)&b[jj][4 * k] = __ldg(B + (2 * jj + (w & 1)) * 96 + 32 * k);
+#pragma unroll
+            for (int e = 0; e < 4; e++)
             {
-                const int j = 2 * jj + (w & 1);
-                if (j >= s::NJ)
-                    break;
-                uint4 q0 = __ldg(B + j * 96), q1 = __ldg(B + j * 96 + 32), q2 = __ldg(B + j * 96 + 64);
-                const uint32_t b[12] = {q0.x, q0.y, q0.z, q0.w, q1.x, q1.y, q1.z, q1.w, q2.x, q2.y, q2.z, q2.w};
+                uint32_t a[6];
+                take_row<true>(r0 + e * s::ES + STRESS, r1 + e * s::ES + STRESS, t, a);
 #pragma unroll
-                for (int e = 0; e < 4; e++)
-                {
-                    const uint32_t *x = r0 + e * s::ES + STRESS, *y = r1 + e * s::ES + STRESS;
-                    row_product<true>(force[jj], x, y, t, b + 3 * e);
-                }
+                for (int jj = 0; jj < JJ; jj++)
+                    if (2 * jj + 1 < s::NJ || (w & 1) == 0)
+                        row_product<true>(force[jj], a, b[jj] + 3 * e);
+            }
 #pragma unroll
-                for (int half = 0; half < 2; half++) // kinds 0 and 2, then 1 and 3
+            for (int half = 0; half < 2; half++) // kinds 0 and 2, then 1 and 3
+#pragma unroll
+                for (int pair = 0; pair < 2; pair++) // of elements
                 {
-                    float c[2][4][4];
+                    uint32_t a[2][2][6];
 #pragma unroll
                     for (int k = 0; k < 2; k++)
 #pragma unroll
-                        for (int e = 0; e < 4; e++)
+                        for (int e = 0; e < 2; e++)
                         {
-                            const uint32_t *x = r0 + e * s::ES + KIND * (half + 2 * k), *y = x + 8 * STORE;
-                            c[k][e][0] = c[k][e][1] = c[k][e][2] = c[k][e][3] = 0;
-                            row_product<SPLIT>(c[k][e], x, y, t, b + 3 * e);
+                            const uint32_t *x = r0 + (2 * pair + e) * s::ES + KIND * (half + 2 * k);
+                            take_row<SPLIT>(x, x + 8 * STORE, t, a[k][e]);
                         }
 #pragma unroll
-                    for (int q = 0; q < 4; q++)
-                    {
-                        const int robot = g + (q >> 1) * 8, mode = 8 * j + 2 * t + (q & 1);
-#pragma unroll
-                        for (int pair = 0; pair < 2; pair++)
+                    for (int jj = 0; jj < JJ; jj++)
+                        if (2 * jj + 1 < s::NJ || (w & 1) == 0)
                         {
-                            const int at = robot * s::RSTR + place_of(mode, 2 * half + pair, G ^ (g >> 1 & 1));
-                            uint2 high, low;
-                            if (SPLIT)
+                            const int j = 2 * jj + (w & 1);
+                            float c[2][2][4];
+#pragma unroll
+                            for (int k = 0; k < 2; k++)
+#pragma unroll
+                                for (int e = 0; e < 2; e++)
+                                {
+                                    c[k][e][0] = c[k][e][1] = c[k][e][2] = c[k][e][3] = 0;
+                                    row_product<SPLIT>(c[k][e], a[k][e], b[jj] + 3 * (2 * pair + e));
+                                }
+#pragma unroll
+                            for (int q = 0; q < 4; q++)
                             {
-                                split(c[0][2 * pair][q], c[0][2 * pair + 1][q], &high.x, &low.x);
-                                split(c[1][2 * pair][q], c[1][2 * pair + 1][q], &high.y, &low.y);
-                                *(uint2 *)(sL + at) = low;
+                                const int robot = g + (q >> 1) * 8, mode = 8 * j + 2 * t + (q & 1);
+                                const int at = robot * s::RSTR + place_of(mode, 2 * half + pair, G ^ (g >> 1 & 1));
+                                uint2 high, low;
+                                if (SPLIT)
+                                {
+                                    split(c[0][0][q], c[0][1][q], &high.x, &low.x);
+                                    split(c[1][0][q], c[1][1][q], &high.y, &low.y);
+                                    *(uint2 *)(sL + at) = low;
+                                }
+                                else
+                                    high = make_uint2(pack(c[0][0][q], c[0][1][q]), pack(c[1][0][q], c[1][1][q]));
+                                *(uint2 *)(sH + at) = high;
                             }
-                            else
-                                high = make_uint2(pack(c[0][2 * pair][q], c[0][2 * pair + 1][q]),
-                                                  pack(c[1][2 * pair][q], c[1][2 * pair + 1][q]));
-                            *(uint2 *)(sH + at) = high;
                         }
-                    }
                 }
-            }
         }
         __syncthreads();
         // Of k = 4 kind + element the first kind is added and the others are taken away.

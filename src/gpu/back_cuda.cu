@@ -10,10 +10,10 @@
 #include <cstring>
 #include <vector>
 
-#define LANES  8    // of a robot, after assembly
-#define ROBOTS 8    // of a block, after assembly
-#define PARTS  16   // blocks that share the elements of a few robots, at most
-#define FEW    1024 // robots that have a warp each after assembly, at most
+#define LANES  8          // of a robot, after assembly
+#define ROBOTS 8          // of a block, after assembly
+#define PARTS  16         // blocks that share the elements of a few robots, at most
+#define FEW    1024       // robots that have a warp each after assembly, at most
 #define SLICE  (16 << 20) // bytes of inputs that go to the device together, about
 
 struct tdGpuRobots
@@ -477,8 +477,7 @@ static const char *device(const char **why)
     if (*why != nullptr)
         return nullptr;
     cudaFuncAttributes attributes;
-    *why =
-        failed(nullptr, cudaFuncGetAttributes(&attributes, look_kernel), "the back end is built for another GPU");
+    *why = failed(nullptr, cudaFuncGetAttributes(&attributes, look_kernel), "the back end is built for another GPU");
     return *why == nullptr ? properties.name : nullptr;
 }
 
@@ -751,8 +750,9 @@ static const char *launch(tdGpuRobots *robots, const Step &step, bool look)
     if (!look && robots->warps)
         warp_of(robots->plan)<<<(unsigned)n, 32, robots->shared_one, robots->stream>>>(step);
     else if (!look)
-        advance_of(robots->plan)<<<(unsigned)((n + ROBOTS - 1) / ROBOTS), LANES * ROBOTS, robots->shared,
-                                   robots->stream>>>(step);
+        advance_of(
+            robots->plan)<<<(unsigned)((n + ROBOTS - 1) / ROBOTS), LANES * ROBOTS, robots->shared, robots->stream>>>(
+            step);
     TRY(robots, cudaGetLastError(), "a step");
     return nullptr;
 }

@@ -7,7 +7,7 @@
 #define TD_FACTOR factor_lanes
 #define TD_BACK   back_lanes
 
-#define SHAPE_OF(lanes, columns, each) ((lanes) * 1000 + (columns) * 10 + (each))
+#define SHAPE_OF(lanes, columns, each) ((lanes)*1000 + (columns)*10 + (each))
 
 struct tdLanes;
 struct tdRobotWork;
@@ -170,7 +170,8 @@ static __device__ __forceinline__ bool factor(const tdGpuPlan *plan, const tdRob
 }
 
 /// y <- L^-T y, number j in lane j % L.
-template <int L, int COLUMNS> static __device__ __forceinline__ void back(int r, const float *S, float *y, tdLanes lanes)
+template <int L, int COLUMNS>
+static __device__ __forceinline__ void back(int r, const float *S, float *y, tdLanes lanes)
 {
     enum
     {
@@ -206,24 +207,19 @@ template <int L, int COLUMNS> static __device__ __forceinline__ void back(int r,
 
 // The shape is a constant of the kernel, so that one branch is left of each of these.
 
-#define SHAPE_FACTOR(l, c, e)                                                                                          \
-    case SHAPE_OF(l, c, e): return factor<l, c, e>(plan, work, lanes, mass, stiff, left)
-#define SHAPE_BACK(l, c, e)                                                                                            \
-    case SHAPE_OF(l, c, e): return back<l, c>(r, S, y, lanes)
-
 static __device__ __host__ __forceinline__ bool factor_lanes(const tdGpuPlan *plan, const tdRobotWork *work,
                                                              tdLanes lanes, float mass, float stiff, int left)
 {
 #if defined(__CUDA_ARCH__)
     switch (lanes.shape)
     {
-        SHAPE_FACTOR(8, 28, 4);
-        SHAPE_FACTOR(8, 32, 4);
-        SHAPE_FACTOR(8, 36, 5);
-        SHAPE_FACTOR(8, 40, 5);
-        SHAPE_FACTOR(8, 40, 6);
-        SHAPE_FACTOR(32, 32, 1);
-        SHAPE_FACTOR(32, 40, 2);
+    case SHAPE_OF(8, 28, 4): return factor<8, 28, 4>(plan, work, lanes, mass, stiff, left);
+    case SHAPE_OF(8, 32, 4): return factor<8, 32, 4>(plan, work, lanes, mass, stiff, left);
+    case SHAPE_OF(8, 36, 5): return factor<8, 36, 5>(plan, work, lanes, mass, stiff, left);
+    case SHAPE_OF(8, 40, 5): return factor<8, 40, 5>(plan, work, lanes, mass, stiff, left);
+    case SHAPE_OF(8, 40, 6): return factor<8, 40, 6>(plan, work, lanes, mass, stiff, left);
+    case SHAPE_OF(32, 32, 1): return factor<32, 32, 1>(plan, work, lanes, mass, stiff, left);
+    case SHAPE_OF(32, 40, 2): return factor<32, 40, 2>(plan, work, lanes, mass, stiff, left);
     default: break;
     }
 #endif
@@ -235,13 +231,13 @@ static __device__ __host__ __forceinline__ void back_lanes(int r, const float *S
 #if defined(__CUDA_ARCH__)
     switch (lanes.shape)
     {
-        SHAPE_BACK(8, 28, 4);
-        SHAPE_BACK(8, 32, 4);
-        SHAPE_BACK(8, 36, 5);
-        SHAPE_BACK(8, 40, 5);
-        SHAPE_BACK(8, 40, 6);
-        SHAPE_BACK(32, 32, 1);
-        SHAPE_BACK(32, 40, 2);
+    case SHAPE_OF(8, 28, 4): return back<8, 28>(r, S, y, lanes);
+    case SHAPE_OF(8, 32, 4): return back<8, 32>(r, S, y, lanes);
+    case SHAPE_OF(8, 36, 5): return back<8, 36>(r, S, y, lanes);
+    case SHAPE_OF(8, 40, 5): return back<8, 40>(r, S, y, lanes);
+    case SHAPE_OF(8, 40, 6): return back<8, 40>(r, S, y, lanes);
+    case SHAPE_OF(32, 32, 1): return back<32, 32>(r, S, y, lanes);
+    case SHAPE_OF(32, 40, 2): return back<32, 40>(r, S, y, lanes);
     default: break;
     }
 #endif

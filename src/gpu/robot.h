@@ -41,8 +41,8 @@ TD_BOTH double td_lanes_sum(tdLanes lanes, double x)
 }
 #endif
 
-/// Where a row of S begins: r of the matrix, of which the lower triangle is kept, then one of the motion and one for each
-/// actuator.
+/// Where a row of S begins: r of the matrix, of which the lower triangle is kept, then one of the motion and one for
+/// each actuator.
 TD_BOTH int td_row(int r, int i)
 {
     return i < r ? i * (i + 1) / 2 : r * (r + 1) / 2 + (i - r) * r;
@@ -51,13 +51,13 @@ TD_BOTH int td_row(int r, int i)
 /// Of one robot, for all its lanes.
 typedef struct tdRobotWork
 {
-    float *S;       ///< rows, see td_row
-    float *f;       ///< r: force inside the body
-    float *load;    ///< r: what acts on it, without actuators
-    float *u;       ///< TD_GPU_ACROSS rows of TD_ROW_U(r), 16 bytes aligned
-    double *place;  ///< 3 cable_points
-    double *cable;  ///< TD_CABLE_NUMBERS by actuator
-    double *matrix; ///< of the small problem: TD_SMALL(actuators)
+    float *S;                            ///< rows, see td_row
+    float *f;                            ///< r: force inside the body
+    float *load;                         ///< r: what acts on it, without actuators
+    float *u;                            ///< TD_GPU_ACROSS rows of TD_ROW_U(r), 16 bytes aligned
+    double *place;                       ///< 3 cable_points
+    double *cable;                       ///< TD_CABLE_NUMBERS by actuator
+    double *matrix;                      ///< of the small problem: TD_SMALL(actuators)
     const struct tdAssembledRobot *from; ///< what TD_FACTOR reads the matrix from; NULL: it is in S
 } tdRobotWork;
 
@@ -687,9 +687,9 @@ TD_BOTH bool td_small_solve(const int n, double *A)
     return good;
 }
 
-/// M y + b with bounds (solve/driven.c): block pivoting, single pivots where blocks go in circles. `c`: TD_CABLE_NUMBERS
-/// an actuator; those whose TD_CABLE_ACTIVE is 2 are given. False: singular, or no end was found. Where n is a constant
-/// all of it is in registers.
+/// M y + b with bounds (solve/driven.c): block pivoting, single pivots where blocks go in circles. `c`:
+/// TD_CABLE_NUMBERS an actuator; those whose TD_CABLE_ACTIVE is 2 are given. False: singular, or no end was found.
+/// Where n is a constant all of it is in registers.
 TD_BOTH bool td_small_pivot(const int n, const double *M, double *A, double *c)
 {
     const int w = TD_CABLE_NUMBERS;

@@ -31,12 +31,13 @@
 #define DISPLACEMENT "drive: displacement, range: [0, 10 mm]"
 
 // More cables behind the second one, that pull a little: segments and unknown efforts beyond what a step holds at once.
-#define WEAK DISPLACEMENT ", effort_range: [0, 0.05]"
+#define WEAK     DISPLACEMENT ", effort_range: [0, 0.05]"
+#define ONE_MORE "}\n  - {type: cable, body: arm, "
 #define MORE_CABLES                                                                                                    \
-    DISPLACEMENT "}\n  - {name: low, type: cable, body: arm, path: [[0.09, 0.01, 0], [0.07, 0.01, 0], [0.05, 0.01, 0], " \
-                 "[0, 0.01, 0]], " WEAK                                                                                \
-                 "}\n  - {name: left, type: cable, body: arm, path: [[0.09, 0, 0.01], [0.05, 0, 0.01], [0, 0, 0.01]], " \
-                 WEAK "}\n  - {name: edge, type: cable, body: arm, path: [[0.09, 0, 0.02], [0, 0, 0.02]], " WEAK
+    DISPLACEMENT ONE_MORE                                                                                              \
+        "name: low, path: [[0.09, 0.01, 0], [0.07, 0.01, 0], [0.05, 0.01, 0], [0, 0.01, 0]], " WEAK ONE_MORE           \
+        "name: left, path: [[0.09, 0, 0.01], [0.05, 0, 0.01], [0, 0, 0.01]], " WEAK ONE_MORE                           \
+        "name: edge, path: [[0.09, 0, 0.02], [0, 0, 0.02]], " WEAK
 
 /// Modes and elements of the golden arm, whatever the law.
 static tdModel *arm(const char *law, const char *damping, const char *top, const char *side, const char *more)
@@ -521,11 +522,15 @@ static void test_refused(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_host),          cmocka_unit_test(test_device),
+        cmocka_unit_test(test_host),
+        cmocka_unit_test(test_device),
         cmocka_unit_test(test_crowd_device),
-        cmocka_unit_test(test_alone_host),    cmocka_unit_test(test_alone_device),
-        cmocka_unit_test(test_resident_host), cmocka_unit_test(test_resident_device),
-        cmocka_unit_test(test_refused),       cmocka_unit_test(test_parameters_and_values),
+        cmocka_unit_test(test_alone_host),
+        cmocka_unit_test(test_alone_device),
+        cmocka_unit_test(test_resident_host),
+        cmocka_unit_test(test_resident_device),
+        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_parameters_and_values),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
