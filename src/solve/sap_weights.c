@@ -146,7 +146,7 @@ static void weigh_sparse(const tdSapProblem *problem, const tdSapBlock *block, i
     }
 }
 
-#define SMALL 32 // velocities of a block up to which rows are solved one by one
+#define SMALL 12 // velocities of a block up to which rows are solved one by one
 
 static inline void solve_row(int n, const double *L, const double *scale, double *x)
 {
