@@ -46,6 +46,16 @@ def _text(value: str | os.PathLike | None) -> bytes | None:
     return None if value is None else os.fsencode(value)
 
 
+def _study(kind, watch, call, *given):
+    """One call of the library; what it hands out as a `kind`, also where it was stopped with a part of it."""
+    handle, error = c.c_void_p(), td.tdError()
+    with watch:
+        status = call(*given, c.byref(handle), c.byref(error))
+    out = kind(handle.value) if handle.value else None
+    watch.finish(status, error, out is not None and getattr(out, "stopped", False))
+    return out
+
+
 # ---------------------------------------------------------------- compare
 
 
@@ -128,12 +138,7 @@ def compare(scene: SceneLike, rom: str | os.PathLike | None = None, others: Sequ
     files = [os.fsencode(f) for f in others]
     what.rom, what.no_whole, what.steps, what.progress = _text(rom), not whole, steps, watch.function
     what.n_others, what.others = len(files), (c.c_char_p * (len(files) or 1))(*files)
-    handle, error = c.c_void_p(), td.tdError()
-    with watch:
-        status = lib.td_compare(path, c.byref(what), c.byref(settings), c.byref(handle), c.byref(error))
-    out = Comparison(handle.value) if handle.value else None
-    watch.finish(status, error, out is not None and out.stopped)
-    return out
+    return _study(Comparison, watch, lib.td_compare, path, c.byref(what), c.byref(settings))
 
 
 # ---------------------------------------------------------------- workspace
@@ -196,12 +201,7 @@ def workspace(scene: SceneLike, samples: int = 200, *, grid: int | None = None, 
     watch, settings, what = td.Watch(progress), td.settings(threads=threads, rom=rom), lib.td_default_workspace()
     path = source(scene, settings, folder)
     what.samples, what.grid, what.effector, what.progress = samples, grid or 0, _text(effector), watch.function
-    handle, error = c.c_void_p(), td.tdError()
-    with watch:
-        status = lib.td_workspace_explore(path, c.byref(what), c.byref(settings), c.byref(handle), c.byref(error))
-    out = Workspace(handle.value) if handle.value else None
-    watch.finish(status, error, out is not None and out.stopped)
-    return out
+    return _study(Workspace, watch, lib.td_workspace_explore, path, c.byref(what), c.byref(settings))
 
 
 # ---------------------------------------------------------------- estimate
@@ -269,11 +269,7 @@ def estimate(scene: SceneLike, measured: str | os.PathLike | None = None, *, res
         what.n, what.rest, what.position = shape[0], address(before), address(after)
     what.measured, what.body, what.progress = _text(measured), _text(body), watch.function
     what.noise = math.nan if noise is None else noise
-    handle, error = c.c_void_p(), td.tdError()
-    with watch:
-        status = lib.td_loads_estimate(path, c.byref(what), c.byref(settings), c.byref(handle), c.byref(error))
-    watch.finish(status, error)
-    return Loads(handle.value)
+    return _study(Loads, watch, lib.td_loads_estimate, path, c.byref(what), c.byref(settings))
 
 
 # ---------------------------------------------------------------- fits
@@ -378,8 +374,4 @@ def fit(data: str | os.PathLike | None = None, *, stretch: Any = None, stress: A
     what.data, what.law, what.terms, what.relative = _text(data), law.encode(), terms, relative
     what.mode = mode.encode() if isinstance(mode, str) else None
     what.poisson, what.progress = math.nan if poisson is None else poisson, watch.function
-    handle, error = c.c_void_p(), td.tdError()
-    with watch:
-        status = lib.td_fits_make(c.byref(what), c.byref(handle), c.byref(error))
-    watch.finish(status, error)
-    return Fits(handle.value)
+    return _study(Fits, watch, lib.td_fits_make, c.byref(what))

@@ -210,26 +210,26 @@ static void test_host(void **unused)
     compare_all(HOST, TD_ROM_AUTO);
 }
 
-// Whether there is a device; if not, why.
-static bool cuda(tdError *error)
+// Skips the test where there is no device.
+static void need_device(void)
 {
+    tdError error = {0};
     tdModel *model = arm("corotational", "mass: 10 1/s", DISPLACEMENT, DISPLACEMENT, "");
     tdBatch *batch = NULL;
     tdSettings settings = td_default_settings();
     settings.device = TD_DEVICE_GPU;
     settings.gpu = CUDA;
-    tdStatus status = td_batch_create(model, &settings, 1, &batch, error);
+    tdStatus status = td_batch_create(model, &settings, 1, &batch, &error);
     td_batch_free(batch);
     td_model_free(model);
-    return status == TD_OK;
+    if (status != TD_OK)
+        skip_because("%s", error.message);
 }
 
 static void test_device(void **unused)
 {
     (void)unused;
-    tdError error = {0};
-    if (!cuda(&error))
-        skip_because("%s", error.message);
+    need_device();
     compare_all(CUDA, TD_ROM_AUTO);
     compare_all(CUDA, TD_ROM_SINGLE);
     compare_all(CUDA, TD_ROM_DOUBLE);
@@ -243,9 +243,7 @@ static void test_crowd_device(void **unused)
     {
         CROWD = 300 * ROBOTS
     };
-    tdError error = {0};
-    if (!cuda(&error))
-        skip_because("%s", error.message);
+    need_device();
     double *inputs = malloc(sizeof(double) * CROWD * ROWS * 2);
     wave(8e-3, inputs);
     for (int k = 1; k < CROWD / ROBOTS; k++)
@@ -338,9 +336,7 @@ static void test_alone_host(void **unused)
 static void test_alone_device(void **unused)
 {
     (void)unused;
-    tdError error = {0};
-    if (!cuda(&error))
-        skip_because("%s", error.message);
+    need_device();
     alone(CUDA);
 }
 
@@ -400,9 +396,7 @@ static void test_resident_host(void **unused)
 static void test_resident_device(void **unused)
 {
     (void)unused;
-    tdError error = {0};
-    if (!cuda(&error))
-        skip_because("%s", error.message);
+    need_device();
     resident(CUDA, true);
 }
 
