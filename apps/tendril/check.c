@@ -10,6 +10,7 @@
 #include "mesh/topology.h"
 #include "step/monitor.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,6 +31,22 @@ static const char help[] = "usage: tendril check SCENE [--json]\n"
 
 // ---------------------------------------------------------------- errors
 
+static bool of_a_word(char c)
+{
+    return isalnum((unsigned char)c) || c == '_';
+}
+
+// Not within another: the key g is not the end of young.
+static const char *find_word(const char *text, const char *word)
+{
+    size_t length = strlen(word);
+    const char *at = length > 0 ? strstr(text, word) : NULL;
+    while (at != NULL && ((at > text && of_a_word(at[-1]) && of_a_word(word[0])) ||
+                          (of_a_word(at[length]) && of_a_word(word[length - 1]))))
+        at = strstr(at + 1, word);
+    return at;
+}
+
 // Column at which the fault stands, found by what the message quotes or by the field's last key; -1 if neither is
 // on the line.
 static int column_of(const tdError *error, const char *line, size_t length)
@@ -42,13 +59,13 @@ static int column_of(const tdError *error, const char *line, size_t length)
         snprintf(word, sizeof word, "%s", quote + strlen("found '"));
         word[strcspn(word, "'")] = '\0';
     }
-    const char *at = word[0] != '\0' ? strstr(text, word) : NULL;
+    const char *at = find_word(text, word);
     if (at == NULL)
     {
         const char *dot = strrchr(error->field, '.');
         snprintf(word, sizeof word, "%s", dot != NULL ? dot + 1 : error->field);
         word[strcspn(word, "[")] = '\0';
-        at = word[0] != '\0' ? strstr(text, word) : NULL;
+        at = find_word(text, word);
     }
     return at == NULL ? -1 : (int)(at - text);
 }
