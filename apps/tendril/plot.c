@@ -77,6 +77,20 @@ static bool fits(const char *name, const char *wanted, bool whole)
                  : strncmp(name, wanted, length) == 0 && (name[length] == '_' || name[length] == '.');
 }
 
+// Of a part of a name only what all runs have is meant.
+static bool is_in_all(const Plotted *p, const char *name)
+{
+    int found = 0;
+    for (int r = 0; r < p->n_runs; r++)
+    {
+        bool here = false;
+        for (int t = 0; t < p->run[r].n && !here; t++)
+            here = table_find(&p->run[r].table[t], name) != NULL;
+        found += here;
+    }
+    return found == p->n_runs;
+}
+
 static bool is_shown(const Plotted *p, const char *name)
 {
     for (int i = 0; i < p->n; i++)
@@ -102,7 +116,7 @@ static int add_columns(Plotted *p, const char *wanted, bool whole)
         {
             const tableColumn *column = &p->run[0].table[t].columns[k];
             if (!fits(column->name, wanted, whole) || column->words ||
-                (!whole && !has_numbers(column, p->run[0].table[t].rows)))
+                (!whole && !(has_numbers(column, p->run[0].table[t].rows) && is_in_all(p, column->name))))
                 continue;
             found++;
             if (!is_shown(p, column->name) && p->n < MOST_COLUMNS)
