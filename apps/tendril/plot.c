@@ -419,7 +419,6 @@ static int plot(Plotted *p)
 int cmd_plot(int argc, char **argv)
 {
     plotArguments arguments = {0};
-    static Plotted p;
     const cliOption options[] = {
         {"--column", &arguments.columns.last, NULL},
         {"--x", &arguments.x, NULL},
@@ -436,14 +435,23 @@ int cmd_plot(int argc, char **argv)
     if (arguments.out != NULL && (length < 5 || (strcmp(arguments.out + length - 4, ".png") != 0 &&
                                                  strcmp(arguments.out + length - 4, ".svg") != 0)))
         return cli_usage("-o %s: give a name that ends in .png or .svg", arguments.out);
-    p.arguments = &arguments;
-    while (p.n_runs < MOST_RUNS && arguments.runs[p.n_runs] != NULL)
-        p.n_runs++;
-    if (arguments.columns.n > 0 && arguments.out == NULL && p.n_runs == 1)
-        return cli_usage("where to? -o FILE.png or FILE.svg says so");
-    code = plot(&p);
-    for (int r = 0; r < p.n_runs; r++)
-        tables_free(&p.run[r]);
-    td_arena_free(&p.arena);
+    Plotted *p = td_take(1, sizeof *p);
+    tdError error = {0};
+    if (p == NULL)
+    {
+        td_fail_memory(&error, "the tables");
+        return cli_fail(&error);
+    }
+    p->arguments = &arguments;
+    while (p->n_runs < MOST_RUNS && arguments.runs[p->n_runs] != NULL)
+        p->n_runs++;
+    if (arguments.columns.n > 0 && arguments.out == NULL && p->n_runs == 1)
+        code = cli_usage("where to? -o FILE.png or FILE.svg says so");
+    else
+        code = plot(p);
+    for (int r = 0; r < p->n_runs; r++)
+        tables_free(&p->run[r]);
+    td_arena_free(&p->arena);
+    free(p);
     return code;
 }

@@ -25,10 +25,9 @@ static void title_of(const tdModel *model, const tdOutputInfo *info, int64_t k, 
     size_t length = strcspn(info->name, ":");
     const char *of = info->name[length] == ':' ? info->name + length + 1 : info->name, *unit = info->unit;
     int sensor = strncmp(info->name, "sensor:", 7) == 0 ? td_model_find_sensor(model, of) : -1;
-    tdSensorInfo measured = {0};
     if (sensor >= 0)
     {
-        measured = td_model_sensor(model, sensor);
+        tdSensorInfo measured = td_model_sensor(model, sensor);
         snprintf(suffix, sizeof suffix, ".%s", measured.columns[k]);
         unit = measured.units[k];
     }
