@@ -5,7 +5,7 @@ SECONDS_EACH ?= 60
 COUNT ?= 100
 SEED ?= 1
 
-.PHONY: help demo build gpu python docs robots test test-long test-mutants test-nightly bench fuzz format install clean
+.PHONY: help demo build gpu python docs robots test test-long test-mutants test-nightly bench fuzz format install deb clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## /  make \1\t/p' Makefile | expand -t 20
@@ -67,8 +67,11 @@ format: ## lay out the sources
 	@scripts/setup test
 	@scripts/format
 
-install: build ## install library, header and program below PREFIX=/usr/local
+install: build ## install program, library, header, manual, documentation and examples below PREFIX=/usr/local
 	cmake --install build --prefix "$(PREFIX)"
+
+deb: build ## Debian packages of program, library and development files: out/deb
+	@scripts/deb
 
 clean: ## remove everything that was built
 	rm -rf build build-dev build-asan build-tsan build-fuzz build-arm64 build-mutants

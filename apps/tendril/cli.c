@@ -200,6 +200,58 @@ static bool read_standard_input(void)
     return !ferror(stdin) && !standard_input.failed && strlen(standard_input.data) + 1 == (size_t)standard_input.size;
 }
 
+// Where the text of an option's line begins: behind two blanks or more. 0: it is not such a line.
+static int option_text(const char *line, size_t length)
+{
+    if (length < 5 || strncmp(line, "  -", 3) != 0)
+        return 0;
+    for (size_t i = 4; i + 2 < length; i++)
+        if (line[i] == ' ' && line[i + 1] == ' ')
+        {
+            size_t end = i + strspn(line + i, " ");
+            return end < length ? (int)end : 0;
+        }
+    return 0;
+}
+
+// Options that several commands share are written with other widths than a command's own: all texts of a help begin in
+// one column, that of the longest option that is not too long.
+static void print_aligned(const char *text)
+{
+    int widest = 0, shift = 0;
+    for (const char *line = text; *line != '\0'; line += strcspn(line, "\n") + 1)
+    {
+        int column = option_text(line, strcspn(line, "\n")), end = column;
+        while (end > 0 && line[end - 1] == ' ')
+            end--;
+        if (end + 2 <= 28 && column > 0 && end + 2 > widest)
+            widest = end + 2;
+        if (line[strcspn(line, "\n")] == '\0')
+            break;
+    }
+    for (const char *line = text; *line != '\0';)
+    {
+        size_t length = strcspn(line, "\n");
+        int column = option_text(line, length), end = column, blanks = (int)strspn(line, " ");
+        while (end > 0 && line[end - 1] == ' ')
+            end--;
+        if (column > 0)
+        {
+            int at = end + 2 > widest ? end + 2 : widest;
+            shift = at - column;
+            printf("%.*s%*s%.*s\n", end, line, at - end, "", (int)length - column, line + column);
+        }
+        else if (blanks >= 10 && shift != 0 && blanks + shift > 0) // goes on with the text of an option
+            printf("%*s%.*s\n", blanks + shift, "", (int)length - blanks, line + blanks);
+        else
+        {
+            shift = 0;
+            printf("%.*s\n", (int)length, line);
+        }
+        line += length + (line[length] == '\n');
+    }
+}
+
 int cli_parse(int argc, char **argv, const char *help, const cliOption *options, int n_options, const char **positional,
               int min, int max)
 {
@@ -209,7 +261,7 @@ int cli_parse(int argc, char **argv, const char *help, const cliOption *options,
         const char *a = argv[i];
         if (strcmp(a, "--help") == 0 || strcmp(a, "-h") == 0)
         {
-            fputs(help, stdout);
+            print_aligned(help);
             return 0;
         }
         if (strcmp(a, "--json") == 0)

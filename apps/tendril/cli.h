@@ -53,7 +53,7 @@ int cli_parse(int argc, char **argv, const char *help, const cliOption *options,
     "  --rom FILE " space "use the reduced model of a body, made by 'tendril reduce'\n"                                \
     "  --rom-whole" space "with it: integrate over all elements, not over the reduced domain\n"                        \
     "  --rom-exact" space "and: double precision, even where single precision was found to be good enough\n"           \
-    "  --full-order "                                                                                                  \
+    "  --full-order  "                                                                                                 \
     "leave out the reduced models that the scene names (bodies[].rom)\n" CLI_SCENE_HELP
 const char **cli_rom(void);
 const char **cli_package(void); ///< NAME=DIR; cli_parse() keeps all that are given
