@@ -10,6 +10,7 @@
 #include "reduce/offline/work.h"
 #include "simulate.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
 #include <pthread.h>
@@ -388,19 +389,26 @@ static void choose_outputs(Job *job, const tdModel *model)
         add_output(job, "sensor", td_model_sensor(model, i).name);
 }
 
-// Whether reduced models may be loaded: the word is in the scene or in what changes it.
-static bool may_have_rom(const Job *job, tdError *error)
+// Whether a text has the word "rom", and not only as a part of another.
+static bool has_rom(const char *text)
+{
+    for (const char *at = text; text != NULL && (at = strstr(at, "rom")) != NULL; at++)
+        if ((at == text || !isalnum((unsigned char)at[-1])) && !isalnum((unsigned char)at[3]) && at[3] != '_')
+            return true;
+    return false;
+}
+
+// Whether reduced models may be loaded: the scene or what changes it speaks of one.
+static bool may_have_rom(const Job *job)
 {
     char *data = NULL;
     size_t size = 0;
-    bool found = job->settings.rom != NULL || (job->settings.set != NULL && strstr(job->settings.set, "rom") != NULL);
+    bool found = job->settings.rom != NULL || has_rom(job->settings.set) || has_rom(job->settings.text);
     for (int a = 0; a < job->sweep.n_axes; a++)
-        found = found || strstr(job->arguments->vary.word[a], "rom") != NULL;
-    if (job->settings.text != NULL)
-        return found || strstr(job->settings.text, "rom") != NULL;
-    if (td_file_read(job->arguments->scene, &data, &size, error) != TD_OK)
-        return true;
-    found = found || strstr(data, "rom") != NULL;
+        found = found || has_rom(job->arguments->vary.word[a]);
+    if (found || job->settings.text != NULL)
+        return found;
+    found = td_file_read(job->arguments->scene, &data, &size, NULL) != TD_OK || has_rom(data);
     free(data);
     return found;
 }
@@ -410,7 +418,7 @@ static tdStatus prepare(Job *job, tdError *error)
     Sweep *sweep = &job->sweep;
     tdModel *model = NULL;
     tdOutputs *outputs = NULL;
-    job->one_by_one = may_have_rom(job, NULL);
+    job->one_by_one = may_have_rom(job);
     tdStatus status = load(job, 0, true, &model, error);
     int64_t until = 0;
     if (status == TD_OK && !sim_last_step(job->arguments->steps, job->arguments->time, model, 1, &until))
