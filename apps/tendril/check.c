@@ -8,6 +8,7 @@
 #include "core/model.h"
 #include "describe/tree.h"
 #include "mesh/topology.h"
+#include "scene/compile.h"
 #include "step/monitor.h"
 
 #include <ctype.h>
@@ -24,7 +25,7 @@ static const char help[] = "usage: tendril check SCENE [--json]\n"
                            "\n" CLI_ROM_HELP("   ") //
     "  --reference   print the reference of the scene file (Markdown)\n"
     "  --json        print one JSON object: the summary, or the error\n"
-    "  --quiet       print nothing when the scene is right\n"
+    "  --quiet       print nothing when the scene is valid\n"
     "\n"
     "example:\n"
     "  tendril check beam.yaml\n";
@@ -221,15 +222,50 @@ static const char *caveat_of(const tdModel *model, const tdSceneMaterial *m)
     return td_monitor_caveat(&model->scheme, model->scene.settings.newton, td_law(m->law));
 }
 
-static void print_material(const tdModel *model, const tdSceneBody *body, const tdSceneMaterial *m)
+// Cells that a material is for: triangles of a membrane or a plane body, else volume elements.
+static int64_t count_cells(const tdSoft *soft, const tdSceneBody *body, const tdSceneMaterial *m)
+{
+    bool flat = body->plane != TD_PLANE_NONE || m->thickness > 0;
+    int g = td_mesh_find_group(&soft->mesh, m->group);
+    int64_t n = 0;
+    for (int type = 0; type < TD_CELL_TYPES && g >= 0; type++)
+        if (flat ? type == TD_CELL_TRI : td_cell_dim((tdCellType)type) == 3)
+            n += soft->mesh.groups[g].count[type];
+    return n;
+}
+
+// Nodes that a selector chooses; -1: there is no mesh to count them in.
+static int64_t count_nodes(const tdModel *model, const tdSoft *soft, const tdSelect *select)
+{
+    int64_t n = 0;
+    bool *chosen = calloc((size_t)soft->mesh.n_nodes + 1, sizeof *chosen);
+    if (chosen == NULL || soft->mesh.n_nodes == 0 ||
+        td_select_nodes(model, &soft->mesh, select, "", chosen, NULL) != TD_OK)
+        n = -1;
+    for (int64_t i = 0; i < soft->mesh.n_nodes && n >= 0; i++)
+        n += chosen[i];
+    free(chosen);
+    return n;
+}
+
+static void print_nodes(const tdModel *model, const tdSoft *soft, const tdSelect *select)
+{
+    int64_t n = count_nodes(model, soft, select);
+    if (n >= 0)
+        printf(", %lld node%s", (long long)n, n == 1 ? "" : "s");
+}
+
+static void print_material(const tdModel *model, const tdSceneBody *body, const tdSoft *soft, const tdSceneMaterial *m)
 {
     const char *mass = body->consistent_mass ? "consistent" : "lumped";
     if (m->group == NULL)
         printf("  material: %s", td_scene_law(m->law));
     else if (m->thickness > 0 && body->plane == TD_PLANE_NONE)
-        printf("  membrane %s, %g m thick: %s", m->group, m->thickness, td_scene_law(m->law));
+        printf("  membrane %s, %lld triangles, %g m thick: %s", m->group, (long long)count_cells(soft, body, m),
+               m->thickness, td_scene_law(m->law));
     else
-        printf("  material of %s: %s", m->group, td_scene_law(m->law));
+        printf("  material of %s, %lld elements: %s", m->group, (long long)count_cells(soft, body, m),
+               td_scene_law(m->law));
     print_constants(m);
     printf("\n");
     if (m->has_fibre)
@@ -338,24 +374,28 @@ static void print_body(const tdModel *model, int index)
     measure(soft, size);
     printf("  placed: %g x %g x %g m, %.4g kg; %d nodes, %d elements\n", size[0], size[1], size[2], soft->total_mass,
            td_model_body_nodes(model, index), td_model_body_elements(model, index));
-    print_material(model, body, &body->material);
+    print_material(model, body, soft, &body->material);
     for (int i = 0; i < body->n_materials; i++)
-        print_material(model, body, &body->materials[i]);
+        print_material(model, body, soft, &body->materials[i]);
     if (body->damping_mass > 0 || body->damping_stiffness > 0)
         printf("  damping: %g 1/s of mass, %g s of stiffness\n", body->damping_mass, body->damping_stiffness);
     for (int i = 0; i < body->n_fixed; i++)
     {
         int axes = body->fixed[i].axes;
         select_text(&body->fixed[i].select, where, sizeof where);
-        printf("  fixed: %s, axes %s%s%s\n", where, axes & TD_AXIS_X ? "x" : "", axes & TD_AXIS_Y ? "y" : "",
+        printf("  fixed: %s, axes %s%s%s", where, axes & TD_AXIS_X ? "x" : "", axes & TD_AXIS_Y ? "y" : "",
                axes & TD_AXIS_Z ? "z" : "");
+        print_nodes(model, soft, &body->fixed[i].select);
+        printf("\n");
     }
     for (int i = 0; i < body->n_prescribed; i++)
     {
         const tdScenePrescribed *p = &body->prescribed[i];
         select_text(&p->select, where, sizeof where);
-        printf("  prescribed%s%s: %s, by [%g, %g, %g] m\n", p->name != NULL ? " " : "", p->name != NULL ? p->name : "",
+        printf("  prescribed%s%s: %s, by [%g, %g, %g] m", p->name != NULL ? " " : "", p->name != NULL ? p->name : "",
                where, p->displacement[0], p->displacement[1], p->displacement[2]);
+        print_nodes(model, soft, &p->select);
+        printf("\n");
     }
     print_surface(field_of(model, index));
 }
@@ -404,7 +444,7 @@ static void print_summary(const tdModel *model)
     printf("gravity: [%g, %g, %g] m/s^2\n", s->gravity[0], s->gravity[1], s->gravity[2]);
     printf("%s: %d step%s of %g s, %g s in all%s\n", method_text(s), s->steps, s->steps == 1 ? "" : "s", s->time_step,
            s->steps * s->time_step, s->newton ? ", Newton" : "");
-    printf("%s is right\n", scene->file);
+    printf("%s is valid\n", scene->file);
 }
 
 // What was given; null for the rest of the constants.
@@ -465,6 +505,7 @@ static void json_body(tdJson *json, const tdModel *model, int index)
     {
         td_json_open(json, NULL, '{');
         td_json_string(json, "group", body->materials[i].group);
+        td_json_integer(json, "cells", count_cells(soft, body, &body->materials[i]));
         json_material(json, model, &body->materials[i]);
         td_json_close(json, '}');
     }

@@ -110,6 +110,8 @@ typedef struct tdSceneMaterial
 {
     int line;
     const char *group; ///< elements it is for; NULL: all that no other material names
+    tdSelect select; ///< how they are chosen: by that group of the mesh, or by another selector, for which the compiled
+                     ///< mesh gets a group of that name
     tdLawKind law;
     double young, poisson;
     double bulk; ///< kappa [Pa] beside a law's own parameters

@@ -134,6 +134,9 @@ tdStatus td_compile_tools(tdModel *model, tdError *error);
 tdStatus td_compile_sensors(tdModel *model, tdError *error);
 /// plausible.c: warns of what is hardly meant: densities, moduli, sizes, masses, gravity, steps. After the bodies.
 void td_compile_plausible(const tdModel *model, const tdSettings *settings);
+/// select.c: whether a place is in a box or a sphere, or on a plane; `size` of the mesh is what it may be off by.
+double td_select_size(const tdMesh *mesh);
+bool td_select_holds(const tdSelect *select, const double x[3], double size);
 /// select.c: by node of the mesh, whether the selector chooses it. Choosing none is an error.
 tdStatus td_select_nodes(const tdModel *model, const tdMesh *mesh, const tdSelect *select, const char *field,
                          bool *chosen, tdError *error);

@@ -86,6 +86,97 @@ static tdStatus check_cells(const tdBodyWork *w, tdError *error)
 
 // ---------------------------------------------------------------- groups
 
+static tdStatus nothing_chosen(const tdBodyWork *w, int k, const char *what, tdError *error)
+{
+    char field[64];
+    snprintf(field, sizeof field, "bodies[%d].materials[%d]", w->index, k);
+    return td_fail_at(error, TD_ERROR_INPUT, w->model->scene.file, w->given->materials[k].line, field,
+                      "chooses no %s of body '%s'; 'tendril info' shows where the mesh is, and the scene's units and "
+                      "transform apply to it",
+                      what, w->given->name);
+}
+
+// Elements whose middle is in a box or a sphere, so that those on its surface are not all left out; or all of whose
+// nodes are listed.
+static tdStatus choose_elements(tdBodyWork *w, int k, int group, tdError *error)
+{
+    tdMesh *mesh = &w->soft->mesh;
+    const tdSelect *select = &w->given->materials[k].select;
+    bool by_nodes = select->kind == TD_SELECT_NODES, flat = w->given->plane != TD_PLANE_NONE;
+    char field[64];
+    snprintf(field, sizeof field, "bodies[%d].materials[%d]", w->index, k);
+    double size = td_select_size(mesh);
+    if (by_nodes)
+        TD_TRY(td_select_nodes(w->model, mesh, select, field, w->chosen, error));
+    for (int type = 0; type < TD_CELL_TYPES; type++)
+    {
+        int n = td_cell_nodes((tdCellType)type);
+        if (flat ? type != TD_CELL_TRI : td_cell_dim((tdCellType)type) < 3)
+            continue;
+        for (int64_t c = 0; c < mesh->cells[type].count; c++)
+        {
+            const int32_t *nodes = mesh->cells[type].nodes + n * c;
+            double middle[3] = {0, 0, 0};
+            bool all = true;
+            for (int a = 0; a < n; a++)
+                for (int i = 0; i < 3; i++)
+                {
+                    middle[i] += mesh->x[3 * (int64_t)nodes[a] + i] / n;
+                    all = all && (!by_nodes || w->chosen[nodes[a]]);
+                }
+            if ((by_nodes ? all : td_select_holds(select, middle, size)) &&
+                !td_mesh_group_add(mesh, group, (tdCellType)type, c))
+                return td_fail_memory(error, "the materials");
+        }
+    }
+    for (int type = 0; type < TD_CELL_TYPES; type++)
+        if (mesh->groups[group].count[type] > 0)
+            return TD_OK;
+    return nothing_chosen(w, k, "element", error);
+}
+
+// Faces of the boundary all of whose nodes are chosen, as loads have them. A mesh need not have triangles of its own
+// there: they are added.
+static tdStatus choose_faces(tdBodyWork *w, int k, int group, tdError *error)
+{
+    tdMesh *mesh = &w->soft->mesh;
+    tdSurface surface = {0};
+    char field[64];
+    snprintf(field, sizeof field, "bodies[%d].materials[%d]", w->index, k);
+    tdStatus status = td_select_nodes(w->model, mesh, &w->given->materials[k].select, field, w->chosen, error);
+    if (status == TD_OK)
+        status = td_mesh_boundary_faces(mesh, &surface, error);
+    for (int64_t t = 0; t < surface.n_tris && status == TD_OK; t++)
+    {
+        const int32_t *nodes = surface.tris + 3 * t;
+        if (w->chosen[nodes[0]] && w->chosen[nodes[1]] && w->chosen[nodes[2]] &&
+            (!td_mesh_add_cell(mesh, TD_CELL_TRI, nodes) ||
+             !td_mesh_group_add(mesh, group, TD_CELL_TRI, mesh->cells[TD_CELL_TRI].count - 1)))
+            status = td_fail_memory(error, "the materials");
+    }
+    td_surface_free(&surface);
+    if (status == TD_OK && mesh->groups[group].count[TD_CELL_TRI] == 0)
+        return nothing_chosen(w, k, "face of the boundary", error);
+    return status;
+}
+
+// Materials that are not for a group of the mesh get one.
+static tdStatus make_groups(tdBodyWork *w, tdError *error)
+{
+    for (int k = 0; k < w->given->n_materials; k++)
+    {
+        const tdSceneMaterial *material = &w->given->materials[k];
+        if (material->select.kind == TD_SELECT_GROUP)
+            continue;
+        int group = td_mesh_new_group(&w->soft->mesh, material->group, -1, 0);
+        if (group < 0)
+            return td_fail_memory(error, "the materials");
+        TD_TRY(is_membrane(w->given, material) ? choose_faces(w, k, group, error)
+                                               : choose_elements(w, k, group, error));
+    }
+    return TD_OK;
+}
+
 static tdStatus find_group(const tdBodyWork *w, int k, const char *field, const tdGroup **out, tdError *error)
 {
     const tdMesh *mesh = &w->soft->mesh;
@@ -127,7 +218,7 @@ static tdStatus claim_group(const tdBodyWork *w, int k, owners *owner, tdError *
             int32_t *to = &owner->of[type][group->cells[type][i]];
             if (*to != NOBODY)
                 return td_fail_at(error, TD_ERROR_INPUT, w->model->scene.file, material->line, field,
-                                  "element %d (%s) of body '%s' is in the groups '%s' and '%s', which have different "
+                                  "element %d (%s) of body '%s' is in both '%s' and '%s', which have different "
                                   "materials; give each element one",
                                   group->cells[type][i], td_cell_name((tdCellType)type), w->given->name,
                                   w->given->materials[*to].group, material->group);
@@ -294,6 +385,7 @@ tdStatus td_compile_materials(tdBodyWork *w, tdError *error)
     const tdSceneBody *body = w->given;
     const tdMesh *mesh = &w->soft->mesh;
     owners owner = {{0}};
+    TD_TRY(make_groups(w, error));
     TD_TRY(check_cells(w, error));
     w->lists = TD_TAKE(&w->scratch, tdElementList, (int64_t)TD_ELEMENT_KINDS * (body->n_materials + 1));
     if (w->lists == NULL)

@@ -177,17 +177,49 @@ const tdSchema td_schema_material = {
 };
 
 static const tdChoice part_choices[] = {
-    {"volume", TD_PART_VOLUME, "the group's elements: tetrahedra or hexahedra, or the triangles of a plane body", NULL},
-    {"membrane", TD_PART_MEMBRANE, "the group's triangles as a skin without bending stiffness, of `thickness`", NULL},
+    {"volume", TD_PART_VOLUME, "elements: tetrahedra or hexahedra, or the triangles of a plane body", NULL},
+    {"membrane", TD_PART_MEMBRANE, "triangles as a skin without bending stiffness, of `thickness`", NULL},
     {0},
 };
 static const tdKey part_keys[] = {
-    {.name = "group", .kind = TD_KEY_TEXT, .required = true, .doc = "group of the mesh that it is for; each one once"},
-    {.name = "element",
-     .kind = TD_KEY_CHOICE,
-     .choices = part_choices,
-     .standard = "volume",
-     .doc = "what the group's cells are"},
+    {.name = "group",
+     .kind = TD_KEY_TEXT,
+     .either = 's',
+     .required = true,
+     .doc = "group of the mesh that it is for; each one once"},
+    {.name = "box",
+     .kind = TD_KEY_BOX,
+     .dim = TD_DIM_LENGTH,
+     .either = 's',
+     .required = true,
+     .doc =
+         "instead of a group: elements whose middle is in the box; of a membrane, faces of the boundary all of whose "
+         "nodes are"},
+    {.name = "sphere",
+     .kind = TD_KEY_MAP,
+     .schema = &td_schema_sphere,
+     .either = 's',
+     .required = true,
+     .doc = "the same of a sphere"},
+    {.name = "plane",
+     .kind = TD_KEY_MAP,
+     .schema = &td_schema_plane,
+     .either = 's',
+     .required = true,
+     .doc = "membrane: faces of the boundary that lie on a plane"},
+    {.name = "all",
+     .kind = TD_KEY_BOOL,
+     .either = 's',
+     .required = true,
+     .doc = "membrane: `true`: the whole boundary"},
+    {.name = "nodes",
+     .kind = TD_KEY_NUMBERS,
+     .least = 0,
+     .most = INT32_MAX,
+     .either = 's',
+     .required = true,
+     .doc = "elements, or faces of the boundary, all of whose nodes are listed"},
+    {.name = "element", .kind = TD_KEY_CHOICE, .choices = part_choices, .standard = "volume", .doc = "what is chosen"},
     {.name = "thickness",
      .kind = TD_KEY_QUANTITY,
      .dim = TD_DIM_LENGTH,
@@ -200,6 +232,7 @@ const tdSchema td_schema_part = {
     .title = "materials",
     .doc = "Parts of a body that are of another material than its `material`, and membranes on it.",
     .example = "materials:\n"
+               "  - {box: [[0, 0, 0], [10, 10, 10]], law: stvk, young: 1 MPa, poisson: 0.3, density: 1100}\n"
                "  - {group: stiff, law: stvk, young: 10 MPa, poisson: 0.3, density: 1100}\n"
                "  - {group: skin, element: membrane, thickness: 0.5 mm, law: neo_hookean, mu: 1 MPa, poisson: 0.49, "
                "density: 1000}",

@@ -350,7 +350,10 @@ static tdStatus parse_parts(tdSceneParser *parser, const tdRecord *body_record, 
         TD_TRY(td_schema_read(reader, item, &td_schema_part, path, &record));
         tdSceneMaterial *part = &body->materials[body->n_materials];
         part->line = item->line;
-        TD_TRY(td_parse_copy(parser, td_record_get(&record, "group")->text, &part->group));
+        TD_TRY(td_parse_select(parser, &record, &part->select));
+        char name[64];
+        snprintf(name, sizeof name, "materials[%d], by its %s", body->n_materials, td_parse_selector(&record));
+        TD_TRY(td_parse_copy(parser, part->select.kind == TD_SELECT_GROUP ? part->select.group : name, &part->group));
         for (int i = 0; i < body->n_materials; i++)
             if (strcmp(body->materials[i].group, part->group) == 0)
                 return td_record_fail(reader, &record, "group", "the group '%.60s' has a material already, on line %d",

@@ -44,6 +44,16 @@ static bool inside(const tdSelect *s, const double *x, double size)
     }
 }
 
+double td_select_size(const tdMesh *mesh)
+{
+    return mesh_size(mesh);
+}
+
+bool td_select_holds(const tdSelect *select, const double x[3], double size)
+{
+    return inside(select, x, size);
+}
+
 static int compare_pairs(const void *a, const void *b)
 {
     int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;

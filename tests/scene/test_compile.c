@@ -373,6 +373,64 @@ static void near_incompressible_is_warned_about(void **unused)
     td_model_free(model);
 }
 
+// ---------------------------------------------------------------- materials by place
+
+#define OTHER "law: linear, young: 2e5, poisson: 0.3, density: 1000"
+
+// Where the body has come after three steps, with such `materials`.
+static uint64_t state_with(const char *materials)
+{
+    tdModel *model = scene_model(HEAD BOX "    fixed: [{group: xmin}]\n    materials: [%s]\n"
+                                          "gravity: [0, 0, -10]\n",
+                                 materials);
+    tdState *state = NULL;
+    tdError error = {0};
+    assert_ok(td_state_create(model, NULL, &state, &error), error);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(td_step(model, state), TD_OK);
+    uint64_t hash = td_state_hash(model, state);
+    td_state_free(state);
+    td_model_free(model);
+    return hash;
+}
+
+static int64_t chosen_by(const char *selector, const char *more, int type)
+{
+    tdModel *model =
+        scene_model(HEAD BOX "    fixed: [{group: xmin}]\n    materials: [{%s, %s" OTHER "}]\n", selector, more);
+    const tdMesh *mesh = &scene_soft(model)->mesh;
+    int64_t n = mesh->groups[mesh->n_groups - 1].count[type];
+    td_model_free(model);
+    return n;
+}
+
+static void materials_by_place(void **state)
+{
+    (void)state;
+    const char *skin = "element: membrane, thickness: 0.1, ";
+    // Six tetrahedra a cell; 3 x 2 x 2 cells. A box that ends within cells takes the elements whose middle is inside.
+    assert_int_equal(chosen_by("box: [[1, 0, 0], [3, 2, 2]]", "", TD_CELL_TET), 2 * 4 * 6);
+    assert_int_equal(chosen_by("box: [[0.99, 0, 0], [2.01, 1.01, 2]]", "", TD_CELL_TET), 1 * 2 * 6);
+    assert_int_equal(chosen_by("sphere: {center: [0, 0, 0], radius: 9}", "", TD_CELL_TET), 12 * 6);
+    assert_int_equal(chosen_by("plane: {point: [3, 0, 0], normal: [1, 0, 0]}", skin, TD_CELL_TRI), 2 * 2 * 2);
+    assert_int_equal(chosen_by("box: [[0, 0, 2], [2, 2, 2]]", skin, TD_CELL_TRI), 2 * 2 * 2);
+    assert_int_equal(chosen_by("all: true", skin, TD_CELL_TRI), 2 * (2 * 4 + 4 * 6));
+    // The same to the bit as by a group of the mesh.
+    assert_true(state_with("{group: body, " OTHER "}") == state_with("{all: true, " OTHER "}"));
+    assert_true(
+        state_with("{group: zmax, element: membrane, thickness: 0.1, " OTHER "}") ==
+        state_with("{plane: {point: [0, 0, 2], normal: [0, 0, 1]}, element: membrane, thickness: 0.1, " OTHER "}"));
+    assert_true(state_with("{box: [[1, 0, 0], [3, 2, 2]], " OTHER "}") != state_with("{all: true, " OTHER "}"));
+    refuse(HEAD BOX "    materials: [{box: [[5, 5, 5], [6, 6, 6]], " OTHER "}]\n", 8, "bodies[0].materials[0]",
+           "chooses no element of body 'block'", "tendril info");
+    refuse(HEAD BOX
+           "    materials: [{plane: {point: [0, 0, 1], normal: [0, 0, 1]}, element: membrane, thickness: 1, " OTHER
+           "}]\n",
+           8, "bodies[0].materials[0]", "chooses no face of the boundary", "");
+    refuse(HEAD BOX "    materials: [{all: true, " OTHER "}, {box: [[0, 0, 0], [1, 1, 1]], " OTHER "}]\n", 8,
+           "bodies[0].materials[1]", "is in both 'materials[0], by its all'", "and 'materials[1], by its box'");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -385,6 +443,7 @@ int main(void)
         cmocka_unit_test(bad_meshes_are_named),
         cmocka_unit_test(odd_meshes_are_mended_with_a_warning),
         cmocka_unit_test(near_incompressible_is_warned_about),
+        cmocka_unit_test(materials_by_place),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

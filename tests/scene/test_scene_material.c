@@ -466,7 +466,7 @@ static void test_bad_parts(void **state)
     const Bad cases[] = {
         {GOOD "    materials: []\n", 8, "the list has 0 items"},
         {GOOD "    materials: {group: a}\n", 8, "found a map, expected a list"},
-        {PART(RUBBER), 9, "'group' is missing"},
+        {PART(RUBBER), 9, "one of these keys is required: group, box"},
         {PART("group: a"), 9, "'law' is missing"},
         {PART("group: a, law: linear, young: 1, poisson: 0"), 9, "the mass is missing; give 'density' (only"},
         {PART("group: a, law: linear, young: 1, poisson: 0, total_mass: 1"), 9,
