@@ -69,8 +69,7 @@ static inline void td_add_lame(double lambda, double mu, const double *F_in, dou
     td_load9(F_in, F);
     for (int i = 0; i < 3; i++)
         for (int k = 0; k <= i; k++)
-            B[TD_PACKED(i, k)] =
-                mu * (F[3 * i] * F[3 * k] + F[3 * i + 1] * F[3 * k + 1] + F[3 * i + 2] * F[3 * k + 2]);
+            B[TD_PACKED(i, k)] = mu * (F[3 * i] * F[3 * k] + F[3 * i + 1] * F[3 * k + 1] + F[3 * i + 2] * F[3 * k + 2]);
 #pragma GCC unroll 9
     for (int row = 0; row < 9; row++)
 #pragma GCC unroll 9
