@@ -12,9 +12,9 @@
 
 static const char help[] =
     "usage: tendril batch SCENE [options]\n\n"
-    "Steps many robots of a scene at once and tells how many steps they take in a second. Each robot moves in a way "
-    "of\n"
-    "its own: actuators that have a range go smoothly all over it. With --check, robots are stepped on the CPU as "
+    "Steps many robots of a scene at once and reports how many steps they take in a second. Each robot moves "
+    "differently:\n"
+    "actuators that have a range go smoothly all over it. With --check, robots are stepped on the CPU as "
     "well\n"
     "and compared.\n\n"
     "  --robots N[,N...]  how many (default: 1,64,1024)\n"

@@ -86,7 +86,7 @@ static void warn(const tdModel *model, const tdEstimate *estimate)
     for (int j = 0; j < estimate->n; j++)
         if (isinf(estimate->deviation[j]) && isfinite(estimate->sigma))
             fprintf(stderr,
-                    "warning: the points do not tell load '%s' apart from the others, or do not feel it at all; "
+                    "warning: the points cannot distinguish load '%s' from the others, or do not react to it at all; "
                     "measure elsewhere, or take unknown loads away\n",
                     td_model_actuator(model, estimate->actuator[j]).name);
 }

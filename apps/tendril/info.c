@@ -15,7 +15,7 @@ static const char help[] =
     "its cells, and a list of problems with advice. Ends with 0 when the file could be read,\n"
     "even if the mesh has problems; with --json, \"usable\" says whether it can be simulated.\n"
     "\n"
-    "Of a scene (.yaml) it tells what 'tendril check' does. Of a reduced model (.h5) it tells\n"
+    "Of a scene (.yaml) it reports what 'tendril check' does. Of a reduced model (.h5) it says\n"
     "in words what it is; --plot draws its singular values.\n"
     "\n"
     "Quality is 1 for a regular cell and 0 for a flat or inverted one. Numbers of nodes and\n"

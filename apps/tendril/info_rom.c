@@ -34,7 +34,7 @@ static void print_domain(const tdRomDomain *domain)
     printf("             they miss the training forces by %.2g %% (%.2g %% asked for)\n", 100 * domain->error,
            100 * domain->tolerance);
     if (domain->n_check > 0)
-        printf("             %" PRId64 " others tell errors while it runs\n", domain->n_check);
+        printf("             %" PRId64 " others estimate its error while it runs\n", domain->n_check);
 }
 
 static void print_words(const char *path, const tdRom *rom)
@@ -57,16 +57,17 @@ static void print_words(const char *path, const tdRom *rom)
     if (rom->kind == TD_ROM_STVK)
         printf("forces       polynomials of %d coordinates, exact; no elements while it runs\n", rom->r + rom->n_u);
     if (isnan(rom->held_out_error))
-        puts("held out     not compared with full order where training was not");
+        puts("held out     not compared with full order at places that training did not visit");
     else
-        printf("held out     off by %.2g %% of the motion where training was not\n", 100 * rom->held_out_error);
+        printf("held out     off by %.2g %% of the motion at places that training did not visit\n",
+               100 * rom->held_out_error);
     if (!isnan(rom->indicator_threshold))
         printf("indicator    warns above %.3g, and above a distance of %.3g from the shapes of training\n",
                rom->indicator_threshold, rom->distance_threshold);
     if (!isnan(rom->motion_error))
         printf("moving       off by %.2g %% of the motion\n", 100 * rom->motion_error);
     if (rom->single_error > 0)
-        printf("tangent      in single precision it would be off by %.1e; %s is used unless told otherwise\n",
+        printf("tangent      in single precision it would be off by %.1e; %s is used unless you choose otherwise\n",
                rom->single_error, rom->single_error <= TD_ROM_SINGLE_ERROR ? "single" : "double");
     double seconds = 0;
     for (int i = 0; i < rom->n_phases; i++)

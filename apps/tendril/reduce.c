@@ -16,7 +16,8 @@ static const char help[] =
     "Makes a reduced model of a body, with which 'run', 'control' and the rest go on in real time (--rom FILE.h5):\n"
     "equilibria all over the ranges of the actuators give modes, and few elements are chosen that stand for all. How,\n"
     "the scene says under 'reduction'; the default are the corners of the ranges, 9 steps apart, a POD tolerance of\n"
-    "1e-3 and an ECSW tolerance of 0.05. At the end the model is compared with full order where training was not\n"
+    "1e-3 and an ECSW tolerance of 0.05. At the end the model is compared with full order at places that training did "
+    "not visit\n"
     "('validation'). With 'kind: stvk', vibration modes take the place of equilibria and polynomials that of "
     "elements.\n"
     "\n"
@@ -273,7 +274,8 @@ static void warn_of_errors(const tdReduceReport *report)
         return;
     if (report->held_out_error > 0.1)
         fprintf(stderr,
-                "warning: the model is off by %.0f %% where training was not; take more samples or smaller tolerances "
+                "warning: the model is off by %.0f %% at places that training did not visit; take more samples or "
+                "smaller tolerances "
                 "(docs/reduction.md)\n",
                 100 * report->held_out_error);
     if (report->motion_error > TD_REDUCE_ACCEPTED)
@@ -286,7 +288,7 @@ static void warn_of_errors(const tdReduceReport *report)
     if (report->held_out_places == 0 && report->held_out_failures > 0)
         fprintf(stderr,
                 "warning: the model found no equilibrium at any of the %" PRId64
-                " places where training was not; it is of no use\n",
+                " places that training did not visit; it is of no use\n",
                 report->held_out_failures);
 }
 

@@ -497,7 +497,7 @@ void track_print(const trackTable *table, const tdModel *model)
         if (table->measured)
             print_statistics("  measured", info.unit, table, track_measured_column(table, k));
     }
-    printf("\n%-16s %-5s %14s %14s   %-5s %14s %14s\n", "actuator", "", "least effort", "most", "", "least way",
+    printf("\n%-16s %-5s %14s %14s   %-5s %14s %14s\n", "actuator", "", "least effort", "most", "", "least displ.",
            "most");
     for (int a = 0; a < table->n_actuators; a++)
     {

@@ -278,7 +278,7 @@ static const tdKey body_keys[] = {
      .standard_doc = "half the mean edge of the element nearest to the point",
      .doc =
          "soft: how far outside of it points may be that are given by their places: of actuators, walls of cavities, "
-         "effectors, probes, attachments and rods. They are moved to the nearest point of the body; a warning tells by "
+         "effectors, probes, attachments and rods. They are moved to the nearest point of the body; a warning says by "
          "how much where that is more than 1 % of the edge, and not if `snap` is given; beyond, it is an error"},
     {.name = "rom",
      .kind = TD_KEY_FILE,
@@ -296,7 +296,7 @@ static const tdKey body_keys[] = {
      .standard = "false",
      .doc = "rigid: `true` for a body without mass whose motion is given, by the scene's motion, the caller or a "
             "[haptic device](haptics.md): the inputs NAME.x, NAME.y, NAME.z (lengths) and NAME.rx, NAME.ry, NAME.rz "
-            "(a rotation vector) are its way from where the transform places it, along the world's axes"},
+            "(a rotation vector) are its displacement from where the transform places it, along the world's axes"},
     {.name = "prescribed",
      .kind = TD_KEY_LIST,
      .schema = &td_schema_prescribed,

@@ -270,7 +270,7 @@ const tdSchema td_schema_effector = {
 
 static const tdChoice energy_choices[] = {
     {"null_space", TD_ENERGY_NULL_SPACE, "reach first, then the least energy among the solutions", NULL},
-    {"s4", TD_ENERGY_S4, "both at once, weighted by `epsilon`, as in source S4", NULL},
+    {"s4", TD_ENERGY_S4, "both at once, weighted by `epsilon`, as the SoftRobots method has it", NULL},
     {0},
 };
 static const tdChoice inverse_choices[] = {

@@ -6,7 +6,7 @@
 #define PER_LENGTH ((tdDim){0, 1, -2, 0}) // N/m
 
 static const tdKey attachment_keys[] = {
-    {.name = "name", .kind = TD_KEY_NAME, .required = true, .doc = "unique name, by which its force is told"},
+    {.name = "name", .kind = TD_KEY_NAME, .required = true, .doc = "unique name, by which its force is reported"},
     {.name = "a", .kind = TD_KEY_NAME, .required = true, .doc = "the body whose nodes or points are attached"},
     {.name = "points",
      .kind = TD_KEY_OTHER,
@@ -131,7 +131,7 @@ const tdSchema td_schema_rod = {
 };
 
 static const tdKey coupling_keys[] = {
-    {.name = "name", .kind = TD_KEY_NAME, .required = true, .doc = "unique name, by which its effort is told"},
+    {.name = "name", .kind = TD_KEY_NAME, .required = true, .doc = "unique name, by which its effort is reported"},
     {.name = "terms",
      .kind = TD_KEY_LIST,
      .schema = &td_schema_coupling_term,

@@ -17,7 +17,8 @@ static const tdChoice contact_solver_choices[] = {
 
 static const tdChoice sliding_choices[] = {
     {"convex", TD_SLIDING_CONVEX,
-     "one convex problem; what slides rides on a gap of the coefficient of friction times its way in a step", NULL},
+     "one convex problem; what slides rides on a gap of the coefficient of friction times its displacement in a step",
+     NULL},
     {"corrected", TD_SLIDING_CORRECTED,
      "solved again with that gap taken away, until it stays: Coulomb's law, at two to five times the cost of the "
      "solver "

@@ -38,7 +38,9 @@ static const tdChoice frame_choices[] = {
     {"auto", TD_FRAME_CHOICE_AUTO, "fixed for a body that is held somewhere, else free", NULL},
     {"fixed", TD_FRAME_CHOICE_FIXED, "q = q0 + Φ α: something must hold the body", NULL},
     {"translation", TD_FRAME_CHOICE_TRANSLATION,
-     "three translations are modes too (S1 eq. 22): for a body that nothing holds and that does not turn", NULL},
+     "three translations are modes too (Goury and Duriez 2018, eq. 22): for a body that nothing holds and that does "
+     "not turn",
+     NULL},
     {"free", TD_FRAME_CHOICE_FREE, "q = x + R (q0 + Φ α): a rigid frame, for a body that nothing holds", NULL},
     {0},
 };
@@ -129,7 +131,8 @@ static const tdKey reduction_keys[] = {
      .lo = 0,
      .hi = 1,
      .standard = "1e-3",
-     .doc = "share of the snapshots that the modes may leave behind: the root of S1 eq. 15, with which its numbers of "
+     .doc = "share of the snapshots that the modes may leave behind: the root of eq. 15 of Goury and Duriez 2018, with "
+            "which its numbers of "
             "modes agree"},
     {.name = "ecsw_tolerance",
      .kind = TD_KEY_QUANTITY,
@@ -137,7 +140,8 @@ static const tdKey reduction_keys[] = {
      .lo = 0,
      .hi = 1,
      .standard = "0.05",
-     .doc = "relative error that the reduced integration domain may make in the training forces (S1 eq. 21)"},
+     .doc = "relative error that the reduced integration domain may make in the training forces (Goury and Duriez "
+            "2018, eq. 21)"},
     {.name = "max_modes",
      .kind = TD_KEY_INTEGER,
      .least = 1,
@@ -154,7 +158,7 @@ static const tdKey reduction_keys[] = {
      .range = TD_RANGE_NOT_NEGATIVE,
      .standard_doc = "0; that of the scene with samples motion",
      .doc = "of all contacts in training, where the scene has `contact`: without friction a robot takes its shapes and "
-            "stays where it is (S1)"},
+            "stays where it is (Goury and Duriez 2018)"},
     {.name = "memory",
      .kind = TD_KEY_OTHER,
      .form = "number of bytes with `MB` or `GB`, 16 MB at least",

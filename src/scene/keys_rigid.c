@@ -95,7 +95,7 @@ static const tdKey joint_keys[] = {
      .kind = TD_KEY_OTHER,
      .form = "torque per angle, or force per length, >= 0",
      .standard_doc = "none, or that of the file",
-     .doc = "stiffness of a spring in the joint, beside its drives. Its effort is told as that of an actuator "
+     .doc = "stiffness of a spring in the joint, beside its drives. Its effort is reported as that of an actuator "
             "JOINT_spring"},
     {.name = "spring_rest",
      .kind = TD_KEY_OTHER,

@@ -87,8 +87,7 @@ static const tdChoice solver_choices[] = {
      NULL},
     {"cholesky", TD_SOLVER_CHOLESKY, "a sparse Cholesky factor of every matrix", NULL},
     {"cg", TD_SOLVER_CG,
-     "conjugate gradients with the factor of the first step; a warning tells where that takes longer than `auto`",
-     NULL},
+     "conjugate gradients with the factor of the first step; a warning says where that takes longer than `auto`", NULL},
     {0},
 };
 static const tdKey solver_keys[] = {

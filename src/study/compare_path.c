@@ -95,7 +95,7 @@ static tdStatus plot(const tdComparison *run, const char *folder, tdError *error
     if (status == TD_OK)
     {
         tdPanel panel = {td_default_plot(), n, series};
-        snprintf(label, sizeof label, "way along %c [mm]", "xyz"[axis]);
+        snprintf(label, sizeof label, "displacement along %c [mm]", "xyz"[axis]);
         panel.settings.title = "Where the probes went";
         panel.settings.x_label = "time [s]";
         panel.settings.y_label = label;
