@@ -577,7 +577,9 @@ typedef enum tdSolverKind
 {
     TD_SOLVER_AUTO, // cholesky or cg by counts
     TD_SOLVER_CHOLESKY,
-    TD_SOLVER_CG
+    TD_SOLVER_CG,
+    TD_SOLVER_ASYNCHRONOUS, // cg with the newest factor of a thread, which also gives the compliance of contacts (S3)
+    TD_SOLVER_REST          // the same with the first factor for good, which does not turn
 } tdSolverKind;
 
 typedef struct tdSceneSettings
@@ -595,6 +597,7 @@ typedef struct tdSceneSettings
     int min_load_step_inverse; ///< static: give up below a load increment of 1/this, default 1024
     tdSolverKind solver;
     double solver_tolerance; ///< relative residual of conjugate gradients, default 1e-8
+    int solver_lag;          ///< asynchronous: steps after which a factor is used; 0: when it is done
 } tdSceneSettings;
 
 typedef struct tdSceneOutput
