@@ -135,6 +135,49 @@ static void test_slab(void **unused)
     rig_free(&r);
 }
 
+// The asynchronous factor (S3 Fig. 4): on one motion, deep and along the surface, the force is that of exact factors
+// over the whole curve; with the factor at rest it is far off.
+static void test_factors(void **unused)
+{
+    (void)unused;
+    static const char *const solvers[] = {"auto", "asynchronous, lag: 3", "rest"};
+    enum
+    {
+        TICKS = 400
+    };
+    static double force[3][TICKS];
+    double square = 0, off[3] = {0};
+    for (int i = 0; i < 3; i++)
+    {
+        rig r = rig_of(scene_model("tendril: 1\ngravity: [0, 0, 0]\ntime_step: 10 ms\nsteps: 9\n"
+                                   "solver: {type: %s, tolerance: 1e-6}\ncontact: {friction: 0, margin: 1 mm, points: "
+                                   "2, stiffness: 2000 N/m}\nbodies:\n"
+                                   "  - {name: ball, type: rigid, shape: {sphere: 0.015}, guided: true, transform: "
+                                   "{translate: [0.002, 0.001, 0.0755]}}\n"
+                                   "  - name: cube\n"
+                                   "    mesh: {box: [[-0.03, -0.03, 0], [0.03, 0.03, 0.06]], cells: [5, 5, 5]}\n"
+                                   "    material: {law: mooney_rivlin, c10: 1.7 kPa, c01: 0.4 kPa, poisson: 0.45, "
+                                   "density: 1000 kg/m^3}\n    damping: {stiffness: 20 ms}\n"
+                                   "    fixed: [{group: zmin}]\n",
+                                   solvers[i]),
+                       2000);
+        double at[3] = {0, 0, 0}, to[3] = {0, 0, -0.008};
+        for (int k = 0; k < TICKS; k++)
+        {
+            if (k == TICKS / 2)
+                to[0] = 0.005;
+            const double next[3] = {at[0] + (to[0] - at[0]) * 10 / TICKS, 0, at[2] + (to[2] - at[2]) * 10 / TICKS};
+            go(&r, at, next, 1);
+            force[i][k] = r.felt.asked[2];
+            square += i == 0 ? force[0][k] * force[0][k] : 0;
+            off[i] += (force[i][k] - force[0][k]) * (force[i][k] - force[0][k]);
+        }
+        rig_free(&r);
+    }
+    assert_true(sqrt(off[1] / square) < 0.02);
+    assert_true(sqrt(off[2] / square) > 0.05);
+}
+
 // Against a rigid wall the coupling is all that gives: k d.
 static void test_wall(void **unused)
 {
@@ -212,10 +255,8 @@ static void test_nodule(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_indentation),
-        cmocka_unit_test(test_slab),
-        cmocka_unit_test(test_wall),
-        cmocka_unit_test(test_nodule),
+        cmocka_unit_test(test_indentation), cmocka_unit_test(test_slab),   cmocka_unit_test(test_factors),
+        cmocka_unit_test(test_wall),        cmocka_unit_test(test_nodule),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
