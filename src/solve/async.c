@@ -4,7 +4,6 @@
 
 #include "base/exchange.h"
 #include "base/lapack.h"
-#include "base/timer.h"
 #include "solve/schur_tree.h"
 
 #include <cblas.h>
@@ -15,6 +14,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 // A factor in one of the three slots.
 typedef struct slotFactor
@@ -54,7 +54,7 @@ struct tdAsync
 
     // Solutions.
     tdSubstitution substitution;
-    double *turned; // over coordinates
+    double *turned, *push; // over coordinates
     tdSchurTree tree;
     bool *touched;                       // by node
     int32_t n, *places, *coord, *column; // the condensed body
@@ -77,12 +77,14 @@ static tdStatus take_arrays(tdAsync *b, tdError *error)
     }
     b->work = TD_TAKE(arena, double, model->plan.room + 1);
     b->turned = TD_TAKE(arena, double, coords);
+    b->push = TD_TAKE(arena, double, coords);
     b->touched = TD_TAKE(arena, bool, nodes);
     b->places = TD_TAKE(arena, int32_t, model->n);
     b->coord = TD_TAKE(arena, int32_t, model->n);
     b->column = TD_TAKE(arena, int32_t, coords);
     if (b->values[0] == NULL || b->values[1] == NULL || b->turns[0] == NULL || b->turns[1] == NULL || b->work == NULL ||
-        b->turned == NULL || b->touched == NULL || b->places == NULL || b->coord == NULL || b->column == NULL)
+        b->turned == NULL || b->push == NULL || b->touched == NULL || b->places == NULL || b->coord == NULL ||
+        b->column == NULL)
         return td_fail_memory(error, "the background factor");
     for (int64_t i = 0; i < coords; i++)
         b->column[i] = -1;
@@ -151,13 +153,21 @@ void td_async_free(tdAsync *b)
 
 // ---------------------------------------------------------------- the thread
 
+// Of this thread, whatever others do meanwhile.
+static double processor_seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
 // Numbers of a matrix into the writer's slot. The bits are the same on any thread and for any number of them.
 static void fill(tdAsync *b, tdTasks *tasks, const double *values)
 {
     slotFactor *slot = &b->slot[b->exchange.writing];
-    double start = td_seconds();
+    double start = processor_seconds();
     slot->definite = td_factor_numbers(&b->model->plan, tasks, values, b->work, slot->factor);
-    slot->seconds = td_seconds() - start;
+    slot->seconds = processor_seconds() - start;
 }
 
 static void *run(void *context)
@@ -415,14 +425,17 @@ tdStatus td_async_condense(tdAsync *b, const double *Q, int32_t n_nodes, const i
     return TD_OK;
 }
 
-tdStatus td_async_recover(tdAsync *b, tdTasks *tasks, const double *Q, const double *dv_p, double *dv)
+void td_async_recover(tdAsync *b, tdTasks *tasks, const double *Q, const double *dv_p, double *dv)
 {
-    memset(dv, 0, 3 * (size_t)b->model->pattern->n * sizeof *dv);
-    if (b->n == 0)
-        return TD_OK;
-    cblas_dsymv(CblasColMajor, CblasLower, b->n, 1, b->hat, b->n, dv_p, 1, 0, b->force, 1);
+    memset(b->push, 0, 3 * (size_t)b->model->pattern->n * sizeof *b->push);
+    if (b->n > 0)
+        cblas_dsymv(CblasColMajor, CblasLower, b->n, 1, b->hat, b->n, dv_p, 1, 0, b->force, 1);
     for (int32_t k = 0; k < b->n; k++)
-        dv[b->coord[k]] = b->force[k];
-    td_async_apply(b, tasks, Q, dv, dv);
-    return TD_OK;
+        b->push[b->coord[k]] = b->force[k];
+    td_async_apply(b, tasks, Q, b->push, dv);
+}
+
+double *td_async_push(tdAsync *b)
+{
+    return b->push;
 }

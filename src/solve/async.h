@@ -47,10 +47,12 @@ const double *td_async_turns(const tdAsync *async);
 /// b and x may be the same.
 void td_async_apply(tdAsync *async, tdTasks *tasks, const double *Q, const double *b, double *x);
 /// A_hat of nodes (each once), by P; see td_schur_condense. Valid until the next one.
-tdStatus td_async_condense(tdAsync *async, const double *Q, int32_t n_nodes, const int32_t *nodes,
-                           tdSchurBody *out, tdError *error);
+tdStatus td_async_condense(tdAsync *async, const double *Q, int32_t n_nodes, const int32_t *nodes, tdSchurBody *out,
+                           tdError *error);
 /// dv over all coordinates from dv_p, in the order of the condensed body.
-tdStatus td_async_recover(tdAsync *async, tdTasks *tasks, const double *Q, const double *dv_p, double *dv);
+void td_async_recover(tdAsync *async, tdTasks *tasks, const double *Q, const double *dv_p, double *dv);
+/// The impulses that did so last, A_hat dv_p: over all coordinates, zero where nothing touched. Part of a checkpoint.
+double *td_async_push(tdAsync *async);
 
 /// What a checkpoint keeps: the matrices of the present factor and of the one that is being made. Waits until the
 /// thread is idle. After they were filled: td_async_restore().
@@ -70,6 +72,6 @@ typedef struct tdAsyncReport
     int64_t step;    ///< of the present factor
     int64_t made;    ///< factors by the thread
     int64_t refused; ///< matrices that were not positive definite
-    double seconds;  ///< that the present one took
+    double seconds;  ///< of the processor that the present one took, where the thread made it
 } tdAsyncReport;
 tdAsyncReport td_async_report(const tdAsync *async);

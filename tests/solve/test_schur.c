@@ -488,7 +488,7 @@ static void asynchronous_factor(void **unused)
     assert_true(worst < 1e-11 * size);
     for (int i = 0; i < body.n; i++)
         dv_p[i] = next_random(&seed);
-    assert_ok(td_async_recover(async, NULL, Q, dv_p, x), error);
+    td_async_recover(async, NULL, Q, dv_p, x);
     assert_ok(td_schur_recover(schur, dv_p, y, &error), error);
     for (int i = 0; i < f.coords; i++)
         assert_near(x[i], y[i], 1e-11);
