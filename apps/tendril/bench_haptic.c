@@ -374,7 +374,7 @@ static tdStatus tick(bool print, tdJson *json, tdError *error)
     }
     tdFeel feel;
     tdFeelSettings settings = td_default_feel();
-    tdCoupling coupling = {2000, INFINITY};
+    tdCoupling coupling = {.stiffness = 2000, .angular_stiffness = INFINITY};
     make_local(local);
     td_feel_start(&feel, &settings);
     td_feel_take(&feel, local);

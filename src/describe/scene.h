@@ -190,7 +190,12 @@ typedef struct tdSceneBody
     // rigid and articulated: placed by rotation and translate
     tdTree *tree; ///< checked; its root is fixed or free
     double angular_velocity[3];
-    const char *guided[6];    ///< rigid: inputs that its pose is given by, name.x, .y, .z, .rx, .ry, .rz; NULL: none
+    const char *guided[6]; ///< rigid: inputs that its pose is given by, name.x, .y, .z, .rx, .ry, .rz; NULL: none
+    bool through;          ///< guided: it turns about its origin so that its shaft passes through `trocar`
+    double trocar[3];
+    const char *follows; ///< guided: the guided body that it moves with; NULL: none
+    int follows_line;
+    double close[3];          ///< follows: what a hand's grip moves it by
     tdBodyCompiler *compiler; ///< not of the file: what makes the body; NULL: that of its type
     bool adrift; ///< not of the file: nothing holds it, and training looks for its shapes (compile_adrift.c)
     tdSceneBodyContact contact;
