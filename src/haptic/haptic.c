@@ -248,6 +248,8 @@ void td_haptic_tick(tdHaptic *haptic, double clock, const double position[3], co
     memcpy(out->asked, felt.force, sizeof out->asked);
     memcpy(out->torque, felt.torque, sizeof out->torque);
     memcpy(out->tool, felt.tool.t, sizeof out->tool);
+    if (good && rotation != NULL)
+        td_guard_turn(&haptic->guard, rotation);
     td_guard(&haptic->guard,
              position == NULL ? NULL
              : good           ? position
