@@ -520,11 +520,11 @@ static double end_of(const tdDevice *device)
 static tdStatus open_tools(session *s, tdHapticSettings settings, const tdSettings *library, tdError *error)
 {
     const char *at = s->arguments->device;
-    while (*at != '\0')
+    for (bool last = false; !last;)
     {
         char spec[600];
         size_t length = strcspn(at, ",");
-        bool last = at[length] == '\0';
+        last = at[length] == '\0';
         if (s->n == MOST_TOOLS || length == 0 || length >= sizeof spec)
             return td_fail(error, TD_ERROR_USAGE, "--device '%.200s': %d devices at most, with commas between them",
                            s->arguments->device, MOST_TOOLS);
@@ -549,9 +549,9 @@ static tdStatus open_tools(session *s, tdHapticSettings settings, const tdSettin
         TD_TRY(td_device_open(named ? device : spec, s->period, 0, library, &t->device, error));
         s->haptics[s->n - 1] = t->haptic;
         s->until = fmin(s->until, end_of(t->device));
-        at += length + (last ? 0 : 1);
+        at += length + 1;
     }
-    return s->n > 0 ? TD_OK : td_fail(error, TD_ERROR_USAGE, "--device is empty; --help lists what there is");
+    return TD_OK;
 }
 
 static int feel(session *s, const tdHapticSettings *settings, const tdSettings *library)

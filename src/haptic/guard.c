@@ -2,7 +2,6 @@
 #include "haptic/guard.h"
 
 #include "base/vector.h"
-#include "core/rotation.h"
 
 #include <string.h>
 
@@ -46,14 +45,25 @@ static bool is_finite3(const double x[3])
     return isfinite(x[0]) && isfinite(x[1]) && isfinite(x[2]);
 }
 
+// The rotation vector from b to a. (Clients of devices that are far away take this file alone.)
+static void turn_since(const double a[4], const double b[4], double out[3])
+{
+    double w = a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3], v[3];
+    for (int k = 0; k < 3; k++)
+    {
+        int i = 1 + (k + 1) % 3, j = 1 + (k + 2) % 3;
+        v[k] = b[0] * a[1 + k] - a[0] * b[1 + k] - (a[i] * b[j] - a[j] * b[i]);
+    }
+    double size = sqrt(td_dot3(v, v)), angle = 2 * atan2(w < 0 ? -size : size, fabs(w));
+    for (int k = 0; k < 3; k++)
+        out[k] = size > 0 ? angle / size * v[k] : 0;
+}
+
 void td_guard_turn(tdGuard *guard, const double rotation[4])
 {
-    double by[4], turn[3] = {0, 0, 0};
+    double turn[3] = {0, 0, 0};
     if (guard->turned)
-    {
-        td_rotation_difference(rotation, guard->rotation, by);
-        td_rotation_vector(by, NULL, turn);
-    }
+        turn_since(rotation, guard->rotation, turn);
     if (!is_finite3(turn) || !isfinite(rotation[0]))
         return; // the pose is refused by the one who read it
     memcpy(guard->rotation, rotation, sizeof guard->rotation);

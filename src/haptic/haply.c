@@ -161,9 +161,9 @@ static bool read_map(jsonCursor *j, place where, int deep)
         return false;
     for (bool first = true; !is_next(j, '}'); first = false)
     {
-        const char *key;
-        size_t length;
-        double *number;
+        const char *key = NULL;
+        size_t length = 0;
+        double *number = NULL;
         if ((!first && !take(j, ',')) || !read_text(j, &key, &length) || !take(j, ':'))
             return false;
         place inside = go_in(j, where, key, length, &number);
