@@ -76,6 +76,16 @@ __device__ __forceinline__ void mma(float *c, uint32_t a0, uint32_t a1, uint32_t
                  : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));
 }
 
+/// c = the product, without zeros in registers before it.
+__device__ __forceinline__ void mma_first(float *c, uint32_t a0, uint32_t a1, uint32_t a2, uint32_t a3, uint32_t b0,
+                                          uint32_t b1)
+{
+    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3},{%4,%5,%6,%7},{%8,%9},{%10,%10,%10,"
+                 "%10};"
+                 : "=f"(c[0]), "=f"(c[1]), "=f"(c[2]), "=f"(c[3])
+                 : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1), "f"(0.0f));
+}
+
 __device__ __forceinline__ uint32_t pack(float a, float b)
 {
     __half2 h = __floats2half2_rn(a, b);
@@ -121,14 +131,20 @@ template <bool SPLIT> __device__ __forceinline__ void take_row(const uint32_t *x
     }
 }
 
-/// c += the row times B of the element: halves alone, or with what they leave of both.
-template <bool SPLIT> __device__ __forceinline__ void row_product(float *c, const uint32_t *a, const uint32_t *b)
+/// c += the row times B of the element (FIRST: c = it): halves alone, or with what they leave of both.
+template <bool SPLIT, bool FIRST>
+__device__ __forceinline__ void row_product(float *c, const uint32_t *a, const uint32_t *b)
 {
     if (SPLIT)
     {
-        mma(c, a[0], a[1], a[4], a[5], b[0], b[0]);
+        if (FIRST)
+            mma_first(c, a[0], a[1], a[4], a[5], b[0], b[0]);
+        else
+            mma(c, a[0], a[1], a[4], a[5], b[0], b[0]);
         mma(c, a[0], a[1], a[2], a[3], b[1], b[2]);
     }
+    else if (FIRST)
+        mma_first(c, a[0], a[1], a[2], a[3], b[0], b[2]);
     else
         mma(c, a[0], a[1], a[2], a[3], b[0], b[2]);
 }
@@ -145,9 +161,9 @@ __device__ void place_modes(const tdGpuPlan *plan, const double *rows, int n, td
         {
             int k = 2 * (p % s::NP);
             int at = min(first + robot, n - 1);
-            const double *q = rows + (size_t)at * plan->at.width + plan->at.q;
-            float a = k < plan->r ? (float)q[k] * in.mode[k] * Q_SCALE : 0.0f;
-            float b = k + 1 < plan->r ? (float)q[k + 1] * in.mode[k + 1] * Q_SCALE : 0.0f;
+            const double *q = rows + (size_t)at * plan->at.width + plan->at.q; // perhaps just written by another block
+            float a = k < plan->r ? (float)__ldcg(q + k) * in.mode[k] * Q_SCALE : 0.0f;
+            float b = k + 1 < plan->r ? (float)__ldcg(q + k + 1) * in.mode[k + 1] * Q_SCALE : 0.0f;
             uint32_t high, low;
             split(a, b, &high, &low);
             v = p / s::NP == 1 ? low : high;
@@ -170,13 +186,13 @@ __device__ __forceinline__ void rank_update(float *c, uint4 x, uint4 x8, uint4 y
     mma(c, x.z ^ low, x8.z ^ low, x.w ^ high, x8.w ^ high, y.z, y.w);
 }
 
+/// Block (x, y): part y of the elements for the robots of group x.
 template <int R_, bool SPLIT>
-__global__ void __launch_bounds__(WARPS * 32, Shape<R_, SPLIT>::BLOCKS)
-    assemble_kernel(const tdGpuPlan *plan, const double *rows, int n, tdFragments in, tdAssembled out)
+static __device__ __forceinline__ void assemble(const tdGpuPlan *plan, const double *rows, int n, tdFragments in,
+                                                tdAssembled out, uint32_t *sm)
 {
     typedef Shape<R_, SPLIT> s;
     const int STORE = s::STORE, KIND = s::KIND, STRESS = 4 * KIND;
-    extern __shared__ uint32_t sm[];
     uint32_t *sR = sm, *sH = sm + s::WORDS_R, *sA = sH + s::WORDS_H, *sL = sA + s::WORDS_A;
     const int lane = threadIdx.x & 31, w = threadIdx.x >> 5, g = lane >> 2, t = lane & 3;
     const int first = blockIdx.x * GROUP;
@@ -284,7 +300,7 @@ __global__ void __launch_bounds__(WARPS * 32, Shape<R_, SPLIT>::BLOCKS)
 #pragma unroll
                 for (int jj = 0; jj < JJ; jj++)
                     if (2 * jj + 1 < s::NJ || (w & 1) == 0)
-                        row_product<true>(force[jj], a, b[jj] + 3 * e);
+                        row_product<true, false>(force[jj], a, b[jj] + 3 * e);
             }
 #pragma unroll
             for (int half = 0; half < 2; half++) // kinds 0 and 2, then 1 and 3
@@ -310,10 +326,7 @@ __global__ void __launch_bounds__(WARPS * 32, Shape<R_, SPLIT>::BLOCKS)
                             for (int k = 0; k < 2; k++)
 #pragma unroll
                                 for (int e = 0; e < 2; e++)
-                                {
-                                    c[k][e][0] = c[k][e][1] = c[k][e][2] = c[k][e][3] = 0;
-                                    row_product<SPLIT>(c[k][e], a[k][e], b[jj] + 3 * (2 * pair + e));
-                                }
+                                    row_product<SPLIT, true>(c[k][e], a[k][e], b[jj] + 3 * (2 * pair + e));
 #pragma unroll
                             for (int q = 0; q < 4; q++)
                             {
@@ -422,4 +435,12 @@ __global__ void __launch_bounds__(WARPS * 32, Shape<R_, SPLIT>::BLOCKS)
             all += sums[k * 32 + threadIdx.x];
         out.other[((size_t)blockIdx.y * n + first + threadIdx.x / 2) * 2 + threadIdx.x % 2] = all;
     }
+}
+
+template <int R_, bool SPLIT>
+__global__ void __launch_bounds__(WARPS * 32, Shape<R_, SPLIT>::BLOCKS)
+    assemble_kernel(const tdGpuPlan *plan, const double *rows, int n, tdFragments in, tdAssembled out)
+{
+    extern __shared__ uint32_t sm[];
+    assemble<R_, SPLIT>(plan, rows, n, in, out, sm);
 }

@@ -206,8 +206,8 @@ static void lay_out(const tdModel *model, const tdOutputs *outputs, tdGpuPlan *p
     plan->B = reserve(plan, plan->points * 9 * r, sizeof(float));
     plan->F0 = reserve(plan, (int64_t)plan->points * 9, sizeof(float));
     plan->point = reserve(plan, (int64_t)plan->points * 4, sizeof(float));
-    plan->M = reserve(plan, r * r, sizeof(float));
-    plan->K0 = reserve(plan, r * r, sizeof(float));
+    plan->K0 = reserve(plan, r * TD_GPU_ROW(r), sizeof(float));
+    plan->M = reserve(plan, r * TD_GPU_ROW(r), sizeof(float));
     plan->weight = reserve(plan, 3 * r, sizeof(double));
     plan->load = reserve(plan, plan->loads * (1 + r), sizeof(double));
     plan->actuator = reserve(plan, plan->actuators, sizeof(tdGpuActuator));
@@ -265,8 +265,8 @@ static tdStatus fill_body(const tdModel *model, tdGpuPlan *plan, tdError *error)
     for (int i = 0; i < r; i++)
         for (int j = 0; j < r; j++)
         {
-            ARRAY(plan, float, K0)[i * r + j] = (float)K0[i * r + j];
-            ARRAY(plan, float, M)[i * r + j] = (float)reduced->M[i * stride + j];
+            ARRAY(plan, float, K0)[i * TD_GPU_ROW(r) + j] = (float)K0[i * r + j];
+            ARRAY(plan, float, M)[i * TD_GPU_ROW(r) + j] = (float)reduced->M[i * stride + j];
         }
     free(K0);
     for (int c = 0; c < 3; c++)

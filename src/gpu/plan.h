@@ -10,10 +10,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TD_GPU_VERSION   2                 // of this file: plan, rows and calls
+#define TD_GPU_VERSION   3                 // of this file: plan, rows and calls
 #define TD_GPU_MODES     40                // of a body, at most
 #define TD_GPU_ACTUATORS 16                // of a robot, at most
 #define TD_GPU_ACROSS    8                 // rows of stiffness of cables that are added together
+#define TD_GPU_ROW(r)    ((((r) + 3) / 4 | 1) * 4) // of r floats and zeros, an odd number of fours: see TD_GPU_TABLE
 #define TD_GPU_SYMBOL    "td_gpu_back_end" // const tdGpuBackEnd *(void)
 #define TD_GPU_LIBRARY   "libtendril_gpu.so"
 
@@ -113,8 +114,8 @@ typedef struct tdGpuPlan
     int64_t B;        ///< float, points x 9 x r
     int64_t F0;       ///< float, points x 9
     int64_t point;    ///< float, points x 4: weight [m^3], mu, lambda [Pa], law
-    int64_t M;        ///< float, r x r
-    int64_t K0;       ///< float, r x r: 2 sum w mu B'B
+    int64_t K0;       ///< float, r x TD_GPU_ROW(r): 2 sum w mu B'B
+    int64_t M;        ///< float, r x TD_GPU_ROW(r)
     int64_t weight;   ///< double, 3 x r: load of 1 m/s^2 along each axis
     int64_t load;     ///< double, loads x (1 + r): input (-1: constant 1), force
     int64_t actuator; ///< tdGpuActuator
