@@ -21,6 +21,7 @@
 #define CHUNK   16 // elements
 #define GROUP   16 // robots
 #define WARPS   8
+#define POINT   20 // numbers of a point
 #define Q_SCALE 64.0f
 #define B_SCALE 64.0f
 
@@ -29,7 +30,8 @@ typedef struct tdFragments
 {
     const uint4 *gradient; ///< B for F
     const uint4 *rows;     ///< B for rows
-    const float *point;    ///< 16 a point: F0, root of the weight, mu, lambda, law
+    const uint4 *columns;  ///< B for the update of whole tangents, high and low
+    const float *point;    ///< POINT a point: F0, root of the weight, mu, lambda, law; kappa, c10, c01, kind of volume
     const float *mode;     ///< r: what q is multiplied by
     int chunks;
     float of_row, of_stress; ///< scales of rows and stresses
@@ -149,6 +151,37 @@ __device__ __forceinline__ void row_product(float *c, const uint32_t *a, const u
         mma(c, a[0], a[1], a[2], a[3], b[0], b[2]);
 }
 
+/// B of a warp's four elements, of every other column of tiles.
+template <class s, int JJ> __device__ __forceinline__ void load_rows(const tdFragments &in, int chunk, uint32_t (*b)[12])
+{
+    const int lane = threadIdx.x & 31, w = threadIdx.x >> 5;
+    const uint4 *B = in.rows + ((size_t)(chunk * 4 + (w >> 1)) * s::NJ * 3) * 32 + lane;
+#pragma unroll
+    for (int jj = 0; jj < JJ; jj++)
+        if (2 * jj + 1 < s::NJ || (w & 1) == 0)
+#pragma unroll
+            for (int k = 0; k < 3; k++)
+                *(uint4 *)&b[jj][4 * k] = __ldg(B + (2 * jj + (w & 1)) * 96 + 32 * k);
+}
+
+/// Stresses of four elements times B, for robots up to 7 (x) and 8 on (y).
+template <class s, int JJ>
+__device__ __forceinline__ void add_forces(const uint32_t *x, const uint32_t *y, const uint32_t (*b)[12],
+                                           float (*force)[4])
+{
+    const int t = threadIdx.x & 3, w = threadIdx.x >> 5;
+#pragma unroll
+    for (int e = 0; e < 4; e++)
+    {
+        uint32_t a[6];
+        take_row<true>(x + e * s::ES, y + e * s::ES, t, a);
+#pragma unroll
+        for (int jj = 0; jj < JJ; jj++)
+            if (2 * jj + 1 < s::NJ || (w & 1) == 0)
+                row_product<true, false>(force[jj], a, b[jj] + 3 * e);
+    }
+}
+
 /// q of the robots of the block, as halves: the high ones, what they leave, and the high ones again.
 template <class s>
 __device__ void place_modes(const tdGpuPlan *plan, const double *rows, int n, tdFragments in, int first, uint32_t *sA)
@@ -172,6 +205,56 @@ __device__ void place_modes(const tdGpuPlan *plan, const double *rows, int n, td
     }
 }
 
+/// F of the thread's element and robot: 2 elements x 16 robots a warp, by way of `round`, 16 rows of FST.
+template <class s>
+__device__ __forceinline__ void gradients(const tdFragments &in, int chunk, const uint32_t *sA, float *round,
+                                          const float *F0, float *F)
+{
+    const int lane = threadIdx.x & 31, w = threadIdx.x >> 5, g = lane >> 2, t = lane & 3;
+    const uint4 *B = in.gradient + (size_t)(chunk * WARPS + w) * 3 * s::KH * 32 + lane;
+    float f[3][4];
+#pragma unroll
+    for (int m = 0; m < 3; m++)
+        f[m][0] = f[m][1] = f[m][2] = f[m][3] = 0;
+    const uint32_t *q = sA + g * s::AST + t, *q8 = q + 8 * s::AST;
+#pragma unroll
+    for (int k = 0; k < s::KH; k++)
+    {
+        uint4 b[3];
+#pragma unroll
+        for (int m = 0; m < 3; m++)
+            b[m] = __ldg(B + (m * s::KH + k) * 32);
+        uint32_t a0 = q[k * 16], a1 = q8[k * 16], a2 = q[k * 16 + 4], a3 = q8[k * 16 + 4];
+#pragma unroll
+        for (int m = 0; m < 3; m++)
+            mma(f[m], a0, a1, a2, a3, b[m].x, b[m].y);
+        if (2 * k + 1 < s::KS)
+        {
+            a0 = q[k * 16 + 8];
+            a1 = q8[k * 16 + 8];
+            a2 = q[k * 16 + 12];
+            a3 = q8[k * 16 + 12];
+#pragma unroll
+            for (int m = 0; m < 3; m++)
+                mma(f[m], a0, a1, a2, a3, b[m].z, b[m].w);
+        }
+    }
+#pragma unroll
+    for (int m = 0; m < 3; m++)
+    {
+        *(float2 *)(round + g * s::FST + 8 * m + 2 * t) = make_float2(f[m][0], f[m][1]);
+        *(float2 *)(round + (g + 8) * s::FST + 8 * m + 2 * t) = make_float2(f[m][2], f[m][3]);
+    }
+    __syncwarp();
+    const float *own = round + (lane >> 1) * s::FST + 12 * (lane & 1);
+    const float4 f0 = *(const float4 *)own, f1 = *(const float4 *)(own + 4);
+    const float nine[9] = {f0.x, f0.y, f0.z, f0.w, f1.x, f1.y, f1.z, f1.w, own[8]};
+    __syncwarp();
+#pragma unroll
+    for (int k = 0; k < 9; k++)
+        F[k] = F0[k] + nine[k] * (1 / (Q_SCALE * B_SCALE));
+}
+
 /// Where the half k of a row of the rank update stands: mode c, group of four elements G, words of t and of k / 8. In
 /// every other pair of robots two groups change places, which the sum over them does not notice and banks do.
 __device__ __forceinline__ int place_of(int c, int t, int G)
@@ -184,6 +267,71 @@ __device__ __forceinline__ void rank_update(float *c, uint4 x, uint4 x8, uint4 y
 {
     mma(c, x.x ^ low, x8.x ^ low, x.y ^ high, x8.y ^ high, y.x, y.y);
     mma(c, x.z ^ low, x8.z ^ low, x.w ^ high, x8.w ^ high, y.z, y.w);
+}
+
+/// Lower triangles in 16 x 8 tiles, of two robots a warp.
+template <class s>
+__device__ __forceinline__ void write_matrices(int n, int first, const float (*acc)[s::NI * s::NJ][4], tdAssembled out)
+{
+    const int lane = threadIdx.x & 31, w = threadIdx.x >> 5, g = lane >> 2, t = lane & 3;
+#pragma unroll
+    for (int a = 0; a < 2; a++)
+    {
+        const int robot = first + 2 * w + a;
+        float *K = out.K + ((size_t)blockIdx.y * n + robot) * s::RP * s::RP;
+        if (robot >= n)
+            continue;
+#pragma unroll
+        for (int i = 0; i < s::NI; i++)
+#pragma unroll
+            for (int j = 0; j < s::NJ; j++)
+                if (j <= 2 * i + 1)
+                {
+                    const float *c = acc[a][i * s::NJ + j];
+                    int top = 16 * i + g, column = 8 * j + 2 * t;
+                    if (top < s::RP)
+                        *(float2 *)(K + top * s::RP + column) = make_float2(c[0], c[1]);
+                    if (top + 8 < s::RP)
+                        *(float2 *)(K + (top + 8) * s::RP + column) = make_float2(c[2], c[3]);
+                }
+    }
+}
+
+/// Sums over warps, in their order: forces over groups of elements, energies over all.
+template <class s>
+__device__ __forceinline__ void write_sums(int n, int first, const float (*force)[4], float energy, float odd, float *sum,
+                                           tdAssembled out)
+{
+    const int lane = threadIdx.x & 31, w = threadIdx.x >> 5, g = lane >> 2, t = lane & 3;
+    float *sums = sum + 4 * GROUP * s::RP;
+    const int G = w >> 1;
+#pragma unroll
+    for (int jj = 0; jj < (s::NJ + 1) / 2; jj++)
+#pragma unroll
+        for (int q = 0; q < 4; q++)
+        {
+            const int j = 2 * jj + (w & 1);
+            if (j < s::NJ)
+                sum[(G * GROUP + g + (q >> 1) * 8) * s::RP + 8 * j + 2 * t + (q & 1)] = force[jj][q];
+        }
+    energy += __shfl_xor_sync(~0u, energy, 1); // both elements
+    odd += __shfl_xor_sync(~0u, odd, 1);
+    sums[w * 32 + lane] = lane & 1 ? odd : energy;
+    __syncthreads();
+    for (int i = threadIdx.x; i < GROUP * s::RP; i += WARPS * 32)
+    {
+        int robot = first + i / s::RP;
+        if (robot < n)
+            out.f[((size_t)blockIdx.y * n + robot) * s::RP + i % s::RP] =
+                (sum[i] + sum[GROUP * s::RP + i]) + (sum[2 * GROUP * s::RP + i] + sum[3 * GROUP * s::RP + i]);
+    }
+    if (threadIdx.x < 32 && first + threadIdx.x / 2 < n)
+    {
+        float all = 0;
+        for (int k = 0; k < WARPS; k++)
+            all += sums[k * 32 + threadIdx.x];
+        out.other[((size_t)blockIdx.y * n + first + threadIdx.x / 2) * 2 + threadIdx.x % 2] = all;
+    }
 }
 
 /// Block (x, y): part y of the elements for the robots of group x.
@@ -216,57 +364,15 @@ static __device__ __forceinline__ void assemble(const tdGpuPlan *plan, const dou
     for (int chunk = begin; chunk < end; chunk++)
     {
         {
-            const uint4 *B = in.gradient + (size_t)(chunk * WARPS + w) * 3 * s::KH * 32 + lane;
-            const float4 *from = (const float4 *)(in.point + (size_t)(chunk * CHUNK + element) * 16);
-            float4 p0 = __ldg(from), p1 = __ldg(from + 1), p2 = __ldg(from + 2), p3 = __ldg(from + 3);
-            float f[3][4];
-#pragma unroll
-            for (int m = 0; m < 3; m++)
-                f[m][0] = f[m][1] = f[m][2] = f[m][3] = 0;
-            const uint32_t *q = sA + g * s::AST + t, *q8 = q + 8 * s::AST;
-#pragma unroll
-            for (int k = 0; k < s::KH; k++)
-            {
-                uint4 b[3];
-#pragma unroll
-                for (int m = 0; m < 3; m++)
-                    b[m] = __ldg(B + (m * s::KH + k) * 32);
-                uint32_t a0 = q[k * 16], a1 = q8[k * 16], a2 = q[k * 16 + 4], a3 = q8[k * 16 + 4];
-#pragma unroll
-                for (int m = 0; m < 3; m++)
-                    mma(f[m], a0, a1, a2, a3, b[m].x, b[m].y);
-                if (2 * k + 1 < s::KS)
-                {
-                    a0 = q[k * 16 + 8];
-                    a1 = q8[k * 16 + 8];
-                    a2 = q[k * 16 + 12];
-                    a3 = q8[k * 16 + 12];
-#pragma unroll
-                    for (int m = 0; m < 3; m++)
-                        mma(f[m], a0, a1, a2, a3, b[m].z, b[m].w);
-                }
-            }
-            // Round the warp by way of the place where its own elements are kept later.
-            float *round = (float *)(sR + 2 * w * s::ES);
-#pragma unroll
-            for (int m = 0; m < 3; m++)
-            {
-                *(float2 *)(round + g * s::FST + 8 * m + 2 * t) = make_float2(f[m][0], f[m][1]);
-                *(float2 *)(round + (g + 8) * s::FST + 8 * m + 2 * t) = make_float2(f[m][2], f[m][3]);
-            }
-            __syncwarp();
-            const float *own = round + mine * s::FST + 12 * (lane & 1);
-            const float4 f0 = *(const float4 *)own, f1 = *(const float4 *)(own + 4);
-            const float nine[9] = {f0.x, f0.y, f0.z, f0.w, f1.x, f1.y, f1.z, f1.w, own[8]};
-            __syncwarp();
+            const float4 *from = (const float4 *)(in.point + (size_t)(chunk * CHUNK + element) * POINT);
+            const float4 p0 = __ldg(from), p1 = __ldg(from + 1), p2 = __ldg(from + 2), p3 = __ldg(from + 3);
             const float F0[9] = {p0.x, p0.y, p0.z, p0.w, p1.x, p1.y, p1.z, p1.w, p2.x};
-            const float root = p2.y;
             float F[9], P[9], R[9], V[3][9], along;
             bool odd;
-#pragma unroll
-            for (int k = 0; k < 9; k++)
-                F[k] = F0[k] + nine[k] * (1 / (Q_SCALE * B_SCALE));
-            energy += root * root * td_point(F, p2.z, p2.w, (int)p3.x, damped, P, R, V, &along, &odd);
+            // Round the warp by way of the place where its own elements are kept later.
+            gradients<s>(in, chunk, sA, (float *)(sR + 2 * w * s::ES), F0, F);
+            const float root = p2.y;
+            energy += root * root * td_point(F, p2.z, p2.w, __float_as_int(p3.x), damped, P, R, V, &along, &odd);
             odd_points += odd;
             uint32_t *to = sR + element * s::ES + mine * STORE;
             uint32_t words[s::KEPT];
@@ -283,25 +389,10 @@ static __device__ __forceinline__ void assemble(const tdGpuPlan *plan, const dou
         {
             const int G = w >> 1;
             const uint32_t *r0 = sR + 4 * G * s::ES + g * STORE, *r1 = r0 + 8 * STORE;
-            const uint4 *B = in.rows + ((size_t)(chunk * 4 + G) * s::NJ * 3) * 32 + lane;
             const int JJ = (s::NJ + 1) / 2; // columns of tiles that a warp does, at most
             alignas(16) uint32_t b[JJ][12];
-#pragma unroll
-            for (int jj = 0; jj < JJ; jj++)
-                if (2 * jj + 1 < s::NJ || (w & 1) == 0)
-#pragma unroll
-                    for (int k = 0; k < 3; k++)
-                        *(uint4 *)&b[jj][4 * k] = __ldg(B + (2 * jj + (w & 1)) * 96 + 32 * k);
-#pragma unroll
-            for (int e = 0; e < 4; e++)
-            {
-                uint32_t a[6];
-                take_row<true>(r0 + e * s::ES + STRESS, r1 + e * s::ES + STRESS, t, a);
-#pragma unroll
-                for (int jj = 0; jj < JJ; jj++)
-                    if (2 * jj + 1 < s::NJ || (w & 1) == 0)
-                        row_product<true, false>(force[jj], a, b[jj] + 3 * e);
-            }
+            load_rows<s, JJ>(in, chunk, b);
+            add_forces<s, JJ>(r0 + STRESS, r1 + STRESS, b, force);
 #pragma unroll
             for (int half = 0; half < 2; half++) // kinds 0 and 2, then 1 and 3
 #pragma unroll
@@ -382,59 +473,8 @@ static __device__ __forceinline__ void assemble(const tdGpuPlan *plan, const dou
         }
         __syncthreads();
     }
-    // Matrices.
-#pragma unroll
-    for (int a = 0; a < 2; a++)
-    {
-        const int robot = first + 2 * w + a;
-        float *K = out.K + ((size_t)blockIdx.y * n + robot) * s::RP * s::RP;
-        if (robot >= n)
-            continue;
-#pragma unroll
-        for (int i = 0; i < s::NI; i++)
-#pragma unroll
-            for (int j = 0; j < s::NJ; j++)
-                if (j <= 2 * i + 1)
-                {
-                    const float *c = acc[a][i * s::NJ + j];
-                    int top = 16 * i + g, column = 8 * j + 2 * t;
-                    if (top < s::RP)
-                        *(float2 *)(K + top * s::RP + column) = make_float2(c[0], c[1]);
-                    if (top + 8 < s::RP)
-                        *(float2 *)(K + (top + 8) * s::RP + column) = make_float2(c[2], c[3]);
-                }
-    }
-    // Sums over warps, in their order: forces over groups of elements, energies over all.
-    float *sum = (float *)sH, *sums = sum + 4 * GROUP * s::RP;
-    const int G = w >> 1;
-#pragma unroll
-    for (int jj = 0; jj < (s::NJ + 1) / 2; jj++)
-#pragma unroll
-        for (int q = 0; q < 4; q++)
-        {
-            const int j = 2 * jj + (w & 1);
-            if (j < s::NJ)
-                sum[(G * GROUP + g + (q >> 1) * 8) * s::RP + 8 * j + 2 * t + (q & 1)] = force[jj][q];
-        }
-    float odd = (float)odd_points;
-    energy += __shfl_xor_sync(~0u, energy, 1); // both elements
-    odd += __shfl_xor_sync(~0u, odd, 1);
-    sums[w * 32 + lane] = lane & 1 ? odd : energy;
-    __syncthreads();
-    for (int i = threadIdx.x; i < GROUP * s::RP; i += WARPS * 32)
-    {
-        int robot = first + i / s::RP;
-        if (robot < n)
-            out.f[((size_t)blockIdx.y * n + robot) * s::RP + i % s::RP] =
-                (sum[i] + sum[GROUP * s::RP + i]) + (sum[2 * GROUP * s::RP + i] + sum[3 * GROUP * s::RP + i]);
-    }
-    if (threadIdx.x < 32 && first + threadIdx.x / 2 < n)
-    {
-        float all = 0;
-        for (int k = 0; k < WARPS; k++)
-            all += sums[k * 32 + threadIdx.x];
-        out.other[((size_t)blockIdx.y * n + first + threadIdx.x / 2) * 2 + threadIdx.x % 2] = all;
-    }
+    write_matrices<s>(n, first, acc, out);
+    write_sums<s>(n, first, force, energy, (float)odd_points, (float *)sH, out);
 }
 
 template <int R_, bool SPLIT>

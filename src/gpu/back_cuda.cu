@@ -3,7 +3,7 @@
 // matrix units (assemble.cuh), then the rest of the step, eight lanes a robot (robot.h). Where products are to be exact
 // to single precision, a warp does all of a robot's step instead. Nothing is summed in an order that may change, so
 // that every run comes to the same bits.
-#include "gpu/assemble.cuh"
+#include "gpu/whole.cuh"
 
 #include <cstdio>
 #include <cstdlib>
@@ -19,7 +19,8 @@ struct tdGpuRobots
 {
     tdGpuPlan *plan; // of the host
     void *device;    // the same there
-    int n, parts;
+    int n, parts, multiprocessors;
+    size_t most; // bytes of shared memory of a block
     bool few;   // all steps of a call in one launch
     bool warps; // one a robot after assembly
     double *rows;
@@ -382,7 +383,7 @@ typedef struct Variant
 {
     int stride, steps, shared; // RP, KS
     AssembleKernel kernel;
-    FewKernel few;
+    FewKernel few; // nullptr: there is none
 } Variant;
 
 // Rows that the factor has room for: those behind the matrix are at least five (factor.cuh).
@@ -397,18 +398,19 @@ template <int R, bool SPLIT, int SHAPE> static Variant variant_as()
     return {s::RP, s::KS, s::SMEM, assemble_kernel<R, SPLIT>, few_kernel<R, SPLIT, SHAPE>};
 }
 
-template <int R, int SHAPE> static Variant variant(bool split)
+template <int R, int SHAPE> static Variant variant(const tdGpuPlan *plan)
 {
-    return split ? variant_as<R, true, SHAPE>() : variant_as<R, false, SHAPE>();
+    if (plan->general != 0)
+        return {WholeShape<R>::RP, WholeShape<R>::KS, WholeShape<R>::SMEM, whole_kernel<R>, nullptr};
+    return plan->precision != TD_GPU_HALF ? variant_as<R, true, SHAPE>() : variant_as<R, false, SHAPE>();
 }
 
 // The narrowest that holds r modes.
 static Variant variant_of(const tdGpuPlan *plan)
 {
-    bool split = plan->precision != TD_GPU_HALF;
     if (rows_of(plan) > 32)
-        return plan->r <= 32 ? variant<32, SHAPE_OF(32, 40, 2)>(split) : variant<40, SHAPE_OF(32, 40, 2)>(split);
-    return plan->r <= 16 ? variant<16, SHAPE_OF(32, 32, 1)>(split) : variant<32, SHAPE_OF(32, 32, 1)>(split);
+        return plan->r <= 32 ? variant<32, SHAPE_OF(32, 40, 2)>(plan) : variant<40, SHAPE_OF(32, 40, 2)>(plan);
+    return plan->r <= 16 ? variant<16, SHAPE_OF(32, 32, 1)>(plan) : variant<32, SHAPE_OF(32, 32, 1)>(plan);
 }
 
 // Eight lanes a robot; nullptr: it has too many rows for them.
@@ -463,26 +465,28 @@ static const char *make_fragments(tdGpuRobots *robots)
     const tdGpuPlan *plan = robots->plan;
     const Variant v = variant_of(plan);
     const int r = plan->r, E = plan->points, NJ = v.stride / 8, NP = v.stride / 2;
-    const float *B = TD_GPU_ARRAY(plan, float, B), *F0 = TD_GPU_ARRAY(plan, float, F0),
-                *point = TD_GPU_ARRAY(plan, float, point);
+    const float *B = TD_GPU_ARRAY(plan, float, B), *F0 = TD_GPU_ARRAY(plan, float, F0);
+    const tdGpuPoint *point = TD_GPU_ARRAY(plan, tdGpuPoint, point);
     const int chunks = (E + CHUNK - 1) / CHUNK;
-    std::vector<float> mode(r, 0.0f), scale(r, 0.0f), constant(constant_floats(plan), 0.0f), points((size_t)chunks * CHUNK * 16, 0.0f);
-    float mu = 0, root = 0;
+    std::vector<float> mode(r, 0.0f), scale(r, 0.0f), constant(constant_floats(plan), 0.0f), points((size_t)chunks * CHUNK * POINT, 0.0f);
+    float mu = 0, stiff = 0, root = 0;
     for (int e = 0; e < E; e++)
     {
-        mu = fmaxf(mu, point[4 * e + 1]);
-        root = fmaxf(root, sqrtf(point[4 * e]));
+        mu = fmaxf(mu, point[e].mu);
+        stiff = fmaxf(stiff, point[e].lambda + 2 * point[e].mu);
+        root = fmaxf(root, sqrtf(point[e].weight));
         for (int k = 0; k < 9 * r; k++)
             mode[k % r] = fmaxf(mode[k % r], fabsf(B[(size_t)e * 9 * r + k]));
     }
     for (float &a : mode)
         a = a > 0 ? a : 1.0f;
     robots->fragments.chunks = chunks;
-    robots->fragments.of_row = 1 / sqrtf(mu);
+    robots->fragments.of_row = plan->general != 0 ? 1 / stiff : 1 / sqrtf(mu);
+    const float of_K = plan->general != 0 ? sqrtf(stiff) : sqrtf(mu);
     robots->fragments.of_stress = 64 / (2 * mu * root);
     for (int j = 0; j < r; j++)
     {
-        constant[(size_t)r * TD_GPU_ROW(r) + j] = mode[j] * root / robots->fragments.of_row;
+        constant[(size_t)r * TD_GPU_ROW(r) + j] = mode[j] * root * of_K;
         scale[j] = mode[j] * root / robots->fragments.of_stress;
     }
     auto number = [&](int e, int c, int j)
@@ -504,13 +508,14 @@ static const char *make_fragments(tdGpuRobots *robots)
                     }
     for (int e = 0; e < chunks * CHUNK; e++)
     {
-        float *to = &points[(size_t)e * 16], weight = e < E ? sqrtf(point[4 * e]) : 0.0f;
+        const tdGpuPoint none = {0, mu, mu, TD_GPU_LAGGED, 0, 0, 0, 0}, *own = e < E ? &point[e] : &none;
+        float *to = &points[(size_t)e * POINT], weight = sqrtf(own->weight);
         for (int c = 0; c < 9; c++)
             to[c] = e < E ? F0[9 * e + c] : c % 4 == 0;
-        to[9] = weight;
-        to[10] = e < E ? point[4 * e + 1] : mu;
-        to[11] = e < E ? point[4 * e + 2] : mu;
-        to[12] = e < E ? point[4 * e + 3] : (float)TD_GPU_LAGGED;
+        const float numbers[] = {weight, own->mu, own->lambda, 0, own->kappa, own->c10, own->c01, 0};
+        memcpy(to + 9, numbers, sizeof numbers);
+        memcpy(to + 12, &own->law, sizeof own->law);
+        memcpy(to + 16, &own->volumetric, sizeof own->volumetric);
         for (int j = 0; j < NJ; j++)
             for (int l = 0; l < 32; l++)
                 for (int q = 0; q < 3; q++)
@@ -522,28 +527,42 @@ static const char *make_fragments(tdGpuRobots *robots)
                         q == 2 && t == 3 ? 0 : words(x, y, left);
                 }
     }
+    // B as the first factor of B'(D B): modes by elements, four tiles of 8 x 8 numbers in a thread's words.
+    const int NI = (v.stride + 15) / 16;
+    std::vector<uint32_t> columns(plan->general != 0 ? (size_t)chunks * 9 * NI * 2 * 32 * 4 : 0, 0);
+    for (size_t k = 0; k < columns.size(); k++)
+    {
+        int q = (int)(k % 4), l = (int)(k / 4 % 32), left = (int)(k / 128 % 2), i = (int)(k / 256 % NI);
+        int c = (int)(k / 256 / NI % 9), chunk = (int)(k / 256 / NI / 9);
+        int mode_ = 16 * i + (l >> 2) + 8 * (q & 1), e = CHUNK * chunk + 4 * (l & 3) + 2 * (q >> 1);
+        auto weighted = [&](int e_)
+        { return e_ < E ? number(e_, c, mode_) * sqrtf(point[e_].weight) / root : 0.0f; };
+        columns[k] = words(weighted(e), weighted(e + 1), left != 0);
+    }
     // What is constant in the tangent and what is taken away from it have to be of the same halves: where a body turns
     // more than it strains, most of the one goes with the other.
     std::vector<double> sums((size_t)r * r, 0.0);
     std::vector<float> rounded(r);
-    for (int e = 0; e < E; e++)
+    for (int e = 0; e < E && plan->general == 0; e++)
         for (int c = 0; c < 9; c++)
         {
             for (int j = 0; j < r; j++)
             {
-                float x = number(e, c, j) * sqrtf(point[4 * e]) / root;
+                float x = number(e, c, j) * sqrtf(point[e].weight) / root;
                 rounded[j] = (plan->precision == TD_GPU_HALF ? x - left_of(x) : x) * mode[j] * root;
             }
             for (int i = 0; i < r; i++)
                 for (int j = 0; j < r; j++)
-                    sums[(size_t)i * r + j] += 2.0 * point[4 * e + 1] * rounded[i] * rounded[j];
+                    sums[(size_t)i * r + j] += 2.0 * point[e].mu * rounded[i] * rounded[j];
         }
     for (int k = 0; k < r * r; k++)
         constant[(size_t)(k / r) * TD_GPU_ROW(r) + k % r] = (float)sums[k];
-    const uint32_t *g = nullptr, *b = nullptr;
+    const uint32_t *g = nullptr, *b = nullptr, *c = nullptr;
     const char *why = upload(robots, gradient, &g);
     if (why == nullptr)
         why = upload(robots, rows, &b);
+    if (why == nullptr)
+        why = upload(robots, columns, &c);
     if (why == nullptr)
         why = upload(robots, points, &robots->fragments.point);
     if (why == nullptr)
@@ -554,6 +573,7 @@ static const char *make_fragments(tdGpuRobots *robots)
         why = upload(robots, constant, &robots->constant);
     robots->fragments.gradient = (const uint4 *)g;
     robots->fragments.rows = (const uint4 *)b;
+    robots->fragments.columns = (const uint4 *)c;
     return why;
 }
 
@@ -601,6 +621,32 @@ static void release(tdGpuRobots *robots)
     delete robots;
 }
 
+// What fits where; the tables of outputs count.
+static const char *choose_kernels(tdGpuRobots *robots)
+{
+    const tdGpuPlan *plan = robots->plan;
+    const Variant v = variant_of(plan);
+    const size_t one = numbers_of(plan) * sizeof(double);
+    const int most = (int)robots->most;
+    robots->shared_one = one;
+    robots->shared = ROBOTS * (one + plan->at.width * sizeof(double)) + table_bytes(plan) +
+                     constant_floats(plan) * sizeof(float);
+    robots->shared_few = WARPS * one > (size_t)v.shared ? WARPS * one : (size_t)v.shared;
+    if (one > robots->most)
+        return "the model has more modes and actuators than fit into the chip's shared memory";
+    robots->few = v.few != nullptr && plan->precision != TD_GPU_SINGLE && robots->shared_few <= robots->most &&
+                  ((robots->n + GROUP - 1) / GROUP) * robots->parts <= robots->multiprocessors;
+    robots->warps = plan->precision == TD_GPU_SINGLE || advance_of(plan) == nullptr || robots->shared > robots->most;
+    TRY(robots,
+        cudaFuncSetAttribute(robots->warps ? warp_of(plan) : advance_of(plan),
+                             cudaFuncAttributeMaxDynamicSharedMemorySize, most),
+        "set up");
+    TRY(robots, cudaFuncSetAttribute(v.kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, v.shared), "set up");
+    if (robots->few)
+        TRY(robots, cudaFuncSetAttribute(v.few, cudaFuncAttributeMaxDynamicSharedMemorySize, most), "set up");
+    return nullptr;
+}
+
 static const char *replan(tdGpuRobots *robots, const tdGpuPlan *plan)
 {
     void *memory = nullptr;
@@ -615,7 +661,7 @@ static const char *replan(tdGpuRobots *robots, const tdGpuPlan *plan)
     cudaFree(robots->device);
     robots->device = memory;
     TRY(robots, cudaMemcpy(memory, plan, (size_t)plan->bytes, cudaMemcpyHostToDevice), "the plan");
-    return nullptr;
+    return robots->rows != nullptr ? choose_kernels(robots) : nullptr;
 }
 
 // A few robots do not fill the chip: then their elements are shared out.
@@ -630,7 +676,7 @@ static const char *make_room(tdGpuRobots *robots)
 {
     const tdGpuPlan *plan = robots->plan;
     size_t n = (size_t)robots->n, s = (size_t)variant_of(plan).stride;
-    int multiprocessors = 1, most = 0;
+    int &multiprocessors = robots->multiprocessors, most = 0;
     cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, 0);
     cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, 0);
     robots->parts = parts_of(robots, multiprocessors);
@@ -647,25 +693,8 @@ static const char *make_room(tdGpuRobots *robots)
     TRY(robots, cudaMemset(robots->rows, 0, n * plan->at.width * sizeof(double)), "memory for the robots");
     TRY(robots, cudaMemset(robots->taken, 0, n * sizeof(int32_t)), "memory for the robots");
     TRY(robots, cudaMalloc(&robots->arrived, (n / GROUP + 1) * sizeof(uint32_t)), "memory for the robots");
-    const Variant v = variant_of(plan);
-    const size_t one = numbers_of(plan) * sizeof(double);
-    robots->shared_one = one;
-    robots->shared = ROBOTS * (one + plan->at.width * sizeof(double)) + table_bytes(plan) +
-                     constant_floats(plan) * sizeof(float);
-    robots->shared_few = WARPS * one > (size_t)v.shared ? WARPS * one : (size_t)v.shared;
-    if (one > (size_t)most)
-        return "the model has more modes and actuators than fit into the chip's shared memory";
-    robots->few = plan->precision != TD_GPU_SINGLE && robots->shared_few <= (size_t)most &&
-                  ((robots->n + GROUP - 1) / GROUP) * robots->parts <= multiprocessors;
-    robots->warps =
-        plan->precision == TD_GPU_SINGLE || advance_of(plan) == nullptr || robots->shared > (size_t)most;
-    TRY(robots,
-        cudaFuncSetAttribute(robots->warps ? warp_of(plan) : advance_of(plan),
-                             cudaFuncAttributeMaxDynamicSharedMemorySize, most),
-        "set up");
-    TRY(robots, cudaFuncSetAttribute(v.kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, v.shared), "set up");
-    TRY(robots, cudaFuncSetAttribute(v.few, cudaFuncAttributeMaxDynamicSharedMemorySize, most), "set up");
-    return nullptr;
+    robots->most = (size_t)most;
+    return choose_kernels(robots);
 }
 
 static const char *create(const tdGpuPlan *plan, int32_t n, tdGpuRobots **out)
@@ -916,6 +945,11 @@ static const char *take_steps(tdGpuRobots *robots, tdGpuSteps *steps)
                             cudaMemcpyHostToDevice, robots->stream),
             "inputs");
     TRY(robots, cudaMemsetAsync(robots->taken, 0, (size_t)robots->n * sizeof(int32_t), robots->stream), "steps");
+    if (steps->on_device) // what the caller has begun to write there comes first
+    {
+        TRY(robots, cudaEventRecord(robots->sent[0], cudaStreamLegacy), "inputs");
+        TRY(robots, cudaStreamWaitEvent(robots->stream, robots->sent[0], 0), "inputs");
+    }
     Step step = {};
     step.plan = *plan;
     step.plan.arrays = (const char *)robots->device;

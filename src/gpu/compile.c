@@ -22,6 +22,24 @@ static tdStatus refuse(const tdModel *model, tdError *error, const char *field, 
                       what);
 }
 
+/// The law as the GPU names it; -1: it does not know it.
+static int32_t law_of(const tdLaw *law)
+{
+    static const struct
+    {
+        tdLawKind kind;
+        int32_t law;
+    } known[] = {{TD_LAW_COROTATIONAL, TD_GPU_COROTATIONAL},
+                 {TD_LAW_COROTATIONAL_LAGGED, TD_GPU_LAGGED},
+                 {TD_LAW_STVK, TD_GPU_STVK},
+                 {TD_LAW_NEO_HOOKEAN, TD_GPU_NEO_HOOKEAN},
+                 {TD_LAW_MOONEY_RIVLIN, TD_GPU_MOONEY_RIVLIN}};
+    for (size_t k = 0; k < sizeof known / sizeof known[0]; k++)
+        if (td_law(known[k].kind) == law)
+            return known[k].law;
+    return -1;
+}
+
 static tdStatus refuse_body(const tdModel *model, tdError *error)
 {
     const tdBody *body = &model->bodies[0];
@@ -41,9 +59,10 @@ static tdStatus refuse_body(const tdModel *model, tdError *error)
     for (int b = 0; b < reduced->domain.n_blocks; b++)
     {
         const tdMaterial *material = &reduced->domain.blocks[b].material;
-        if (material->law->rotation != TD_ROTATION_CURRENT && material->law->rotation != TD_ROTATION_LAGGED)
+        if (law_of(material->law) < 0)
             return refuse(model, error, material->law->name,
-                          "the GPU knows the laws 'corotational' and 'corotational_lagged'");
+                          "the GPU knows the laws 'corotational', 'corotational_lagged', 'stvk', 'neo_hookean' and "
+                          "'mooney_rivlin'");
         if (material->n_prony > 0)
             return refuse(model, error, body->name, "the GPU does not do materials that relax (prony)");
         if (material->mean_dilatation)
@@ -197,6 +216,8 @@ static void lay_out(const tdModel *model, const tdOutputs *outputs, tdGpuPlan *p
     plan->width = outputs == NULL ? 0 : (int32_t)td_outputs_width(outputs);
     for (int a = 0; a < model->n_actuators; a++)
         plan->cable_points += model->actuators[a].measure.n;
+    for (int b = 0; b < reduced->domain.n_blocks; b++)
+        plan->general |= law_of(reduced->domain.blocks[b].material.law) >= TD_GPU_STVK;
     plan->gathers = 2 * (plan->cable_points - plan->actuators) > TD_GPU_ACROSS;
     for (int o = 0; o < plan->outputs; o++)
         plan->point_rows += seen_point(model, td_outputs_info(outputs, o).name) != NULL ? 3 : 0;
@@ -205,7 +226,7 @@ static void lay_out(const tdModel *model, const tdOutputs *outputs, tdGpuPlan *p
     plan->bytes = (sizeof *plan + 63) / 64 * 64;
     plan->B = reserve(plan, plan->points * 9 * r, sizeof(float));
     plan->F0 = reserve(plan, (int64_t)plan->points * 9, sizeof(float));
-    plan->point = reserve(plan, (int64_t)plan->points * 4, sizeof(float));
+    plan->point = reserve(plan, plan->points, sizeof(tdGpuPoint));
     plan->K0 = reserve(plan, r * TD_GPU_ROW(r), sizeof(float));
     plan->M = reserve(plan, r * TD_GPU_ROW(r), sizeof(float));
     plan->weight = reserve(plan, 3 * r, sizeof(double));
@@ -221,29 +242,49 @@ static void lay_out(const tdModel *model, const tdOutputs *outputs, tdGpuPlan *p
 
 #define ARRAY(plan, type, name) ((type *)((char *)(plan) + (plan)->name))
 
-// One point of the domain; K0 += 2 w mu B'B.
+static tdGpuPoint point_of(const tdMaterial *material, double weight)
+{
+    static const int32_t volumetric[] = {[TD_VOLUMETRIC_SQUARE] = TD_GPU_SQUARE,
+                                         [TD_VOLUMETRIC_LOG] = TD_GPU_LOG,
+                                         [TD_VOLUMETRIC_MIXED] = TD_GPU_MIXED};
+    const double *p = material->parameters, *own = p + TD_PARAMETER_OWN;
+    tdGpuPoint point = {.weight = (float)weight, .law = law_of(material->law)};
+    if (point.law <= TD_GPU_STVK) // quadratic: mu and lambda
+    {
+        point.mu = (float)p[0];
+        point.lambda = (float)p[1];
+        return point;
+    }
+    bool second = point.law == TD_GPU_MOONEY_RIVLIN;
+    point.lambda = (float)material->lame[0];
+    point.mu = (float)material->lame[1];
+    point.kappa = (float)p[TD_PARAMETER_KAPPA];
+    point.volumetric = volumetric[(int)p[TD_PARAMETER_VOLUMETRIC]];
+    point.c10 = (float)(second ? own[0] : 0.5 * own[0]);
+    point.c01 = (float)(second ? own[1] : 0);
+    return point;
+}
+
+// One point of the domain; K0 += 2 w mu B'B where rows are taken away from it.
 static void fill_point(const tdReduced *reduced, const tdElements *block, int64_t batch, int lane, tdGpuPlan *plan,
                        int32_t to, double *K0)
 {
     int r = reduced->r, stride = reduced->stride;
     const double *B = reduced->B + 36 * stride * (block->first + batch), *p = block->material.parameters;
     double w = block->weight[4 * batch + lane];
-    float *out = ARRAY(plan, float, B) + (int64_t)to * 9 * r, *point = ARRAY(plan, float, point) + 4 * (int64_t)to;
+    float *out = ARRAY(plan, float, B) + (int64_t)to * 9 * r;
     for (int c = 0; c < 9; c++)
     {
         const double *row = B + (4 * (int64_t)c + lane) * stride;
         for (int j = 0; j < r; j++)
             out[c * r + j] = (float)row[j];
-        for (int i = 0; i < r; i++)
+        for (int i = 0; i < r && plan->general == 0; i++)
             for (int j = 0; j < r; j++)
                 K0[i * r + j] += 2 * w * p[0] * row[i] * row[j];
         ARRAY(plan, float, F0)
         [9 * to + c] = (float)reduced->F0[36 * (block->first + batch) + 4 * (int64_t)c + lane];
     }
-    point[0] = (float)w;
-    point[1] = (float)p[0];
-    point[2] = (float)p[1];
-    point[3] = block->material.law->rotation == TD_ROTATION_CURRENT ? TD_GPU_COROTATIONAL : TD_GPU_LAGGED;
+    ARRAY(plan, tdGpuPoint, point)[to] = point_of(&block->material, w);
 }
 
 static tdStatus fill_body(const tdModel *model, tdGpuPlan *plan, tdError *error)

@@ -64,6 +64,7 @@ static __device__ __forceinline__ bool factor(const tdGpuPlan *plan, const tdRob
     float *S = work->S, a[EACH][COLUMNS], products[1 + TD_SMALL_FEW];
     bool good = true;
     take_part<L, COLUMNS, EACH, true>(r, in.K, in.stride, lanes.lane, a);
+#pragma unroll(L == 32 ? 3 : 1)
     for (int p = 1; p < in.parts; p++)
         take_part<L, COLUMNS, EACH, false>(r, in.K + p * in.apart, in.stride, lanes.lane, a);
 #pragma unroll

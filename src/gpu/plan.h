@@ -34,8 +34,28 @@ enum
 enum
 {
     TD_GPU_COROTATIONAL,
-    TD_GPU_LAGGED
+    TD_GPU_LAGGED,
+    TD_GPU_STVK, // from here on the tangent has no short form
+    TD_GPU_NEO_HOOKEAN,
+    TD_GPU_MOONEY_RIVLIN
 };
+
+/// Energy of a change of volume.
+enum
+{
+    TD_GPU_SQUARE, // kappa/2 (J - 1)^2
+    TD_GPU_LOG,    // kappa/2 ln(J)^2
+    TD_GPU_MIXED   // kappa/2 ((J^2 - 1)/2 - ln J)
+};
+
+typedef struct tdGpuPoint
+{
+    float weight;     ///< [m^3]
+    float mu, lambda; ///< [Pa], at rest
+    int32_t law;
+    float kappa, c10, c01;
+    int32_t volumetric;
+} tdGpuPoint;
 
 /// Of the products of the tangent.
 enum
@@ -103,6 +123,7 @@ typedef struct tdGpuPlan
     int32_t r, points, actuators, cable_points, inputs, loads, outputs, point_rows;
     int32_t width;      ///< of a row of outputs
     int32_t precision;  ///< of the products of the tangent
+    int32_t general;    ///< some point has a tangent without a short form: K0 is zero, and all of them are made whole
     int32_t gathers;    ///< cables have so many segments that their stiffness is gathered in parts
     int64_t bytes;      ///< of the plan with all its arrays
     double h;           ///< [s]
@@ -113,8 +134,8 @@ typedef struct tdGpuPlan
     // Offsets [bytes] of arrays
     int64_t B;        ///< float, points x 9 x r
     int64_t F0;       ///< float, points x 9
-    int64_t point;    ///< float, points x 4: weight [m^3], mu, lambda [Pa], law
-    int64_t K0;       ///< float, r x TD_GPU_ROW(r): 2 sum w mu B'B
+    int64_t point;    ///< tdGpuPoint
+    int64_t K0;       ///< float, r x TD_GPU_ROW(r): 2 sum w mu B'B, or zero
     int64_t M;        ///< float, r x TD_GPU_ROW(r)
     int64_t weight;   ///< double, 3 x r: load of 1 m/s^2 along each axis
     int64_t load;     ///< double, loads x (1 + r): input (-1: constant 1), force
@@ -126,9 +147,11 @@ typedef struct tdGpuPlan
 } tdGpuPlan;
 
 #if defined(__CUDACC__)
-#define TD_BOTH static __host__ __device__ __forceinline__
+#define TD_BOTH   static __host__ __device__ __forceinline__
+#define TD_UNROLL _Pragma("unroll")
 #else
 #define TD_BOTH static inline
+#define TD_UNROLL
 #endif
 
 /// An array of a back end's plan.

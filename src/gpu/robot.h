@@ -9,7 +9,7 @@
 // The tangent of a corotational point is 2 mu I + lambda R R' + Q H Q' (material/corotational.h): a constant matrix and
 // four rows, one added and three taken away.
 #pragma once
-#include "gpu/plan.h"
+#include "gpu/law.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -93,12 +93,6 @@ enum
 #define TD_BACK   td_robot_back
 #endif
 
-#if defined(__CUDACC__)
-#define TD_UNROLL _Pragma("unroll")
-#else
-#define TD_UNROLL
-#endif
-
 // Both to the last digit but one, which is what the rest is good for.
 
 TD_BOTH float td_quotient(float a, float b)
@@ -140,20 +134,6 @@ TD_BOTH float td_dot(int n, const float *a, const float *b)
 }
 
 // ---------------------------------------------------------------- rotation
-
-TD_BOTH float td_cofactor9(const float *F, float *C)
-{
-    C[0] = F[4] * F[8] - F[5] * F[7];
-    C[1] = F[5] * F[6] - F[3] * F[8];
-    C[2] = F[3] * F[7] - F[4] * F[6];
-    C[3] = F[2] * F[7] - F[1] * F[8];
-    C[4] = F[0] * F[8] - F[2] * F[6];
-    C[5] = F[1] * F[6] - F[0] * F[7];
-    C[6] = F[1] * F[5] - F[2] * F[4];
-    C[7] = F[2] * F[3] - F[0] * F[5];
-    C[8] = F[0] * F[4] - F[1] * F[3];
-    return F[0] * C[0] + F[1] * C[1] + F[2] * C[2];
-}
 
 /// The proper rotation nearest to any F, flat or inside out: by Jacobi's method on Horn's matrix (1987), whose largest
 /// eigenvalue belongs to the quaternion.
@@ -346,6 +326,23 @@ TD_BOTH float td_point(const float *F, float mu, float lambda, int law, float da
     return mu * square + 0.5f * lambda * trace * trace;
 }
 
+/// Stress, energy density and all of the tangent of a point, whatever its law: TD_GPU_PACKED.
+TD_BOTH float td_point_whole(const tdGpuPoint *point, const float *F, float damped, float *P, float *D, bool *odd)
+{
+    *odd = false;
+    if (point->law >= TD_GPU_STVK)
+        return td_gpu_law(point, F, damped, P, D);
+    float R[9], V[3][9], along;
+    float energy = td_point(F, point->mu, point->lambda, point->law, damped, P, R, V, &along, odd);
+    TD_UNROLL
+    for (int i = 0; i < 9; i++)
+        TD_UNROLL
+        for (int j = 0; j <= i; j++)
+            D[TD_GPU_PACKED(i, j)] = (i == j ? 2 * (1 + damped) * point->mu : 0.0f) + along * along * R[i] * R[j] -
+                                     V[0][i] * V[0][j] - V[1][i] * V[1][j] - V[2][i] * V[2][j];
+    return energy;
+}
+
 /// K + damped K_damping in the place of K: all damping of the material, at the cost of the tangent.
 TD_BOTH float td_robot_damped(const tdGpuPlan *plan, const double *row)
 {
@@ -353,6 +350,58 @@ TD_BOTH float td_robot_damped(const tdGpuPlan *plan, const double *row)
 }
 
 // ---------------------------------------------------------------- assemble
+
+/// Stress, energy density and, into S, the tangent of a point by its rows but for what is constant.
+TD_BOTH float td_robot_add_rows(int r, const tdGpuPoint *point, const float *B, const float *F, float damped, float *P,
+                                bool *odd, const tdRobotWork *work, tdLanes lanes)
+{
+    float R[9], V[3][9], along, root = sqrtf(point->weight);
+    float energy = td_point(F, point->mu, point->lambda, point->law, damped, P, R, V, &along, odd);
+    TD_SYNC(lanes);
+    for (int j = lanes.lane; j < r; j += lanes.n)
+    {
+        float u[4] = {0, 0, 0, 0};
+        for (int c = 0; c < 9; c++)
+        {
+            float b = B[c * r + j];
+            u[0] += R[c] * b;
+            for (int k = 0; k < 3; k++)
+                u[1 + k] += V[k][c] * b;
+        }
+        work->u[j] = root * along * u[0];
+        for (int k = 1; k < 4; k++)
+            work->u[k * r + j] = root * u[k];
+    }
+    TD_SYNC(lanes);
+    for (int i = lanes.lane; i < r; i += lanes.n)
+        for (int j = 0; j <= i; j++)
+            work->S[td_row(r, i) + j] += work->u[i] * work->u[j] - work->u[r + i] * work->u[r + j] -
+                                         work->u[2 * r + i] * work->u[2 * r + j] -
+                                         work->u[3 * r + i] * work->u[3 * r + j];
+    return energy;
+}
+
+/// The same with the tangent whole: w B'(D B).
+TD_BOTH float td_robot_add_whole(int r, const tdGpuPoint *point, const float *B, const float *F, float damped, float *P,
+                                 bool *odd, const tdRobotWork *work, tdLanes lanes)
+{
+    float D[TD_GPU_PACKED(9, 0)], energy = td_point_whole(point, F, damped, P, D, odd);
+    for (int i = lanes.lane; i < r; i += lanes.n)
+    {
+        float T[9] = {0};
+        for (int c = 0; c < 9; c++)
+            for (int d = 0; d < 9; d++)
+                T[c] += point->weight * D[c >= d ? TD_GPU_PACKED(c, d) : TD_GPU_PACKED(d, c)] * B[d * r + i];
+        for (int j = 0; j <= i; j++)
+        {
+            float x = 0;
+            for (int c = 0; c < 9; c++)
+                x += T[c] * B[c * r + j];
+            work->S[td_row(r, i) + j] += x;
+        }
+    }
+    return energy;
+}
 
 /// S (lower triangle), f and energy at Young's factor 1; true: some tangent was odd.
 TD_BOTH bool td_robot_assemble(const tdGpuPlan *plan, const double *row, tdLanes lanes, const tdRobotWork *work,
@@ -372,8 +421,8 @@ TD_BOTH bool td_robot_assemble(const tdGpuPlan *plan, const double *row, tdLanes
     for (int e = 0; e < plan->points; e++)
     {
         const float *B = TD_GPU_ARRAY(plan, float, B) + (int64_t)e * 9 * r, *F0 = TD_GPU_ARRAY(plan, float, F0) + 9 * e;
-        const float *point = TD_GPU_ARRAY(plan, float, point) + 4 * e;
-        float F[9], P[9], R[9], V[3][9], along, weight = point[0], root = sqrtf(weight);
+        const tdGpuPoint *point = TD_GPU_ARRAY(plan, tdGpuPoint, point) + e;
+        float F[9], P[9];
         bool odd;
         for (int c = 0; c < 9; c++)
         {
@@ -382,31 +431,16 @@ TD_BOTH bool td_robot_assemble(const tdGpuPlan *plan, const double *row, tdLanes
                 x += B[c * r + j] * (float)q[j];
             F[c] = F0[c] + (float)td_lanes_sum(lanes, x);
         }
-        sum += weight * td_point(F, point[1], point[2], (int)point[3], damped, P, R, V, &along, &odd);
+        sum += point->weight * (plan->general != 0 ? td_robot_add_whole(r, point, B, F, damped, P, &odd, work, lanes)
+                                                   : td_robot_add_rows(r, point, B, F, damped, P, &odd, work, lanes));
         any = any || odd;
-        TD_SYNC(lanes);
         for (int j = lanes.lane; j < r; j += lanes.n)
         {
-            float force = 0, u[4] = {0, 0, 0, 0};
+            float force = 0;
             for (int c = 0; c < 9; c++)
-            {
-                float b = B[c * r + j];
-                force += P[c] * b;
-                u[0] += R[c] * b;
-                for (int k = 0; k < 3; k++)
-                    u[1 + k] += V[k][c] * b;
-            }
-            work->f[j] += weight * force;
-            work->u[j] = root * along * u[0];
-            for (int k = 1; k < 4; k++)
-                work->u[k * r + j] = root * u[k];
+                force += P[c] * B[c * r + j];
+            work->f[j] += point->weight * force;
         }
-        TD_SYNC(lanes);
-        for (int i = lanes.lane; i < r; i += lanes.n)
-            for (int j = 0; j <= i; j++)
-                work->S[td_row(r, i) + j] += work->u[i] * work->u[j] - work->u[r + i] * work->u[r + j] -
-                                             work->u[2 * r + i] * work->u[2 * r + j] -
-                                             work->u[3 * r + i] * work->u[3 * r + j];
     }
     *energy = sum;
     TD_SYNC(lanes);

@@ -191,6 +191,12 @@ static void compare_all(const char *gpu, tdRomPrecision precision)
          "drive: force, range: [0, 2], displacement_range: [-1 mm, 2 mm]", "drive: force, range: [0, 2]", "", 0.5},
         {"elastic cable", "corotational", "mass: 10 1/s", DISPLACEMENT ", stiffness: 20 N", DISPLACEMENT, "", 8e-3},
         {"many cables", "corotational", "mass: 10 1/s", DISPLACEMENT, MORE_CABLES, "", 8e-3},
+        {"neo-Hookean", "neo_hookean", "mass: 10 1/s", DISPLACEMENT, DISPLACEMENT, "", 8e-3},
+        {"neo-Hookean, damped", "neo_hookean", "mass: 2 1/s, stiffness: 2 ms", DISPLACEMENT, DISPLACEMENT, "", 8e-3},
+        {"Mooney-Rivlin", "mooney_rivlin", "mass: 2 1/s, stiffness: 2 ms", DISPLACEMENT, DISPLACEMENT, "", 8e-3},
+        {"logarithmic volume", "mooney_rivlin, volumetric: log", "mass: 10 1/s", DISPLACEMENT, DISPLACEMENT, "", 8e-3},
+        {"mixed volume", "neo_hookean, volumetric: mixed", "mass: 10 1/s", DISPLACEMENT, DISPLACEMENT, "", 8e-3},
+        {"St. Venant-Kirchhoff", "stvk", "mass: 10 1/s, stiffness: 1 ms", DISPLACEMENT, DISPLACEMENT, "", 8e-3},
         {"the scene's motion and a load", "corotational", "mass: 10 1/s", DISPLACEMENT, DISPLACEMENT,
          "loads: [{name: push, type: point, body: arm, group: xmax, force: [0, 0.02 N, 0]}]\n"
          "motion: {interpolation: smooth, keyframes: [{t: 0, push: 0}, {t: 0.4, push: 1}]}\n",
@@ -491,7 +497,7 @@ static void test_refused(void **unused)
         refused(model, HOST, list[k].why);
         td_model_free(model);
     }
-    tdModel *model = arm("stvk", "mass: 10 1/s", DISPLACEMENT, DISPLACEMENT, "");
+    tdModel *model = arm("arruda_boyce", "mass: 10 1/s", DISPLACEMENT, DISPLACEMENT, "");
     refused(model, HOST, "laws");
     td_model_free(model);
     model = arm("corotational", "mass: 10 1/s", DISPLACEMENT, DISPLACEMENT, "");
