@@ -249,7 +249,7 @@ tdStatus td_gpu_batch_read(tdGpuBatch *batch, const void *memory, size_t stride,
 {
     size_t size = td_state_size(batch->model, batch->state);
     batch->varied = true; // a value has its parameters
-    if (stride == 0) // all are where one is, as sampling control has it in every turn
+    if (stride == 0)      // all are where one is, as sampling control has it in every turn
     {
         double *row = row_of(batch, 0);
         TD_TRY(td_state_read(batch->model, batch->state, memory, size, error));

@@ -244,9 +244,8 @@ static void lay_out(const tdModel *model, const tdOutputs *outputs, tdGpuPlan *p
 
 static tdGpuPoint point_of(const tdMaterial *material, double weight)
 {
-    static const int32_t volumetric[] = {[TD_VOLUMETRIC_SQUARE] = TD_GPU_SQUARE,
-                                         [TD_VOLUMETRIC_LOG] = TD_GPU_LOG,
-                                         [TD_VOLUMETRIC_MIXED] = TD_GPU_MIXED};
+    static const int32_t volumetric[] = {
+        [TD_VOLUMETRIC_SQUARE] = TD_GPU_SQUARE, [TD_VOLUMETRIC_LOG] = TD_GPU_LOG, [TD_VOLUMETRIC_MIXED] = TD_GPU_MIXED};
     const double *p = material->parameters, *own = p + TD_PARAMETER_OWN;
     tdGpuPoint point = {.weight = (float)weight, .law = law_of(material->law)};
     if (point.law <= TD_GPU_STVK) // quadratic: mu and lambda

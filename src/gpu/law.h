@@ -78,6 +78,7 @@ TD_BOTH void td_gpu_add_damping(const tdGpuPoint *point, float damped, const flo
     float mu = damped * point->mu, lambda = damped * point->lambda;
     TD_UNROLL
     for (int i = 0; i < 9; i++)
+    {
         TD_UNROLL
         for (int j = 0; j <= i; j++)
         {
@@ -87,6 +88,7 @@ TD_BOTH void td_gpu_add_damping(const tdGpuPoint *point, float damped, const flo
                 value += mu * left[3 * a + c];
             D[TD_GPU_PACKED(i, j)] += value;
         }
+    }
 }
 
 /// F F' and F'F.
@@ -94,12 +96,14 @@ TD_BOTH void td_gpu_gram(const float *F, float *left, float *right)
 {
     TD_UNROLL
     for (int i = 0; i < 3; i++)
+    {
         TD_UNROLL
         for (int k = 0; k < 3; k++)
         {
             left[3 * i + k] = F[3 * i] * F[3 * k] + F[3 * i + 1] * F[3 * k + 1] + F[3 * i + 2] * F[3 * k + 2];
             right[3 * i + k] = F[i] * F[k] + F[3 + i] * F[3 + k] + F[6 + i] * F[6 + k];
         }
+    }
 }
 
 TD_BOTH float td_gpu_stvk(const tdGpuPoint *point, const float *F, const float *left, const float *right, float *P,
@@ -169,8 +173,8 @@ TD_BOTH float td_gpu_isochoric(const tdGpuPoint *point, const float *F, const fl
     float ln = log1pf(J > TD_GPU_COMPRESSION ? x : TD_GPU_COMPRESSION - 1), inverse = 1 / inside;
     float f1 = expm1f((-2.0f / 3) * ln), g1 = second ? expm1f((-4.0f / 3) * ln) : 0; // f - 1, g - 1
     float fi = (1 + f1) * inverse, gi = (1 + g1) * inverse;
-    tdGpuJet f = {f1, (-2.0f / 3) * fi, (10.0f / 9) * fi * inverse}, g = {g1, (-4.0f / 3) * gi,
-                                                                          (28.0f / 9) * gi * inverse};
+    tdGpuJet f = {f1, (-2.0f / 3) * fi, (10.0f / 9) * fi * inverse},
+             g = {g1, (-4.0f / 3) * gi, (28.0f / 9) * gi * inverse};
     tdGpuJet U = td_gpu_volumetric(point, J, x);
     f = td_gpu_extend(f, beyond);
     g = td_gpu_extend(g, beyond);
@@ -190,6 +194,7 @@ TD_BOTH float td_gpu_isochoric(const tdGpuPoint *point, const float *F, const fl
     }
     TD_UNROLL
     for (int i = 0; i < 9; i++)
+    {
         TD_UNROLL
         for (int j = 0; j <= i; j++)
         {
@@ -205,6 +210,7 @@ TD_BOTH float td_gpu_isochoric(const tdGpuPoint *point, const float *F, const fl
             }
             D[TD_GPU_PACKED(i, j)] = td_gpu_add_cofactor(value, c, F, i, j);
         }
+    }
     return energy;
 }
 

@@ -10,12 +10,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TD_GPU_VERSION   3                 // of this file: plan, rows and calls
-#define TD_GPU_MODES     40                // of a body, at most
-#define TD_GPU_ACTUATORS 16                // of a robot, at most
-#define TD_GPU_ACROSS    8                 // rows of stiffness of cables that are added together
+#define TD_GPU_VERSION   3                         // of this file: plan, rows and calls
+#define TD_GPU_MODES     40                        // of a body, at most
+#define TD_GPU_ACTUATORS 16                        // of a robot, at most
+#define TD_GPU_ACROSS    8                         // rows of stiffness of cables that are added together
 #define TD_GPU_ROW(r)    ((((r) + 3) / 4 | 1) * 4) // of r floats and zeros, an odd number of fours: see TD_GPU_TABLE
-#define TD_GPU_SYMBOL    "td_gpu_back_end" // const tdGpuBackEnd *(void)
+#define TD_GPU_SYMBOL    "td_gpu_back_end"         // const tdGpuBackEnd *(void)
 #define TD_GPU_LIBRARY   "libtendril_gpu.so"
 
 /// Why a robot stopped.

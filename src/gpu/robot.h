@@ -208,8 +208,8 @@ typedef struct tdPolar
 } tdPolar;
 
 /// R and numbers of S; C = F'F, upper triangle 00 01 02 11 12 22. Where F is not nearly flat without a loop over
-/// matrices: t = trace S is the largest root of t^4 - 2 |F|^2 t^2 - 8 det F t + |F|^4 - 4 |cof F|^2, and R = dt/dF. What
-/// is left of the error is along R, and goes when R is given its length.
+/// matrices: t = trace S is the largest root of t^4 - 2 |F|^2 t^2 - 8 det F t + |F|^4 - 4 |cof F|^2, and R = dt/dF.
+/// What is left of the error is along R, and goes when R is given its length.
 TD_BOTH tdPolar td_polar(const float *F, float *R, float *C)
 {
     float cof[9];
@@ -336,10 +336,12 @@ TD_BOTH float td_point_whole(const tdGpuPoint *point, const float *F, float damp
     float energy = td_point(F, point->mu, point->lambda, point->law, damped, P, R, V, &along, odd);
     TD_UNROLL
     for (int i = 0; i < 9; i++)
+    {
         TD_UNROLL
         for (int j = 0; j <= i; j++)
             D[TD_GPU_PACKED(i, j)] = (i == j ? 2 * (1 + damped) * point->mu : 0.0f) + along * along * R[i] * R[j] -
                                      V[0][i] * V[0][j] - V[1][i] * V[1][j] - V[2][i] * V[2][j];
+    }
     return energy;
 }
 
@@ -921,7 +923,9 @@ TD_BOTH bool td_small_driven(const tdGpuPlan *plan, const tdRobotWork *work)
             c[TD_CABLE_HIGH] = lower ? c[TD_CABLE_EFFORT_HIGH] : c[TD_CABLE_GIVEN];
         }
         // Where it was at a bound it is likely to be there again.
-        c[TD_CABLE_ACTIVE] = c[TD_CABLE_EFFORT] <= c[TD_CABLE_LOW] ? -1 : c[TD_CABLE_EFFORT] >= c[TD_CABLE_HIGH] ? 1 : 0;
+        c[TD_CABLE_ACTIVE] = c[TD_CABLE_EFFORT] <= c[TD_CABLE_LOW]    ? -1
+                             : c[TD_CABLE_EFFORT] >= c[TD_CABLE_HIGH] ? 1
+                                                                      : 0;
         M[k * n + k] += TD_SMALL_APART * M[k * n + k];
         c[TD_CABLE_RIGHT] = c[TD_CABLE_SECOND] - target;
         asked = fmax(asked, fabs(c[TD_CABLE_RIGHT]) / list[k].size);
