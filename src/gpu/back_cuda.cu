@@ -3,6 +3,7 @@
 // matrix units (assemble.cuh), then the rest of the step, eight lanes a robot (robot.h). Where products are to be exact
 // to single precision, a warp does all of a robot's step instead. Nothing is summed in an order that may change, so
 // that every run comes to the same bits.
+#include "gpu/polynomial.cuh"
 #include "gpu/whole.cuh"
 
 #include <cstdio>
@@ -400,6 +401,8 @@ template <int R, bool SPLIT, int SHAPE> static Variant variant_as()
 
 template <int R, int SHAPE> static Variant variant(const tdGpuPlan *plan)
 {
+    if (plan->polynomial != 0) // polynomial_kernel, and the width of what it writes
+        return {Shape<R, false>::RP, 0, 0, nullptr, nullptr};
     if (plan->general != 0)
         return {WholeShape<R>::RP, WholeShape<R>::KS, WholeShape<R>::SMEM, whole_kernel<R>, nullptr};
     return plan->precision != TD_GPU_HALF ? variant_as<R, true, SHAPE>() : variant_as<R, false, SHAPE>();
@@ -460,9 +463,22 @@ template <class T> static const char *upload(tdGpuRobots *robots, const std::vec
     return nullptr;
 }
 
+// Polynomials need no scale and have nothing that is constant.
+static const char *make_no_fragments(tdGpuRobots *robots)
+{
+    const int r = robots->plan->r;
+    std::vector<float> scale(r, 1.0f), constant(constant_floats(robots->plan), 0.0f);
+    for (int j = 0; j < r; j++)
+        constant[(size_t)r * TD_GPU_ROW(r) + j] = 1;
+    const char *why = upload(robots, scale, &robots->scale);
+    return why == nullptr ? upload(robots, constant, &robots->constant) : why;
+}
+
 static const char *make_fragments(tdGpuRobots *robots)
 {
     const tdGpuPlan *plan = robots->plan;
+    if (plan->polynomial != 0)
+        return make_no_fragments(robots);
     const Variant v = variant_of(plan);
     const int r = plan->r, E = plan->points, NJ = v.stride / 8, NP = v.stride / 2;
     const float *B = TD_GPU_ARRAY(plan, float, B), *F0 = TD_GPU_ARRAY(plan, float, F0);
@@ -641,7 +657,10 @@ static const char *choose_kernels(tdGpuRobots *robots)
         cudaFuncSetAttribute(robots->warps ? warp_of(plan) : advance_of(plan),
                              cudaFuncAttributeMaxDynamicSharedMemorySize, most),
         "set up");
-    TRY(robots, cudaFuncSetAttribute(v.kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, v.shared), "set up");
+    if (plan->polynomial != 0)
+        TRY(robots, cudaFuncSetAttribute(polynomial_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, most), "set up");
+    else
+        TRY(robots, cudaFuncSetAttribute(v.kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, v.shared), "set up");
     if (robots->few)
         TRY(robots, cudaFuncSetAttribute(v.few, cudaFuncAttributeMaxDynamicSharedMemorySize, most), "set up");
     return nullptr;
@@ -669,7 +688,8 @@ static int parts_of(const tdGpuRobots *robots, int multiprocessors)
 {
     int blocks = (robots->n + GROUP - 1) / GROUP, parts = multiprocessors / blocks;
     parts = parts > PARTS ? PARTS : parts < 1 ? 1 : parts;
-    return parts > robots->fragments.chunks ? robots->fragments.chunks : parts;
+    parts = parts > robots->fragments.chunks ? robots->fragments.chunks : parts;
+    return parts < 1 ? 1 : parts;
 }
 
 static const char *make_room(tdGpuRobots *robots)
@@ -879,6 +899,10 @@ static const char *launch(tdGpuRobots *robots, const Step &step, bool look)
                                         robots->stream),
             "steps");
     }
+    else if (robots->plan->precision != TD_GPU_SINGLE && robots->plan->polynomial != 0)
+        polynomial_kernel<<<(unsigned)((n + 31) / 32), WARPS * 32, polynomial_shared(robots->plan->r),
+                            robots->stream>>>((const tdGpuPlan *)robots->device, robots->rows, n, v.stride,
+                                              robots->assembled);
     else if (robots->plan->precision != TD_GPU_SINGLE)
         v.kernel<<<grid, WARPS * 32, (size_t)v.shared, robots->stream>>>(
             (const tdGpuPlan *)robots->device, robots->rows, n, robots->fragments, robots->assembled);

@@ -52,8 +52,9 @@ static tdStatus refuse_body(const tdModel *model, tdError *error)
         return refuse(model, error, body->name, "the GPU steps bodies that are held, and this one moves as a whole");
     if (reduced->n_u > 0)
         return refuse(model, error, body->name, "nodes of the body are moved, which the GPU does not do");
-    if (td_reduced_polynomial(reduced))
-        return refuse(model, error, body->name, "the GPU does not evaluate polynomials of St. Venant-Kirchhoff's law");
+    if (td_reduced_polynomial(reduced) && reduced->r > TD_GPU_COLUMNS)
+        return refuse(model, error, body->name,
+                      "the reduced model's polynomials have more columns than the 32 that the GPU takes");
     if (reduced->r > TD_GPU_MODES)
         return refuse(model, error, body->name, "the reduced model has more modes than the 40 that the GPU takes");
     for (int b = 0; b < reduced->domain.n_blocks; b++)
@@ -203,6 +204,16 @@ static int32_t count_points(const tdReduced *reduced)
     return n;
 }
 
+static int64_t polynomial_columns(int64_t r)
+{
+    return 1 + r + TD_GPU_PAIRS(r);
+}
+
+static int64_t polynomial_tiles(int64_t r)
+{
+    return (TD_GPU_PAIRS(r) + TD_GPU_TILE - 1) / TD_GPU_TILE;
+}
+
 static void lay_out(const tdModel *model, const tdOutputs *outputs, tdGpuPlan *plan)
 {
     const tdReduced *reduced = td_reduced_of(&model->bodies[0]);
@@ -227,6 +238,9 @@ static void lay_out(const tdModel *model, const tdOutputs *outputs, tdGpuPlan *p
     plan->B = reserve(plan, plan->points * 9 * r, sizeof(float));
     plan->F0 = reserve(plan, (int64_t)plan->points * 9, sizeof(float));
     plan->point = reserve(plan, plan->points, sizeof(tdGpuPoint));
+    if (td_reduced_polynomial(reduced))
+        plan->polynomial = reserve(plan, polynomial_tiles(reduced->r) * polynomial_columns(reduced->r) * TD_GPU_TILE,
+                                   sizeof(float));
     plan->K0 = reserve(plan, r * TD_GPU_ROW(r), sizeof(float));
     plan->M = reserve(plan, r * TD_GPU_ROW(r), sizeof(float));
     plan->weight = reserve(plan, 3 * r, sizeof(double));
@@ -286,6 +300,38 @@ static void fill_point(const tdReduced *reduced, const tdElements *block, int64_
     ARRAY(plan, tdGpuPoint, point)[to] = point_of(&block->material, w);
 }
 
+static int64_t ordered(int64_t *index, int n)
+{
+    for (int i = 1; i < n; i++)
+        for (int j = i; j > 0 && index[j] < index[j - 1]; j--)
+        {
+            int64_t keep = index[j];
+            index[j] = index[j - 1];
+            index[j - 1] = keep;
+        }
+    int64_t at = TD_GPU_PAIRS(index[1]) + index[0]; // pair, triple, quadruple: reduce/stvk.h
+    if (n > 2)
+        at += index[2] * (index[2] + 1) * (index[2] + 2) / 6;
+    return n > 3 ? at + index[3] * (index[3] + 1) * (index[3] + 2) * (index[3] + 3) / 24 : at;
+}
+
+// P, Q and S by pairs: a row of P_ij, Q_ijk for all k, S_ijkl for all pairs k >= l.
+static void fill_polynomial(const tdStvk *stvk, tdGpuPlan *plan)
+{
+    int64_t r = stvk->r, columns = polynomial_columns(r), row = 0;
+    for (int64_t i = 0; i < r; i++)
+        for (int64_t j = 0; j <= i; j++, row++)
+        {
+            float *to = ARRAY(plan, float, polynomial) + row / TD_GPU_TILE * columns * TD_GPU_TILE + row % TD_GPU_TILE;
+            *to = (float)stvk->P[ordered((int64_t[]){i, j}, 2)];
+            for (int64_t k = 0; k < r; k++)
+                *(to += TD_GPU_TILE) = (float)stvk->Q[ordered((int64_t[]){i, j, k}, 3)];
+            for (int64_t k = 0; k < r; k++)
+                for (int64_t l = 0; l <= k; l++)
+                    *(to += TD_GPU_TILE) = (float)stvk->S[ordered((int64_t[]){i, j, k, l}, 4)];
+        }
+}
+
 static tdStatus fill_body(const tdModel *model, tdGpuPlan *plan, tdError *error)
 {
     const tdReduced *reduced = td_reduced_of(&model->bodies[0]);
@@ -309,6 +355,8 @@ static tdStatus fill_body(const tdModel *model, tdGpuPlan *plan, tdError *error)
             ARRAY(plan, float, M)[i * TD_GPU_ROW(r) + j] = (float)reduced->M[i * stride + j];
         }
     free(K0);
+    if (plan->polynomial != 0)
+        fill_polynomial(&reduced->stvk, plan);
     for (int c = 0; c < 3; c++)
         for (int i = 0; i < r; i++)
             ARRAY(plan, double, weight)[c * r + i] = reduced->weight[c * reduced->n + i];

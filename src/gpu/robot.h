@@ -353,6 +353,8 @@ TD_BOTH float td_robot_damped(const tdGpuPlan *plan, const double *row)
 
 // ---------------------------------------------------------------- assemble
 
+TD_BOTH bool td_robot_factor(int r, int rows, float *S, tdLanes lanes);
+
 /// Stress, energy density and, into S, the tangent of a point by its rows but for what is constant.
 TD_BOTH float td_robot_add_rows(int r, const tdGpuPoint *point, const float *B, const float *F, float damped, float *P,
                                 bool *odd, const tdRobotWork *work, tdLanes lanes)
@@ -405,6 +407,38 @@ TD_BOTH float td_robot_add_whole(int r, const tdGpuPoint *point, const float *B,
     return energy;
 }
 
+/// S, f and energy of polynomials: every lane has whole rows of the matrix.
+TD_BOTH void td_robot_evaluate(const tdGpuPlan *plan, const double *q, float damped, tdLanes lanes,
+                               const tdRobotWork *work, float *energy)
+{
+    int r = plan->r, pairs = TD_GPU_PAIRS(r), columns = 1 + r + pairs;
+    float sum = 0;
+    for (int i = lanes.lane; i < r; i += lanes.n)
+    {
+        float force = 0;
+        for (int j = 0; j < r; j++)
+        {
+            int row = i < j ? TD_GPU_PAIRS(j) + i : TD_GPU_PAIRS(i) + j, c = 1 + r;
+            const float *m = TD_GPU_ARRAY(plan, float, polynomial) +
+                             (int64_t)(row / TD_GPU_TILE) * columns * TD_GPU_TILE + row % TD_GPU_TILE;
+            float P = m[0], y2 = 0, y3 = 0;
+            for (int k = 0; k < r; k++)
+                y2 += m[(1 + k) * TD_GPU_TILE] * (float)q[k];
+            for (int k = 0; k < r; k++)
+                for (int l = 0; l <= k; l++, c++)
+                    y3 += m[(int64_t)c * TD_GPU_TILE] * ((l < k ? 2 : 1) * (float)q[k] * (float)q[l]);
+            force += (P + y2 + y3) * (float)q[j];
+            if (j > i)
+                continue;
+            work->S[td_row(r, i) + j] = (1 + damped) * (P + 2 * y2 + 3 * y3);
+            sum += (j < i ? 2 : 1) * (float)q[i] * (float)q[j] * (0.5f * P + (1.0f / 3) * y2 + 0.25f * y3);
+        }
+        work->f[i] = force;
+    }
+    *energy = (float)td_lanes_sum(lanes, sum);
+    TD_SYNC(lanes);
+}
+
 /// S (lower triangle), f and energy at Young's factor 1; true: some tangent was odd.
 TD_BOTH bool td_robot_assemble(const tdGpuPlan *plan, const double *row, tdLanes lanes, const tdRobotWork *work,
                                float *energy)
@@ -414,6 +448,16 @@ TD_BOTH bool td_robot_assemble(const tdGpuPlan *plan, const double *row, tdLanes
     const float *K0 = TD_GPU_ARRAY(plan, float, K0);
     float damped = td_robot_damped(plan, row), sum = 0;
     bool any = false;
+    if (plan->polynomial != 0)
+    {
+        td_robot_evaluate(plan, q, damped, lanes, work, energy);
+        if (damped <= 0)
+            return false;
+        // Damping by a stiffness that is negative somewhere is another one than the CPU's.
+        any = !td_robot_factor(r, r, work->S, lanes);
+        td_robot_evaluate(plan, q, damped, lanes, work, energy);
+        return any;
+    }
     for (int i = lanes.lane; i < r; i += lanes.n)
     {
         work->f[i] = 0;
