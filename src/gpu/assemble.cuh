@@ -66,7 +66,7 @@ template <int R_, bool SPLIT> struct Shape
         WORDS_H = GROUP * RSTR,
         WORDS_A = GROUP * AST,
         SMEM = (WORDS_R + (SPLIT ? 2 : 1) * WORDS_H + WORDS_A) * 4,
-        BLOCKS = RP <= 32 && !SPLIT ? 2 : 1 // on a multiprocessor
+        BLOCKS = RP <= 16 && !SPLIT ? 2 : 1 // on a multiprocessor; with more modes two would have to spill registers
     };
 };
 
@@ -114,6 +114,13 @@ template <bool SPLIT> __device__ __forceinline__ void pack9(const float *x, floa
         else
             to[k] = pack(a, b);
     }
+}
+
+template <int N> __device__ __forceinline__ void store_words(uint32_t *to, const uint32_t *words)
+{
+#pragma unroll
+    for (int k = 0; k < N / 2; k++)
+        ((uint2 *)to)[k] = make_uint2(words[2 * k], words[2 * k + 1]);
 }
 
 /// What a thread needs of a row of one element, of the robots up to 7 (x) and 8 on (y): nine numbers, and where they
@@ -367,23 +374,30 @@ static __device__ __forceinline__ void assemble(const tdGpuPlan *plan, const dou
             const float4 *from = (const float4 *)(in.point + (size_t)(chunk * CHUNK + element) * POINT);
             const float4 p0 = __ldg(from), p1 = __ldg(from + 1), p2 = __ldg(from + 2), p3 = __ldg(from + 3);
             const float F0[9] = {p0.x, p0.y, p0.z, p0.w, p1.x, p1.y, p1.z, p1.w, p2.x};
-            float F[9], P[9], R[9], V[3][9], along;
-            bool odd;
-            // Round the warp by way of the place where its own elements are kept later.
-            gradients<s>(in, chunk, sA, (float *)(sR + 2 * w * s::ES), F0, F);
-            const float root = p2.y;
-            energy += root * root * td_point(F, p2.z, p2.w, __float_as_int(p3.x), damped, P, R, V, &along, &odd);
-            odd_points += odd;
+            const float root = p2.y, mu = p2.z, lambda = p2.w;
             uint32_t *to = sR + element * s::ES + mine * STORE;
-            uint32_t words[s::KEPT];
+            float R[9], C[6], V[3][9], along;
+            tdPolar polar;
+            bool odd;
+            {
+                float F[9], P[9];
+                uint32_t words[10];
+                // Round the warp by way of the place where its own elements are kept later.
+                gradients<s>(in, chunk, sA, (float *)(sR + 2 * w * s::ES), F0, F);
+                energy += root * root * td_point_stress(F, mu, lambda, P, R, C, &polar);
+                pack9<true>(P, root * in.of_stress, words);
+                store_words<10>(to + STRESS, words);
+            }
+            td_point_rows(&polar, C, R, mu, lambda, __float_as_int(p3.x), damped, V, &along, &odd);
+            odd_points += odd;
+            // Two rows at a time: pairs of words are stored together.
+            uint32_t words[2 * KIND];
             pack9<SPLIT>(R, along * in.of_row, words);
-#pragma unroll
-            for (int k = 0; k < 3; k++)
-                pack9<SPLIT>(V[k], in.of_row, words + KIND + KIND * k);
-            pack9<true>(P, root * in.of_stress, words + STRESS);
-#pragma unroll
-            for (int k = 0; k < s::KEPT / 2; k++)
-                ((uint2 *)to)[k] = make_uint2(words[2 * k], words[2 * k + 1]);
+            pack9<SPLIT>(V[0], in.of_row, words + KIND);
+            store_words<2 * KIND>(to, words);
+            pack9<SPLIT>(V[1], in.of_row, words);
+            pack9<SPLIT>(V[2], in.of_row, words + KIND);
+            store_words<2 * KIND>(to + 2 * KIND, words);
         }
         __syncthreads();
         {

@@ -9,18 +9,21 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <thread>
 #include <vector>
 
 #define LANES  8          // of a robot, after assembly
 #define ROBOTS 16         // of a block, after assembly
 #define PARTS  16         // blocks that share the elements of a few robots, at most
 #define SLICE  (16 << 20) // bytes of inputs that go to the device together, about
+#define GATHER (1 << 17)  // numbers from which on several threads gather them
 
 struct tdGpuRobots
 {
     tdGpuPlan *plan; // of the host
     void *device;    // the same there
     int n, parts, multiprocessors;
+    int helpers; // threads that gather inputs beside the caller's
     size_t most; // bytes of shared memory of a block
     bool few;   // all steps of a call in one launch
     bool warps; // one a robot after assembly
@@ -399,13 +402,20 @@ template <int R, bool SPLIT, int SHAPE> static Variant variant_as()
     return {s::RP, s::KS, s::SMEM, assemble_kernel<R, SPLIT>, few_kernel<R, SPLIT, SHAPE>};
 }
 
+template <int R, bool SPLIT> static Variant variant_whole()
+{
+    typedef WholeShape<R, SPLIT> s;
+    return {s::RP, s::KS, s::SMEM, whole_kernel<R, SPLIT>, nullptr};
+}
+
 template <int R, int SHAPE> static Variant variant(const tdGpuPlan *plan)
 {
     if (plan->polynomial != 0) // polynomial_kernel, and the width of what it writes
         return {Shape<R, false>::RP, 0, 0, nullptr, nullptr};
+    const bool split = plan->precision != TD_GPU_HALF;
     if (plan->general != 0)
-        return {WholeShape<R>::RP, WholeShape<R>::KS, WholeShape<R>::SMEM, whole_kernel<R>, nullptr};
-    return plan->precision != TD_GPU_HALF ? variant_as<R, true, SHAPE>() : variant_as<R, false, SHAPE>();
+        return split ? variant_whole<R, true>() : variant_whole<R, false>();
+    return split ? variant_as<R, true, SHAPE>() : variant_as<R, false, SHAPE>();
 }
 
 // The narrowest that holds r modes.
@@ -714,6 +724,8 @@ static const char *make_room(tdGpuRobots *robots)
     TRY(robots, cudaMemset(robots->taken, 0, n * sizeof(int32_t)), "memory for the robots");
     TRY(robots, cudaMalloc(&robots->arrived, (n / GROUP + 1) * sizeof(uint32_t)), "memory for the robots");
     robots->most = (size_t)most;
+    const unsigned cores = std::thread::hardware_concurrency();
+    robots->helpers = cores > 8 ? 7 : cores > 1 ? (int)cores - 1 : 0;
     return choose_kernels(robots);
 }
 
@@ -829,17 +841,35 @@ static const char *send_slice(tdGpuRobots *robots, const tdGpuSteps *steps, Slic
     TRY(robots, cudaEventSynchronize(robots->sent[k]), "inputs");
     size_t each = (size_t)slices->count * (size_t)numbers, before = (size_t)slices->robots * (size_t)numbers;
     double *to = (double *)robots->slice[k];
-    for (int64_t i = 0; i < slices->robots; i++)
+    auto gather = [=](int64_t begin, int64_t end)
     {
-        const double *from = steps->inputs + i * steps->in_robot + slices->first * steps->in_time;
-        if (steps->in_number == 1 && (steps->in_time == numbers || slices->count == 1))
-            memcpy(to, from, each * sizeof(double));
-        else
-            for (int t = 0; t < slices->count; t++)
-                for (int j = 0; j < numbers; j++)
-                    to[t * numbers + j] = from[t * steps->in_time + j * steps->in_number];
-        to += each;
+        for (int64_t i = begin; i < end; i++)
+        {
+            const double *from = steps->inputs + i * steps->in_robot + slices->first * steps->in_time;
+            double *own = to + (size_t)i * each;
+            if (steps->in_number == 1 && (steps->in_time == numbers || slices->count == 1))
+                memcpy(own, from, each * sizeof(double));
+            else
+                for (int t = 0; t < slices->count; t++)
+                    for (int j = 0; j < numbers; j++)
+                        own[t * numbers + j] = from[t * steps->in_time + j * steps->in_number];
+        }
+    };
+    // A device that takes a hundred million steps a second waits for one thread that copies.
+    int64_t n = slices->robots, share = n * (int64_t)each > GATHER ? (n + robots->helpers) / (robots->helpers + 1) : n;
+    int64_t begun = 0;
+    std::vector<std::thread> threads;
+    try
+    {
+        for (; begun + share < n; begun += share)
+            threads.emplace_back(gather, begun, begun + share);
     }
+    catch (const std::exception &) // no more threads: the rest is the caller's
+    {
+    }
+    gather(begun, n);
+    for (std::thread &thread : threads)
+        thread.join();
     TRY(robots,
         cudaMemcpyAsync((double *)robots->inputs + (size_t)slices->first * before, robots->slice[k],
                         (size_t)slices->robots * each * sizeof(double), cudaMemcpyHostToDevice, robots->stream),

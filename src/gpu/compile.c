@@ -239,8 +239,8 @@ static void lay_out(const tdModel *model, const tdOutputs *outputs, tdGpuPlan *p
     plan->F0 = reserve(plan, (int64_t)plan->points * 9, sizeof(float));
     plan->point = reserve(plan, plan->points, sizeof(tdGpuPoint));
     if (td_reduced_polynomial(reduced))
-        plan->polynomial = reserve(plan, polynomial_tiles(reduced->r) * polynomial_columns(reduced->r) * TD_GPU_TILE,
-                                   sizeof(float));
+        plan->polynomial =
+            reserve(plan, polynomial_tiles(reduced->r) * polynomial_columns(reduced->r) * TD_GPU_TILE, sizeof(float));
     plan->K0 = reserve(plan, r * TD_GPU_ROW(r), sizeof(float));
     plan->M = reserve(plan, r * TD_GPU_ROW(r), sizeof(float));
     plan->weight = reserve(plan, 3 * r, sizeof(double));

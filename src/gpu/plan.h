@@ -10,13 +10,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TD_GPU_VERSION   3                         // of this file: plan, rows and calls
-#define TD_GPU_MODES     40                        // of a body, at most
-#define TD_GPU_ACTUATORS 16                        // of a robot, at most
-#define TD_GPU_ACROSS    8                         // rows of stiffness of cables that are added together
+#define TD_GPU_VERSION   3  // of this file: plan, rows and calls
+#define TD_GPU_MODES     40 // of a body, at most
+#define TD_GPU_ACTUATORS 16 // of a robot, at most
+#define TD_GPU_ACROSS    8  // rows of stiffness of cables that are added together
 #define TD_GPU_PAIRS(r)  ((r) * ((r) + 1) / 2)
-#define TD_GPU_TILE      16                // rows of a polynomial's table that are next to each other
-#define TD_GPU_COLUMNS   32                // of a body whose energy is a polynomial, at most
+#define TD_GPU_TILE      16                        // rows of a polynomial's table that are next to each other
+#define TD_GPU_COLUMNS   32                        // of a body whose energy is a polynomial, at most
 #define TD_GPU_ROW(r)    ((((r) + 3) / 4 | 1) * 4) // of r floats and zeros, an odd number of fours: see TD_GPU_TABLE
 #define TD_GPU_SYMBOL    "td_gpu_back_end"         // const tdGpuBackEnd *(void)
 #define TD_GPU_LIBRARY   "libtendril_gpu.so"
@@ -135,20 +135,20 @@ typedef struct tdGpuPlan
     tdGpuRow at;
     const char *arrays; ///< where offsets count from: of a back end, the beginning of its plan
     // Offsets [bytes] of arrays
-    int64_t B;        ///< float, points x 9 x r
-    int64_t F0;       ///< float, points x 9
-    int64_t point;    ///< tdGpuPoint
+    int64_t B;          ///< float, points x 9 x r
+    int64_t F0;         ///< float, points x 9
+    int64_t point;      ///< tdGpuPoint
     int64_t polynomial; ///< float, P Q S of reduce/stvk.h as one matrix by pairs, rows in tiles: column after column
                         ///< of one tile; 0: energy is a sum over points
-    int64_t K0;       ///< float, r x TD_GPU_ROW(r): 2 sum w mu B'B, or zero
-    int64_t M;        ///< float, r x TD_GPU_ROW(r)
-    int64_t weight;   ///< double, 3 x r: load of 1 m/s^2 along each axis
-    int64_t load;     ///< double, loads x (1 + r): input (-1: constant 1), force
-    int64_t actuator; ///< tdGpuActuator
-    int64_t cable;    ///< double, 3 cable_points x (1 + r): place at rest, motion
-    int64_t segment;  ///< float, cable_points x 3 x r: motion of the next point beside that of a point
-    int64_t output;   ///< tdGpuOutput
-    int64_t seen;     ///< double, point_rows x (1 + r), as cable
+    int64_t K0;         ///< float, r x TD_GPU_ROW(r): 2 sum w mu B'B, or zero
+    int64_t M;          ///< float, r x TD_GPU_ROW(r)
+    int64_t weight;     ///< double, 3 x r: load of 1 m/s^2 along each axis
+    int64_t load;       ///< double, loads x (1 + r): input (-1: constant 1), force
+    int64_t actuator;   ///< tdGpuActuator
+    int64_t cable;      ///< double, 3 cable_points x (1 + r): place at rest, motion
+    int64_t segment;    ///< float, cable_points x 3 x r: motion of the next point beside that of a point
+    int64_t output;     ///< tdGpuOutput
+    int64_t seen;       ///< double, point_rows x (1 + r), as cable
 } tdGpuPlan;
 
 #if defined(__CUDACC__)

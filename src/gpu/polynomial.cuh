@@ -102,10 +102,13 @@ static __global__ void __launch_bounds__(WARPS * 32)
             out.f[(size_t)(first + lane) * stride + j] = sum;
     }
     for (int robot = w; robot < 32 && first + robot < n; robot += WARPS)
+    {
+        const float scale = 1 + td_robot_damped(plan, rows + (size_t)(first + robot) * plan->at.width);
         for (int j = 0; j < r; j++)
             if (lane <= j)
                 out.K[((size_t)(first + robot) * stride + j) * stride + lane] =
-                    K[(TD_GPU_PAIRS(j) + lane) * LINE + robot];
+                    scale * K[(TD_GPU_PAIRS(j) + lane) * LINE + robot];
+    }
     __syncthreads();
     if (w == 0)
     {

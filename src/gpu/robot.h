@@ -259,33 +259,40 @@ TD_BOTH tdPolar td_polar(const float *F, float *R, float *C)
 
 // ---------------------------------------------------------------- a point
 
-/// Stress P, energy density, and rows V with tangent = (1 + damped) 2 mu I + V0 V0' - V1 V1' - V2 V2' - V3 V3': that of
-/// the law and `damped` times that of its damping, whose rotation is kept. *odd: what is taken away was not definite,
-/// and a little of it is left out.
-TD_BOTH float td_point(const float *F, float mu, float lambda, int law, float damped, float *P, float *R, float V[3][9],
-                       float *along, bool *odd)
+/// Rotation, stress P and energy density; C = F'F, upper triangle.
+TD_BOTH float td_point_stress(const float *F, float mu, float lambda, float *P, float *R, float *C, tdPolar *polar)
 {
-    float C[6], square = 0;
-    const tdPolar polar = td_polar(F, R, C);
-    const float trace = polar.trace - 3;
+    float square = 0;
+    *polar = td_polar(F, R, C);
+    const float trace = polar->trace - 3;
+    TD_UNROLL
     for (int k = 0; k < 9; k++)
     {
         float d = F[k] - R[k];
         square += d * d;
         P[k] = 2 * mu * d + lambda * trace * R[k];
     }
+    return mu * square + 0.5f * lambda * trace * trace;
+}
+
+/// Rows V with tangent = (1 + damped) 2 mu I + V0 V0' - V1 V1' - V2 V2' - V3 V3', V0 = along R: that of the law and
+/// `damped` times that of its damping, whose rotation is kept. *odd: what is taken away was not definite, and a little
+/// of it is left out.
+TD_BOTH void td_point_rows(const tdPolar *polar, const float *C, const float *R, float mu, float lambda, int law,
+                           float damped, float V[3][9], float *along, bool *odd)
+{
     // N = -H, lower triangle: 00 10 11 20 21 22. (trace S I - S)^-1 = (S^2 + second I) / turning, and S^2 = C.
     float N[6] = {mu, 0, mu, 0, 0, mu};
     if (law == TD_GPU_COROTATIONAL)
     {
-        float floor = 1e-6f * fabsf(polar.trace * polar.trace * polar.trace) + 1e-30f;
-        float inverse = td_quotient(2 * mu - lambda * trace, fabsf(polar.turning) > floor ? polar.turning : floor);
-        N[0] = inverse * (C[0] + polar.second);
+        float trace = polar->trace - 3, floor = 1e-6f * fabsf(polar->trace * polar->trace * polar->trace) + 1e-30f;
+        float inverse = td_quotient(2 * mu - lambda * trace, fabsf(polar->turning) > floor ? polar->turning : floor);
+        N[0] = inverse * (C[0] + polar->second);
         N[1] = inverse * C[1];
-        N[2] = inverse * (C[3] + polar.second);
+        N[2] = inverse * (C[3] + polar->second);
         N[3] = inverse * C[2];
         N[4] = inverse * C[4];
-        N[5] = inverse * (C[5] + polar.second);
+        N[5] = inverse * (C[5] + polar->second);
     }
     N[0] += damped * mu;
     N[2] += damped * mu;
@@ -323,7 +330,16 @@ TD_BOTH float td_point(const float *F, float mu, float lambda, int law, float da
         V[2][3 * i + 2] = 0;
     }
     *along = sqrtf((1 + damped) * lambda);
-    return mu * square + 0.5f * lambda * trace * trace;
+}
+
+TD_BOTH float td_point(const float *F, float mu, float lambda, int law, float damped, float *P, float *R, float V[3][9],
+                       float *along, bool *odd)
+{
+    float C[6];
+    tdPolar polar;
+    float energy = td_point_stress(F, mu, lambda, P, R, C, &polar);
+    td_point_rows(&polar, C, R, mu, lambda, law, damped, V, along, odd);
+    return energy;
 }
 
 /// Stress, energy density and all of the tangent of a point, whatever its law: TD_GPU_PACKED.

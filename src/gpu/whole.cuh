@@ -7,12 +7,12 @@
 //     2  three rows of D B at a time, split into two halves
 //     3  K += B' times them, over the 16 elements, two robots a warp
 //
-// A volume that hardly changes makes D stiff where most modes do not move: one pass of halves would leave percents of
-// the rest wrong, so that every product is split here.
+// A volume that hardly changes makes D stiff where most modes do not move, so that D B is always split: what is left of
+// it there has to be right. The second product is split too, or takes one pass.
 #pragma once
 #include "gpu/assemble.cuh"
 
-template <int R_> struct WholeShape : Shape<R_, true>
+template <int R_, bool SPLIT> struct WholeShape : Shape<R_, true>
 {
     typedef Shape<R_, true> base;
     enum
@@ -24,7 +24,7 @@ template <int R_> struct WholeShape : Shape<R_, true>
         ROB = TOGETHER * base::RP * 8 + 4,
         WORDS_R = CHUNK * ES,
         WORDS_T = GROUP * ROB,
-        SMEM = (WORDS_R + 2 * WORDS_T + base::WORDS_A) * 4
+        SMEM = (WORDS_R + (SPLIT ? 2 : 1) * WORDS_T + base::WORDS_A) * 4
     };
 };
 
@@ -34,13 +34,13 @@ __device__ __forceinline__ int pair_of(int mode, int G)
     return mode * 8 + 2 * (G ^ (mode >> 2 & 3));
 }
 
-template <int R_>
+template <int R_, bool SPLIT>
 __global__ void __launch_bounds__(WARPS * 32, 1)
     whole_kernel(const tdGpuPlan *plan, const double *rows, int n, tdFragments in, tdAssembled out)
 {
-    typedef WholeShape<R_> s;
+    typedef WholeShape<R_, SPLIT> s;
     extern __shared__ uint32_t sm[];
-    uint32_t *sR = sm, *sH = sm + s::WORDS_R, *sL = sH + s::WORDS_T, *sA = sL + s::WORDS_T;
+    uint32_t *sR = sm, *sA = sm + s::WORDS_R, *sH = sA + s::WORDS_A, *sL = sH + s::WORDS_T;
     const int lane = threadIdx.x & 31, w = threadIdx.x >> 5, g = lane >> 2, t = lane & 3, G = w >> 1;
     const int first = blockIdx.x * GROUP, element = 2 * w + (lane & 1), mine = lane >> 1;
     const int JJ = (s::NJ + 1) / 2; // columns of tiles that a warp does, at most
@@ -83,9 +83,7 @@ __global__ void __launch_bounds__(WARPS * 32, 1)
                 for (int j = 0; j < 9; j++)
                     row[j] = i == 9 ? P[j] : D[i >= j ? TD_GPU_PACKED(i, j) : TD_GPU_PACKED(j, i)];
                 pack9<true>(row, i == 9 ? root * in.of_stress : in.of_row, words);
-#pragma unroll
-                for (int k = 0; k < 5; k++)
-                    ((uint2 *)(to + 10 * i))[k] = make_uint2(words[2 * k], words[2 * k + 1]);
+                store_words<10>(to + 10 * i, words);
             }
         }
         __syncthreads();
@@ -121,11 +119,14 @@ __global__ void __launch_bounds__(WARPS * 32, 1)
                             {
                                 const int mode = 8 * (2 * jj + (w & 1)) + 2 * t + (q & 1);
                                 const int at = (g + (q >> 1) * 8) * s::ROB + k * s::RP * 8 + pair_of(mode, G);
-                                uint2 high, low;
-                                split(c[0][q], c[1][q], &high.x, &low.x);
-                                split(c[2][q], c[3][q], &high.y, &low.y);
+                                uint2 high = make_uint2(pack(c[0][q], c[1][q]), pack(c[2][q], c[3][q])), low;
+                                if (SPLIT)
+                                {
+                                    split(c[0][q], c[1][q], &high.x, &low.x);
+                                    split(c[2][q], c[3][q], &high.y, &low.y);
+                                    *(uint2 *)(sL + at) = low;
+                                }
                                 *(uint2 *)(sH + at) = high;
-                                *(uint2 *)(sL + at) = low;
                             }
                         }
                 }
@@ -140,7 +141,7 @@ __global__ void __launch_bounds__(WARPS * 32, 1)
                 for (int i = 0; i < s::NI; i++)
                 {
                     high[i] = __ldg(B + 64 * i);
-                    low[i] = __ldg(B + 64 * i + 32);
+                    low[i] = SPLIT ? __ldg(B + 64 * i + 32) : make_uint4(0, 0, 0, 0);
                 }
 #pragma unroll
                 for (int a = 0; a < 2; a++)
@@ -148,15 +149,19 @@ __global__ void __launch_bounds__(WARPS * 32, 1)
                     for (int j = 0; j < s::NJ; j++)
                     {
                         const int at = (2 * w + a) * s::ROB + k * s::RP * 8 + pair_of(8 * j + g, t);
-                        const uint2 H = *(const uint2 *)(sH + at), L = *(const uint2 *)(sL + at);
+                        const uint2 H = *(const uint2 *)(sH + at),
+                                    L = SPLIT ? *(const uint2 *)(sL + at) : make_uint2(0, 0);
 #pragma unroll
                         for (int i = 0; i < s::NI; i++)
                             if (j <= 2 * i + 1)
                             {
                                 float *c = acc[a][i * s::NJ + j];
                                 mma(c, high[i].x, high[i].y, high[i].z, high[i].w, H.x, H.y);
-                                mma(c, high[i].x, high[i].y, high[i].z, high[i].w, L.x, L.y);
-                                mma(c, low[i].x, low[i].y, low[i].z, low[i].w, H.x, H.y);
+                                if (SPLIT)
+                                {
+                                    mma(c, high[i].x, high[i].y, high[i].z, high[i].w, L.x, L.y);
+                                    mma(c, low[i].x, low[i].y, low[i].z, low[i].w, H.x, H.y);
+                                }
                             }
                     }
             }
