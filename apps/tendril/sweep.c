@@ -532,7 +532,8 @@ static int sweep_all(Job *job)
     bool whole = status == TD_OK && job->done == job->sweep.runs;
     if (whole)
         status = sweep_write(&job->sweep, job->arguments->out, &error);
-    td_work_close(&job->work, whole && status == TD_OK);
+    // What a wrong value leaves cannot be gone on with: the command will be another one.
+    td_work_close(&job->work, status == TD_OK ? whole : status == TD_ERROR_INPUT);
     if (status != TD_OK)
         return cli_fail(&error);
     print(job, resumed, td_seconds() - start, processor_seconds() - used);

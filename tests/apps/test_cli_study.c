@@ -138,7 +138,7 @@ static void test_sweep_killed(void **state)
     if (ended == -SIGKILL) // else it was faster than we are
     {
         assert_false(exists("killed/table.csv"));
-        assert_refuses("sweep", "arm.yaml --vary steps=1,2 --out killed --quiet", 3, "killed/work");
+        assert_refuses("sweep", "arm.yaml --vary steps=1,2 --out killed --quiet", 3, "--force of other commands");
         snprintf(command, sizeof command, "%s killed --json", words);
         assert_int_equal(run_command("sweep", command), 0);
         assert_true(json_number("resumed") >= 5 && json_number("resumed") < 60);
@@ -167,6 +167,7 @@ static void test_sweep_refuses(void **state)
     assert_refuses("sweep", "arm.yaml --vary steps=1,2 --outputs probe:tap --out x", 3, "probes of this scene: tip");
     assert_refuses("sweep", "arm.yaml --vary 'bodies[arm].material.poisson=0.3,0.7' --out x -q", 3,
                    "run 2 (bodies[arm].material.poisson=0.7)");
+    assert_false(exists("x")); // nothing is left that would be in the way of the right command
     assert_refuses("sweep", "arm.yaml --vary 'bodies[leg].mass=lumped' --out y -q", 3, "leg");
     assert_false(exists("y"));
 }

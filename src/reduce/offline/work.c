@@ -173,7 +173,7 @@ static tdStatus claim(tdWork *work, const char *about, bool restart, tdError *er
         free(found);
         return td_fail_at(error, TD_ERROR_INPUT, work->folder, 0, NULL,
                           "was left by another job: it has '%s' where this one has '%s'; finish that one, or throw its "
-                          "work away with --restart",
+                          "work away (--restart of 'tendril reduce', --force of other commands)",
                           there, here);
     }
     if (clear(work, true) > 0)
