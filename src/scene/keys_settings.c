@@ -87,8 +87,7 @@ static const tdChoice solver_choices[] = {
      NULL},
     {"cholesky", TD_SOLVER_CHOLESKY, "a sparse Cholesky factor of every matrix", NULL},
     {"cg", TD_SOLVER_CG,
-     "conjugate gradients with the factor of the first step; a warning says where that takes longer than `auto`",
-     NULL},
+     "conjugate gradients with the factor of the first step; a warning says where that takes longer than `auto`", NULL},
     {"asynchronous", TD_SOLVER_ASYNCHRONOUS,
      "conjugate gradients with the newest factor of a thread that makes one after the other, turned with the body; "
      "contacts have its compliance ([haptics.md](haptics.md))",
