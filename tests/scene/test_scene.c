@@ -867,8 +867,9 @@ static void test_check_command_on_materials(void **state)
     assert_ok(td_file_write(path, text, sizeof text - 1, &error), error);
     assert_int_equal(run(TD_BUILD_DIR "/test_scene_materials.yaml", out, sizeof out), 0);
     assert_non_null(strstr(out, "material: stvk, Young's modulus 450 kPa"));
-    assert_non_null(strstr(out, "membrane xmax, 8 triangles, 0.0005 m thick: neo_hookean, Young's modulus 1 MPa (1000000 Pa), "
-                                "Poisson's ratio 0.4, volumetric energy log\n  density: 1100 kg/m^3"));
+    assert_non_null(
+        strstr(out, "membrane xmax, 8 triangles, 0.0005 m thick: neo_hookean, Young's modulus 1 MPa (1000000 Pa), "
+                    "Poisson's ratio 0.4, volumetric energy log\n  density: 1100 kg/m^3"));
     // Only what has a thickness in space is a membrane.
     assert_non_null(strstr(out, "material of body, 48 elements: stvk, Young's modulus 2 MPa"));
     assert_non_null(strstr(out, "material of body, 8 elements: stvk, Young's modulus 3 MPa"));
