@@ -88,19 +88,17 @@ __global__ void __launch_bounds__(WARPS * 32, 1)
         }
         __syncthreads();
         const uint32_t *r0 = sR + 4 * G * s::ES + g * s::STORE, *r1 = r0 + 8 * s::STORE;
-        {
-            alignas(16) uint32_t b[JJ][12];
-            load_rows<s, JJ>(in, chunk, b);
-            add_forces<s, JJ>(r0 + s::STRESS, r1 + s::STRESS, b, force);
-        }
+        alignas(16) uint32_t b[JJ][12];
+        load_rows<s, JJ>(in, chunk, b);
+        add_forces<s, JJ>(r0 + s::STRESS, r1 + s::STRESS, b, force);
 #pragma unroll 1
         for (int three = 0; three < 9; three += s::TOGETHER, turn ^= 1)
         {
             // Where there are no rests, turns have a place each, and none waits for the end of the last.
             uint32_t *sH = sT + (SPLIT ? 0 : turn * s::WORDS_T), *sL = sT + s::WORDS_T;
             {
-                alignas(16) uint32_t b[JJ][12];
-                load_rows<s, JJ>(in, chunk, b);
+                if (SPLIT) // there are no registers to keep them in
+                    load_rows<s, JJ>(in, chunk, b);
 #pragma unroll
                 for (int k = 0; k < s::TOGETHER; k++)
                 {
