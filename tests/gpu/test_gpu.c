@@ -296,8 +296,9 @@ static void come_to_rest(const char *gpu, tdRomPrecision precision)
         tdModel *model = arm(laws[k], "mass: 40 1/s, stiffness: 10 ms", DISPLACEMENT, DISPLACEMENT, "");
         tdBatch *list[2] = {make(model, ROBOTS, NULL), make_with(model, ROBOTS, gpu, precision)};
         double inputs[ROBOTS * ROWS * 2], *out[2] = {NULL, NULL};
-        for (int i = 0; i < ROBOTS * ROWS * 2; i++)
-            inputs[i] = 1e-3 * (1 + i / (ROWS * 2)) * (i % 2 == 0 ? 1 : 0.5);
+        for (int i = 0; i < ROBOTS; i++)
+            for (int t = 0; t < 2 * ROWS; t++)
+                inputs[i * 2 * ROWS + t] = 1e-3 * (1 + i) * (t % 2 == 0 ? 1 : 0.5);
         for (int b = 0; b < 2; b++)
             for (int again = 0; again < 4; again++)
             {
