@@ -21,7 +21,7 @@ static const char help[] =
     "  --steps N          steps of a robot in a measurement (default: 100)\n"
     "  --hold N           steps that each row of inputs holds for (default: 1)\n"
     "  --device NAME      cpu (default) or gpu: what the GPU does not do is refused, docs/gpu.md has the list\n"
-    "  --half             on the GPU: tangents in one pass of half precision, twice as fast and less exact\n"
+    "  --half             on the GPU: tangents in one pass of half precision, faster and less exact\n"
     "  --gpu FILE         back end of the GPU (default: libtendril_gpu.so beside the program)\n"
     "  --check N          compare the first N robots with the CPU over these steps\n" CLI_ROM_HELP("        ") //
     "  --threads N        worker threads of the CPU (default: all cores)\n"

@@ -484,10 +484,10 @@ static __device__ __forceinline__ void assemble(const tdGpuPlan *plan, const dou
                             }
                         }
             }
-        }
-        __syncthreads();
+        } // who is early may begin with the next chunk: what it writes first is not read here
     }
     write_matrices<s>(n, first, acc, out);
+    __syncthreads();
     write_sums<s>(n, first, force, energy, (float)odd_points, (float *)sH, out);
 }
 

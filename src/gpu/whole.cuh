@@ -24,7 +24,7 @@ template <int R_, bool SPLIT> struct WholeShape : Shape<R_, true>
         ROB = TOGETHER * base::RP * 8 + 4,
         WORDS_R = CHUNK * ES,
         WORDS_T = GROUP * ROB,
-        SMEM = (WORDS_R + (SPLIT ? 2 : 1) * WORDS_T + base::WORDS_A) * 4
+        SMEM = (WORDS_R + 2 * WORDS_T + base::WORDS_A) * 4
     };
 };
 
@@ -40,13 +40,13 @@ __global__ void __launch_bounds__(WARPS * 32, 1)
 {
     typedef WholeShape<R_, SPLIT> s;
     extern __shared__ uint32_t sm[];
-    uint32_t *sR = sm, *sA = sm + s::WORDS_R, *sH = sA + s::WORDS_A, *sL = sH + s::WORDS_T;
+    uint32_t *sR = sm, *sA = sm + s::WORDS_R, *const sT = sA + s::WORDS_A;
     const int lane = threadIdx.x & 31, w = threadIdx.x >> 5, g = lane >> 2, t = lane & 3, G = w >> 1;
     const int first = blockIdx.x * GROUP, element = 2 * w + (lane & 1), mine = lane >> 1;
     const int JJ = (s::NJ + 1) / 2; // columns of tiles that a warp does, at most
     place_modes<s>(plan, rows, n, in, first, sA);
     float acc[2][s::NI * s::NJ][4], force[JJ][4], energy = 0;
-    int odd_points = 0;
+    int odd_points = 0, turn = 0;
 #pragma unroll
     for (int a = 0; a < 2; a++)
 #pragma unroll
@@ -88,17 +88,17 @@ __global__ void __launch_bounds__(WARPS * 32, 1)
         }
         __syncthreads();
         const uint32_t *r0 = sR + 4 * G * s::ES + g * s::STORE, *r1 = r0 + 8 * s::STORE;
-        {
-            alignas(16) uint32_t b[JJ][12];
-            load_rows<s, JJ>(in, chunk, b);
-            add_forces<s, JJ>(r0 + s::STRESS, r1 + s::STRESS, b, force);
-        }
+        alignas(16) uint32_t b[JJ][12];
+        load_rows<s, JJ>(in, chunk, b);
+        add_forces<s, JJ>(r0 + s::STRESS, r1 + s::STRESS, b, force);
 #pragma unroll 1
-        for (int three = 0; three < 9; three += s::TOGETHER)
+        for (int three = 0; three < 9; three += s::TOGETHER, turn ^= 1)
         {
+            // Where there are no rests, turns have a place each, and none waits for the end of the last.
+            uint32_t *sH = sT + (SPLIT ? 0 : turn * s::WORDS_T), *sL = sT + s::WORDS_T;
             {
-                alignas(16) uint32_t b[JJ][12];
-                load_rows<s, JJ>(in, chunk, b);
+                if (SPLIT) // there are no registers to keep them in
+                    load_rows<s, JJ>(in, chunk, b);
 #pragma unroll
                 for (int k = 0; k < s::TOGETHER; k++)
                 {
@@ -165,9 +165,11 @@ __global__ void __launch_bounds__(WARPS * 32, 1)
                             }
                     }
             }
-            __syncthreads();
+            if (SPLIT && three + s::TOGETHER < 9) // what the next chunk writes first is not read here
+                __syncthreads();
         }
     }
     write_matrices<s>(n, first, acc, out);
-    write_sums<s>(n, first, force, energy, (float)odd_points, (float *)sH, out);
+    __syncthreads();
+    write_sums<s>(n, first, force, energy, (float)odd_points, (float *)sT, out);
 }

@@ -2,6 +2,7 @@
 """Batches from Python."""
 import ctypes
 import gc
+import importlib.util
 import os
 import unittest
 
@@ -92,6 +93,24 @@ class Batches(unittest.TestCase):
                 batch.rollout(**wrong)
         with self.assertRaisesRegex(tendril.UsageError, "device='gpu'"):
             self.model.batch(3, outputs=["probe:tip"]).rollout(OfDevice(inputs), out=OfDevice(out))
+
+    def test_sampling_control(self):
+        # The controller of examples/mppi.py brings the tip to where constant inputs would.
+        examples = os.path.join(os.path.dirname(os.path.abspath(tendril.__file__)), "..", "examples", "mppi.py")
+        spec = importlib.util.spec_from_file_location("mppi", examples)
+        mppi = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(mppi)
+        robot = self.model.batch(1, outputs=["probe:tip"])
+        rest = robot.observe()[0].copy()
+        goal = robot.rollout(np.broadcast_to([0.006, 0.001], (1, 150, 2)))[0, -1]
+        robot.reset()
+        samples = self.model.batch(32, outputs=["probe:tip"])
+        control = mppi.Mppi(samples, 12, np.zeros(2), np.full(2, 0.008))
+        for _ in range(40):
+            row = control.turn(robot.state(0).to_bytes(), np.tile(goal, (12, 1)))
+            self.assertTrue(np.all((row >= 0) & (row <= 0.008)))
+            tip = robot.step(row)[0]
+        self.assertLess(np.linalg.norm(tip - goal), 0.2 * np.linalg.norm(rest - goal))
 
     def test_any_memory_order(self):
         inputs = self.rows(3, 4)
