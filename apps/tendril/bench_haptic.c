@@ -379,6 +379,7 @@ static tdStatus tick(bool print, tdJson *json, tdError *error)
     td_feel_start(&feel, &settings);
     td_feel_take(&feel, local);
     int64_t sweeps = 0, unsolved = 0, slipping = 0;
+    int most = 0;
     for (int k = 0; k < FEEL_TICKS; k++)
     {
         tdFelt force;
@@ -390,19 +391,22 @@ static tdStatus tick(bool print, tdJson *json, tdError *error)
         td_feel(&feel, &coupling, &device, 0, &force);
         times[k] = processor_seconds() - start;
         sweeps += force.sweeps;
+        most = force.sweeps > most ? force.sweeps : most;
         unsolved += !force.converged;
         slipping += force.slipping;
     }
     spread all = bench_spread(times, FEEL_TICKS); // sorted by it
     double p99 = times[(int)(0.99 * FEEL_TICKS)], p999 = times[(int)(0.999 * FEEL_TICKS)];
     if (print)
-        printf("\nTick: %d contacts with friction, %.1f slipping, %.1f sweeps, %lld of %d without an end: half below "
+        printf("\nTick: %d contacts with friction, %.1f slipping, %.1f sweeps (%d at most), %lld of %d without an end: "
+               "half below "
                "%.1f us, p99 %.1f, p99.9 %.1f, most %.1f us\n",
-               FEEL_CONTACTS, (double)slipping / FEEL_TICKS, (double)sweeps / FEEL_TICKS, (long long)unsolved,
+               FEEL_CONTACTS, (double)slipping / FEEL_TICKS, (double)sweeps / FEEL_TICKS, most, (long long)unsolved,
                FEEL_TICKS, 1e6 * all.median, 1e6 * p99, 1e6 * p999, 1e6 * all.high);
     td_json_open(json, "tick", '{');
     td_json_integer(json, "contacts", FEEL_CONTACTS);
     td_json_number(json, "sweeps", (double)sweeps / FEEL_TICKS);
+    td_json_integer(json, "most_sweeps", most);
     td_json_integer(json, "unsolved", unsolved);
     td_json_number(json, "p50_us", 1e6 * all.median);
     td_json_number(json, "p99_us", 1e6 * p99);

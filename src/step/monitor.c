@@ -196,12 +196,14 @@ static double account(const tdModel *model, tdState *state, const tdBody *body, 
     return share;
 }
 
-// What of the work of internal forces the two ends of the step do not explain.
-static double curvature(const tdArrival *arrival, double most)
+// What of the work of internal forces the two ends of the step do not explain. A body at rest has nothing but rounding,
+// of which nothing is explained: energies below `noise` are no motion.
+static double curvature(const tdArrival *arrival, double most, double noise)
 {
     double mean = 0.5 * (arrival->force_work_start + arrival->force_work);
     double change = arrival->elastic - arrival->elastic_start;
-    double size = fabs(change) + 0.5 * fabs(arrival->force_work_start) + 0.5 * fabs(arrival->force_work) + 0.01 * most;
+    double size =
+        fabs(change) + 0.5 * fabs(arrival->force_work_start) + 0.5 * fabs(arrival->force_work) + 0.01 * most + noise;
     return size > 0 ? fabs(change - mean) / size : 0;
 }
 
@@ -254,7 +256,7 @@ tdStatus td_monitor_judge(const tdModel *model, tdState *state, bool *doubtful)
             doubt(state, TD_DOUBT_ENERGY, b);
             *doubtful = *doubtful || next[TD_MONITOR_GAIN] > kept[TD_MONITOR_GAIN];
         }
-        double curved = state->newton ? 0 : curvature(&arrival, next[TD_MONITOR_MOST]);
+        double curved = state->newton ? 0 : curvature(&arrival, next[TD_MONITOR_MOST], noise(model, body));
         report->linearization_error = fmax(report->linearization_error, curved);
         if (curved > CURVED)
         {

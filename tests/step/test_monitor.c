@@ -349,9 +349,34 @@ static void slow_solver_is_told(void **unused)
     }
 }
 
+// A body at rest on a mesh of no order has forces of rounding alone: no step is taken twice for them.
+static void rest_is_not_doubtful(void **unused)
+{
+    (void)unused;
+    tdModel *model = NULL;
+    tdError error = {0};
+    tdSettings settings = td_default_settings();
+    static const char text[] = "tendril: 1\nunits: {length: mm, mass: kg, time: s}\ngravity: [0, 0, 0]\ntime_step: 16 "
+                               "ms\nsteps: 1\nbodies:\n  - {name: a, mesh: stomach.msh, material: {law: "
+                               "corotational_lagged, young: 5 kPa, poisson: 0.4, density: 1050 kg/m^3}, fixed: [{box: "
+                               "[[-90, -90, -30], [90, 90, -12]]}]}\n";
+    assert_ok(
+        td_model_parse(text, strlen(text), "scene.yaml", TD_SOURCE_DIR "/scenes/haptic", &settings, &model, &error),
+        error);
+    tdState *state = scene_state(model);
+    for (int k = 0; k < 8; k++)
+    {
+        scene_steps(model, state, 1);
+        assert_int_equal(td_state_report(state)->retries, 0);
+        assert_int_equal(td_state_report(state)->doubts, 0);
+    }
+    scene_free(model, state);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rest_is_not_doubtful),
         cmocka_unit_test(work_is_found_again),
         cmocka_unit_test(swinging_beam_stays),
         cmocka_unit_test(unstable_steps_are_refused),
