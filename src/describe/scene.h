@@ -182,6 +182,7 @@ typedef struct tdSceneBody
     double damping_mass, damping_stiffness; ///< Rayleigh alpha [1/s], beta [s]
     double velocity[3];                     ///< at the start
     const char *rom;                        ///< file of its reduced model; NULL: full order
+    bool modes_alone;                       ///< reduced, without local flexibility where something touches
     int rom_line;
     double snap; ///< how far outside of it points may be that are given by their places [m]; NAN: half an element
     int n_fixed, n_prescribed;

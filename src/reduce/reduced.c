@@ -71,6 +71,7 @@ tdReducedWork td_reduced_work(const tdReduced *reduced, int b, tdReducedState *m
 static void free_model(tdBody *body)
 {
     tdReduced *reduced = body->data;
+    td_residual_free(reduced->residual);
     td_stvk_free(&reduced->stvk);
     td_linear_model_free(&reduced->soft->linear);
     td_mesh_free(&reduced->soft->mesh);
@@ -114,7 +115,8 @@ static tdStatus state_create(const tdModel *model, const tdBody *body, tdState *
     mine->stiffened = TD_TAKE(arena, bool, 2 * reduced->n_sets + 1);
     if (mine->K_apart == NULL || mine->stiffened == NULL ||
         !td_soft_take_points(arena, &reduced->domain, &mine->points) ||
-        !td_reduced_check_take(model, arena, reduced, mine, state))
+        !td_reduced_check_take(model, arena, reduced, mine, state) ||
+        !td_reduced_dents_take(model, arena, reduced, mine, state->isa))
         return td_fail_memory(error, "the state of a reduced body");
     memcpy(state->v + body->first, reduced->start, (size_t)reduced->coords * sizeof(double));
     return td_reduced_frame_take(arena, reduced, mine, error);
@@ -350,6 +352,7 @@ static void commit(const tdModel *model, const tdBody *body, tdState *state)
     commit_domain(model, reduced, mine, state, state->q + body->first);
     if (reduced->check != NULL)
         commit_domain(model, reduced->check, mine->check, state, state->q + body->first);
+    td_reduced_dents_commit(model, body, state);
     if (reduced->floating != NULL)
         td_reduced_frame_commit(reduced, mine, state->q + body->first);
 }
@@ -605,7 +608,7 @@ static int arrays(const tdModel *model, const tdBody *body, tdState *state, tdSt
     const tdReducedState *mine = td_reduced_mine(body, state);
     (void)model;
     int n = 0;
-    if (most < 3)
+    if (most < 5)
         return 0;
     out[n++] = (tdStateArray){"history", body->index, false, reduced->domain.history, mine->points.history};
     if (reduced->check != NULL)
@@ -613,6 +616,11 @@ static int arrays(const tdModel *model, const tdBody *body, tdState *state, tdSt
                                   mine->check->points.history};
     if (reduced->floating != NULL)
         out[n++] = (tdStateArray){"turn", body->index, false, 4, mine->floating->turn};
+    if (mine->dents != NULL)
+    {
+        out[n++] = (tdStateArray){"dent_node", body->index, true, TD_DENT_KEPT, mine->dents->node};
+        out[n++] = (tdStateArray){"dent_force", body->index, false, 3 * TD_DENT_KEPT, mine->dents->force};
+    }
     return n;
 }
 
@@ -659,6 +667,8 @@ const tdBodyOps td_reduced_ops = {
     .balance = balance,
     .apply_inverse = apply_inverse,
     .multiply = multiply,
+    .part_none = td_reduced_part_none,
+    .part_point = td_reduced_part_point,
     .condense = td_reduced_condense,
     .surface = td_reduced_surface,
     .touch = td_reduced_touch,

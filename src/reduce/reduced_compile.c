@@ -623,6 +623,9 @@ tdStatus td_compile_reduced(tdModel *model, int index, const tdRom *rom, const t
         TD_TRY(td_reduced_check_compile(model, index, reduced, rom, whole, error));
     TD_TRY(build_mass(model, &model->scene.bodies[index], reduced, error));
     TD_TRY(build_loads(model, reduced, error));
+    reduced->enriched = !model->scene.bodies[index].modes_alone;
+    TD_TRY(td_residual_create(soft, reduced->r, rom->frame == TD_FRAME_TRANSLATION ? 3 : 0, reduced->stride,
+                              reduced->basis, rom->frame != TD_FRAME_FIXED, &reduced->residual, error));
     if (polynomial) // the last that may fail: it has memory of its own
         TD_TRY(td_reduced_stvk_compile(reduced, rom, error));
     hash_reduced(model, reduced, rom);

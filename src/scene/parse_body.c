@@ -281,6 +281,7 @@ static tdStatus parse_body(tdSceneParser *parser, const tdYaml *node, int index)
     if (td_record_get(&record, "rom")->node != NULL)
         TD_TRY(td_parse_path(parser, &record, "rom", td_record_get(&record, "rom")->text, &body->rom));
     body->rom_line = td_record_line(&record, "rom");
+    body->modes_alone = td_record_get(&record, "enrichment")->integer[0] == 0;
     TD_TRY(td_parse_mesh(parser, &record, body));
     TD_TRY(parse_transform(parser, &record, body));
     TD_TRY(td_parse_materials(parser, &record, body));
