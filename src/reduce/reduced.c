@@ -630,7 +630,8 @@ static tdStatus restore(const tdModel *model, const tdBody *body, tdState *state
     tdReducedState *mine = td_reduced_mine(body, state);
     (void)model;
     (void)error;
-    mine->current = mine->arrived = mine->K_valid = mine->damping_kept = mine->projecting = mine->warned = false;
+    mine->current = mine->arrived = mine->K_valid = mine->damping_kept = mine->projecting = mine->warned =
+        mine->warned_of_touch = false;
     if (mine->check != NULL)
         mine->check->current = false;
     return TD_OK;

@@ -94,8 +94,9 @@ typedef struct tdFloatingState
     double *v, *q_e, *q_c, *v_e, *change; ///< of a first pass too
 } tdFloatingState;
 
-#define TD_DENT_NODES 32 // touched nodes that have dents of their own, at most: the nearest
-#define TD_DENT_KEPT  64 // nodes whose forces are kept: touched ones and those that were
+#define TD_DENT_NODES   32 // touched nodes that have dents of their own, at most: the nearest
+#define TD_DENT_KEPT    64 // nodes whose forces are kept: touched ones and those that were
+#define TD_DENT_SOURCES (TD_DENT_KEPT + 3 * TD_SPRINGS)
 
 /// A force that makes dents.
 typedef struct tdDentSource
@@ -145,6 +146,7 @@ typedef struct tdDents
     double v_star[3 * TD_DENT_NODES]; ///< and would if nothing touched
     double *D;                        ///< inverse of their flexibility, (3 n)^2
     double *T;                        ///< force by velocity: c slope + beta D^-1
+    double first, second;             ///< twice the energy of small dents at the start, and what elements add
     tdPatch patch;
     double *A;     ///< of the whole block
     double *modal; ///< n of the body, scratch
@@ -172,6 +174,7 @@ typedef struct tdReducedState
     double *check_force, *check_L; ///< stride, stride^2
     bool checking;                 ///< it can be judged: there is a second choice, and the body is held
     bool warned;                   ///< some step was not to be trusted
+    bool warned_of_touch;          ///< or forces where something touches
     bool current;                  ///< F is that of `at`
     bool projecting, damping_kept, K_valid;
     bool arrived;        ///< forces and K are those of `at`
@@ -329,6 +332,13 @@ int32_t td_reduced_dents_touch(const tdBody *body, const tdState *state, const t
 /// Positions x, by node, of these nodes (NULL: the first n), or of the points of a set: dents are added.
 void td_reduced_dents_nodes(const tdBody *body, const tdState *state, int32_t n, const int32_t *nodes, double *x);
 void td_reduced_dents_move(const tdBody *body, const tdState *state, const tdPointSet *set, double *x);
+/// Stiffness of a spring and of the dent that it makes, one after the other; false: of the spring alone. And dents that
+/// contacts make where it is tied, added to x.
+bool td_reduced_dents_spring(const tdBody *body, const tdState *state, const tdSpring *spring, double H[9]);
+void td_reduced_dents_at(const tdBody *body, const tdState *state, const tdSpring *spring, double x[3]);
+/// By how much of themselves forces of touch are off.
+double td_reduced_dents_judge(const tdModel *model, const tdBody *body, tdState *state);
+#define TD_DENT_WARNING 0.1 // that is warned of
 void td_reduced_dents_commit(const tdModel *model, const tdBody *body, tdState *state);
 
 /// reduced_patch.c: forces on the nodes of the elements around forces, beyond those of a linear response. Returns how
@@ -364,6 +374,9 @@ void td_reduced_volume_stiffen(const tdBody *body, tdState *state, const tdPoint
 /// A += factor times the stiffness of constraints.
 void td_reduced_add_coupling(const tdReduced *reduced, tdReducedState *mine, const tdState *state, double factor,
                              double *A);
+/// Where a spring is tied as modes move it.
+void td_reduced_spring_point(const tdBody *body, const tdState *state, const tdSpring *spring, const double *q,
+                             double x[3]);
 /// Springs of the state on the body: at q_e into state->load, and A += factor times their stiffness (lower triangle).
 void td_reduced_spring_loads(const tdBody *body, tdState *state);
 void td_reduced_spring_stiffness(const tdBody *body, const tdState *state, double factor, double *A);

@@ -152,20 +152,55 @@ static void add_dent(const tdDentSource *source, int64_t node, double factor, do
         u[c] += factor * turned[c];
 }
 
-// All forces that the state knows of, those of springs included.
-static int list_sources(const tdBody *body, const tdState *state, tdDentSource *out)
+// out = factor R_i G_ij R_j'
+static void turned_block(const double *Ri, const double *G, const double *Rj, double factor, double out[9])
 {
-    const tdReduced *reduced = td_reduced_of(body);
+    double half[9];
+    for (int a = 0; a < 3; a++) // rows of G R_j'
+        td_mat3_apply(Rj, G + 3 * a, half + 3 * a);
+    for (int a = 0; a < 3; a++)
+        for (int b = 0; b < 3; b++)
+            out[3 * a + b] = factor * (Ri[3 * a] * half[b] + Ri[3 * a + 1] * half[3 + b] + Ri[3 * a + 2] * half[6 + b]);
+}
+
+// Forces of the last step's contacts.
+static int list_contacts(const tdBody *body, const tdState *state, tdDentSource *out)
+{
     const tdDents *dents = td_reduced_mine(body, state)->dents;
     int n = 0;
-    for (int k = 0; dents != NULL && reduced->enriched && k < TD_DENT_KEPT && dents->node[k] >= 0; k++)
+    for (int k = 0; dents != NULL && td_reduced_of(body)->enriched && k < TD_DENT_KEPT && dents->node[k] >= 0; k++)
         n += find_source(body, state, (int32_t)dents->node[k], kept_force(dents, k), &out[n]);
+    return n;
+}
+
+// With those of springs, as they are now.
+static int list_sources(const tdBody *body, const tdState *state, tdDentSource *out)
+{
+    int n = list_contacts(body, state, out);
+    tdSpring spring;
+    for (int k = 0; k < TD_SPRINGS && td_reduced_of(body)->enriched; k++)
+    {
+        double force[3], x[3], H[9], way[3];
+        if (!td_spring_get(state->springs, k, &spring) || spring.body != body->index ||
+            !td_reduced_dents_spring(body, state, &spring, H))
+            continue;
+        td_reduced_spring_point(body, state, &spring, state->q + body->first, x);
+        for (int c = 0; c < 3; c++)
+            way[c] = spring.anchor[c] - x[c];
+        td_mat3_apply(H, way, force);
+        for (int a = 0; a < 3; a++)
+        {
+            const double share[3] = {spring.weights[a] * force[0], spring.weights[a] * force[1],
+                                     spring.weights[a] * force[2]};
+            n += spring.weights[a] > 0 && find_source(body, state, spring.nodes[a], share, &out[n]);
+        }
+    }
     return n;
 }
 
 void td_reduced_dents_nodes(const tdBody *body, const tdState *state, int32_t n, const int32_t *nodes, double *x)
 {
-    tdDentSource sources[TD_DENT_KEPT];
+    tdDentSource sources[TD_DENT_SOURCES];
     int count = list_sources(body, state, sources);
     for (int32_t i = 0; i < n && count > 0; i++)
     {
@@ -177,12 +212,67 @@ void td_reduced_dents_nodes(const tdBody *body, const tdState *state, int32_t n,
 
 void td_reduced_dents_move(const tdBody *body, const tdState *state, const tdPointSet *set, double *x)
 {
-    tdDentSource sources[TD_DENT_KEPT];
+    tdDentSource sources[TD_DENT_SOURCES];
     int count = list_sources(body, state, sources);
     for (int32_t p = 0; p < set->n && count > 0; p++)
         for (int32_t k = set->start[p]; k < set->start[p + 1]; k++)
             for (int s = 0; s < count; s++)
                 add_dent(&sources[s], set->nodes[k], set->weights[k], x + 3 * (int64_t)p);
+}
+
+// ---------------------------------------------------------------- springs
+
+void td_reduced_dents_at(const tdBody *body, const tdState *state, const tdSpring *spring, double x[3])
+{
+    tdDentSource sources[TD_DENT_KEPT];
+    int count = list_contacts(body, state, sources);
+    for (int k = 0; k < count; k++)
+        for (int a = 0; a < 3; a++)
+            add_dent(&sources[k], spring->nodes[a], spring->weights[a], x);
+}
+
+static bool invert3(const double A[9], double out[9])
+{
+    double cofactor[9];
+    td_cross3(A + 3, A + 6, cofactor);
+    td_cross3(A + 6, A, cofactor + 3);
+    td_cross3(A, A + 3, cofactor + 6);
+    double det = td_dot3(A, cofactor);
+    for (int k = 0; k < 9 && det > 0; k++)
+        out[k] = cofactor[3 * (k % 3) + k / 3] / det;
+    return det > 0;
+}
+
+// A spring pulls out a dent as far as it goes: both give way one after the other.
+//
+//     H = (1/k + C)^-1,   C = sum w_a w_b R_a G_ab R_b'
+bool td_reduced_dents_spring(const tdBody *body, const tdState *state, const tdSpring *spring, double H[9])
+{
+    const tdReduced *reduced = td_reduced_of(body);
+    double young = td_reduced_mine(body, state)->factors[TD_FACTOR_YOUNG], C[9] = {0}, R[3][9], local[9];
+    for (int k = 0; k < 9; k++)
+        H[k] = k % 4 == 0 ? spring->stiffness : 0;
+    if (!reduced->enriched || !td_residual_prepare(reduced->residual))
+        return false;
+    for (int a = 0; a < 3; a++)
+        turn_at(body, state, spring->nodes[a], R[a], local);
+    for (int a = 0; a < 3; a++)
+    {
+        const double *G = spring->weights[a] > 0 ? td_residual_column(reduced->residual, spring->nodes[a]) : NULL;
+        if (spring->weights[a] > 0 && G == NULL)
+            return false;
+        for (int b = 0; b < 3 && G != NULL; b++)
+        {
+            double block[9];
+            turned_block(R[b], G + 9 * (int64_t)spring->nodes[b], R[a], spring->weights[a] * spring->weights[b] / young,
+                         block);
+            for (int k = 0; k < 9; k++) // both ways, as rounding has it
+                C[k] += 0.5 * (block[k] + block[3 * (k % 3) + k / 3]);
+        }
+    }
+    for (int k = 0; k < 9; k += 4)
+        C[k] += 1 / spring->stiffness;
+    return invert3(C, H);
 }
 
 // ---------------------------------------------------------------- who is touched
@@ -238,17 +328,6 @@ bool td_reduced_part_point(const tdBody *body, tdState *state, const tdTouchPoin
 }
 
 // ---------------------------------------------------------------- the block
-
-// out = factor R_i G_ij R_j'
-static void turned_block(const double *Ri, const double *G, const double *Rj, double factor, double out[9])
-{
-    double half[9];
-    for (int a = 0; a < 3; a++) // rows of G R_j'
-        td_mat3_apply(Rj, G + 3 * a, half + 3 * a);
-    for (int a = 0; a < 3; a++)
-        for (int b = 0; b < 3; b++)
-            out[3 * a + b] = factor * (Ri[3 * a] * half[b] + Ri[3 * a + 1] * half[3 + b] + Ri[3 * a + 2] * half[6 + b]);
-}
 
 // Columns of the touched nodes; those without one are left out.
 static void find_columns(const tdBody *body, const tdState *state, tdDents *dents)
@@ -366,6 +445,14 @@ static void find_stiffness(const tdBody *body, const tdState *state, tdDents *de
             rho[3 * i + c] += more[c];
     }
     memset(f, 0, 3 * (size_t)dents->n * sizeof *f);
+    stiffness_times(dents, dents->d, f);
+    dents->first = dents->second = 0;
+    for (int i = 0; i < 3 * dents->n; i++)
+    {
+        dents->first += f[i] * dents->d[i];
+        dents->second += f[i] * (rho[i] - dents->d[i]);
+    }
+    memset(f, 0, 3 * (size_t)dents->n * sizeof *f);
     stiffness_times(dents, rho, f);
 }
 
@@ -460,6 +547,88 @@ static void find_forces(const tdModel *model, const tdDents *dents, double *a)
         d[i] = dents->d[i] + model->scheme.c * dents->v[i];
     memset(a, 0, 3 * (size_t)dents->n * sizeof *a);
     stiffness_times(dents, d, a);
+}
+
+// Forces where contacts and springs act, along the axes of rest.
+typedef struct Forces
+{
+    int n;
+    int32_t node[TD_DENT_SOURCES];
+    double g[3 * TD_DENT_SOURCES];
+    const double *G[TD_DENT_SOURCES];
+    double soft; // twice the energy of springs
+} Forces;
+
+static void add_force(const tdBody *body, const tdState *state, int32_t node, const double f[3], Forces *out)
+{
+    tdDentSource source;
+    if (out->n == TD_DENT_SOURCES || !find_source(body, state, node, f, &source))
+        return;
+    out->node[out->n] = node;
+    out->G[out->n] = source.G;
+    memcpy(out->g + 3 * out->n++, source.g, sizeof source.g);
+}
+
+static void add_springs(const tdBody *body, const tdState *state, Forces *out)
+{
+    double young = td_reduced_mine(body, state)->factors[TD_FACTOR_YOUNG];
+    tdSpring spring;
+    for (int k = 0; k < TD_SPRINGS; k++)
+    {
+        double H[9], x[3], way[3], f[3];
+        if (!td_spring_get(state->springs, k, &spring) || spring.body != body->index ||
+            !td_residual_prepare(td_reduced_of(body)->residual))
+            continue;
+        td_reduced_dents_spring(body, state, &spring, H);
+        td_reduced_spring_point(body, state, &spring, state->q + body->first, x);
+        for (int c = 0; c < 3; c++)
+            way[c] = spring.anchor[c] - x[c];
+        td_mat3_apply(H, way, f);
+        out->soft += td_dot3(f, f) / (spring.stiffness * young);
+        for (int a = 0; a < 3; a++)
+        {
+            const double share[3] = {spring.weights[a] * f[0], spring.weights[a] * f[1], spring.weights[a] * f[2]};
+            if (spring.weights[a] > 0)
+                add_force(body, state, spring.nodes[a], share, out);
+        }
+    }
+}
+
+// What dents have of the whole response of full order to these forces, beside what modes and springs have.
+static double missed(const tdReduced *reduced, tdReducedState *mine, const Forces *forces)
+{
+    double local = 0, *scratch = mine->rows;
+    for (int i = 0; i < forces->n; i++)
+        for (int j = 0; j < forces->n; j++)
+        {
+            double moved[3];
+            td_mat3_apply(forces->G[j] + 9 * (int64_t)forces->node[i], forces->g + 3 * j, moved);
+            local += td_dot3(forces->g + 3 * i, moved);
+        }
+    double modal = td_residual_modal(reduced->residual, forces->n, forces->node, forces->g, scratch) + forces->soft;
+    return modal > 0 ? fmax(local, 0) / modal : 0;
+}
+
+// Without enrichment places are too stiff by what dents would have. With it the forces of dents are right to second
+// order: the next is about the square of what that is beside the first.
+double td_reduced_dents_judge(const tdModel *model, const tdBody *body, tdState *state)
+{
+    const tdReduced *reduced = td_reduced_of(body);
+    tdReducedState *mine = td_reduced_mine(body, state);
+    const tdDents *dents = mine->dents;
+    Forces forces = {.n = 0};
+    bool touched = dents != NULL && dents->made && dents->n > 0;
+    double a[3 * TD_DENT_NODES], next = 0;
+    if (touched)
+        find_forces(model, dents, a);
+    for (int i = 0; touched && i < dents->n; i++)
+        add_force(body, state, dents->touched[i], a + 3 * i, &forces);
+    if (touched && dents->first > 0)
+        next = dents->second * dents->second / (dents->first * dents->first);
+    if (reduced->enriched && !(touched && dents->left_out))
+        return next;
+    add_springs(body, state, &forces);
+    return forces.n > 0 ? fmax(next, missed(reduced, mine, &forces)) : next;
 }
 
 static void keep(tdDents *dents, int *n, int64_t node, const double *f)
