@@ -223,6 +223,10 @@ struct tdBodyOps
     tdStatus (*point_set)(tdModel *model, const tdBody *body, tdPointSet *set, tdError *error);
     /// Positions x[3 n] of a set's points for the coordinates q of the body. The set need not be compiled.
     void (*positions)(const tdBody *body, const tdState *state, const tdPointSet *set, const double *q, double *x);
+    /// Optional: adds what places give way by that is in no coordinate, to x[3 n] of a set's points at the present q.
+    void (*give)(const tdBody *body, const tdState *state, const tdPointSet *set, double *x);
+    /// Optional: a spring is tied; what steps would have to make for it.
+    void (*tie)(const tdBody *body, const struct tdSpring *spring);
     /// row[size] = J' f for forces f[3 n] at a set's points, dx/dt = J v, at the coordinates q of the body.
     void (*pull)(const tdBody *body, const tdState *state, const tdPointSet *set, const double *q, const double *f,
                  double *row);

@@ -117,12 +117,11 @@ typedef struct tdPatch
     int n_around;
     int32_t around[TD_DENT_KEPT]; ///< nodes
     int n, n_nodes;
-    int32_t *lane, *from;                 ///< by element: 4 point batch + lane of its first point; the force it is near
-    int32_t *corner;                      ///< TD_PATCH_CORNERS each: its nodes, as numbered here
-    int32_t order[2 * TD_PATCH_ELEMENTS]; ///< lanes ascending, and their elements
-    int32_t *node;                        ///< in the body
-    double *x, *w, *force;                ///< 3 a node: by modes, by dents; what elements add
-    double *rest;                         ///< D at rest by block of the body
+    int32_t *lane, *from;  ///< by element: 4 point batch + lane of its first point; the force it is near
+    int32_t *corner;       ///< TD_PATCH_CORNERS each: its nodes, as numbered here
+    int32_t *node;         ///< in the body
+    double *x, *w, *force; ///< 3 a node: by modes, by dents; what elements add
+    double *rest;          ///< D at rest by block of the body
 } tdPatch;
 
 /// Dents (reduced_dents.c).
@@ -329,11 +328,14 @@ void td_reduced_dents_block(const tdBody *body, tdState *state, tdBodyBlock *out
 int32_t td_reduced_dents_touch(const tdBody *body, const tdState *state, const tdTouchPoint *point,
                                const tdBodyBlock *block, int32_t columns[3 * TD_TOUCH_NODES],
                                double weights[TD_TOUCH_NODES]);
+void td_reduced_dents_arm(const tdBody *body, const tdState *state, int n, const int32_t *nodes, const double *weights,
+                          double x[3]);
 /// Positions x, by node, of these nodes (NULL: the first n), or of the points of a set: dents are added.
 void td_reduced_dents_nodes(const tdBody *body, const tdState *state, int32_t n, const int32_t *nodes, double *x);
 void td_reduced_dents_move(const tdBody *body, const tdState *state, const tdPointSet *set, double *x);
 /// Stiffness of a spring and of the dent that it makes, one after the other; false: of the spring alone. And dents that
 /// contacts make where it is tied, added to x.
+void td_reduced_dents_tie(const tdBody *body, const tdSpring *spring);
 bool td_reduced_dents_spring(const tdBody *body, const tdState *state, const tdSpring *spring, double H[9]);
 void td_reduced_dents_at(const tdBody *body, const tdState *state, const tdSpring *spring, double x[3]);
 /// By how much of themselves forces of touch are off.

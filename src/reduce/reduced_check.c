@@ -241,7 +241,7 @@ void td_reduced_judge(const tdModel *model, const tdBody *body, tdState *state)
             "t = %g s (step %lld): forces where something touches the reduced body '%s' are off by about %.0f %%; %s",
             state->time + model->scheme.h, (long long)state->steps + 1, body->name, 100 * local,
             reduced->enriched ? "what touches it goes deeper than small dents, or at more places than are followed"
-                              : "the modes do not give way there: remove 'enrichment: false' from the body");
+                              : "the modes do not give way there: 'enrichment: true' in the body adds what they lack");
     mine->warned_of_touch = mine->warned_of_touch || local > TD_DENT_WARNING;
     if (!trained && !mine->warned)
         td_log(&state->settings, TD_LOG_WARNING,

@@ -24,7 +24,8 @@
 #define LITTLE   1e-4 // of the flexibility where there is to be none
 #define FIRM     1e-7 // of the flexibility of full order: a node that the modes move as full order does
 #define FADES    0.5  // of a force in a step, at least what is left where nothing touches any more
-#define GONE     1e-3 // of the largest: not worth keeping
+#define GONE     1e-7 // of the size of the scene: a dent that is not worth keeping
+#define MOST     0.7  // of a dent that elements add to it at most: beyond that a series of two terms says nothing
 #define SOFTEST  0.2  // bounds of what elements make of the stiffness of small dents
 #define STIFFEST 10.0
 
@@ -142,14 +143,19 @@ static bool find_source(const tdBody *body, const tdState *state, int32_t node, 
     return true;
 }
 
-// u += factor times the dent at a node
-static void add_dent(const tdDentSource *source, int64_t node, double factor, double u[3])
+// u += factor R times the dent that forces make at a node, R: how the surface is turned there.
+static void add_dent(int n, const tdDentSource *sources, int64_t node, const double *R, double factor, double u[3])
 {
-    double moved[3], turned[3];
-    td_mat3_apply(source->G + 9 * node, source->g, moved);
-    td_mat3_apply(source->R, moved, turned);
+    double sum[3] = {0, 0, 0}, part[3];
+    for (int k = 0; k < n; k++)
+    {
+        td_mat3_apply(sources[k].G + 9 * node, sources[k].g, part);
+        for (int c = 0; c < 3; c++)
+            sum[c] += part[c];
+    }
+    td_mat3_apply(R, sum, part);
     for (int c = 0; c < 3; c++)
-        u[c] += factor * turned[c];
+        u[c] += factor * part[c];
 }
 
 // out = factor R_i G_ij R_j'
@@ -204,9 +210,10 @@ void td_reduced_dents_nodes(const tdBody *body, const tdState *state, int32_t n,
     int count = list_sources(body, state, sources);
     for (int32_t i = 0; i < n && count > 0; i++)
     {
-        int64_t node = nodes == NULL ? i : nodes[i];
-        for (int k = 0; k < count; k++)
-            add_dent(&sources[k], node, 1, x + 3 * node);
+        int32_t node = nodes == NULL ? i : nodes[i];
+        double R[9], local[9];
+        turn_at(body, state, node, R, local);
+        add_dent(count, sources, node, R, 1, x + 3 * (int64_t)node);
     }
 }
 
@@ -216,8 +223,11 @@ void td_reduced_dents_move(const tdBody *body, const tdState *state, const tdPoi
     int count = list_sources(body, state, sources);
     for (int32_t p = 0; p < set->n && count > 0; p++)
         for (int32_t k = set->start[p]; k < set->start[p + 1]; k++)
-            for (int s = 0; s < count; s++)
-                add_dent(&sources[s], set->nodes[k], set->weights[k], x + 3 * (int64_t)p);
+        {
+            double R[9], local[9];
+            turn_at(body, state, set->nodes[k], R, local);
+            add_dent(count, sources, set->nodes[k], R, set->weights[k], x + 3 * (int64_t)p);
+        }
 }
 
 // ---------------------------------------------------------------- springs
@@ -226,9 +236,12 @@ void td_reduced_dents_at(const tdBody *body, const tdState *state, const tdSprin
 {
     tdDentSource sources[TD_DENT_KEPT];
     int count = list_contacts(body, state, sources);
-    for (int k = 0; k < count; k++)
-        for (int a = 0; a < 3; a++)
-            add_dent(&sources[k], spring->nodes[a], spring->weights[a], x);
+    for (int a = 0; a < 3 && count > 0; a++)
+    {
+        double R[9], local[9];
+        turn_at(body, state, spring->nodes[a], R, local);
+        add_dent(count, sources, spring->nodes[a], R, spring->weights[a], x);
+    }
 }
 
 static bool invert3(const double A[9], double out[9])
@@ -241,6 +254,13 @@ static bool invert3(const double A[9], double out[9])
     for (int k = 0; k < 9 && det > 0; k++)
         out[k] = cofactor[3 * (k % 3) + k / 3] / det;
     return det > 0;
+}
+
+void td_reduced_dents_tie(const tdBody *body, const tdSpring *spring)
+{
+    const tdReduced *reduced = td_reduced_of(body);
+    for (int a = 0; reduced->enriched && td_residual_prepare(reduced->residual) && a < 3; a++)
+        td_residual_column(reduced->residual, spring->nodes[a]);
 }
 
 // A spring pulls out a dent as far as it goes: both give way one after the other.
@@ -378,7 +398,8 @@ static int start_dents(const tdModel *model, const tdBody *body, const tdState *
         if (!find_source(body, state, (int32_t)dents->node[k], kept_force(dents, k), &sources[n]))
             continue;
         for (int i = 0; i < dents->n; i++)
-            add_dent(&sources[n], dents->touched[i], (dents->stays[k] ? 1 : 1 - left) * dents->share, dents->d + 3 * i);
+            add_dent(1, &sources[n], dents->touched[i], dents->R[i], (dents->stays[k] ? 1 : 1 - left) * dents->share,
+                     dents->d + 3 * i);
         n++;
     }
     return n;
@@ -438,6 +459,9 @@ static void find_stiffness(const tdBody *body, const tdState *state, tdDents *de
             continue;
         td_reduced_patch_along(&dents->patch, dents->G[i], back);
         td_mat3_apply(dents->R[i], back, more);
+        double size = sqrt(td_dot3(more, more)), bound = MOST * sqrt(td_dot3(d, d));
+        for (int c = 0; c < 3 && size > bound; c++)
+            more[c] *= bound / size;
         if (td_dot3(d, d) > 0)
             slope += 2 * td_dot3(more, d) / td_dot3(d, d);
         factor[i] = sqrt(fmin(fmax(slope, SOFTEST), STIFFEST));
@@ -537,6 +561,17 @@ int32_t td_reduced_dents_touch(const tdBody *body, const tdState *state, const t
     return n;
 }
 
+// Dents at the start of the step where a point is that is touched.
+void td_reduced_dents_arm(const tdBody *body, const tdState *state, int n, const int32_t *nodes, const double *weights,
+                          double x[3])
+{
+    const tdDents *dents = td_reduced_mine(body, state)->dents;
+    for (int k = 0; dents != NULL && dents->made && dents->share == 1 && k < n; k++)
+        for (int i = 0; i < dents->n; i++)
+            for (int c = 0; c < 3 && dents->touched[i] == nodes[k]; c++)
+                x[c] += weights[k] * dents->d[3 * i + c];
+}
+
 // ---------------------------------------------------------------- after a step
 
 // a = D^-1 (d - d_rest) at the end of the step, at the touched nodes.
@@ -577,7 +612,7 @@ static void add_springs(const tdBody *body, const tdState *state, Forces *out)
     {
         double H[9], x[3], way[3], f[3];
         if (!td_spring_get(state->springs, k, &spring) || spring.body != body->index ||
-            !td_residual_prepare(td_reduced_of(body)->residual))
+            td_reduced_of(body)->residual == NULL || !td_residual_prepare(td_reduced_of(body)->residual))
             continue;
         td_reduced_dents_spring(body, state, &spring, H);
         td_reduced_spring_point(body, state, &spring, state->q + body->first, x);
@@ -640,6 +675,13 @@ static void keep(tdDents *dents, int *n, int64_t node, const double *f)
     (*n)++;
 }
 
+static bool is_worth(const tdModel *model, const tdBody *body, const tdState *state, int64_t node, const double f[3])
+{
+    double young = td_reduced_mine(body, state)->factors[TD_FACTOR_YOUNG];
+    return td_residual_size(td_reduced_of(body)->residual, (int32_t)node) / young * sqrt(td_dot3(f, f)) >
+           GONE * model->size;
+}
+
 // Forces of touched nodes first, then what is left of others.
 void td_reduced_dents_commit(const tdModel *model, const tdBody *body, tdState *state)
 {
@@ -648,22 +690,18 @@ void td_reduced_dents_commit(const tdModel *model, const tdBody *body, tdState *
     tdDents *dents = mine->dents;
     if (dents == NULL)
         return;
-    double left = fade(model, beta_of(reduced, mine)), f[3 * TD_DENT_NODES], old[3 * TD_DENT_KEPT], most = 0;
+    double left = fade(model, beta_of(reduced, mine)), f[3 * TD_DENT_NODES], old[3 * TD_DENT_KEPT];
     int64_t nodes[TD_DENT_KEPT];
     int before = count_kept(dents), touched = dents->made ? dents->n : 0, n = 0;
     memcpy(nodes, dents->node, sizeof nodes);
     memcpy(old, dents->force, sizeof old);
     if (touched > 0)
         find_forces(model, dents, f);
-    for (int i = 0; i < 3 * touched; i++)
-        most = fmax(most, fabs(f[i]));
-    for (int i = 0; i < 3 * before; i++)
-        most = fmax(most, fabs(old[i]));
     for (int k = 0; k < TD_DENT_KEPT; k++)
         dents->node[k] = -1;
-    memset(dents->force, 0, 3 * TD_DENT_KEPT * sizeof *dents->force);
+    memset(dents->force, 0, sizeof old);
     for (int i = 0; i < touched; i++)
-        if (sqrt(td_dot3(f + 3 * i, f + 3 * i)) > GONE * GONE * most)
+        if (is_worth(model, body, state, dents->touched[i], f + 3 * i))
             keep(dents, &n, dents->touched[i], f + 3 * i);
     for (int k = 0; k < before; k++)
     {
@@ -671,7 +709,7 @@ void td_reduced_dents_commit(const tdModel *model, const tdBody *body, tdState *
             continue;
         for (int c = 0; c < 3; c++)
             old[3 * k + c] *= left;
-        if (sqrt(td_dot3(old + 3 * k, old + 3 * k)) > GONE * most)
+        if (is_worth(model, body, state, nodes[k], old + 3 * k))
             keep(dents, &n, nodes[k], old + 3 * k);
     }
 }

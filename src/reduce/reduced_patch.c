@@ -13,7 +13,6 @@
 #include "reduce/reduced_body.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define SMALL 0.02 // of the largest force: not worth a look at its elements
@@ -118,13 +117,6 @@ static void add_around(const tdSoft *soft, tdPatch *patch, int32_t node, int fro
     }
 }
 
-// The elements of a block stand together, four and four.
-static int by_lane(const void *a, const void *b)
-{
-    const int32_t *x = a, *y = b;
-    return (*x > *y) - (*x < *y);
-}
-
 static void gather(const tdReduced *reduced, tdPatch *patch, int n, const tdDentSource *sources)
 {
     bool same = n == patch->n_around;
@@ -138,14 +130,6 @@ static void gather(const tdReduced *reduced, tdPatch *patch, int n, const tdDent
         patch->around[k] = sources[k].node;
     for (int k = 0; k < n; k++)
         add_around(reduced->soft, patch, sources[k].node, k);
-    // In the order of the tables; corners and sources go with their elements.
-    int32_t *order = patch->order;
-    for (int e = 0; e < patch->n; e++)
-    {
-        order[2 * e] = patch->lane[e];
-        order[2 * e + 1] = e;
-    }
-    qsort(order, (size_t)patch->n, 2 * sizeof *order, by_lane);
 }
 
 // ---------------------------------------------------------------- stresses
@@ -224,15 +208,17 @@ static void add_point(const tdReduced *reduced, tdPatch *patch, tdIsa isa, const
 static void add_stresses(const tdReduced *reduced, tdPatch *patch, tdIsa isa, const tdDentSource *sources)
 {
     const tdSoft *soft = reduced->soft;
-    for (int e = 0; e < patch->n;)
-    {
-        int b = block_of(soft, patch->order[2 * e]), n = 0;
-        int32_t four[4];
-        while (n < 4 && e < patch->n && block_of(soft, patch->order[2 * e]) == b)
-            four[n++] = patch->order[2 * e++ + 1];
-        for (int p = 0; p < td_element_shape[soft->blocks[b].kind].points; p++)
-            add_point(reduced, patch, isa, sources, b, p, n, four);
-    }
+    for (int b = 0; b < soft->n_blocks; b++)
+        for (int e = 0; e < patch->n;)
+        {
+            int n = 0;
+            int32_t four[4];
+            for (; n < 4 && e < patch->n; e++)
+                if (block_of(soft, patch->lane[e]) == b)
+                    four[n++] = e;
+            for (int p = 0; n > 0 && p < td_element_shape[soft->blocks[b].kind].points; p++)
+                add_point(reduced, patch, isa, sources, b, p, n, four);
+        }
 }
 
 int td_reduced_patch(const tdBody *body, const tdState *state, tdPatch *patch, int n, const tdDentSource *sources)
@@ -244,9 +230,16 @@ int td_reduced_patch(const tdBody *body, const tdState *state, tdPatch *patch, i
     int count = 0;
     for (int k = 0; k < n; k++)
         most = fmax(most, td_dot3(sources[k].g, sources[k].g));
-    for (int k = 0; k < n; k++)
-        if (td_dot3(sources[k].g, sources[k].g) > SMALL * SMALL * most)
-            strong[count++] = sources[k];
+    for (int k = 0; k < n; k++) // by node: which of them an element goes with must not depend on rounding
+    {
+        int at = count;
+        if (td_dot3(sources[k].g, sources[k].g) <= SMALL * SMALL * most)
+            continue;
+        for (; at > 0 && strong[at - 1].node > sources[k].node; at--)
+            strong[at] = strong[at - 1];
+        strong[at] = sources[k];
+        count++;
+    }
     gather(reduced, patch, count, strong);
     for (int32_t i = 0; i < patch->n_nodes; i++)
     {

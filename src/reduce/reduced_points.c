@@ -129,10 +129,7 @@ void td_reduced_positions(const tdBody *body, const tdState *state, const tdPoin
     const tdReduced *reduced = td_reduced_of(body);
     local_positions(reduced, set, q, x);
     if (reduced->floating == NULL)
-    {
-        td_reduced_dents_move(body, state, set, x);
         return;
-    }
     tdFramePose pose;
     pose_of(reduced, td_reduced_mine(body, state), q, &pose);
     for (int32_t p = 0; p < set->n; p++)
@@ -142,7 +139,6 @@ void td_reduced_positions(const tdBody *body, const tdState *state, const tdPoin
         for (int c = 0; c < 3; c++)
             at[c] = reduced->floating->centre[c] + q[reduced->r + c] + turned[c];
     }
-    td_reduced_dents_move(body, state, set, x);
 }
 
 // One point of a set, from the centre of the frame.

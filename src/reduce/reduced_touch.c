@@ -83,6 +83,11 @@ static void find_touch(const tdBody *body, const tdState *state, int n, const in
                 y += reduced->basis[i * reduced->stride + j] * q[j];
             out->y[c] += weights[k] * y;
         }
+    double dent[3] = {0}, local[3];
+    td_reduced_dents_arm(body, state, n, nodes, weights, dent);
+    td_mat3_back(start.R, dent, local);
+    for (int c = 0; c < 3; c++)
+        out->y[c] += local[c];
     for (int c = 0; c < 3; c++) // columns
     {
         const double axis[3] = {start.R[c], start.R[3 + c], start.R[6 + c]};

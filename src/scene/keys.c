@@ -288,7 +288,7 @@ static const tdKey body_keys[] = {
             "may have one each; `--rom FILE` takes the place of one, `--full-order` leaves all out"},
     {.name = "enrichment",
      .kind = TD_KEY_BOOL,
-     .standard = "true",
+     .standard_doc = "`true`; `false` in a scene with effectors; neither for a model that was trained with contact",
      .doc = "soft, with a reduced model: places that something touches or pulls also give way as they do at full order "
             "([reduction](reduction.md#where-something-touches)); `false`: by the modes alone, and steps warn where "
             "that is too stiff"},

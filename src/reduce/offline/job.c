@@ -240,6 +240,7 @@ static tdStatus begin(tdJob *job, tdError *error)
                        .frame = job->trainee.frame,
                        .kind = stvk ? TD_ROM_STVK : TD_ROM_DOMAINS,
                        .pod_tolerance = model->scene.reduction.pod_tolerance,
+                       .contact = job->moving->touches && model->scene.reduction.basis == TD_BASIS_SNAPSHOTS,
                        .held_out_error = NAN,
                        .motion_error = NAN,
                        .indicator_slope = NAN,
