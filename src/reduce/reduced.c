@@ -600,56 +600,6 @@ static tdStatus start_acceleration(const tdModel *model, const tdBody *body, tdS
     return TD_OK;
 }
 
-// ---------------------------------------------------------------- checkpoint, parameters
-
-static int arrays(const tdModel *model, const tdBody *body, tdState *state, tdStateArray *out, int most)
-{
-    const tdReduced *reduced = td_reduced_of(body);
-    const tdReducedState *mine = td_reduced_mine(body, state);
-    (void)model;
-    int n = 0;
-    if (most < 5)
-        return 0;
-    out[n++] = (tdStateArray){"history", body->index, false, reduced->domain.history, mine->points.history};
-    if (reduced->check != NULL)
-        out[n++] = (tdStateArray){"check_history", body->index, false, reduced->check->domain.history,
-                                  mine->check->points.history};
-    if (reduced->floating != NULL)
-        out[n++] = (tdStateArray){"turn", body->index, false, 4, mine->floating->turn};
-    if (mine->dents != NULL)
-    {
-        out[n++] = (tdStateArray){"dent_node", body->index, true, TD_DENT_KEPT, mine->dents->node};
-        out[n++] = (tdStateArray){"dent_force", body->index, false, 3 * TD_DENT_KEPT, mine->dents->force};
-    }
-    return n;
-}
-
-// Nothing is kept from step to step but q, v, what the material remembers and how far a frame has turned.
-static tdStatus restore(const tdModel *model, const tdBody *body, tdState *state, tdError *error)
-{
-    tdReducedState *mine = td_reduced_mine(body, state);
-    (void)model;
-    (void)error;
-    mine->current = mine->arrived = mine->K_valid = mine->damping_kept = mine->projecting = mine->warned =
-        mine->warned_of_touch = false;
-    if (mine->check != NULL)
-        mine->check->current = false;
-    return TD_OK;
-}
-
-// The inertia of a frame is made of integrals that are kept with the model.
-static unsigned varies(const tdBody *body)
-{
-    const tdReduced *reduced = td_reduced_of(body);
-    bool damps = reduced->soft->alpha > 0 || reduced->soft->beta > 0;
-    return TD_VARIES_YOUNG | (reduced->floating == NULL ? TD_VARIES_MASS : 0) | (damps ? TD_VARIES_DAMPING : 0);
-}
-
-static void vary(const tdModel *model, const tdBody *body, tdState *state)
-{
-    restore(model, body, state, NULL);
-}
-
 static double stray(const tdBody *body, const tdState *state, double *turn)
 {
     return td_soft_stray(&td_reduced_of(body)->domain, &td_reduced_mine(body, state)->points, state->isa, turn);
@@ -688,10 +638,10 @@ const tdBodyOps td_reduced_ops = {
     .volume = td_reduced_volume,
     .volume_stiffen = td_reduced_volume_stiffen,
     .drive = drive,
-    .arrays = arrays,
-    .restore = restore,
-    .varies = varies,
-    .vary = vary,
+    .arrays = td_reduced_arrays,
+    .restore = td_reduced_restore,
+    .varies = td_reduced_varies,
+    .vary = td_reduced_vary,
     .nodes = td_reduced_nodes,
     .node_velocities = td_reduced_node_velocities,
     .fields = td_reduced_fields,

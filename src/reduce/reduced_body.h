@@ -284,6 +284,12 @@ bool td_reduced_rotation_follows(const tdModel *model, const tdState *state);
 /// y += factor K x, K rows x columns
 void td_reduced_multiply_add(int rows, int columns, int stride, double factor, const double *K, const double *x,
                              double *y);
+/// reduced_keep.c: see tdBodyOps.
+int td_reduced_arrays(const tdModel *model, const tdBody *body, tdState *state, tdStateArray *out, int most);
+tdStatus td_reduced_restore(const tdModel *model, const tdBody *body, tdState *state, tdError *error);
+unsigned td_reduced_varies(const tdBody *body);
+void td_reduced_vary(const tdModel *model, const tdBody *body, tdState *state);
+
 /// reduced_energy.c: elastic energy where forces were taken last; what the blocks counted goes into the report and the
 /// state's bad element; see tdBodyOps.arrive and tdBodyOps.energy.
 double td_reduced_elastic(const tdReduced *reduced, const tdReducedState *mine);
@@ -342,6 +348,13 @@ void td_reduced_dents_at(const tdBody *body, const tdState *state, const tdSprin
 double td_reduced_dents_judge(const tdModel *model, const tdBody *body, tdState *state);
 #define TD_DENT_WARNING 0.1 // that is warned of
 void td_reduced_dents_commit(const tdModel *model, const tdBody *body, tdState *state);
+
+/// reduced_give.c: how the surface at a node has turned since rest, in the world and seen from the frame; a force that
+/// makes dents (false: it has no column); u += factor R times the dent of forces at a node; out = factor R_i G R_j'.
+void td_dents_turn(const tdBody *body, const tdState *state, int32_t node, double R[9], double local[9]);
+bool td_dents_source(const tdBody *body, const tdState *state, int32_t node, const double f[3], tdDentSource *out);
+void td_dents_add(int n, const tdDentSource *sources, int64_t node, const double *R, double factor, double u[3]);
+void td_dents_turned(const double *Ri, const double *G, const double *Rj, double factor, double out[9]);
 
 /// reduced_patch.c: forces on the nodes of the elements around forces, beyond those of a linear response. Returns how
 /// many elements there are. Then what they do along the dent of a node, in the axes of rest.
