@@ -8,6 +8,8 @@
 #include <math.h>
 #include <string.h>
 
+#define NEAR 0.05 // of the largest dent: where it matters how the surface is turned
+
 // ---------------------------------------------------------------- rotations
 
 static void frame_of(const double *a, const double *b, const double *c, double Q[9])
@@ -83,19 +85,27 @@ bool td_dents_source(const tdBody *body, const tdState *state, int32_t node, con
     return true;
 }
 
-// u += factor R times the dent that forces make at a node, R: how the surface is turned there.
-void td_dents_add(int n, const tdDentSource *sources, int64_t node, const double *R, double factor, double u[3])
+// The dent that forces make at a node, along the axes of rest.
+static void dent_at(int n, const tdDentSource *sources, int64_t node, double u[3])
 {
-    double sum[3] = {0, 0, 0}, part[3];
+    double part[3];
+    u[0] = u[1] = u[2] = 0;
     for (int k = 0; k < n; k++)
     {
         td_mat3_apply(sources[k].G + 9 * node, sources[k].g, part);
         for (int c = 0; c < 3; c++)
-            sum[c] += part[c];
+            u[c] += part[c];
     }
-    td_mat3_apply(R, sum, part);
+}
+
+// u += factor R times the dent that forces make at a node, R: how the surface is turned there.
+void td_dents_add(int n, const tdDentSource *sources, int64_t node, const double *R, double factor, double u[3])
+{
+    double dent[3], turned[3];
+    dent_at(n, sources, node, dent);
+    td_mat3_apply(R, dent, turned);
     for (int c = 0; c < 3; c++)
-        u[c] += factor * part[c];
+        u[c] += factor * turned[c];
 }
 
 // out = factor R_i G_ij R_j'
@@ -144,16 +154,30 @@ static int list_sources(const tdBody *body, const tdState *state, tdDentSource *
     return n;
 }
 
+// Far from forces dents are small, and are turned as where the largest is.
 void td_reduced_dents_nodes(const tdBody *body, const tdState *state, int32_t n, const int32_t *nodes, double *x)
 {
     tdDentSource sources[TD_DENT_SOURCES];
-    int count = list_sources(body, state, sources);
+    int count = list_sources(body, state, sources), main = 0;
+    double most = 0;
+    for (int k = 0; k < count; k++)
+    {
+        double dent[3];
+        dent_at(1, &sources[k], sources[k].node, dent);
+        main = td_dot3(dent, dent) > most ? k : main;
+        most = fmax(most, td_dot3(dent, dent));
+    }
     for (int32_t i = 0; i < n && count > 0; i++)
     {
         int32_t node = nodes == NULL ? i : nodes[i];
-        double R[9], local[9];
-        td_dents_turn(body, state, node, R, local);
-        td_dents_add(count, sources, node, R, 1, x + 3 * (int64_t)node);
+        double R[9], local[9], dent[3], turned[3];
+        dent_at(count, sources, node, dent);
+        bool near = td_dot3(dent, dent) > NEAR * NEAR * most;
+        if (near)
+            td_dents_turn(body, state, node, R, local);
+        td_mat3_apply(near ? R : sources[main].R, dent, turned);
+        for (int c = 0; c < 3; c++)
+            x[3 * (int64_t)node + c] += turned[c];
     }
 }
 
