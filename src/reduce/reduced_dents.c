@@ -25,7 +25,10 @@
 #define FIRM     1e-7 // of the flexibility of full order: a node that the modes move as full order does
 #define FADES    0.5  // of a force in a step, at least what is left where nothing touches any more
 #define GONE     1e-7 // of the size of the scene: a dent that is not worth keeping
-#define MOST     0.7  // of a dent that elements add to it at most: beyond that a series of two terms says nothing
+#define MOST     0.7  // of a dent: what elements add to it at a node, at most
+#define GOOD     0.5  // of the first term of the series: up to here its second is taken whole,
+#define LARGE    0.8  // and from here on not at all
+#define UNKNOWN  1.0  // error of forces of which the series says nothing
 #define SOFTEST  0.2  // bounds of what elements make of the stiffness of small dents
 #define STIFFEST 10.0
 
@@ -215,41 +218,55 @@ static void stiffness_times(const tdDents *dents, const double *x, double *y)
             y[i] += dents->D[i + (int64_t)j * n] * x[j];
 }
 
+static double work(const tdDents *dents, const double *x, const double *y)
+{
+    double sum = 0;
+    for (int i = 0; i < 3 * dents->n; i++)
+        sum += x[i] * y[i];
+    return sum;
+}
+
+// rho at the touched nodes, in the world: what elements add to the dents. It is the second term of a series. Where it
+// is nearly as large as the first it says nothing, and there it is left out, by and by.
+static void find_second(const tdBody *body, const tdState *state, tdDents *dents, int n, const tdDentSource *sources,
+                        const double *a, double *rho)
+{
+    memset(rho, 0, 3 * (size_t)dents->n * sizeof *rho);
+    if (dents->share < 1 || n == 0 || td_reduced_patch(body, state, &dents->patch, n, sources) == 0)
+        return;
+    for (int i = 0; i < dents->n; i++)
+    {
+        double back[3], bound = MOST * sqrt(td_dot3(dents->d + 3 * i, dents->d + 3 * i));
+        td_reduced_patch_along(&dents->patch, dents->G[i], back);
+        td_mat3_apply(dents->R[i], back, rho + 3 * i);
+        dents->second += td_dot3(a + 3 * i, rho + 3 * i);
+        double size = sqrt(td_dot3(rho + 3 * i, rho + 3 * i));
+        for (int c = 0; c < 3 && size > bound; c++)
+            rho[3 * i + c] *= bound / size;
+    }
+    double ratio = dents->first > 0 ? fabs(dents->second) / dents->first : INFINITY;
+    double share = fmin(fmax((LARGE - ratio) / (LARGE - GOOD), 0), 1);
+    for (int i = 0; i < 3 * dents->n; i++)
+        rho[i] *= share;
+}
+
 // Forces f on the dents at the start, and by which factor each node is stiffer against more of them (its square root):
 // what elements add grows with the square of a dent, its slope twice as fast.
 static void find_stiffness(const tdBody *body, const tdState *state, tdDents *dents, int n, const tdDentSource *sources,
                            double *f, double *factor)
 {
-    double rho[3 * TD_DENT_NODES];
-    memcpy(rho, dents->d, sizeof rho);
-    bool large = dents->share == 1 && n > 0 && td_reduced_patch(body, state, &dents->patch, n, sources) > 0;
+    double a[3 * TD_DENT_NODES] = {0}, rho[3 * TD_DENT_NODES];
+    stiffness_times(dents, dents->d, a);
+    dents->first = work(dents, a, dents->d);
+    dents->second = 0;
+    find_second(body, state, dents, n, sources, a, rho);
     for (int i = 0; i < dents->n; i++)
     {
         const double *d = dents->d + 3 * i;
-        double back[3], more[3], slope = 1;
-        factor[i] = 1;
-        if (!large)
-            continue;
-        td_reduced_patch_along(&dents->patch, dents->G[i], back);
-        td_mat3_apply(dents->R[i], back, more);
-        double size = sqrt(td_dot3(more, more)), bound = MOST * sqrt(td_dot3(d, d));
-        for (int c = 0; c < 3 && size > bound; c++)
-            more[c] *= bound / size;
-        if (td_dot3(d, d) > 0)
-            slope += 2 * td_dot3(more, d) / td_dot3(d, d);
+        double slope = td_dot3(d, d) > 0 ? 1 + 2 * td_dot3(rho + 3 * i, d) / td_dot3(d, d) : 1;
         factor[i] = sqrt(fmin(fmax(slope, SOFTEST), STIFFEST));
-        for (int c = 0; c < 3; c++)
-            rho[3 * i + c] += more[c];
     }
-    memset(f, 0, 3 * (size_t)dents->n * sizeof *f);
-    stiffness_times(dents, dents->d, f);
-    dents->first = dents->second = 0;
-    for (int i = 0; i < 3 * dents->n; i++)
-    {
-        dents->first += f[i] * dents->d[i];
-        dents->second += f[i] * (rho[i] - dents->d[i]);
-    }
-    memset(f, 0, 3 * (size_t)dents->n * sizeof *f);
+    memcpy(f, a, 3 * (size_t)dents->n * sizeof *f);
     stiffness_times(dents, rho, f);
 }
 
@@ -432,7 +449,7 @@ double td_reduced_dents_judge(const tdModel *model, const tdBody *body, tdState 
     for (int i = 0; touched && i < dents->n; i++)
         add_force(body, state, dents->touched[i], a + 3 * i, &forces);
     if (touched && dents->first > 0)
-        next = dents->second * dents->second / (dents->first * dents->first);
+        next = fmin(dents->second * dents->second / (dents->first * dents->first), UNKNOWN);
     if (reduced->enriched && !(touched && dents->left_out))
         return next;
     add_springs(body, state, &forces);
