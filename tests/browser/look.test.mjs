@@ -4,12 +4,12 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, afterEach, before, test } from "node:test";
 import { difference } from "./picture.mjs";
-import { drawn, launch, open, out, pause, PNG, serve, simulated, state, still, until } from "./harness.mjs";
+import { drawn, faults, launch, open, out, pause, PNG, serve, simulated, state, still, until } from "./harness.mjs";
 
 let browser, server, page, errors;
 before(async () => {
     [browser, server] = await Promise.all([launch(), serve("scenes/contact/grasp.yaml")]);
-    ({ page, errors } = await open(browser, server.address));
+    ({ page, errors } = await open(browser, server.address, { reducedMotion: "reduce" })); // colours change at once
 });
 afterEach(() => assert.deepEqual(errors.splice(0), []));
 after(async () => {
@@ -130,6 +130,23 @@ test("plots: of what there is, by a click without one, saved as a table", async 
     assert.ok(rows[0].slice(1).every((name) => / \[.+\]$/.test(name)), rows[0].join());
     assert.ok(rows.length > 3 && rows.every((row) => row.length === rows[0].length));
     assert.ok(rows.slice(2).every((row, i) => Number(row[0]) > Number(rows[i + 1][0])));
+});
+
+test("whoever cannot see it, or only badly, can use it: light and dark, wide and narrow", async () => {
+    for (const [width, height] of [[1920, 1080], [1280, 800], [390, 844]]) {
+        await page.setViewportSize({ width, height });
+        for (const theme of ["light", "dark"]) {
+            if ((await page.evaluate(() => document.documentElement.dataset.theme ?? "light")) !== theme) await page.keyboard.press("l");
+            for (const tab of width === 1280 && theme === "light" ? ["drive", "tool", "timing", "view"] : width === 1920 ? [] : ["view"]) {
+                await page.click(`#tab-${tab}`);
+                assert.deepEqual(await faults(page), [], `${width} px, ${theme}, ${tab}`);
+            }
+            await drawn(page);
+            await page.screenshot({ path: `${out}/look-${width}-${theme}.png` });
+        }
+    }
+    await page.keyboard.press("l");
+    await page.setViewportSize({ width: 1000, height: 680 });
 });
 
 test("a scene without contact has no plot of it", async () => {
