@@ -108,6 +108,7 @@ static void json_counts(tdJson *json, const tdTotals *totals)
     td_json_number(json, "rom_indicator", totals->rom_indicator);
     td_json_number(json, "rom_error", totals->rom_error);
     td_json_number(json, "rom_distance", totals->rom_distance);
+    td_json_number(json, "rom_local", totals->rom_local);
     td_json_integer(json, "contacts", totals->contacts);
     td_json_integer(json, "contacts_active", totals->contacts_active);
     td_json_integer(json, "constraints", totals->constraints);
@@ -368,10 +369,10 @@ static void print_table(const runArguments *arguments, const tdModel *model, con
     if (totals->attachment_error > 0)
         printf("attachments off by %.2e of the scene's size at most\n", totals->attachment_error);
     act_print_totals(result);
-    if (totals->rom_indicator > 0 || totals->rom_distance > 0)
+    if (totals->rom_indicator > 0 || totals->rom_distance > 0 || totals->rom_local > 0)
         printf("reduced     not to be trusted in %" PRId64 " steps; error about %.2g at most (indicator %.3g, distance "
-               "%.3g)\n",
-               totals->rom_warnings, totals->rom_error, totals->rom_indicator, totals->rom_distance);
+               "%.3g), forces of touch about %.2g\n",
+               totals->rom_warnings, totals->rom_error, totals->rom_indicator, totals->rom_distance, totals->rom_local);
     if (totals->projected_elements > 0 || totals->inverted_elements > 0 || totals->extended_elements > 0)
         printf("elements    %" PRId64
                " tangents made positive, %d inverted and %d crushed beyond their law's range at the "

@@ -394,7 +394,9 @@ extern "C"
                           ///< as long as there is no warning
         double rom_distance; ///< what of the shape lies outside of training, beside the largest shape there; of dead
                              ///< loads in their ranges there, 1 for one that training has not seen
-        bool rom_warning;    ///< either is beyond its limit: the reduced model is not to be trusted here
+        double rom_local;    ///< by how much of themselves forces of touch and springs are off, because places give way
+                             ///< otherwise than at full order; beyond 0.1 it is warned of
+        bool rom_warning;    ///< one of them is beyond its limit: the reduced model is not to be trusted here
         // Contact; zero where there is none.
         int contacts;        ///< points that were followed
         int constraints;     ///< of the convex problem: these points, attachments, driven actuators, limits of joints

@@ -218,6 +218,7 @@ class tdReport(c.Structure):
         ("rom_indicator", c.c_double),
         ("rom_error", c.c_double),
         ("rom_distance", c.c_double),
+        ("rom_local", c.c_double),
         ("rom_warning", c.c_bool),
         ("contacts", c.c_int),
         ("constraints", c.c_int),

@@ -120,6 +120,8 @@ tdStatus td_state_set_spring(const tdModel *model, tdState *state, int spring, c
     double *s = state->springs + TD_SPRING_NUMBERS * spring, next[TD_SPRING_NUMBERS] = {0};
     if (given != NULL)
         put(given, next);
+    if (given != NULL && model->bodies[given->body].ops->tie != NULL)
+        model->bodies[given->body].ops->tie(&model->bodies[given->body], given);
     state->spring_changes += !is_same_matrix(s, next);
     memcpy(s, next, sizeof next);
     return TD_OK;
@@ -135,6 +137,8 @@ bool td_state_spring(const tdModel *model, const tdState *state, int number, dou
     int32_t start[2] = {0, 3};
     tdPointSet set = {.body = spring.body, .n = 1, .start = start, .nodes = spring.nodes, .weights = spring.weights};
     body->ops->positions(body, state, &set, state->q + body->first, point);
+    if (body->ops->give != NULL)
+        body->ops->give(body, state, &set, point);
     for (int c = 0; c < 3; c++)
         force[c] = spring.stiffness * (spring.anchor[c] - point[c]);
     return true;

@@ -143,13 +143,17 @@ void td_contact_take_part(const tdModel *model, tdState *state, int b, int64_t n
     mine->acted_on = mine->acted_on || moves;
 }
 
-static void touch_side(const tdModel *model, tdState *state, const tdContactSide *side)
+static void touch_side(const tdModel *model, tdState *state, const tdContactSide *side, double gap)
 {
     const tdBody *body = &model->bodies[model->contact->colliders[side->collider].body];
-    tdSidePoint at;
-    bool moves = body->ops->part_point != NULL
-                     ? body->ops->part_point(body, state, td_contact_side_point(model, side, &at))
-                     : body->unknowns > 0;
+    bool moves = body->unknowns > 0;
+    if (body->ops->part_point != NULL)
+    {
+        tdSidePoint at;
+        tdTouchPoint point = *td_contact_side_point(model, side, &at);
+        point.gap = gap;
+        moves = body->ops->part_point(body, state, &point);
+    }
     tdContactBody *mine = &state->contact->bodies[body->index];
     mine->acted_on = mine->acted_on || moves;
 }
@@ -292,8 +296,8 @@ tdStatus td_contact_find(const tdModel *model, tdState *state)
         TD_TRY(find_contacts(model, state));
     for (int64_t i = 0; i < cs->n; i++)
     {
-        touch_side(model, state, &cs->contacts[i].a);
-        touch_side(model, state, &cs->contacts[i].b);
+        touch_side(model, state, &cs->contacts[i].a, cs->contacts[i].phi);
+        touch_side(model, state, &cs->contacts[i].b, cs->contacts[i].phi);
     }
     if (state->bonded == NULL)
         td_bond_touch(model, state);

@@ -314,8 +314,15 @@ static tdStatus fill(const tdModel *model, tdState *state, const tdBody *body, b
     td_scratch_give(state, free_v);
     for (int32_t i = lead; i < block->n; i++)
     {
-        int32_t p = i - lead;
-        int64_t k = body->first + (mine->part.coord != NULL ? mine->part.coord[p] : p);
+        int64_t coord = td_block_coord(&mine->part, i - lead), k = body->first + coord;
+        if (coord < 0)
+        {
+            int32_t own = i - (block->n - mine->part.n_own);
+            v_star[i] = mine->part.own_star[own];
+            v[i] = mine->part.own_v[own];
+            ahead[i] = 0;
+            continue;
+        }
         v_star[i] = state->v_new[k] + state->dv[k];
         v[i] = start[k];
         ahead[i] = td_scheme_drift(&model->scheme, state->v[k], state->a[k]);
@@ -514,8 +521,11 @@ tdStatus td_contact_recover(const tdModel *model, tdState *state)
             TD_TRY(recover(model, state, body));
         for (int32_t i = 0; i < mine->part.n && !mine->condensed; i++)
         {
-            int64_t coord = body->first + (mine->part.coord != NULL ? mine->part.coord[i] : i);
-            state->dv[coord] += block->v[mine->n_moved + i] - block->v_star[mine->n_moved + i];
+            int64_t coord = td_block_coord(&mine->part, i);
+            if (coord < 0)
+                mine->part.own_v[i - (mine->part.n - mine->part.n_own)] = block->v[mine->n_moved + i];
+            else
+                state->dv[body->first + coord] += block->v[mine->n_moved + i] - block->v_star[mine->n_moved + i];
         }
         for (int32_t j = 0; j < mine->n_moved; j++)
             move(model, state, body, mine->moved[j], block->v[mine->n_scalar + j]);

@@ -34,10 +34,10 @@ const tdTouchPoint *td_contact_side_point(const tdModel *model, const tdContactS
 {
     int f = model->contact->colliders[side->collider].field;
     const tdContactField *field = f >= 0 ? &model->contact->fields[f] : NULL;
-    out->point = (tdTouchPoint){side->n, side->node, side->weight, side->local};
+    out->point = (tdTouchPoint){side->n, side->node, side->weight, side->local, 0};
     if (field == NULL || field->n_points == 0)
         return &out->point;
-    out->point = (tdTouchPoint){0, out->node, out->weight, side->local};
+    out->point = (tdTouchPoint){0, out->node, out->weight, side->local, 0};
     for (int k = 0; k < side->n; k++)
         for (int32_t i = field->start[side->node[k]]; i < field->start[side->node[k] + 1]; i++)
             add_node(out, field->node[i], side->weight[k] * field->weight[i]);
@@ -116,8 +116,8 @@ static bool add_moved(const tdModel *model, tdState *state, const tdContactSide 
         state->v_new = v_new;
         for (int32_t j = 0; j < n; j++)
         {
-            int32_t p = columns[j] - lead;
-            double moves = motion[body->first + (mine->part.coord != NULL ? mine->part.coord[p] : p)];
+            int64_t coord = td_block_coord(&mine->part, columns[j] - lead);
+            double moves = coord < 0 ? 0 : motion[body->first + coord];
             for (int r = 0; r < 3; r++)
                 rate[r] += J[r * n + j] * moves;
         }

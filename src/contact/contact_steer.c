@@ -35,7 +35,10 @@ static void restrict_column(const tdModel *model, const tdState *state, const td
         out[mine->n_scalar + j] = 0;
     double *part = out + mine->n_scalar + mine->n_moved;
     for (int32_t i = 0; i < mine->part.n; i++)
-        part[i] = factor * full[body->first + (mine->part.coord != NULL ? mine->part.coord[i] : i)];
+    {
+        int64_t coord = td_block_coord(&mine->part, i);
+        part[i] = coord < 0 ? 0 : factor * full[body->first + coord];
+    }
 }
 
 // Velocities of nodes that efforts move: M^-1 of what drives them.

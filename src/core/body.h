@@ -41,12 +41,23 @@ typedef struct tdBodyBlock
     int32_t touched;       ///< columns that a row of a point of three nodes has, at most
     /// All of its unknowns take part, and A is sparse (solve/sap.h): A and L are not there. NULL: as above.
     const struct tdSapSparse *sparse;
+    /// The last of the n are velocities of the body's own that are no coordinates (dents of a reduced body): what they
+    /// are without constraints, and where they start from; their solution is written there.
+    int32_t n_own;
+    const double *own_star;
+    double *own_v;
 } tdBodyBlock;
 
 /// Row of A that a coordinate of the body has; -1: none.
 static inline int32_t td_block_column(const tdBodyBlock *block, int64_t coord)
 {
-    return block->column != NULL ? block->column[coord] : coord < block->n ? (int32_t)coord : -1;
+    return block->column != NULL ? block->column[coord] : coord < block->n - block->n_own ? (int32_t)coord : -1;
+}
+
+/// The coordinate that belongs to a row of A; -1: it is the body's own.
+static inline int64_t td_block_coord(const tdBodyBlock *block, int32_t row)
+{
+    return row >= block->n - block->n_own ? -1 : block->coord != NULL ? block->coord[row] : row;
 }
 
 /// A row that a body brings into the problem itself, e.g. a limit of a joint, over one of its coordinates: effort =
@@ -65,6 +76,7 @@ typedef struct tdTouchPoint
     const int32_t *node;  ///< of the body
     const double *weight; ///< with the sum 1
     const double *local;  ///< on a part: the place in its frame
+    double gap;           ///< to what touches, where points are listed [m]
 } tdTouchPoint;
 
 /// A part of a body and all that hangs on it.
@@ -211,6 +223,10 @@ struct tdBodyOps
     tdStatus (*point_set)(tdModel *model, const tdBody *body, tdPointSet *set, tdError *error);
     /// Positions x[3 n] of a set's points for the coordinates q of the body. The set need not be compiled.
     void (*positions)(const tdBody *body, const tdState *state, const tdPointSet *set, const double *q, double *x);
+    /// Optional: adds what places give way by that is in no coordinate, to x[3 n] of a set's points at the present q.
+    void (*give)(const tdBody *body, const tdState *state, const tdPointSet *set, double *x);
+    /// Optional: a spring is tied; what steps would have to make for it.
+    void (*tie)(const tdBody *body, const struct tdSpring *spring);
     /// row[size] = J' f for forces f[3 n] at a set's points, dx/dt = J v, at the coordinates q of the body.
     void (*pull)(const tdBody *body, const tdState *state, const tdPointSet *set, const double *q, const double *f,
                  double *row);

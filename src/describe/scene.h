@@ -163,6 +163,13 @@ typedef struct tdSceneBodyContact
 /// Makes body number `index` of a model: its kind, tables and coordinates.
 typedef tdStatus tdBodyCompiler(tdModel *model, int index, const tdSettings *settings, tdError *error);
 
+typedef enum tdEnrichment
+{
+    TD_ENRICHMENT_AUTO, // but where training had contact, or the scene has effectors
+    TD_ENRICHMENT_ON,
+    TD_ENRICHMENT_OFF
+} tdEnrichment;
+
 typedef struct tdSceneBody
 {
     const char *name;
@@ -184,6 +191,7 @@ typedef struct tdSceneBody
     double damping_mass, damping_stiffness; ///< Rayleigh alpha [1/s], beta [s]
     double velocity[3];                     ///< at the start
     const char *rom;                        ///< file of its reduced model; NULL: full order
+    tdEnrichment enrichment;                ///< of a reduced body, where something touches
     int rom_line;
     double snap; ///< how far outside of it points may be that are given by their places [m]; NAN: half an element
     int n_fixed, n_prescribed;

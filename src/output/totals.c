@@ -28,6 +28,7 @@ static const char *const names[COUNTS] = {
     "rom_warnings",
     "rom_indicator",
     "rom_distance",
+    "rom_local",
     "rom_error",
     "contacts",
     "contacts_active",
@@ -75,6 +76,7 @@ void td_totals_add(tdTotals *totals, const tdReport *report)
     totals->rom_warnings += report->rom_warning;
     totals->rom_indicator = fmax(totals->rom_indicator, report->rom_indicator);
     totals->rom_distance = fmax(totals->rom_distance, report->rom_distance);
+    totals->rom_local = fmax(totals->rom_local, report->rom_local);
     totals->rom_error = fmax(totals->rom_error, report->rom_error);
     totals->contacts = report->contacts;
     totals->contacts_active = report->contacts_active;
@@ -121,6 +123,7 @@ void td_totals_row(const tdTotals *totals, double row[TD_TOTALS_COLUMNS])
         (double)totals->rom_warnings,
         totals->rom_indicator,
         totals->rom_distance,
+        totals->rom_local,
         totals->rom_error,
         (double)totals->contacts,
         (double)totals->contacts_active,

@@ -22,6 +22,7 @@ typedef struct tdTotals
     double bound_violation;                ///< largest, relative, of limits that contradict each other
     int64_t rom_warnings;                  ///< steps in which a reduced model was not to be trusted
     double rom_indicator, rom_distance;    ///< largest
+    double rom_local;                      ///< likewise
     double rom_error;                      ///< largest, as the indicator tells it
     int contacts, contacts_active;         ///< in the last step: points followed, points that bear a force
     int constraints;                       ///< in the last step: of the problem that contact makes of all bodies
@@ -43,7 +44,7 @@ typedef struct tdTotals
 
 void td_totals_add(tdTotals *totals, const tdReport *report);
 
-#define TD_TOTALS_COLUMNS (40 + TD_STAGES)
+#define TD_TOTALS_COLUMNS (41 + TD_STAGES)
 
 /// The same as a row of numbers.
 void td_totals_row(const tdTotals *totals, double row[TD_TOTALS_COLUMNS]);

@@ -71,6 +71,7 @@ tdReducedWork td_reduced_work(const tdReduced *reduced, int b, tdReducedState *m
 static void free_model(tdBody *body)
 {
     tdReduced *reduced = body->data;
+    td_residual_free(reduced->residual);
     td_stvk_free(&reduced->stvk);
     td_linear_model_free(&reduced->soft->linear);
     td_mesh_free(&reduced->soft->mesh);
@@ -114,7 +115,8 @@ static tdStatus state_create(const tdModel *model, const tdBody *body, tdState *
     mine->stiffened = TD_TAKE(arena, bool, 2 * reduced->n_sets + 1);
     if (mine->K_apart == NULL || mine->stiffened == NULL ||
         !td_soft_take_points(arena, &reduced->domain, &mine->points) ||
-        !td_reduced_check_take(model, arena, reduced, mine, state))
+        !td_reduced_check_take(model, arena, reduced, mine, state) ||
+        !td_reduced_dents_take(model, arena, reduced, mine, state->isa))
         return td_fail_memory(error, "the state of a reduced body");
     memcpy(state->v + body->first, reduced->start, (size_t)reduced->coords * sizeof(double));
     return td_reduced_frame_take(arena, reduced, mine, error);
@@ -350,6 +352,7 @@ static void commit(const tdModel *model, const tdBody *body, tdState *state)
     commit_domain(model, reduced, mine, state, state->q + body->first);
     if (reduced->check != NULL)
         commit_domain(model, reduced->check, mine->check, state, state->q + body->first);
+    td_reduced_dents_commit(model, body, state);
     if (reduced->floating != NULL)
         td_reduced_frame_commit(reduced, mine, state->q + body->first);
 }
@@ -597,50 +600,6 @@ static tdStatus start_acceleration(const tdModel *model, const tdBody *body, tdS
     return TD_OK;
 }
 
-// ---------------------------------------------------------------- checkpoint, parameters
-
-static int arrays(const tdModel *model, const tdBody *body, tdState *state, tdStateArray *out, int most)
-{
-    const tdReduced *reduced = td_reduced_of(body);
-    const tdReducedState *mine = td_reduced_mine(body, state);
-    (void)model;
-    int n = 0;
-    if (most < 3)
-        return 0;
-    out[n++] = (tdStateArray){"history", body->index, false, reduced->domain.history, mine->points.history};
-    if (reduced->check != NULL)
-        out[n++] = (tdStateArray){"check_history", body->index, false, reduced->check->domain.history,
-                                  mine->check->points.history};
-    if (reduced->floating != NULL)
-        out[n++] = (tdStateArray){"turn", body->index, false, 4, mine->floating->turn};
-    return n;
-}
-
-// Nothing is kept from step to step but q, v, what the material remembers and how far a frame has turned.
-static tdStatus restore(const tdModel *model, const tdBody *body, tdState *state, tdError *error)
-{
-    tdReducedState *mine = td_reduced_mine(body, state);
-    (void)model;
-    (void)error;
-    mine->current = mine->arrived = mine->K_valid = mine->damping_kept = mine->projecting = mine->warned = false;
-    if (mine->check != NULL)
-        mine->check->current = false;
-    return TD_OK;
-}
-
-// The inertia of a frame is made of integrals that are kept with the model.
-static unsigned varies(const tdBody *body)
-{
-    const tdReduced *reduced = td_reduced_of(body);
-    bool damps = reduced->soft->alpha > 0 || reduced->soft->beta > 0;
-    return TD_VARIES_YOUNG | (reduced->floating == NULL ? TD_VARIES_MASS : 0) | (damps ? TD_VARIES_DAMPING : 0);
-}
-
-static void vary(const tdModel *model, const tdBody *body, tdState *state)
-{
-    restore(model, body, state, NULL);
-}
-
 static double stray(const tdBody *body, const tdState *state, double *turn)
 {
     return td_soft_stray(&td_reduced_of(body)->domain, &td_reduced_mine(body, state)->points, state->isa, turn);
@@ -659,6 +618,8 @@ const tdBodyOps td_reduced_ops = {
     .balance = balance,
     .apply_inverse = apply_inverse,
     .multiply = multiply,
+    .part_none = td_reduced_part_none,
+    .part_point = td_reduced_part_point,
     .condense = td_reduced_condense,
     .surface = td_reduced_surface,
     .touch = td_reduced_touch,
@@ -668,6 +629,8 @@ const tdBodyOps td_reduced_ops = {
     .expand = td_reduced_expand,
     .point_set = td_reduced_point_set,
     .positions = td_reduced_positions,
+    .give = td_reduced_dents_move,
+    .tie = td_reduced_dents_tie,
     .pull = td_reduced_pull,
     .stiffen = td_reduced_stiffen,
     .bend = td_reduced_bend,
@@ -675,10 +638,10 @@ const tdBodyOps td_reduced_ops = {
     .volume = td_reduced_volume,
     .volume_stiffen = td_reduced_volume_stiffen,
     .drive = drive,
-    .arrays = arrays,
-    .restore = restore,
-    .varies = varies,
-    .vary = vary,
+    .arrays = td_reduced_arrays,
+    .restore = td_reduced_restore,
+    .varies = td_reduced_varies,
+    .vary = td_reduced_vary,
     .nodes = td_reduced_nodes,
     .node_velocities = td_reduced_node_velocities,
     .fields = td_reduced_fields,

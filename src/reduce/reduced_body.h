@@ -9,6 +9,7 @@
 #include "core/parts.h"
 #include "reduce/floating.h"
 #include "reduce/reduced.h"
+#include "reduce/residual.h"
 #include "reduce/stvk.h"
 
 /// A dead load: force on the coordinates for an input of 1.
@@ -67,6 +68,8 @@ typedef struct tdReduced
     double amplitude;                ///< largest displacement in training, as a norm of amplitudes
     double slope, offset, threshold; ///< of the indicator; NAN: not calibrated
     double far;                      ///< distance that is warned of
+    tdResidual *residual;            ///< what modes lack where something touches (reduced_dents.c)
+    bool enriched;                   ///< it is part of the answer; else only of the warning
     int64_t set_rows;                ///< of all point sets
     int n_sets;
     tdReducedSet *sets[TD_REDUCED_SETS];
@@ -91,6 +94,63 @@ typedef struct tdFloatingState
     double *v, *q_e, *q_c, *v_e, *change; ///< of a first pass too
 } tdFloatingState;
 
+#define TD_DENT_NODES   32 // touched nodes that have dents of their own, at most: the nearest
+#define TD_DENT_KEPT    64 // nodes whose forces are kept: touched ones and those that were
+#define TD_DENT_SOURCES (TD_DENT_KEPT + 3 * TD_SPRINGS)
+
+/// A force that makes dents.
+typedef struct tdDentSource
+{
+    int32_t node;
+    const double *G;         ///< column of the node
+    double R[9], R_modes[9]; ///< how the surface is turned there, in the world and seen from the body's frame
+    double g[3];             ///< along the axes of rest, over the state's factor on moduli
+} tdDentSource;
+
+#define TD_PATCH_ELEMENTS 1024
+#define TD_PATCH_CORNERS  10
+#define TD_PATCH_NODES    1024
+
+/// Elements under touched places (reduced_patch.c); scratch of a step, but what it was gathered for.
+typedef struct tdPatch
+{
+    int n_around;
+    int32_t around[TD_DENT_KEPT]; ///< nodes
+    int n, n_nodes;
+    int32_t *lane, *from;  ///< by element: 4 point batch + lane of its first point; the force it is near
+    int32_t *corner;       ///< TD_PATCH_CORNERS each: its nodes, as numbered here
+    int32_t *node;         ///< in the body
+    double *x, *w, *force; ///< 3 a node: by modes, by dents; what elements add
+    double *rest;          ///< D at rest by block of the body
+} tdPatch;
+
+/// Dents (reduced_dents.c).
+typedef struct tdDents
+{
+    // from step to step
+    int64_t *node; ///< TD_DENT_KEPT: nodes that forces act on; -1: no more
+    double *force; ///< 3 each
+    // of this step
+    int n;                          ///< nodes that are touched,
+    int32_t touched[TD_DENT_NODES]; ///< the nearest first,
+    double gap[TD_DENT_NODES];
+    bool left_out;                    ///< and there are more
+    bool made;                        ///< what follows is there
+    bool stays[TD_DENT_KEPT];         ///< a node of the last step is touched in this one too
+    const double *G[TD_DENT_NODES];   ///< columns of the touched nodes
+    double R[TD_DENT_NODES][9];       ///< rotations there
+    double share;                     ///< of the flexibility that acts
+    double d[3 * TD_DENT_NODES];      ///< dents at the start, less what others leave
+    double v[3 * TD_DENT_NODES];      ///< how fast they grow
+    double v_star[3 * TD_DENT_NODES]; ///< and would if nothing touched
+    double *D;                        ///< inverse of their flexibility, (3 n)^2
+    double *T;                        ///< force by velocity: c slope + beta D^-1
+    double first, second;             ///< twice the energy of small dents at the start, and what elements add
+    tdPatch patch;
+    double *A;     ///< of the whole block
+    double *modal; ///< n of the body, scratch
+} tdDents;
+
 typedef struct tdReducedState
 {
     const double *factors;         ///< TD_FACTORS of the state
@@ -113,6 +173,7 @@ typedef struct tdReducedState
     double *check_force, *check_L; ///< stride, stride^2
     bool checking;                 ///< it can be judged: there is a second choice, and the body is held
     bool warned;                   ///< some step was not to be trusted
+    bool warned_of_touch;          ///< or forces where something touches
     bool current;                  ///< F is that of `at`
     bool projecting, damping_kept, K_valid;
     bool arrived;        ///< forces and K are those of `at`
@@ -120,6 +181,7 @@ typedef struct tdReducedState
     double energy_start; ///< elastic, at the start of the step
     double *K_apart;     ///< room for K_damping where it is not K
     double damped;       ///< K is K + damped K_damping; 0: K
+    tdDents *dents;      ///< NULL: nothing can touch it, or there is no local flexibility
 } tdReducedState;
 
 /// Arguments of the kernels: of one block of the domain.
@@ -222,6 +284,12 @@ bool td_reduced_rotation_follows(const tdModel *model, const tdState *state);
 /// y += factor K x, K rows x columns
 void td_reduced_multiply_add(int rows, int columns, int stride, double factor, const double *K, const double *x,
                              double *y);
+/// reduced_keep.c: see tdBodyOps.
+int td_reduced_arrays(const tdModel *model, const tdBody *body, tdState *state, tdStateArray *out, int most);
+tdStatus td_reduced_restore(const tdModel *model, const tdBody *body, tdState *state, tdError *error);
+unsigned td_reduced_varies(const tdBody *body);
+void td_reduced_vary(const tdModel *model, const tdBody *body, tdState *state);
+
 /// reduced_energy.c: elastic energy where forces were taken last; what the blocks counted goes into the report and the
 /// state's bad element; see tdBodyOps.arrive and tdBodyOps.energy.
 double td_reduced_elastic(const tdReduced *reduced, const tdReducedState *mine);
@@ -255,6 +323,46 @@ int32_t td_reduced_touch(const tdBody *body, tdState *state, const tdTouchPoint 
 void td_reduced_push(const tdBody *body, const tdState *state, const tdTouchPoint *point, int part, const double f[3],
                      double *m);
 
+/// reduced_dents.c: dents.
+bool td_reduced_dents_take(const tdModel *model, tdArena *arena, const tdReduced *reduced, tdReducedState *mine,
+                           tdIsa isa);
+void td_reduced_part_none(const tdBody *body, tdState *state);
+bool td_reduced_part_point(const tdBody *body, tdState *state, const tdTouchPoint *point);
+/// The block with the velocities of dents, where there are any.
+void td_reduced_dents_block(const tdBody *body, tdState *state, tdBodyBlock *out);
+/// Nodes of a point that have dents: three columns each, and their weights. Returns how many.
+int32_t td_reduced_dents_touch(const tdBody *body, const tdState *state, const tdTouchPoint *point,
+                               const tdBodyBlock *block, int32_t columns[3 * TD_TOUCH_NODES],
+                               double weights[TD_TOUCH_NODES]);
+void td_reduced_dents_arm(const tdBody *body, const tdState *state, int n, const int32_t *nodes, const double *weights,
+                          double x[3]);
+/// Positions x, by node, of these nodes (NULL: the first n), or of the points of a set: dents are added.
+void td_reduced_dents_nodes(const tdBody *body, const tdState *state, int32_t n, const int32_t *nodes, double *x);
+void td_reduced_dents_move(const tdBody *body, const tdState *state, const tdPointSet *set, double *x);
+/// Stiffness of a spring and of the dent that it makes, one after the other; false: of the spring alone. And dents that
+/// contacts make where it is tied, added to x.
+void td_reduced_dents_tie(const tdBody *body, const tdSpring *spring);
+bool td_reduced_dents_spring(const tdBody *body, const tdState *state, const tdSpring *spring, double H[9]);
+void td_reduced_dents_at(const tdBody *body, const tdState *state, const tdSpring *spring, double x[3]);
+/// By how much of themselves forces of touch are off.
+double td_reduced_dents_judge(const tdModel *model, const tdBody *body, tdState *state);
+#define TD_DENT_WARNING 0.1 // that is warned of
+void td_reduced_dents_commit(const tdModel *model, const tdBody *body, tdState *state);
+
+/// reduced_give.c: how the surface at a node has turned since rest, in the world and seen from the frame; a force that
+/// makes dents (false: it has no column); u += factor R times the dent of forces at a node; out = factor R_i G R_j'.
+void td_dents_turn(const tdBody *body, const tdState *state, int32_t node, double R[9], double local[9]);
+bool td_dents_source(const tdBody *body, const tdState *state, int32_t node, const double f[3], tdDentSource *out);
+void td_dents_add(int n, const tdDentSource *sources, int64_t node, const double *R, double factor, double u[3]);
+void td_dents_turned(const double *Ri, const double *G, const double *Rj, double factor, double out[9]);
+
+/// reduced_patch.c: forces on the nodes of the elements around forces, beyond those of a linear response. Returns how
+/// many elements there are. Then what they do along the dent of a node, in the axes of rest.
+bool td_reduced_patch_take(tdArena *arena, const tdReduced *reduced, tdPatch *patch);
+void td_reduced_patch_rest(const tdReduced *reduced, tdIsa isa, tdPatch *patch);
+int td_reduced_patch(const tdBody *body, const tdState *state, tdPatch *patch, int n, const tdDentSource *sources);
+void td_reduced_patch_along(const tdPatch *patch, const double *G, double rho[3]);
+
 /// reduced_modes.c: see tdBodyOps.
 const double *td_reduced_nodes(const tdModel *model, const tdBody *body, const tdState *state);
 const double *td_reduced_node_velocities(const tdModel *model, const tdBody *body, const tdState *state);
@@ -281,6 +389,9 @@ void td_reduced_volume_stiffen(const tdBody *body, tdState *state, const tdPoint
 /// A += factor times the stiffness of constraints.
 void td_reduced_add_coupling(const tdReduced *reduced, tdReducedState *mine, const tdState *state, double factor,
                              double *A);
+/// Where a spring is tied as modes move it.
+void td_reduced_spring_point(const tdBody *body, const tdState *state, const tdSpring *spring, const double *q,
+                             double x[3]);
 /// Springs of the state on the body: at q_e into state->load, and A += factor times their stiffness (lower triangle).
 void td_reduced_spring_loads(const tdBody *body, tdState *state);
 void td_reduced_spring_stiffness(const tdBody *body, const tdState *state, double factor, double *A);

@@ -6,6 +6,8 @@
 //
 // Forces are compared by the displacements that they would cause at rest, K0: those of stiff modes differ most and
 // matter least. (The stiffness of the moment is no better: what cables and cavities hold up is singular on its own.)
+//     local      what touched places give way otherwise than at full order (reduced_dents.c)
+//
 // The first tells of the error of integration over few elements; the second that the shape is none that the modes were
 // made for, or that a load acts that training has not seen: its response may lie outside of all modes, where nothing
 // that is reduced can see it.
@@ -225,16 +227,27 @@ void td_reduced_judge(const tdModel *model, const tdBody *body, tdState *state)
     tdReport *report = &state->report;
     double indicator = disagreement(model, body, state), far = distance(reduced, state->q + body->first, state);
     double error = reduced->offset + (reduced->slope > 0 ? reduced->slope * indicator : 0);
-    bool warning = far > reduced->far || (reduced->threshold > 0 && indicator > reduced->threshold);
+    double local = td_reduced_dents_judge(model, body, state);
+    bool trained = !(far > reduced->far || (reduced->threshold > 0 && indicator > reduced->threshold));
+    bool warning = !trained || local > TD_DENT_WARNING;
     report->rom_indicator = fmax(report->rom_indicator, indicator);
     report->rom_error = fmax(report->rom_error, error);
     report->rom_distance = fmax(report->rom_distance, far);
+    report->rom_local = fmax(report->rom_local, local);
     report->rom_warning = report->rom_warning || warning;
-    if (warning && !mine->warned)
+    if (local > TD_DENT_WARNING && !mine->warned_of_touch)
+        td_log(
+            &state->settings, TD_LOG_WARNING,
+            "t = %g s (step %lld): forces where something touches the reduced body '%s' are off by about %.0f %%; %s",
+            state->time + model->scheme.h, (long long)state->steps + 1, body->name, 100 * local,
+            reduced->enriched ? "what touches it goes deeper than small dents, or at more places than are followed"
+                              : "the modes do not give way there: 'enrichment: true' in the body adds what they lack");
+    mine->warned_of_touch = mine->warned_of_touch || local > TD_DENT_WARNING;
+    if (!trained && !mine->warned)
         td_log(&state->settings, TD_LOG_WARNING,
                "t = %g s (step %lld): the reduced model of body '%s' leaves what it was trained for (indicator %.3g of "
                "%.3g, distance %.3g of %.3g)",
                state->time + model->scheme.h, (long long)state->steps + 1, body->name, indicator,
                reduced->threshold > 0 ? reduced->threshold : INFINITY, far, reduced->far);
-    mine->warned = mine->warned || warning; // the report tells of each step, the log of the first
+    mine->warned = mine->warned || !trained; // the report tells of each step, the log of the first
 }

@@ -589,6 +589,13 @@ static tdStatus build_single(tdArena *arena, tdReduced *reduced, tdError *error)
     return TD_OK;
 }
 
+// Modes of training with contact have in them what contact does, together with all else that acted. Older files do not
+// say; bodies that nothing holds were mostly trained on a floor.
+static bool met_others(const tdRom *rom)
+{
+    return isnan(rom->contact) ? rom->n_lambda == 0 && rom->frame != TD_FRAME_FIXED : rom->contact > 0;
+}
+
 tdStatus td_compile_reduced(tdModel *model, int index, const tdRom *rom, const tdSettings *settings, tdError *error)
 {
     bool whole = settings->rom_whole;
@@ -623,6 +630,13 @@ tdStatus td_compile_reduced(tdModel *model, int index, const tdRom *rom, const t
         TD_TRY(td_reduced_check_compile(model, index, reduced, rom, whole, error));
     TD_TRY(build_mass(model, &model->scene.bodies[index], reduced, error));
     TD_TRY(build_loads(model, reduced, error));
+    tdEnrichment enrichment = model->scene.bodies[index].enrichment;
+    // Inverse control reaches effectors by the modes: it would not see that a dent is what holds them.
+    bool wanted = enrichment == TD_ENRICHMENT_AUTO && !met_others(rom);
+    reduced->enriched = enrichment == TD_ENRICHMENT_ON || (wanted && model->scene.n_effectors == 0);
+    if (reduced->enriched || wanted || enrichment == TD_ENRICHMENT_OFF)
+        TD_TRY(td_residual_create(soft, reduced->r, rom->frame == TD_FRAME_TRANSLATION ? 3 : 0, reduced->stride,
+                                  reduced->basis, rom->frame != TD_FRAME_FIXED, &reduced->residual, error));
     if (polynomial) // the last that may fail: it has memory of its own
         TD_TRY(td_reduced_stvk_compile(reduced, rom, error));
     hash_reduced(model, reduced, rom);

@@ -93,8 +93,10 @@ const double *td_reduced_nodes(const tdModel *model, const tdBody *body, const t
     const tdReduced *reduced = td_reduced_of(body);
     const tdReducedState *mine = td_reduced_mine(body, state);
     if (reduced->floating == NULL)
-        return expand(reduced, reduced->soft->rest, state->q + body->first, mine->node_x);
-    td_reduced_frame_nodes(reduced, mine, state->q + body->first, mine->node_x);
+        expand(reduced, reduced->soft->rest, state->q + body->first, mine->node_x);
+    else
+        td_reduced_frame_nodes(reduced, mine, state->q + body->first, mine->node_x);
+    td_reduced_dents_nodes(body, state, reduced->soft->n_nodes, NULL, mine->node_x);
     return mine->node_x;
 }
 

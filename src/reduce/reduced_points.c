@@ -430,6 +430,12 @@ static const double *spring_rows(const tdReduced *reduced, tdReducedState *mine,
     return J;
 }
 
+void td_reduced_spring_point(const tdBody *body, const tdState *state, const tdSpring *spring, const double *q,
+                             double x[3])
+{
+    spring_rows(td_reduced_of(body), td_reduced_mine(body, state), spring, q, x);
+}
+
 void td_reduced_spring_loads(const tdBody *body, tdState *state)
 {
     const tdReduced *reduced = td_reduced_of(body);
@@ -440,9 +446,15 @@ void td_reduced_spring_loads(const tdBody *body, tdState *state)
         if (!td_spring_get(state->springs, k, &spring) || spring.body != body->index)
             continue;
         const double *J = spring_rows(reduced, td_reduced_mine(body, state), &spring, state->q_e + body->first, x);
+        double H[9], way[3], f[3];
+        if (td_reduced_dents_spring(body, state, &spring, H))
+            td_reduced_dents_at(body, state, &spring, x);
+        for (int c = 0; c < 3; c++)
+            way[c] = spring.anchor[c] - x[c];
+        td_mat3_apply(H, way, f);
         for (int c = 0; c < 3; c++)
             for (int j = 0; j < reduced->coords; j++)
-                load[j] += spring.stiffness * (spring.anchor[c] - x[c]) * J[c * (int64_t)reduced->wide + j];
+                load[j] += f[c] * J[c * (int64_t)reduced->wide + j];
     }
 }
 
@@ -457,10 +469,12 @@ void td_reduced_spring_stiffness(const tdBody *body, const tdState *state, doubl
         if (!td_spring_get(state->springs, k, &spring) || spring.body != body->index)
             continue;
         const double *J = spring_rows(reduced, td_reduced_mine(body, state), &spring, state->q_e + body->first, x);
-        for (int c = 0; c < 3; c++)
-            for (int i = 0; i < reduced->coords; i++)
+        double H[9];
+        td_reduced_dents_spring(body, state, &spring, H);
+        for (int c = 0; c < 9; c++)
+            for (int i = 0; i < reduced->coords && H[c] != 0; i++)
                 for (int j = 0; j <= i; j++)
-                    A[i * wide + j] += factor * spring.stiffness * J[c * wide + i] * J[c * wide + j];
+                    A[i * wide + j] += factor * H[c] * J[c / 3 * wide + i] * J[c % 3 * wide + j];
     }
 }
 

@@ -28,6 +28,7 @@ void td_reduced_surface(const tdBody *body, const tdState *state, int32_t n, con
         for (int32_t i = 0; i < n; i++)
             for (int c = 0; c < 3; c++)
                 x[3 * (int64_t)nodes[i] + c] += rest[3 * (int64_t)nodes[i] + c];
+        td_reduced_dents_nodes(body, state, n, nodes, x);
         return;
     }
     const double *centre = reduced->floating->centre;
@@ -51,6 +52,7 @@ void td_reduced_surface(const tdBody *body, const tdState *state, int32_t n, con
             u[at + c] += v[r + c];
         }
     }
+    td_reduced_dents_nodes(body, state, n, nodes, x);
 }
 
 /// A point of a body on a frame.
@@ -81,6 +83,11 @@ static void find_touch(const tdBody *body, const tdState *state, int n, const in
                 y += reduced->basis[i * reduced->stride + j] * q[j];
             out->y[c] += weights[k] * y;
         }
+    double dent[3] = {0}, local[3];
+    td_reduced_dents_arm(body, state, n, nodes, weights, dent);
+    td_mat3_back(start.R, dent, local);
+    for (int c = 0; c < 3; c++)
+        out->y[c] += local[c];
     for (int c = 0; c < 3; c++) // columns
     {
         const double axis[3] = {start.R[c], start.R[3 + c], start.R[6 + c]};
@@ -134,6 +141,7 @@ tdStatus td_reduced_condense(const tdBody *body, tdState *state, tdBodyBlock *ou
     const tdReduced *reduced = td_reduced_of(body);
     int n = td_reduced_unknowns(reduced);
     *out = (tdBodyBlock){.n = n, .stride = reduced->wide, .A = td_reduced_mine(body, state)->A, .touched = n};
+    td_reduced_dents_block(body, state, out);
     return TD_OK;
 }
 
@@ -149,14 +157,17 @@ int32_t td_reduced_touch(const tdBody *body, tdState *state, const tdTouchPoint 
     (void)part;
     if (block == NULL)
         return 0;
-    for (int j = 0; j < unknowns; j++)
-        columns[j] = j;
-    memset(J, 0, 3 * (size_t)unknowns * sizeof *J);
+    int32_t dents[3 * TD_TOUCH_NODES];
+    double shares[TD_TOUCH_NODES];
+    int32_t n_dents = td_reduced_dents_touch(body, state, point, block, dents, shares), all = unknowns + 3 * n_dents;
+    for (int j = 0; j < all; j++)
+        columns[j] = j < unknowns ? j : dents[j - unknowns];
+    memset(J, 0, 3 * (size_t)all * sizeof *J);
     if (reduced->floating != NULL)
         find_touch(body, state, n, nodes, weights, &at);
     for (int i = 0; i < 3; i++)
     {
-        double *row = J + (int64_t)i * unknowns, f[3], g[3];
+        double *row = J + (int64_t)i * all, f[3], g[3];
         for (int c = 0; c < 3; c++)
             f[c] = g[c] = sign * axes[i][c];
         if (reduced->floating != NULL)
@@ -165,9 +176,11 @@ int32_t td_reduced_touch(const tdBody *body, tdState *state, const tdTouchPoint 
             frame_row(&at, f, g, row + r + 3);
         }
         add_modes(reduced, n, nodes, weights, g, r, row);
+        for (int j = 0; j < 3 * n_dents; j++) // dents are along the axes of the world
+            row[unknowns + j] = shares[j / 3] * f[j % 3];
         drift[i] += given_motion(reduced, n, nodes, weights, g, state->v_new + body->first);
     }
-    return unknowns;
+    return all;
 }
 
 void td_reduced_push(const tdBody *body, const tdState *state, const tdTouchPoint *point, int part, const double f[3],

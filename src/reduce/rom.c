@@ -148,6 +148,8 @@ uint64_t td_rom_hash(const tdRom *rom)
                               rom->indicator_slope,    rom->indicator_offset, rom->indicator_threshold,
                               rom->distance_threshold, rom->motion_error,     rom->single_error};
     mix_numbers(&hash, numbers, (int64_t)(sizeof numbers / sizeof numbers[0]));
+    if (rom->contact > 0)
+        mix_numbers(&hash, &rom->contact, 1);
     return hash;
 }
 
@@ -229,6 +231,7 @@ static herr_t write_training(const tdRom *rom, hid_t group)
         td_h5_number(group, "indicator_threshold", rom->indicator_threshold) < 0 ||
         td_h5_number(group, "distance_threshold", rom->distance_threshold) < 0 ||
         td_h5_number(group, "motion_error", rom->motion_error) < 0 ||
+        td_h5_number(group, "contact", rom->contact) < 0 ||
         td_h5_number(group, "single_error", rom->single_error) < 0 || write_loads(rom, group) < 0)
         return -1;
     return write_vector(group, "sigma", H5T_NATIVE_DOUBLE, rom->n_sigma, rom->sigma) < 0
@@ -513,6 +516,7 @@ static tdStatus read_training(const Reader *reader)
                    {"pod_error", &rom->pod_error, 0, false},
                    {"held_out_error", &rom->held_out_error, 0, false},
                    {"motion_error", &rom->motion_error, NAN, true},
+                   {"contact", &rom->contact, NAN, true},
                    {"indicator_slope", &rom->indicator_slope, 0, false},
                    {"indicator_offset", &rom->indicator_offset, 0, true},
                    {"indicator_threshold", &rom->indicator_threshold, 0, false},

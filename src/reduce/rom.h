@@ -76,6 +76,7 @@ typedef struct tdRom
     // Error <= offset + slope * indicator, warned above `threshold` and above a distance from training; NAN: not
     // calibrated (offset: 0).
     double indicator_slope, indicator_offset, indicator_threshold, distance_threshold;
+    double contact;      ///< 1: training had contact, 0: none, NAN: not known
     double motion_error; ///< as held_out_error, but while it moves; NAN: not measured
     // A tangent in single precision moves the body by this much on the held-out motion, relative; 0: not measured.
     double single_error;

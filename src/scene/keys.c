@@ -286,6 +286,12 @@ static const tdKey body_keys[] = {
      .doc = "soft: reduced model of this body, made by `tendril reduce` of a scene in which it is the same. Several "
             "bodies "
             "may have one each; `--rom FILE` takes the place of one, `--full-order` leaves all out"},
+    {.name = "enrichment",
+     .kind = TD_KEY_BOOL,
+     .standard_doc = "`true`; `false` in a scene with effectors; neither for a model that was trained with contact",
+     .doc = "soft, with a reduced model: places that something touches or pulls also give way as they do at full order "
+            "([reduction](reduction.md#where-something-touches)); `false`: by the modes alone, and steps warn where "
+            "that is too stiff"},
     {.name = "fixed",
      .kind = TD_KEY_LIST_OR_BOOL,
      .schema = &td_schema_fixed,

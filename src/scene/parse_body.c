@@ -281,6 +281,10 @@ static tdStatus parse_body(tdSceneParser *parser, const tdYaml *node, int index)
     if (td_record_get(&record, "rom")->node != NULL)
         TD_TRY(td_parse_path(parser, &record, "rom", td_record_get(&record, "rom")->text, &body->rom));
     body->rom_line = td_record_line(&record, "rom");
+    const tdValue *enrichment = td_record_get(&record, "enrichment");
+    body->enrichment = enrichment->node == NULL      ? TD_ENRICHMENT_AUTO
+                       : enrichment->integer[0] != 0 ? TD_ENRICHMENT_ON
+                                                     : TD_ENRICHMENT_OFF;
     TD_TRY(td_parse_mesh(parser, &record, body));
     TD_TRY(parse_transform(parser, &record, body));
     TD_TRY(td_parse_materials(parser, &record, body));

@@ -62,6 +62,7 @@ tdStatus td_parse_body_keys(tdSceneParser *parser, const tdRecord *record, tdBod
         {"angular_velocity", RIGID | ARTICULATED, 0},
         {"snap", SOFT, 0},
         {"rom", SOFT, 0},
+        {"enrichment", SOFT, 0},
     };
     for (size_t i = 0; i < sizeof own / sizeof own[0]; i++)
     {

@@ -247,6 +247,8 @@ void td_state_probe(const tdModel *model, const tdState *state, int probe, doubl
     const tdPointSet *set = &model->probes[probe].point;
     const tdBody *body = &model->bodies[set->body];
     body->ops->positions(body, state, set, state->q + body->first, position);
+    if (body->ops->give != NULL)
+        body->ops->give(body, state, set, position);
 }
 
 tdStatus td_state_set_input(const tdModel *model, tdState *state, int input, double value)

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reduced St. Venant-Kirchhoff bodies in the step: against full order, energy, indefinite tangents, threads,
 // checkpoints, files and what is refused.
+#include "organ.h"
 #include "reduced.h"
 
 #include "reduce/offline/job.h"
+#include "reduce/reduced_body.h"
 
 #include <unistd.h>
 
@@ -375,6 +377,84 @@ static void tangents_are_projected(void **unused)
     }
 }
 
+// ---------------------------------------------------------------- where something touches
+
+#define ORGAN_CELLS "6, 4, 3"
+#define ORGAN_ROM   "/tmp/tendril_test_organ.h5"
+
+// Modes and residual flexibility together are the response of full order to a force at a node; and what an organ bears
+// where it is poked, squeezed and pulled is that of full order, or there is a warning.
+static void touched_as_full_order(void **unused)
+{
+    (void)unused;
+    for (int law = 0; law < 2; law++)
+    {
+        organ_reduce(law, ORGAN_CELLS, ORGAN_ROM);
+        for (int action = 0; action < ORGAN_ACTIONS; action++)
+        {
+            char text[4000];
+            uint64_t seed = 3;
+            organPlace place = organ_place(action, 0.0015, &seed);
+            organResult result[3];
+            for (int kind = 0; kind < 3; kind++)
+            {
+                organ_text(law, ORGAN_CELLS, &place, kind == 1 ? "    enrichment: false\n" : "", text, sizeof text);
+                tdModel *model = organ_model(text, kind == 0 ? NULL : ORGAN_ROM);
+                result[kind] = organ_run(model, &place);
+                td_model_free(model);
+            }
+            double off = fabs(result[2].force / result[0].force - 1), modes = result[1].force / result[0].force - 1;
+            print_message("%s, law %d: %.4f N, enriched %+.1f %%, modes alone %+.0f %% (told %.0f %%)\n",
+                          organ_actions[action], law, result[0].force, 100 * (result[2].force / result[0].force - 1),
+                          100 * modes, 100 * result[1].local);
+            assert_true(off < 0.06);
+            assert_true(modes > 0.1 && result[1].warned && result[1].local > 0.1); // modes alone are too stiff
+            assert_false(result[2].warned);
+            for (int c = 0; c < 3; c++) // dents are part of the picture
+                assert_near(result[2].moved[c], result[0].moved[c], 0.1 * place.way);
+        }
+    }
+    unlink(ORGAN_ROM);
+}
+
+// Poked, left and copied on the way: dents go, and a copy goes on with the same bits.
+static void dents_come_and_go(void **unused)
+{
+    (void)unused;
+    char text[4000];
+    tdError error = {0};
+    const organPlace place = {.action = ORGAN_POKE, .at = {0.01, 0, 0.03}, .along = {0, 0, -1}, .way = 0.002};
+    organ_reduce(0, ORGAN_CELLS, ORGAN_ROM);
+    organ_text(0, ORGAN_CELLS, &place, "", text, sizeof text);
+    tdModel *model = organ_model(text, ORGAN_ROM);
+    unlink(ORGAN_ROM);
+    tdState *state = scene_state(model), *copy = scene_state(model);
+    int input = td_model_find_input(model, "one.z"), node = organ_nearest(model, place.at);
+    double deepest = 0;
+    for (int s = 0; s < 100; s++)
+    {
+        double share = s < 30 ? s / 30.0 : s < 60 ? 1 : fmax(0, 1 - (s - 60) / 10.0);
+        td_state_set_input(model, state, input, -0.0026 * share);
+        td_state_set_input(model, copy, input, -0.0026 * share);
+        if (s == 45)
+            assert_ok(td_state_copy(model, copy, state, &error), error);
+        scene_steps(model, state, 1);
+        if (s >= 45)
+        {
+            scene_steps(model, copy, 1);
+            assert_memory_equal(state->q, copy->q, (size_t)model->coords * sizeof(double));
+        }
+        double z = model->bodies[0].ops->nodes(model, &model->bodies[0], state)[3 * node + 2] - 0.03;
+        deepest = fmin(deepest, z);
+    }
+    const double *now = model->bodies[0].ops->nodes(model, &model->bodies[0], state);
+    assert_true(deepest < -0.001);
+    assert_near(now[3 * node + 2], 0.03, 2e-5);
+    assert_true(td_reduced_mine(&model->bodies[0], state)->dents->node[0] < 0);
+    td_state_free(copy);
+    scene_free(model, state);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -387,6 +467,8 @@ int main(void)
         cmocka_unit_test(same_bits),
         cmocka_unit_test(from_scene),
         cmocka_unit_test(refusals),
+        cmocka_unit_test(touched_as_full_order),
+        cmocka_unit_test(dents_come_and_go),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

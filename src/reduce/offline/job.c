@@ -240,6 +240,7 @@ static tdStatus begin(tdJob *job, tdError *error)
                        .frame = job->trainee.frame,
                        .kind = stvk ? TD_ROM_STVK : TD_ROM_DOMAINS,
                        .pod_tolerance = model->scene.reduction.pod_tolerance,
+                       .contact = job->moving->touches && model->scene.reduction.basis == TD_BASIS_SNAPSHOTS,
                        .held_out_error = NAN,
                        .motion_error = NAN,
                        .indicator_slope = NAN,
@@ -301,10 +302,13 @@ static tdStatus judge(const tdJob *job, tdError *error)
     const tdReduceReport *report = job->report;
     if (job->task->accept || !(report->held_out_error > TD_REDUCE_ACCEPTED))
         return TD_OK;
-    char failures[400] = "";
+    char failures[480] = "", advice[160];
     if (report->failures > 0)
-        snprintf(failures, sizeof failures, "; %lld places of training have no equilibrium, the first because: %.280s",
-                 (long long)report->failures, report->why);
+    {
+        td_job_explain(job, advice, sizeof advice);
+        snprintf(failures, sizeof failures, "; %lld places of training have no equilibrium, the first at %.200s; %s",
+                 (long long)report->failures, report->why, advice);
+    }
     return td_fail(
         error, TD_ERROR_NUMERIC,
         "the reduced model is off by %.0f %% where training was not, and was not written%s. Take more samples, "

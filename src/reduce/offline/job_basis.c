@@ -257,10 +257,13 @@ tdStatus td_job_pod(tdJob *job, tdError *error)
     TD_TRY(each_trajectory(job, count_snapshots, NULL, error));
     const tdScene *scene = &job->model->scene;
     if (2 * report->failures > job->path.count)
+    {
+        char advice[240];
+        td_job_explain(job, advice, sizeof advice);
         return td_fail_at(error, TD_ERROR_NUMERIC, scene->file, scene->reduction.line, "reduction",
-                          "%lld of %lld places have no equilibrium, the first at %s; take smaller ranges, or more "
-                          "steps_between",
-                          (long long)report->failures, (long long)job->path.count, report->why);
+                          "%lld of %lld places have no equilibrium, the first at %.280s; %s",
+                          (long long)report->failures, (long long)job->path.count, report->why, advice);
+    }
     report->snapshots = job->rom.n_snapshots = job->n_found - report->weight_snapshots;
     job->basis = basis_key(job);
     td_job_begin(job, TD_REDUCE_POD, job->basis, job->path.n_trajectories);

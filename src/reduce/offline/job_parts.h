@@ -55,6 +55,8 @@ uint64_t td_job_trajectory_key(const tdJob *job, const tdSamplePath *path, int t
 /// Reads the part NAME-NUMBER; false when it is not there.
 bool td_job_load(const tdJob *job, const char *name, const tdSamplePath *path, int trajectory, bool positions,
                  tdJobTrajectory *out);
+/// job_explain.c: ranges within which places of training are reached, found by bisection; in words.
+void td_job_explain(const tdJob *job, char *out, size_t size);
 /// job_snapshots.c: computes the trajectories of a path that are not there, in several threads.
 tdStatus td_job_visit(tdJob *job, const char *name, const tdSamplePath *path, bool positions, tdError *error);
 /// The same for trajectories from `first` on; those before are there.

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where equilibria end: after a training that failed, how far its actuators may go together. The places of training
+// that are farthest from rest are drawn towards it, all by the same share, until each of them is reached.
+#include "reduce/offline/job_parts.h"
+#include "reduce/offline/walker.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PLACES 8  // that are tried
+#define ROUNDS 4  // of bisection
+#define SHORT  64 // places of a path that is tried as a whole
+
+/// What is tried.
+typedef struct Search
+{
+    const tdJob *job;
+    int n;
+    const double *place[PLACES];
+    double *most;   // by actuator: its farthest
+    double *values; // of all inputs, scratch
+} Search;
+
+static double distance(const Search *search, const double *values)
+{
+    const tdModel *model = search->job->trainee.model;
+    double sum = 0;
+    for (int a = 0; a < model->n_actuators; a++)
+        if (search->most[a] > 0)
+            sum += pow(values[model->actuators[a].input] / search->most[a], 2);
+    return sum;
+}
+
+static bool is_listed(const Search *search, const double *values, int inputs)
+{
+    for (int k = 0; k < search->n; k++)
+        if (memcmp(search->place[k], values, (size_t)inputs * sizeof *values) == 0)
+            return true;
+    return false;
+}
+
+static void find_farthest(Search *search)
+{
+    const tdModel *model = search->job->trainee.model;
+    const tdSamplePath *path = &search->job->path;
+    for (int64_t i = 0; i < path->count; i++)
+        for (int a = 0; a < model->n_actuators; a++)
+            search->most[a] = fmax(search->most[a], fabs(path->values[i * path->n + model->actuators[a].input]));
+    while (search->n < PLACES)
+    {
+        const double *best = NULL;
+        for (int64_t i = 0; i < path->count; i++)
+        {
+            const double *values = path->values + i * path->n;
+            if (distance(search, values) > (best == NULL ? 0 : distance(search, best)) &&
+                !is_listed(search, values, path->n))
+                best = values;
+        }
+        if (best == NULL)
+            return;
+        search->place[search->n++] = best;
+    }
+}
+
+static bool visit(const Search *search, tdWalker *walker, const double *place, double weight, double share)
+{
+    const tdModel *model = search->job->trainee.model;
+    bool reached = false;
+    tdError error;
+    memcpy(search->values, place, (size_t)model->n_inputs * sizeof(double));
+    for (int a = 0; a < model->n_actuators; a++)
+        search->values[model->actuators[a].input] *= share;
+    return td_walker_visit(walker, search->values, weight, &reached, &error) == TD_OK && reached;
+}
+
+// Whether all places are reached, drawn towards rest: along the path of training where it is short, as what is reached
+// depends on the way; else the farthest ones from rest.
+static bool reaches(const Search *search, double share)
+{
+    const tdTrainee *trainee = &search->job->trainee;
+    const tdSamplePath *path = &search->job->path;
+    const tdWalk walk = {trainee->model, trainee->moving, false};
+    bool whole = path->count <= SHORT, reached = true;
+    tdSettings settings = search->job->task->settings;
+    settings.threads = 1;
+    settings.log = NULL;
+    for (int k = 0; k < (whole ? path->n_trajectories : search->n) && reached; k++)
+    {
+        tdWalker *walker = NULL;
+        tdError error;
+        reached = td_walker_create(&walk, &settings, &walker, &error) == TD_OK;
+        if (!whole)
+            reached = reached && visit(search, walker, search->place[k], 1, share);
+        for (int64_t i = path->start[k]; whole && i < path->start[k + 1] && reached; i++)
+            reached = visit(search, walker, path->values + i * path->n, path->weight[i], share);
+        td_walker_free(walker);
+    }
+    return reached;
+}
+
+static void write_ranges(const Search *search, double share, char *out, size_t size)
+{
+    const tdModel *model = search->job->trainee.model;
+    int n = snprintf(out, size, "within %.0f %% of the ranges %s (in SI units ", 100 * share,
+                     search->job->path.count <= SHORT ? "all of them have one" : "the farthest ones have one");
+    for (int a = 0; a < model->n_actuators && n > 0 && (size_t)n < size - 60; a++)
+        n += snprintf(out + n, size - (size_t)n, "%s%.32s up to %.3g", a > 0 ? ", " : "", model->actuators[a].name,
+                      share * search->most[a]);
+    if (n > 0 && (size_t)n < size)
+        snprintf(out + n, size - (size_t)n, ")");
+}
+
+void td_job_explain(const tdJob *job, char *out, size_t size)
+{
+    const tdModel *model = job->trainee.model;
+    Search search = {.job = job,
+                     .most = td_take((size_t)model->n_actuators + 1, sizeof(double)),
+                     .values = td_take((size_t)model->n_inputs + 1, sizeof(double))};
+    snprintf(out, size, "take smaller ranges, or more steps_between");
+    if (search.most != NULL && search.values != NULL && !job->trainee.touching)
+        find_farthest(&search);
+    double low = 0, high = 1;
+    for (int k = 0; k < ROUNDS && search.n > 0; k++)
+    {
+        double share = 0.5 * (low + high);
+        *(reaches(&search, share) ? &low : &high) = share;
+    }
+    if (low > 0)
+        write_ranges(&search, low, out, size);
+    else if (search.n > 0)
+        snprintf(out, size, "not even a %dth of the ranges has one everywhere: look at the scene at rest first",
+                 1 << ROUNDS);
+    free(search.most);
+    free(search.values);
+}
