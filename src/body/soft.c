@@ -413,7 +413,7 @@ static tdStatus solve_free(const tdModel *model, const tdBody *body, tdState *st
             }
             if (report.indefinite)
                 break;
-            TD_TRY(td_schur_solve(part->schur, rhs, dv, &state->report.error));
+            TD_TRY(td_schur_solve(part->schur, state->tasks, 1, 0, rhs, dv, &state->report.error));
             state->report.factorizations++;
             mine->projecting = false;
             mine->exact = mine->same;
@@ -530,10 +530,8 @@ static tdStatus apply_inverse(const tdModel *model, const tdBody *body, tdState 
     }
     if (diagonal)
         return TD_OK;
-    for (int j = 0; mine->condensed && j < n; j++)
-        TD_TRY(td_schur_solve(mine->part.schur, b + j * stride, x + j * stride, &state->report.error));
     if (mine->condensed)
-        return TD_OK;
+        return td_schur_solve(mine->part.schur, state->tasks, n, stride, b, x, &state->report.error);
     bool direct = td_linear_directly(mine->linear, model->settings.solver, mine->exact, n);
     for (int j = 0; j < (direct ? 1 : n); j++)
     {
