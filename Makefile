@@ -47,6 +47,9 @@ test-long: ## the tests that take minutes, those that sanitizers slow down, and 
 	@cmake --preset asan >/dev/null
 	@cmake --build build-asan
 	@ctest --test-dir build-asan -L figures -j 2 --output-on-failure
+	@cmake --preset ubsan >/dev/null
+	@cmake --build build-ubsan --target product short_tests
+	@ctest --test-dir build-ubsan -L short -j 2 --output-on-failure
 	@scripts/tidy
 
 test-mutants: ## how good the tests are: COUNT=100 small changes of the sources, of SEED=1, and which of them no test notices
@@ -71,5 +74,5 @@ install: build ## install library, header and program below PREFIX=/usr/local
 	cmake --install build --prefix "$(PREFIX)"
 
 clean: ## remove everything that was built
-	rm -rf build build-dev build-asan build-tsan build-fuzz build-arm64 build-mutants
+	rm -rf build build-dev build-asan build-ubsan build-tsan build-fuzz build-arm64 build-mutants
 	rm -f robots/*/fine.msh robots/*/*.h5

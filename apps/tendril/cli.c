@@ -25,6 +25,7 @@ static tdText sets_wanted;     // of --set, by lines
 static tdText standard_input;  // the scene, where "-" stands for it
 static tdText packages_wanted; // of --package; then those of ROS_PACKAGE_PATH
 static bool force_wanted;
+static cliWords *repeated; // of the option that may stand several times; NULL: there is none
 static int words;
 static char **word;
 
@@ -66,6 +67,11 @@ bool *cli_rom_whole(void)
 bool *cli_rom_exact(void)
 {
     return &rom_exact_wanted;
+}
+
+void cli_repeats(cliWords *given)
+{
+    repeated = given;
 }
 
 bool *cli_force(void)
@@ -223,6 +229,12 @@ int cli_parse(int argc, char **argv, const char *help, const cliOption *options,
                 return cli_usage("%s needs a value; --help shows how", a);
             else
                 *options[k].value = argv[++i];
+            if (repeated != NULL && options[k].value == &repeated->last)
+            {
+                if (repeated->n == CLI_WORDS)
+                    return cli_usage("%s stands more than %d times", a, CLI_WORDS);
+                repeated->word[repeated->n++] = repeated->last;
+            }
             if (options[k].value == &set_wanted)
                 td_text_format(&sets_wanted, "%s\n", set_wanted);
             if (options[k].value == &package_wanted && !keep_package(package_wanted))

@@ -7,6 +7,19 @@
 #include "output/json.h"
 #include "tendril/tendril.h"
 
+#define CLI_WORDS 64
+
+/// What was given of an option that may stand several times: its `value` is &words.last, and cli_repeats() says so
+/// before cli_parse().
+typedef struct cliWords
+{
+    const char *last;
+    int n;
+    const char *word[CLI_WORDS];
+} cliWords;
+
+void cli_repeats(cliWords *words);
+
 /// One option of a subcommand. `value` NULL marks a switch (sets *flag); else *value gets the next argument.
 typedef struct cliOption
 {
@@ -112,3 +125,7 @@ int cmd_batch(int argc, char **argv);
 int cmd_bench(int argc, char **argv);
 int cmd_view(int argc, char **argv);
 int cmd_demo(int argc, char **argv);
+int cmd_new(int argc, char **argv);
+int cmd_sweep(int argc, char **argv);
+int cmd_plot(int argc, char **argv);
+int cmd_export(int argc, char **argv);

@@ -14,7 +14,9 @@ static const struct
     int (*run)(int argc, char **argv);
     const char *does;
 } commands[] = {
+    {"new", cmd_new, "write a starting point for a scene of your own"},
     {"run", cmd_run, "simulate a scene"},
+    {"sweep", cmd_sweep, "run a scene many times with some of its keys varied"},
     {"reduce", cmd_reduce, "make a reduced model of a body, for real time"},
     {"compare", cmd_compare, "compare reduced models with full order: errors, speed"},
     {"control", cmd_control, "find what actuators do so that effectors follow goals"},
@@ -26,6 +28,8 @@ static const struct
     {"convert", cmd_convert, "convert a mesh from one format to another"},
     {"mesh", cmd_mesh, "turn geometry (geo, step, stl, obj) into a tetrahedral mesh"},
     {"material", cmd_material, "fit material laws to measurements, draw those of a scene"},
+    {"plot", cmd_plot, "draw columns of runs over time, compare two runs"},
+    {"export", cmd_export, "turn a run into a file for NumPy or MATLAB"},
     {"render", cmd_render, "draw a scene or a VTU file as a PNG picture"},
     {"view", cmd_view, "show a running scene in the browser"},
     {"modes", cmd_modes, "find vibration modes of a body"},

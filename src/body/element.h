@@ -62,6 +62,26 @@ static inline void td_carry_stiffness(const double *C, const double *F_in, doubl
         }
 }
 
+// The same of an isotropic C of Lame's constants, added: lambda F_iJ F_kL + mu ((FF')_ik d_JL + F_iL F_kJ).
+static inline void td_add_lame(double lambda, double mu, const double *F_in, double *D)
+{
+    td4 F[9], B[6];
+    td_load9(F_in, F);
+    for (int i = 0; i < 3; i++)
+        for (int k = 0; k <= i; k++)
+            B[TD_PACKED(i, k)] = mu * (F[3 * i] * F[3 * k] + F[3 * i + 1] * F[3 * k + 1] + F[3 * i + 2] * F[3 * k + 2]);
+#pragma GCC unroll 9
+    for (int row = 0; row < 9; row++)
+#pragma GCC unroll 9
+        for (int column = 0; column <= row; column++)
+        {
+            int i = row / 3, j = row % 3, k = column / 3, l = column % 3;
+            double *to = D + 4 * TD_PACKED(row, column);
+            td4 d = td4_load(to) + lambda * F[row] * F[column] + mu * F[3 * i + l] * F[3 * k + j];
+            td4_store(to, j == l ? d + B[TD_PACKED(i, k)] : d);
+        }
+}
+
 // T = D b: T[row][k] = sum_L D(row, kL) b_L.
 static inline void td_contract(const double *D, const td4 *b, td4 T[9][3])
 {

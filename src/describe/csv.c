@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define LONGEST_CELL 100
+#define LONGEST_CELL (TD_CSV_NAME - 1)
 
 // A header cell: its name, and the unit in brackets behind it.
 typedef struct Column
@@ -23,6 +23,9 @@ typedef struct Csv
     int line;
     const tdCsvFormat *format;
     Column *columns; ///< t, then one for each name
+    bool own;        ///< a command has written it: step, time, and what is wanted of the rest
+    int n_cells;     ///< of a line, t not counted
+    int *place;      ///< by cell behind t: the number of its name; -1: it is skipped
     tdSceneMotion *out;
     tdArena *arena;
     tdError *error;
@@ -53,16 +56,39 @@ static bool next_line(Csv *csv, const char **from, const char **to)
     return false;
 }
 
-// Cuts the next cell, without blanks around it, off a line. False when it is too long.
+// The comma behind a cell, or NULL. One that begins with a quote ends with one, and may have commas in it.
+static const char *find_comma(const char *from, const char *to)
+{
+    const char *at = from;
+    while (at < to && (*at == ' ' || *at == '\t'))
+        at++;
+    if (at < to && *at == '"')
+    {
+        const char *quote = at + 1;
+        while (quote < to && *quote != '"')
+            quote++;
+        at = quote < to ? quote : at;
+    }
+    while (at < to && *at != ',')
+        at++;
+    return at < to ? at : NULL;
+}
+
+// Cuts the next cell, without blanks and quotes around it, off a line. False when it is too long.
 static bool next_cell(const char **from, const char *to, char cell[LONGEST_CELL + 1])
 {
-    const char *comma = memchr(*from, ',', (size_t)(to - *from));
+    const char *comma = find_comma(*from, to);
     const char *start = *from, *stop = comma != NULL ? comma : to;
     *from = comma != NULL ? comma + 1 : NULL;
     while (start < stop && (*start == ' ' || *start == '\t'))
         start++;
     while (stop > start && (stop[-1] == ' ' || stop[-1] == '\t'))
         stop--;
+    if (stop - start >= 2 && *start == '"' && stop[-1] == '"')
+    {
+        start++;
+        stop--;
+    }
     size_t n = (size_t)(stop - start);
     cell[0] = '\0';
     if (n > LONGEST_CELL || memchr(start, '\0', n) != NULL)
@@ -105,9 +131,52 @@ static tdStatus set_unit(Csv *csv, const char *name, tdDim dim, const char *unit
 static tdStatus read_time_name(Csv *csv, const char **from, const char *to)
 {
     char cell[LONGEST_CELL + 1], *unit;
-    if (!next_cell(from, to, cell) || !cut_unit(cell, &unit) || strcmp(cell, "t") != 0)
+    const char *second = *from;
+    if (csv->format->own != NULL && next_cell(&second, to, cell) && strcmp(cell, "step") == 0 && second != NULL)
+    {
+        csv->own = true;
+        *from = second;
+    }
+    if (!next_cell(from, to, cell) || !cut_unit(cell, &unit) || strcmp(cell, csv->own ? "time" : "t") != 0)
         return CSV_FAIL(csv, NULL, "the first column is named '%.40s', expected 't', the time in seconds", cell);
     return set_unit(csv, "t", TD_DIM_TIME, unit, &csv->columns[0]);
+}
+
+static tdStatus check_new(Csv *csv, const char *name)
+{
+    int first = csv->format->timeless ? 1 : 2; // column of the first name
+    for (int i = 0; i < csv->out->n_names; i++)
+        if (strcmp(csv->out->names[i], name) == 0)
+            return CSV_FAIL(csv, name, "columns %d and %d have the same name '%s'", i + first,
+                            csv->out->n_names + first, name);
+    return TD_OK;
+}
+
+static tdStatus add_name(Csv *csv, const char *name, tdDim dim, const char *unit)
+{
+    tdSceneMotion *out = csv->out;
+    TD_TRY(set_unit(csv, name, dim, unit, &csv->columns[out->n_names + 1]));
+    const char *copy = td_arena_copy(csv->arena, name);
+    if (copy == NULL)
+        return td_fail_memory(csv->error, "a table over time");
+    csv->place[csv->n_cells - 1] = out->n_names;
+    out->names[out->n_names++] = copy;
+    return TD_OK;
+}
+
+// A column of a table that a command has written: what is not wanted here is skipped.
+static tdStatus read_own_name(Csv *csv, const char *cell, const char *unit)
+{
+    char name[TD_CSV_NAME] = "", why[TD_UNIT_WHY] = "";
+    tdDim dim = TD_DIM_NONE;
+    tdCsvOwn found = csv->format->own(csv->format->context, cell, name, why);
+    if (found == TD_CSV_REFUSE)
+        return CSV_FAIL(csv, cell, "%s", why);
+    if (found == TD_CSV_SKIP ||
+        (csv->format->column != NULL && !csv->format->column(csv->format->context, name, &dim, why)))
+        return TD_OK;
+    TD_TRY(check_new(csv, name));
+    return add_name(csv, name, dim, unit);
 }
 
 static tdStatus read_name(Csv *csv, const char **from, const char *to)
@@ -115,26 +184,22 @@ static tdStatus read_name(Csv *csv, const char **from, const char *to)
     tdSceneMotion *out = csv->out;
     char cell[LONGEST_CELL + 1], why[TD_UNIT_WHY], *unit;
     int first = csv->format->timeless ? 1 : 2; // column of the first name
-    if (!next_cell(from, to, cell) || cell[0] == '\0')
+    csv->place[csv->n_cells++] = -1;
+    bool whole = next_cell(from, to, cell);
+    if (csv->own) // one with a long name is of something else
+        return whole && cut_unit(cell, &unit) ? read_own_name(csv, cell, unit) : TD_OK;
+    if (!whole || cell[0] == '\0')
         return CSV_FAIL(csv, NULL, "the name of column %d is empty or too long", out->n_names + first);
     if (!cut_unit(cell, &unit))
         return CSV_FAIL(csv, cell, "the '[' of a unit is closed by ']' at the end of the cell, e.g. 'NAME [mm]'");
     if (cell[0] == '\0')
         return CSV_FAIL(csv, NULL, "column %d has a unit but no name; write 'NAME [%.20s]'", out->n_names + first,
                         unit);
-    for (int i = 0; i < out->n_names; i++)
-        if (strcmp(out->names[i], cell) == 0)
-            return CSV_FAIL(csv, cell, "columns %d and %d have the same name '%s'", i + first, out->n_names + first,
-                            cell);
     tdDim dim = TD_DIM_NONE;
+    TD_TRY(check_new(csv, cell));
     if (csv->format->column != NULL && !csv->format->column(csv->format->context, cell, &dim, why))
         return CSV_FAIL(csv, cell, "%s", why);
-    TD_TRY(set_unit(csv, cell, dim, unit, &csv->columns[out->n_names + 1]));
-    const char *copy = td_arena_copy(csv->arena, cell);
-    if (copy == NULL)
-        return td_fail_memory(csv->error, "a table over time");
-    out->names[out->n_names++] = copy;
-    return TD_OK;
+    return add_name(csv, cell, dim, unit);
 }
 
 static tdStatus read_header(Csv *csv)
@@ -150,7 +215,8 @@ static tdStatus read_header(Csv *csv)
         return CSV_FAIL(csv, NULL, "%lld columns; at most %d are allowed", (long long)columns, TD_CSV_MOST_NAMES + 1);
     csv->out->names = TD_TAKE(csv->arena, const char *, columns);
     csv->columns = TD_TAKE(csv->arena, Column, columns + 1);
-    if (csv->out->names == NULL || csv->columns == NULL)
+    csv->place = TD_TAKE(csv->arena, int, columns + 1);
+    if (csv->out->names == NULL || csv->columns == NULL || csv->place == NULL)
         return td_fail_memory(csv->error, "a table over time");
     if (!csv->format->timeless)
         TD_TRY(read_time_name(csv, &from, to));
@@ -158,6 +224,8 @@ static tdStatus read_header(Csv *csv)
         return CSV_FAIL(csv, NULL, "the header names no %s behind 't'", csv->format->what);
     while (from != NULL)
         TD_TRY(read_name(csv, &from, to));
+    if (csv->own && csv->out->n_names == 0)
+        return CSV_FAIL(csv, NULL, "none of the columns of this table is a %s of the scene", csv->format->what);
     return TD_OK;
 }
 
@@ -195,35 +263,49 @@ static tdStatus read_time(Csv *csv, const char *cell)
     return TD_OK;
 }
 
+// One cell behind the time.
+static tdStatus read_cell(Csv *csv, int place, const char *cell, double *row)
+{
+    char why[TD_UNIT_WHY];
+    const char *field = csv->out->names[place];
+    if (cell[0] == '\0' && csv->format->gaps)
+        row[place] = NAN;
+    else if (cell[0] == '\0')
+        return CSV_FAIL(csv, field,
+                        "the cell is empty; every line needs a number in every column, so fill the gap or remove the "
+                        "line");
+    else if (!read_value(csv->format->units, &csv->columns[place + 1], cell, &row[place], why))
+        return CSV_FAIL(csv, field, "%s", why);
+    return TD_OK;
+}
+
 static tdStatus read_row(Csv *csv, const char *from, const char *to)
 {
     tdSceneMotion *out = csv->out;
-    char cell[LONGEST_CELL + 1], why[TD_UNIT_WHY];
+    char cell[LONGEST_CELL + 1];
     double *row = out->values + (int64_t)out->n_times * out->n_names;
     int before = csv->format->timeless ? 1 : 0, column = before;
     out->times[out->n_times] = csv->line;
+    if (csv->own)
+        next_cell(&from, to, cell); // the step
     for (; from != NULL; column++)
     {
-        if (column > out->n_names)
+        if (column > csv->n_cells)
             return CSV_FAIL(csv, NULL, "the line has more cells than the header has names (%d)",
-                            out->n_names + 1 - before);
-        const char *field = column == 0 ? "t" : out->names[column - 1];
-        if (!next_cell(&from, to, cell))
-            return CSV_FAIL(csv, field, "a cell has more than %d characters or a zero byte", LONGEST_CELL);
+                            csv->n_cells + 1 - before);
+        int place = column > 0 ? csv->place[column - 1] : -1;
+        bool whole = next_cell(&from, to, cell);
+        if (!whole && (column == 0 || place >= 0))
+            return CSV_FAIL(csv, column == 0 ? "t" : out->names[place],
+                            "a cell has more than %d characters or a zero byte", LONGEST_CELL);
         if (column == 0)
             TD_TRY(read_time(csv, cell));
-        else if (cell[0] == '\0' && csv->format->gaps)
-            row[column - 1] = NAN;
-        else if (cell[0] == '\0')
-            return CSV_FAIL(csv, field,
-                            "the cell is empty; every line needs a number in every column, so fill the "
-                            "gap or remove the line");
-        else if (!read_value(csv->format->units, &csv->columns[column], cell, &row[column - 1], why))
-            return CSV_FAIL(csv, field, "%s", why);
+        else if (place >= 0)
+            TD_TRY(read_cell(csv, place, cell, row));
     }
-    if (column != out->n_names + 1)
+    if (column != csv->n_cells + 1)
         return CSV_FAIL(csv, NULL, "the line has %d cells, the header has %d", column - before,
-                        out->n_names + 1 - before);
+                        csv->n_cells + 1 - before);
     out->n_times++;
     return TD_OK;
 }

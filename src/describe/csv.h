@@ -8,6 +8,16 @@
 #define TD_CSV_MOST_VALUES ((int64_t)8 << 20) // times x names
 #define TD_CSV_MOST_BYTES  ((size_t)64 << 20)
 
+#define TD_CSV_NAME 101 // bytes of a name, with the zero behind it
+
+/// What becomes of a column of a table that a command has written.
+typedef enum tdCsvOwn
+{
+    TD_CSV_SKIP,  ///< nothing
+    TD_CSV_TAKE,  ///< it is read, under the name in `out`
+    TD_CSV_REFUSE ///< an error, for the reason in `why`
+} tdCsvOwn;
+
 typedef struct tdCsvFormat
 {
     const tdUnits *units; ///< of bare numbers behind the time
@@ -16,6 +26,9 @@ typedef struct tdCsvFormat
     const char *what;     ///< what a column stands for, in messages: "effector"
     bool gaps;            ///< an empty cell is NAN, but no column may be empty as a whole
     bool timeless;        ///< no column t: rows stand for themselves, and the line of each is in `times`
+    /// Tables that commands write begin with 'step,time [s]' and have more columns than are wanted here: which to take.
+    /// Those that `column` does not know are then skipped. NULL: such a table is an error.
+    tdCsvOwn (*own)(void *context, const char *name, char out[TD_CSV_NAME], char why[TD_UNIT_WHY]);
 } tdCsvFormat;
 
 /// Text -> times [s] and values in SI units. text[length] must be a zero byte.

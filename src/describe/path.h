@@ -23,7 +23,9 @@ typedef bool tdPathColumn(void *context, const char *name, tdDim *dim, char why[
 tdStatus td_path_parse_csv(const char *text, size_t length, const char *name, const tdUnits *units,
                            tdPathColumn *column, void *context, tdArena *arena, tdSceneMotion *out, tdError *error);
 
-/// The same from a file. Only a plain file of bounded size is opened: no device, no pipe.
+/// The same from a file. Only a plain file of bounded size is opened: no device, no pipe. A table that a command has
+/// written, with the columns step and time, is taken too: NAME.x, NAME.value.x and NAME_x are the column NAME.x, and
+/// what `column` does not know is skipped.
 tdStatus td_path_load_csv(const char *path, const tdUnits *units, tdPathColumn *column, void *context, tdArena *arena,
                           tdSceneMotion *out, tdError *error);
 

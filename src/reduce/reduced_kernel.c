@@ -358,7 +358,10 @@ static td4 respond(const tdReducedWork *work, batch *e, int64_t point, double *p
         td_condense_through(e->normal, D);
     if (D != NULL && points->project)
         e->changed |= td_project4(D);
-    if (D != NULL && work->damped > 0)
+    const tdMaterial *material = &points->block->material;
+    if (D != NULL && work->damped > 0 && material->rest != NULL && !e->through && !isnan(material->lame[0]))
+        td_add_lame(work->damped * material->lame[0], work->damped * material->lame[1], F, D);
+    else if (D != NULL && work->damped > 0)
     {
         _Alignas(64) double damping[4 * TD_TANGENT];
         damping_tangent(points, e, point, damping);

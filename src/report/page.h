@@ -57,6 +57,9 @@ void td_page_free(tdPage *page);
 /// A whole number with commas: 4,161. Returns `out`.
 char *td_page_count(int64_t value, char out[32]);
 
+/// Plots below each other as one SVG file with legends, colours and fonts of its own; every panel has its own size.
+tdStatus td_plot_svg_write(int n, const tdPanel *panels, const char *path, tdError *error);
+
 // ---- used between page.c and plot_svg.c
 
 /// Text with &, <, > and quotes made harmless; control characters are dropped, what is not UTF-8 becomes a mark.

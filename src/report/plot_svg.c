@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The plots of render/plot.h as vector graphics for a page: axes and ticks are the same, colours are classes of the
 // page's style, the legend is a list above the plot, so that it hides nothing.
+#include "base/memory.h"
 #include "render/plot_axis.h"
 #include "report/page.h"
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define TEXT 12.5 // height of a line of text [points]
@@ -304,4 +306,101 @@ tdStatus td_plot_svg(const tdPlotSettings *settings, int n, const tdSeries *seri
     put_labels(&s);
     put(&s, "</svg>\n");
     return TD_OK;
+}
+
+// ---------------------------------------------------------------- a file of its own
+
+#define LEGEND_ROW 18
+
+// Colours by number: not every program that reads SVG knows variables.
+static void put_style(tdText *out)
+{
+    static const char *const colours[TD_PALETTE + 1] = {"#73777d", "#1a66b8", "#d9640f", "#0f8f74", "#bd2b4d",
+                                                        "#7a54b3", "#c99200", "#2f9fd0", "#754f33"};
+    td_text_format(out, "<style>text{fill:#1c2530;font:12.5px sans-serif}.tick{fill:#5b6775}.title{font-weight:bold}"
+                        ".grid{stroke:#dfe4ea}.faint{opacity:.5}.frame{fill:none;stroke:#5b6775}"
+                        ".curve{fill:none;stroke-width:2;stroke-linejoin:round}.dashed{stroke-dasharray:6 5}"
+                        ".mark{stroke:#fff}");
+    for (int i = 0; i <= TD_PALETTE; i++)
+        td_text_format(out, ".curve.c%d{stroke:%s}.mark.c%d,.bar.c%d{fill:%s}", i, colours[i], i, i, colours[i]);
+    td_text_format(out, "</style>\n");
+}
+
+static int named(const tdPanel *panel)
+{
+    int n = 0;
+    for (int i = 0; i < panel->n; i++)
+        n += panel->series[i].name != NULL;
+    return n;
+}
+
+// Names above the plot, one below the other, so that they hide nothing.
+static void put_names(const tdPanel *panel, double top, tdText *out)
+{
+    Svg s = {.settings = &panel->settings, .n = panel->n, .series = panel->series, .out = out};
+    double y = top + 4;
+    for (int i = 0; i < panel->n; i++)
+    {
+        const tdSeries *one = &panel->series[i];
+        if (one->name == NULL)
+            continue;
+        y += LEGEND_ROW;
+        if (one->line != TD_LINE_NONE)
+            td_text_format(out, "<path class=\"curve c%d%s\" d=\"M60 %.1fH84\"/>", colour_of(&s, i),
+                           one->line == TD_LINE_DASHED ? " dashed" : "", y - 4);
+        put_marker(&s, one->marker, colour_of(&s, i), 72, y - 4);
+        td_text_format(out, "<text x=\"92\" y=\"%.1f\">", y);
+        td_page_escape(out, one->name);
+        put(&s, "</text>\n");
+    }
+}
+
+// The plot as a page has it, without names.
+static tdStatus put_panel(const tdPanel *panel, double top, tdText *out, tdError *error)
+{
+    const tdPlotSettings *settings = &panel->settings;
+    tdSeries *series = td_take((size_t)panel->n + 1, sizeof *series);
+    if (series == NULL)
+        return td_fail_memory(error, "a plot");
+    for (int i = 0; i < panel->n; i++)
+    {
+        series[i] = panel->series[i];
+        series[i].name = NULL;
+    }
+    td_text_format(out, "<svg y=\"%.1f\" width=\"%d\" height=\"%d\">\n", top, settings->width, settings->height);
+    const char *label = settings->title != NULL ? settings->title : settings->y_label != NULL ? settings->y_label : "";
+    tdStatus status = td_plot_svg(settings, panel->n, series, label, out, error);
+    td_text_format(out, "</svg>\n");
+    free(series);
+    return status;
+}
+
+tdStatus td_plot_svg_write(int n, const tdPanel *panels, const char *path, tdError *error)
+{
+    tdText out = {0};
+    int width = 0, height = 0;
+    for (int k = 0; k < n; k++)
+    {
+        width = panels[k].settings.width > width ? panels[k].settings.width : width;
+        height += panels[k].settings.height + LEGEND_ROW * named(&panels[k]) + 8;
+    }
+    td_text_format(&out,
+                   "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\">\n",
+                   width, height, width, height);
+    put_style(&out);
+    td_text_format(&out, "<rect width=\"%d\" height=\"%d\" fill=\"#fff\"/>\n", width, height);
+    tdStatus status = TD_OK;
+    double top = 0;
+    for (int k = 0; k < n && status == TD_OK; k++)
+    {
+        put_names(&panels[k], top, &out);
+        top += LEGEND_ROW * named(&panels[k]) + 8;
+        status = put_panel(&panels[k], top, &out, error);
+        top += panels[k].settings.height;
+    }
+    td_text_format(&out, "</svg>\n");
+    if (status == TD_OK)
+        status = out.failed ? td_fail_memory(error, path) : td_file_write(path, out.data, (size_t)out.size, error);
+    free(out.data);
+    return status;
 }

@@ -41,6 +41,31 @@ bool td_parse_find_input(void *context, const char *name, tdDim *dim, char why[T
     return false;
 }
 
+// Actuators in tables that commands write: NAME.effort and NAME.displacement, of which one drives it.
+static tdCsvOwn own_column(void *context, const char *name, char out[TD_CSV_NAME], char why[TD_UNIT_WHY])
+{
+    const tdSceneParser *parser = context;
+    const char *dot = strrchr(name, '.');
+    size_t length = dot != NULL ? (size_t)(dot - name) : 0;
+    snprintf(out, TD_CSV_NAME, "%.*s", (int)length, name);
+    for (int i = 0; i < parser->n_inputs; i++)
+    {
+        const char *table = parser->inputs[i].table;
+        if (table == NULL || dot == NULL || strcmp(parser->inputs[i].name, out) != 0)
+            continue;
+        if (strcmp(table, dot) == 0)
+            return TD_CSV_TAKE;
+        if (table[0] != '\0' || strcmp(dot, ".displacement") != 0)
+            return TD_CSV_SKIP;
+        snprintf(why, TD_UNIT_WHY,
+                 "this is where the actuator '%.60s' got, and not what it was driven by (a servo, gas, or a cable that "
+                 "stretches); give what drives it in a table with the columns t and '%.60s'",
+                 out, out);
+        return TD_CSV_REFUSE;
+    }
+    return TD_CSV_SKIP;
+}
+
 static int find_name(const tdSceneMotion *motion, const char *name)
 {
     int k = 0;
@@ -64,7 +89,8 @@ static tdStatus read_csv(tdSceneParser *parser, const tdRecord *record, tdSceneM
                                 .column = td_parse_find_input,
                                 .context = parser,
                                 .what = "load, prescribed motion or actuator",
-                                .gaps = true};
+                                .gaps = true,
+                                .own = own_column};
     status = td_csv_parse(text, size, path, &format, parser->arena, motion, parser->reader.error);
     free(text);
     return status;

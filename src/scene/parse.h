@@ -21,7 +21,9 @@ typedef struct tdSceneParser
     {
         const char *name;
         int line;
-        tdDim dim; ///< of its values: none for a factor on a load
+        tdDim dim;         ///< of its values: none for a factor on a load
+        const char *table; ///< of an actuator: which of its columns in tables of runs it is, ".effort" or
+                           ///< ".displacement"; "": none, because neither is what drove it. NULL: not an actuator
     } * inputs;
 } tdSceneParser;
 

@@ -450,6 +450,7 @@ static tdStatus parse_actuator(tdSceneParser *parser, const tdYaml *node, int in
     dim.time -= actuator->rate;
     TD_TRY(td_parse_input(parser, &record, dim, &actuator->name));
     TD_TRY(td_parse_body_name(parser, &record, "body", &actuator->body));
+    int input = parser->n_inputs - 1;
     actuator->pull_body = -1;
     if (actuator->kind == TD_ACTUATOR_JOINT || actuator->kind == TD_ACTUATOR_SLIDE)
         TD_TRY(td_parse_joint(parser, &record, actuator));
@@ -459,6 +460,9 @@ static tdStatus parse_actuator(tdSceneParser *parser, const tdYaml *node, int in
         TD_TRY(parse_cavity(parser, &record, actuator));
     else
         TD_TRY(parse_nodes(parser, &record, actuator));
+    // A servo, gas and a cable that stretches are driven by something else than what they come to.
+    bool is_met = actuator->drive == TD_DRIVE_DISPLACEMENT && !(actuator->stiffness > 0);
+    parser->inputs[input].table = actuator->drive == TD_DRIVE_EFFORT ? ".effort" : is_met ? ".displacement" : "";
     if (actuator->kind < TD_ACTUATOR_JOINT)
         TD_TRY(check_body(parser, &record, actuator));
     TD_TRY(td_parse_link(parser, &record, actuator->body, actuator->at_point, &actuator->link));

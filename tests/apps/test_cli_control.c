@@ -58,6 +58,28 @@ static void test_follows(void **state)
     assert_says("out0/tracking.csv", "\n20,0.2,0.0985,0,-0.004,");
 }
 
+// What control found drives a run, and what a run wrote is a goal and a measurement, without a change of a file.
+static void test_round_trip(void **state)
+{
+    (void)state;
+    assert_int_equal(run_command("control", "arm.yaml --target goals.csv --out found --every 1 --quiet"), 0);
+    assert_int_equal(run_command("run", "arm.yaml --set 'motion={csv: found/actuation.csv}' --steps 20 --every 1 --out "
+                                        "again --quiet"),
+                     0);
+    assert_int_equal(run_command("plot", "found again --column tip --json"), 0);
+    assert_true(json_number("largest") < 1e-8 && json_number("scale") > 1e-4);
+    assert_int_equal(run_command("control", "arm.yaml --target again/effectors.csv --steps 20 --json --quiet"), 0);
+    assert_true(json_number("max") < 1e-6);
+    assert_int_equal(run_command("control", "arm.yaml --target goals.csv --measured found/tracking.csv --json -q"), 0);
+    assert_true(json_number("max") < 1e-6);
+    // A table without anything that drives the scene; a servo, whose position is not its command.
+    assert_refuses("run", "arm.yaml --set 'motion={csv: again/effectors.csv}'", 3, "none of the columns");
+    assert_refuses("run",
+                   "arm.yaml --set 'motion={csv: again/actuators.csv}' --set 'actuators[up].stiffness=100 N' "
+                   "--set 'actuators[up].drive=displacement' --set 'actuators[up].range=[0, 1 mm]'",
+                   3, "not what it was driven by");
+}
+
 // The forces that control found, replayed by a motion, bring the tip to the goal.
 static void test_replay(void **state)
 {
@@ -269,11 +291,17 @@ static void test_estimate_refuses(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_follows),   cmocka_unit_test(test_replay),
-        cmocka_unit_test(test_freed),     cmocka_unit_test(test_out_of_reach_is_counted),
-        cmocka_unit_test(test_measured),  cmocka_unit_test(test_control_refuses),
-        cmocka_unit_test(test_workspace), cmocka_unit_test(test_workspace_refuses),
-        cmocka_unit_test(test_estimate),  cmocka_unit_test(test_estimate_refuses),
+        cmocka_unit_test(test_follows),
+        cmocka_unit_test(test_round_trip),
+        cmocka_unit_test(test_replay),
+        cmocka_unit_test(test_freed),
+        cmocka_unit_test(test_out_of_reach_is_counted),
+        cmocka_unit_test(test_measured),
+        cmocka_unit_test(test_control_refuses),
+        cmocka_unit_test(test_workspace),
+        cmocka_unit_test(test_workspace_refuses),
+        cmocka_unit_test(test_estimate),
+        cmocka_unit_test(test_estimate_refuses),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -349,7 +349,7 @@ static void test_odd_surfaces(void **unused)
 static void test_all_scenes_converge(void **unused)
 {
     (void)unused;
-    all_scenes_converge(VERIFY_SLOW ? 10 : 40);
+    all_scenes_converge(VERIFY_SLOW ? 10 : 25);
 }
 
 int main(void)

@@ -9,7 +9,7 @@ static void touch(const char *law, const char *what)
 {
     char folder[256], path[300], text[160];
     make_folder(folder);
-    bar_write(folder, VERIFY_SLOW ? (int[]){10, 2, 2} : (int[]){20, 4, 4}, BAR_TETS);
+    bar_write(folder, VERIFY_SLOW ? (int[]){10, 2, 2} : (int[]){15, 3, 3}, BAR_TETS);
     tdModel *model = verify_model(
         "tendril: 1\nsteps: 4\nintegrator: {method: static, tolerance: 1e-8, max_iterations: 100}\n"
         "solver: {tolerance: 1e-12}\ncontact: {friction: 0}\n"
