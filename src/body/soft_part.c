@@ -76,11 +76,11 @@ bool td_soft_part_point(const tdBody *body, tdState *state, const tdTouchPoint *
 #define SPARSE_RATE 12e9
 #define LARGE       1e9 // operations of a factor that goes at nearly twice that
 #define SOLVE_RATE  2.8e9
-#define PASSES      4.0   // of the convex problem
-#define CONDENSING  4.0   // n^3 to condense and to weigh points, before the first
-#define FACTORS     2.0   // of all passes: what changes in the others is of low rank
-#define SOLUTIONS   3.0   // with the factor, in each pass
-#define WORTH       0.005 // [s] less: with few nodes it is known exactly how soft a body is at each point
+#define PASSES      4.0  // of the convex problem
+#define CONDENSING  4.0  // n^3 to condense and to weigh points, before the first
+#define FACTORS     2.0  // of all passes: what changes in the others is of low rank
+#define SOLUTIONS   3.0  // with the factor, in each pass
+#define WORTH       0.01 // [s] less: with few nodes it is known exactly how soft a body is at each point
 
 bool td_soft_part_all(const tdBody *body, tdState *state, int company)
 {

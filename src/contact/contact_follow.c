@@ -19,7 +19,7 @@
 #include <math.h>
 #include <string.h>
 
-#define FEW    160  // points of a body: less are not worth a second look
+#define FEW    160  // nodes of a body that would take part: less are not worth a second look
 #define AHEAD  1e-3 // of the smallest extent of the thinner collider: points that come as near as this act at once
 #define ROUNDS 3    // in which points begin to act one by one; then all do
 
@@ -101,7 +101,8 @@ static void count_points(const tdModel *model, tdContactState *cs)
 static bool has_many(const tdModel *model, const tdContactState *cs, const tdContactSide *side)
 {
     const tdBody *body = body_of(model, side);
-    return body->ops->part_point != NULL && cs->bodies[body->index].followed >= FEW;
+    // Several points may be on one node.
+    return body->ops->part_point != NULL && body->nodes >= FEW && cs->bodies[body->index].followed >= FEW;
 }
 
 bool td_contact_choose(const tdModel *model, tdState *state)
