@@ -73,23 +73,21 @@ bool td_soft_part_point(const tdBody *body, tdState *state, const tdTouchPoint *
 // How long both ways take, by counts of operations and usual rates [1/s]: dense matrices go at their full rate, a
 // sparse factor at less, the less the smaller it is, and solutions with it at that of memory.
 #define DENSE_RATE  20e9
-#define SPARSE_RATE 12e9
-#define LARGE       1e9 // operations of a factor that goes at nearly twice that
-#define SOLVE_RATE  2.8e9
-#define PASSES      4.0  // of the convex problem
-#define CONDENSING  4.0  // n^3 to condense and to weigh points, before the first
-#define FACTORS     2.0  // of all passes: what changes in the others is of low rank
-#define SOLUTIONS   3.0  // with the factor, in each pass
-#define WORTH       0.01 // [s] less: with few nodes it is known exactly how soft a body is at each point
+#define SPARSE_RATE 6e9
+#define LARGE       1e9 // operations of a factor that goes at more than twice that
+#define SOLVE_RATE  2e9
+#define PASSES      4.0   // of the convex problem; condensing counts as one more
+#define SOLUTIONS   3.0   // with the factor, in each
+#define WORTH       0.005 // [s] less: with few nodes it is known exactly how soft a body is at each point
 
 bool td_soft_part_all(const tdBody *body, tdState *state, int company)
 {
     tdSoftPart *part = part_of(body, state);
     const tdLinearModel *linear = &body->soft->linear;
     double n = 3.0 * part->n_nodes, share = fmin(fmax(linear->factor_flops / LARGE, 0), 1);
-    double dense = (PASSES / 3 + CONDENSING) * n * n * n / DENSE_RATE * company * company;
-    double sparse = FACTORS * linear->factor_flops / (SPARSE_RATE * (1 + 0.8 * share)) +
-                    PASSES * SOLUTIONS * 4 * linear->factor_entries / SOLVE_RATE;
+    double dense = (PASSES + 1) / 3 * n * n * n / DENSE_RATE * company * company;
+    double sparse = PASSES * (linear->factor_flops / (SPARSE_RATE * (1 + 1.5 * share)) +
+                              SOLUTIONS * 4 * linear->factor_entries / SOLVE_RATE);
     part->all = part->n_nodes > 0 && dense - sparse > WORTH;
     return part->all;
 }
@@ -110,7 +108,6 @@ tdStatus td_soft_condense(const tdBody *body, tdState *state, tdBodyBlock *out)
         return TD_OK;
     }
     tdSchurBody condensed;
-    TD_TRY(td_schur_extend(part->schur, part->n_nodes, part->nodes, &state->report.error));
     TD_TRY(td_schur_condense(part_of(body, state)->schur, true, &condensed, &state->report.error));
     *out = (tdBodyBlock){.n = condensed.n,
                          .stride = condensed.n,

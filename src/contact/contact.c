@@ -108,7 +108,6 @@ void td_contact_free(tdState *state)
     td_collide_state_free(cs->again);
     free(cs->body_rows);
     free(cs->row_body);
-    free(cs->acts);
     free(cs->gap);
     free(cs->w_own);
     free(cs->ride);
@@ -153,12 +152,6 @@ static void touch_side(const tdModel *model, tdState *state, const tdContactSide
                      : body->unknowns > 0;
     tdContactBody *mine = &state->contact->bodies[body->index];
     mine->acted_on = mine->acted_on || moves;
-}
-
-void td_contact_touch(const tdModel *model, tdState *state, const tdContact *contact)
-{
-    touch_side(model, state, &contact->a);
-    touch_side(model, state, &contact->b);
 }
 
 #define DEEP 5 // margins: what overlaps by more at the start was hardly meant to
@@ -297,26 +290,18 @@ tdStatus td_contact_find(const tdModel *model, tdState *state)
     cs->n = cs->n_body_rows = 0;
     if (model->contact->world != NULL)
         TD_TRY(find_contacts(model, state));
-    if (!td_contact_choose(model, state))
-        return td_fail_memory(&state->report.error, "the contacts of a step");
     for (int64_t i = 0; i < cs->n; i++)
-        if (cs->acts[i])
-            td_contact_touch(model, state, &cs->contacts[i]);
+    {
+        touch_side(model, state, &cs->contacts[i].a);
+        touch_side(model, state, &cs->contacts[i].b);
+    }
     if (state->bonded == NULL)
         td_bond_touch(model, state);
     if (!td_contact_body_rows(model, state))
         return td_fail_memory(&state->report.error, "the limits of joints");
     state->joined = cs->n + cs->n_body_rows + (state->bonded == NULL ? model->contact->n_bonds : 0) > 0;
-    if (!state->joined)
-        return TD_OK;
-    td_contact_touch_scalars(model, state);
-    // Where a body is solved whole, a point more costs next to nothing.
-    for (int b = 0; b < model->n_bodies && cs->n_left_out > 0; b++)
-        if (model->bodies[b].ops->part_all != NULL && !cs->bodies[b].condensed)
-        {
-            td_contact_act_all(model, state);
-            td_contact_touch_scalars(model, state);
-        }
+    if (state->joined)
+        td_contact_touch_scalars(model, state);
     return TD_OK;
 }
 

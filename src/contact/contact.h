@@ -114,7 +114,6 @@ typedef struct tdContactWay
 typedef struct tdContactBody
 {
     bool acted_on;    ///< velocities of it take part
-    int64_t followed; ///< contacts
     int company;      ///< bodies that are condensed and that bonds join with it, itself included
     bool condensed;   ///< not all of its unknowns take part, and the others follow
     int32_t block;    ///< -1: none
@@ -172,12 +171,6 @@ typedef struct tdContactState
     // the set of this step
     int64_t n;
     const tdContact *contacts;
-    bool *acts; ///< by contact: it has rows; the others are followed only (contact_follow.c)
-    int64_t act_room, n_left_out;
-    int growths;     ///< rounds of this step in which points began to act
-    bool recovered;  ///< dv has the solution already
-    bool regrown;    ///< more points act than in the solution that is known: v_end
-    double *v_end;   ///< over all coordinates
     int32_t *island; ///< by block: another of its island, or itself
     bool *gives_way; ///< by block that is the first of its island
     int64_t n_body_rows;
@@ -266,15 +259,6 @@ double td_contact_held(const tdModel *model, const tdContactState *cs, const tdC
 tdStatus td_contact_overlooks(const tdModel *model, tdState *state, bool *overlooks);
 /// Coordinates of a body take part.
 void td_contact_take_part(const tdModel *model, tdState *state, int body, int64_t n, const int32_t *coord);
-
-/// contact_follow.c: which of the contacts have rows; all that were left out begin to act; those do that would bear a
-/// force with the solution, and it is to be solved again (grown), else dv has it. False: no memory.
-/// reads v_new; the solution      writes acts, who takes part; dv
-bool td_contact_choose(const tdModel *model, tdState *state);
-void td_contact_act_all(const tdModel *model, tdState *state);
-tdStatus td_contact_grow(const tdModel *model, tdState *state, bool *grown);
-/// The bodies of a contact take part.
-void td_contact_touch(const tdModel *model, tdState *state, const tdContact *contact);
 
 /// contact_solve.c: blocks, rows and laws of all that acts, into the state's problem. first: held coordinates have not
 /// arrived yet. fresh: A is new since the last time.

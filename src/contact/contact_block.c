@@ -60,9 +60,7 @@ tdStatus td_contact_blocks_create(const tdModel *model, tdState *state, tdError 
     cs->drives = TD_TAKE(arena, tdContactDrive, model->n_actuators);
     cs->held = TD_TAKE(arena, bool, model->coords);
     cs->softness = TD_TAKE(arena, double, model->n_bodies + model->n_actuators);
-    cs->v_end = TD_TAKE(arena, double, model->coords);
-    if (cs->v_end == NULL || cs->softness == NULL || cs->bodies == NULL || cs->ahead == NULL || cs->drives == NULL ||
-        cs->held == NULL)
+    if (cs->softness == NULL || cs->bodies == NULL || cs->ahead == NULL || cs->drives == NULL || cs->held == NULL)
         return td_fail_memory(error, "the contacts");
     for (int b = 0; b < model->n_bodies; b++)
     {
@@ -299,7 +297,7 @@ static tdStatus fill(const tdModel *model, tdState *state, const tdBody *body, b
     tdSapBlock *block = &cs->problem->blocks[mine->block];
     int32_t lead = mine->n_scalar + mine->n_moved;
     double *v_star = (double *)block->v_star, *v = block->v;
-    const double *start = cs->regrown ? cs->v_end : first ? state->v : state->v_new;
+    const double *start = first ? state->v : state->v_new;
     double *ahead = cs->ahead[mine->block] = td_stack_take(&cs->problem->entries, block->n, sizeof *ahead);
     if (ahead == NULL)
         return td_fail_memory(&state->report.error, "the constraint problem");

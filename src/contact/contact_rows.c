@@ -322,7 +322,7 @@ tdStatus td_contact_rows(const tdModel *model, tdState *state, bool first)
     if (good && first && cs->n > 0)
         memset(cs->ride, 0, (size_t)cs->n * sizeof *cs->ride);
     for (int32_t i = 0; i < cs->n && good; i++)
-        good = !cs->acts[i] || add_contact(model, state, i);
+        good = add_contact(model, state, i);
     for (int a = 0; a < model->n_actuators && good; a++)
         if (td_contact_drives(model, state, a))
             good = add_actuator(model, state, a, first);

@@ -344,8 +344,7 @@ tdStatus td_contact_take(const tdModel *model, tdState *state, const tdSolveResu
     state->report.contact_limit = state->report.contact_limit || result->limit;
     state->report.constraints = cs->problem->n_constraints;
     cs->scale = state->newton ? td_problem_momentum(cs->problem) : 0;
-    tdStatus status = cs->recovered ? TD_OK : td_contact_recover(model, state);
-    cs->recovered = false;
+    tdStatus status = td_contact_recover(model, state);
     if (status != TD_OK)
         return td_contact_fail(model, state, status);
     take_impulses(model, state);

@@ -142,26 +142,6 @@ static tdSolveMethod method_of(const tdModel *model, const tdState *state)
     return model->contact_solver == TD_CONTACT_NLCP ? TD_SOLVE_COULOMB : TD_SOLVE_CONVEX;
 }
 
-// The problem, until none of the points that were left out of it would bear a force.
-static tdStatus solve_grown(const tdModel *model, tdState *state, bool first, bool fresh, double tolerance,
-                            tdSolveResult *result)
-{
-    bool grown = false;
-    int before = 0; // iterations
-    do
-    {
-        TD_TRY(add_rows(model, state, first, fresh && !grown));
-        tdStatus status =
-            td_solve(state->problem, method_of(model, state), tolerance, state->tasks, result, &state->report.error);
-        TD_TRY(td_check_cancel(state->tasks, &state->report.error));
-        if (status != TD_OK)
-            return td_contact_fail(model, state, status);
-        TD_TRY(td_contact_grow(model, state, &grown));
-        before = result->iterations += before;
-    } while (grown);
-    return TD_OK;
-}
-
 // Everything that acts, as rows of one problem. Its solution corrects dv by A^-1 J' times the change of the efforts;
 // without rows the free motion is the motion. Friction of cables is part of the free motion and may change with it.
 // Newton's line search goes with the new efforts from the start, so that dv leads downhill.
@@ -176,7 +156,12 @@ tdStatus td_stage_solve(const tdModel *model, tdState *state, bool first, int *u
     do
     {
         tdSolveResult result;
-        TD_TRY(solve_grown(model, state, first, round == 0, tolerance, &result));
+        TD_TRY(add_rows(model, state, first, round == 0));
+        tdStatus status =
+            td_solve(state->problem, method_of(model, state), tolerance, state->tasks, &result, &state->report.error);
+        TD_TRY(td_check_cancel(state->tasks, &state->report.error));
+        if (status != TD_OK)
+            return td_contact_fail(model, state, status);
         TD_TRY(take_solution(model, state, &result));
     } while (td_friction_changed(model, state, round++));
     if (*unknowns == 0)
