@@ -45,7 +45,8 @@ static const char help[] =
     "             step\n"
     "  robots     shipped robots at full order along their motion, without contact and on a floor, one thread, two "
     "and\n"
-    "             all: steps a second; median, 99 % and worst step; growth from the coarse to the fine mesh\n\n"
+    "             all: steps a second; median, 99 % and worst step; growth from the coarse to the fine mesh\n"
+    "  haptic     asynchronous factors beside S3's Fig. 5, the force with them (Fig. 4), a tick with 30 contacts\n\n"
     "  --out DIR  writes bench.json and plots (PNG) there\n" OUT_HELP("    ") //
     "  --runs N   runs behind each median (default 7)\n";
 
@@ -519,9 +520,9 @@ static tdStatus bench_growth(bench *b, tdError *error)
 // False, with the names that there are, when a benchmark is none of them.
 static bool is_known(const char *which)
 {
-    static const char *const names[] = {"laws",    "elements", "step",    "growth",  "inverse",
-                                        "qpcc",    "control",  "stvk",    "reduced", "view",
-                                        "collide", "sap",      "contact", "rigid",   "robots"};
+    static const char *const names[] = {"laws",    "elements", "step",    "growth", "inverse", "qpcc",
+                                        "control", "stvk",     "reduced", "view",   "collide", "sap",
+                                        "contact", "rigid",    "robots",  "haptic"};
     const int n = (int)(sizeof names / sizeof names[0]);
     char list[256] = "";
     size_t used = 0;
@@ -557,7 +558,8 @@ int cmd_bench(int argc, char **argv)
                .print = !cli_json()};
     b.settings.threads = (int)threads;
     tdError error = {0};
-    static const char *const names[] = {"bench.json", "growth.png", "stvk.png", "contact.png", NULL};
+    static const char *const names[] = {"bench.json",  "growth.png",         "stvk.png",
+                                        "contact.png", "haptic-factors.png", NULL};
     outFolder out;
     code = out_take(&out, folder, names, false);
     if (code >= 0)
@@ -604,6 +606,8 @@ int cmd_bench(int argc, char **argv)
         status = bench_rigid(b.runs, b.print, &b.json, &error);
     if (status == TD_OK && (which == NULL || strcmp(which, "robots") == 0))
         status = bench_robots(b.runs, b.print, &b.json, &error);
+    if (status == TD_OK && (which == NULL || strcmp(which, "haptic") == 0))
+        status = bench_haptic(&b.settings, b.folder, b.print, &b.json, &error);
     td_json_close(&b.json, '}');
     if (status == TD_OK && folder != NULL)
     {

@@ -60,5 +60,8 @@ tdStatus bench_contact(const tdSettings *settings, const char *folder, bool prin
 tdStatus bench_rigid(int runs, bool print, tdJson *json, tdError *error);
 /// Shipped robots at full order along their motion: threads 1, 2 and all; growth from coarse to fine.
 tdStatus bench_robots(int runs, bool print, tdJson *json, tdError *error);
+/// Asynchronous factors beside S3's figures, the force with them, and ticks of the haptic loop; a plot where there is a
+/// folder.
+tdStatus bench_haptic(const tdSettings *settings, const char *folder, bool print, tdJson *json, tdError *error);
 /// Contact solvers: condensation of full-order bodies, towers and chains.
 tdStatus bench_sap(int runs, int threads, bool print, tdJson *json, tdError *error);

@@ -21,12 +21,14 @@ static const char help[] =
     "Simulates a scene at the pace of the clock and gives a hand the forces on its tool, a rigid body with 'guided:\n"
     "true', at the rate of the device. The simulation and the loop of the device are threads that never wait for each\n"
     "other. Ends with a report: how punctual the loop was, and whether the scene is too heavy.\n\n"
-    "  --device DEVICE  trace:FILE.csv   a recorded motion: t, x, y, z (and rx [rad], ry [rad], rz [rad]), as ways\n"
-    "                                    from where the tool starts; FILE.csv alone means the same\n"
+    "  --device DEVICE  trace:FILE.csv   a recorded motion: t, x, y, z (and rx [rad], ry [rad], rz [rad], grip), as\n"
+    "                                    ways from where the tool starts; FILE.csv alone means the same\n"
     "                   hand:FILE.csv    a simulated hand that wants to follow such a motion\n"
     "                   udp:PORT         datagrams at 127.0.0.1, or udp:ADDRESS:PORT (docs/haptics.md)\n"
-    "                   forcedimension   by the vendor's library\n"
-    "                   auto             the first device that is found\n"
+    "                   forcedimension, openhaptics   by the vendor's library\n"
+    "                   haply            by the vendor's service; haply:PORT, haply:ADDRESS:PORT\n"
+    "                   auto             the first of these three that is found\n"
+    "                   NAME=DEVICE,NAME=DEVICE   two tools of the scene, or more, each with its device\n"
     "  --tool NAME      the body that the hand holds (default: the only guided one)\n"
     "  --rate HZ        of the loop (1000)\n"
     "  --stiffness K    of the coupling of device and tool [N/m] (1000)\n"
@@ -36,8 +38,8 @@ static const char help[] =
     "scene's\n"
     "                   time_step must be the period of the loop\n"
     "  --lockstep       no threads and no clock: steps and ticks by turns, the same result each time\n"
-    "  --out DIR        write forces.csv, a row a tick\n" OUT_HELP("          ") //
-    CLI_ROM_HELP("      ")                                                       //
+    "  --out DIR        write forces.csv, a row a tick; of several tools forces_NAME.csv\n" OUT_HELP("          ") //
+    CLI_ROM_HELP("      ")                                                                                         //
     "  --threads N      worker threads of the simulation (default: all cores)\n"
     "  --json           print one JSON object: percentiles of the loop, times of steps, what is too heavy\n"
     "  --quiet          no progress\n\n"
@@ -54,22 +56,34 @@ typedef struct hapticArguments
     bool lockstep, inside;
 } hapticArguments;
 
+#define MOST_TOOLS 4
+
+// A tool and the hand that holds it.
+typedef struct tool
+{
+    char name[128]; ///< empty: the only one
+    tdHaptic *haptic;
+    tdDevice *device;
+    tdLoop *loop;
+    tdLoopReport report;
+    tdLoopRecord *records; ///< of lockstep
+    const tdLoopRecord *felt;
+    int64_t n_felt, tick;
+    double largest; ///< force [N]
+} tool;
+
 typedef struct session
 {
     const hapticArguments *arguments;
     tdModel *model;
     tdState *state;
-    tdHaptic *haptic;
-    tdDevice *device;
+    tool tools[MOST_TOOLS];
+    tdHaptic *haptics[MOST_TOOLS];
+    int n;
     double period, until;
-    tdLoopReport report;
-    tdLoopRecord *records; ///< of lockstep
-    const tdLoopRecord *felt;
-    int64_t n_felt;
     double *seconds;           ///< by step
     int64_t steps, room, late; ///< late: steps that took longer than the time step
     double stage[TD_STAGES];
-    double largest; ///< force [N]
     tdStatus status;
     tdError error; ///< what status failed by
     bool interrupted;
@@ -82,7 +96,7 @@ static const char *const files[] = {"forces.csv", NULL};
 static tdStatus one_step(session *s, double clock)
 {
     double began = td_seconds();
-    tdStatus status = td_haptic_step(s->haptic, s->model, s->state, clock);
+    tdStatus status = td_haptic_step_all(s->haptics, s->n, s->model, s->state, clock);
     double took = td_seconds() - began;
     if (status != TD_OK)
         s->error = td_state_report(s->state)->error;
@@ -98,22 +112,29 @@ static tdStatus one_step(session *s, double clock)
 static void run_lockstep(session *s)
 {
     double h = td_model_time_step(s->model);
-    int64_t tick = 0, most = (int64_t)fmin(MOST_RECORDS, s->until / s->period + 2);
-    s->records = calloc((size_t)most, sizeof *s->records);
-    if (s->records == NULL)
-    {
-        s->status = td_fail_memory(&s->error, "the forces");
-        return;
-    }
+    int64_t most = (int64_t)fmin(MOST_RECORDS, s->until / s->period + 2);
+    for (int i = 0; i < s->n; i++)
+        if ((s->tools[i].records = calloc((size_t)most, sizeof *s->tools[i].records)) == NULL)
+        {
+            s->status = td_fail_memory(&s->error, "the forces");
+            return;
+        }
     for (int64_t k = 0; s->status == TD_OK && (double)k * h < s->until - 1e-9 && !sig_came(); k++)
     {
         s->status = one_step(s, (double)k * h);
-        td_loop_lockstep(s->haptic, s->device, s->period, &tick, fmin((double)(k + 1) * h, s->until), s->records, most,
-                         &s->n_felt);
+        for (int i = 0; i < s->n; i++)
+        {
+            tool *t = &s->tools[i];
+            td_loop_lockstep(t->haptic, t->device, s->period, &t->tick, fmin((double)(k + 1) * h, s->until), t->records,
+                             most, &t->n_felt);
+        }
         cli_progress("feeling", (int64_t)((double)(k + 1) * h), (int64_t)ceil(s->until));
     }
-    s->report.ticks = tick;
-    s->felt = s->records;
+    for (int i = 0; i < s->n; i++)
+    {
+        s->tools[i].report.ticks = s->tools[i].tick;
+        s->tools[i].felt = s->tools[i].records;
+    }
 }
 
 static tdStatus step_inside(void *user, double clock)
@@ -121,9 +142,35 @@ static tdStatus step_inside(void *user, double clock)
     return one_step(user, clock);
 }
 
-static tdStatus run_threads(session *s, tdLoop **loop, tdError *error)
+static bool any_ended(const session *s)
 {
-    double h = td_model_time_step(s->model);
+    bool ended = false;
+    for (int i = 0; i < s->n; i++)
+        ended = ended || td_loop_ended(s->tools[i].loop);
+    return ended;
+}
+
+// Steps keep to the clock as long as they can; what is late is not made up for.
+static void step_by_clock(session *s)
+{
+    const tdLoop *loop = s->tools[0].loop;
+    double h = td_model_time_step(s->model), next = 0;
+    while (s->status == TD_OK && !any_ended(s) && !sig_came())
+    {
+        s->status = one_step(s, td_loop_clock(loop));
+        next = fmax(next + h, td_loop_clock(loop) - h);
+        double wait = next - td_loop_clock(loop);
+        struct timespec pause = {.tv_sec = (time_t)wait, .tv_nsec = (long)(1e9 * (wait - floor(wait)))};
+        if (wait > 0)
+            nanosleep(&pause, NULL);
+        if (isfinite(s->until))
+            cli_progress("feeling", (int64_t)td_loop_clock(loop), (int64_t)ceil(s->until));
+    }
+}
+
+// A thread for each tool.
+static tdStatus run_threads(session *s, tdError *error)
+{
     tdLoopSettings settings = td_default_loop(s->period);
     settings.duration = s->until;
     settings.records =
@@ -137,26 +184,22 @@ static tdStatus run_threads(session *s, tdLoop **loop, tdError *error)
         settings.step = step_inside;
         settings.user = s;
     }
-    TD_TRY(td_loop_start(s->haptic, s->device, &settings, loop, error));
-    while (s->arguments->inside && !td_loop_ended(*loop) && !sig_came())
+    tdStatus status = TD_OK;
+    int started = 0;
+    for (; started < s->n && status == TD_OK; started += status == TD_OK)
+        status = td_loop_start(s->tools[started].haptic, s->tools[started].device, &settings, &s->tools[started].loop,
+                               error);
+    while (status == TD_OK && s->arguments->inside && !any_ended(s) && !sig_came())
         nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
-    // Steps keep to the clock as long as they can; what is late is not made up for.
-    double next = 0;
-    while (!s->arguments->inside && s->status == TD_OK && !td_loop_ended(*loop) && !sig_came())
+    if (status == TD_OK && !s->arguments->inside)
+        step_by_clock(s);
+    for (int i = 0; i < started; i++)
     {
-        s->status = one_step(s, td_loop_clock(*loop));
-        next = fmax(next + h, td_loop_clock(*loop) - h);
-        double wait = next - td_loop_clock(*loop);
-        struct timespec pause = {.tv_sec = (time_t)wait, .tv_nsec = (long)(1e9 * (wait - floor(wait)))};
-        if (wait > 0)
-            nanosleep(&pause, NULL);
-        if (isfinite(s->until))
-            cli_progress("feeling", (int64_t)td_loop_clock(*loop), (int64_t)ceil(s->until));
+        s->tools[i].report = *td_loop_stop(s->tools[i].loop);
+        s->tools[i].felt = td_loop_records(s->tools[i].loop, &s->tools[i].n_felt);
     }
-    s->report = *td_loop_stop(*loop);
-    s->status = s->arguments->inside ? s->report.status : s->status;
-    s->felt = td_loop_records(*loop, &s->n_felt);
-    return TD_OK;
+    s->status = s->arguments->inside ? s->tools[0].report.status : s->status;
+    return status;
 }
 
 // ---------------------------------------------------------------- is it too heavy?
@@ -204,7 +247,9 @@ static bool judge(const session *s, char *out, size_t size)
 {
     double h = td_model_time_step(s->model), p95 = step_quantile(s, 0.95), share = 0;
     tdStage stage = slowest(s, &share);
-    double work = td_times_quantile(&s->report.work, 0.999);
+    double work = 0;
+    for (int i = 0; i < s->n; i++)
+        work = fmax(work, td_times_quantile(&s->tools[i].report.work, 0.999));
     if (work > 0.5 * s->period && !s->arguments->inside)
     {
         snprintf(
@@ -230,22 +275,25 @@ static bool judge(const session *s, char *out, size_t size)
 
 // ---------------------------------------------------------------- what is told
 
-static tdStatus write_forces(const session *s, tdError *error)
+static tdStatus write_forces(const session *s, const tool *t, tdError *error)
 {
     tdText text = {0};
+    char name[160] = "forces.csv";
+    if (s->n > 1)
+        snprintf(name, sizeof name, "forces_%s.csv", t->name);
     td_text_format(&text, "time [s],device_x [m],device_y [m],device_z [m],tool_x [m],tool_y [m],tool_z [m],force_x "
                           "[N],force_y [N],force_z [N],asked_x [N],asked_y [N],asked_z [N],torque_x [N m],torque_y [N "
                           "m],torque_z [N m],contacts,slipping,fade,fault\n");
-    for (int64_t i = 0; i < s->n_felt; i++)
+    for (int64_t i = 0; i < t->n_felt; i++)
     {
-        const tdLoopRecord *r = &s->felt[i];
+        const tdLoopRecord *r = &t->felt[i];
         td_text_format(&text, "%.9g", r->time);
         const double *const lists[] = {r->position, r->tool, r->force, r->asked, r->torque};
         for (int k = 0; k < 15; k++)
             td_text_format(&text, ",%.9g", lists[k / 3][k % 3]);
         td_text_format(&text, ",%d,%d,%.4g,%d\n", r->contacts, r->slipping, r->fade, r->fault);
     }
-    tdStatus status = cli_write(s->arguments->out, "forces.csv", &text, error);
+    tdStatus status = cli_write(s->arguments->out, name, &text, error);
     free(text.data);
     return status;
 }
@@ -270,42 +318,61 @@ static void json_times(tdJson *json, const char *key, const tdTimes *times)
     td_json_close(json, '}');
 }
 
+// What is of one hand alone.
+static void json_tool(tdJson *json, const tool *t)
+{
+    char told[300] = "";
+    const tdHaptic *haptic = t->haptic;
+    t->device->ops->tell(t->device, told, sizeof told);
+    td_json_string(json, "device", t->device->name);
+    td_json_string(json, "device_report", told);
+    td_json_integer(json, "ticks", t->report.ticks);
+    td_json_integer(json, "missed", t->report.missed);
+    json_times(json, "late", &t->report.late);
+    json_times(json, "work", &t->report.work);
+    td_json_bool(json, "priority", t->report.priority);
+    td_json_bool(json, "locked", t->report.locked);
+    td_json_string(json, "not_granted", t->report.why);
+    td_json_integer(json, "most_contacts", haptic->most_contacts);
+    td_json_integer(json, "steps_with_contacts_left_out", haptic->left_out);
+    td_json_number(json, "largest_force", t->largest);
+    td_json_integer(json, "unsolved_ticks", haptic->unsolved);
+    td_json_integer(json, "limited_ticks", haptic->guard.limited);
+    td_json_integer(json, "cut_ticks", haptic->guard.cuts);
+    td_json_integer(json, "faults", haptic->guard.faults);
+    td_json_number(json, "energy_given", haptic->guard.most);
+}
+
 static void print_json(const session *s, const char *heavy, bool is_heavy)
 {
     tdJson json = {0};
-    char told[300] = "";
-    s->device->ops->tell(s->device, told, sizeof told);
     td_json_open(&json, NULL, '{');
     td_json_string(&json, "status", s->status != TD_OK ? "failed" : s->interrupted ? "interrupted" : "done");
     if (s->status != TD_OK)
         cli_json_error(&json, &s->error);
     td_json_string(&json, "scene", s->arguments->scene);
-    td_json_string(&json, "device", s->device->name);
-    td_json_string(&json, "device_report", told);
     td_json_bool(&json, "lockstep", s->arguments->lockstep);
     td_json_bool(&json, "inside", s->arguments->inside);
     td_json_number(&json, "rate", 1 / s->period);
-    td_json_integer(&json, "ticks", s->report.ticks);
-    td_json_integer(&json, "missed", s->report.missed);
-    json_times(&json, "late", &s->report.late);
-    json_times(&json, "work", &s->report.work);
-    td_json_bool(&json, "priority", s->report.priority);
-    td_json_bool(&json, "locked", s->report.locked);
-    td_json_string(&json, "not_granted", s->report.why);
+    if (s->n == 1)
+        json_tool(&json, &s->tools[0]);
+    else
+        td_json_open(&json, "tools", '[');
+    for (int i = 0; i < s->n && s->n > 1; i++)
+    {
+        td_json_open(&json, NULL, '{');
+        td_json_string(&json, "tool", s->tools[i].name);
+        json_tool(&json, &s->tools[i]);
+        td_json_close(&json, '}');
+    }
+    if (s->n > 1)
+        td_json_close(&json, ']');
     td_json_integer(&json, "steps", s->steps);
     td_json_number(&json, "time", td_state_time(s->state));
     td_json_integer(&json, "late_steps", s->late);
     td_json_number(&json, "step_p50_ms", 1e3 * step_quantile(s, 0.5));
     td_json_number(&json, "step_p95_ms", 1e3 * step_quantile(s, 0.95));
     td_json_number(&json, "step_most_ms", 1e3 * step_quantile(s, 1));
-    td_json_integer(&json, "most_contacts", s->haptic->most_contacts);
-    td_json_integer(&json, "steps_with_contacts_left_out", s->haptic->left_out);
-    td_json_number(&json, "largest_force", s->largest);
-    td_json_integer(&json, "unsolved_ticks", s->haptic->unsolved);
-    td_json_integer(&json, "limited_ticks", s->haptic->guard.limited);
-    td_json_integer(&json, "cut_ticks", s->haptic->guard.cuts);
-    td_json_integer(&json, "faults", s->haptic->guard.faults);
-    td_json_number(&json, "energy_given", s->haptic->guard.most);
     td_json_bool(&json, "too_heavy", is_heavy);
     td_json_string(&json, "too_heavy_why", heavy);
     td_json_integer(&json, "peak_rss", sim_peak_memory());
@@ -335,34 +402,42 @@ static void print_histogram(const tdTimes *times)
     }
 }
 
-static void print_report(const session *s, const char *heavy)
+static void print_tool(const session *s, const tool *t)
 {
     char told[300] = "";
     struct utsname system = {0};
+    const tdHaptic *haptic = t->haptic;
     uname(&system);
-    s->device->ops->tell(s->device, told, sizeof told);
-    printf("scene       %s, %lld steps of %g ms\n", s->arguments->scene, (long long)s->steps,
-           1e3 * td_model_time_step(s->model));
-    printf("device      %s%s%s\n", s->device->name, told[0] != '\0' ? ": " : "", told);
-    printf("force       %.3g N at most; %d contacts at most", s->largest, s->haptic->most_contacts);
-    if (s->haptic->left_out > 0)
-        printf(" (in %lld steps more were within reach)", (long long)s->haptic->left_out);
+    t->device->ops->tell(t->device, told, sizeof told);
+    if (s->n > 1)
+        printf("tool        %s\n", t->name);
+    printf("device      %s%s%s\n", t->device->name, told[0] != '\0' ? ": " : "", told);
+    printf("force       %.3g N at most; %d contacts at most", t->largest, haptic->most_contacts);
+    if (haptic->left_out > 0)
+        printf(" (in %lld steps more were within reach)", (long long)haptic->left_out);
     printf(
         "\nguard       %lld ticks limited by passivity, %lld cut to the maximum, %lld faults; the hand was given %.3g "
         "mJ at most\n",
-        (long long)s->haptic->guard.limited, (long long)s->haptic->guard.cuts, (long long)s->haptic->guard.faults,
-        1e3 * s->haptic->guard.most);
-    if (!s->arguments->lockstep)
-    {
-        printf("loop        %lld ticks at %g Hz, %lld missed\n", (long long)s->report.ticks, 1 / s->period,
-               (long long)s->report.missed);
-        print_times("late", &s->report.late);
-        print_histogram(&s->report.late);
-        print_times("work", &s->report.work);
-        printf("system      %s %s; priority %s, memory %s%s%s\n", system.sysname, system.release,
-               s->report.priority ? "granted" : "not granted", s->report.locked ? "locked" : "not locked",
-               s->report.why[0] != '\0' ? " - " : "", s->report.why);
-    }
+        (long long)haptic->guard.limited, (long long)haptic->guard.cuts, (long long)haptic->guard.faults,
+        1e3 * haptic->guard.most);
+    if (s->arguments->lockstep)
+        return;
+    printf("loop        %lld ticks at %g Hz, %lld missed\n", (long long)t->report.ticks, 1 / s->period,
+           (long long)t->report.missed);
+    print_times("late", &t->report.late);
+    print_histogram(&t->report.late);
+    print_times("work", &t->report.work);
+    printf("system      %s %s; priority %s, memory %s%s%s\n", system.sysname, system.release,
+           t->report.priority ? "granted" : "not granted", t->report.locked ? "locked" : "not locked",
+           t->report.why[0] != '\0' ? " - " : "", t->report.why);
+}
+
+static void print_report(const session *s, const char *heavy)
+{
+    printf("scene       %s, %lld steps of %g ms\n", s->arguments->scene, (long long)s->steps,
+           1e3 * td_model_time_step(s->model));
+    for (int i = 0; i < s->n; i++)
+        print_tool(s, &s->tools[i]);
     printf(
         "steps       half below %.3g ms, 95 of 100 below %.3g ms, most %.3g ms; %lld were longer than the time step\n",
         1e3 * step_quantile(s, 0.5), 1e3 * step_quantile(s, 0.95), 1e3 * step_quantile(s, 1), (long long)s->late);
@@ -375,14 +450,18 @@ static int tell(session *s)
     if (s->steps > 0)
         qsort(s->seconds, (size_t)s->steps, sizeof *s->seconds, by_size);
     bool is_heavy = judge(s, heavy, sizeof heavy);
-    for (int64_t i = 0; i < s->n_felt; i++)
-    {
-        const double *f = s->felt[i].force;
-        s->largest = fmax(s->largest, sqrt(f[0] * f[0] + f[1] * f[1] + f[2] * f[2]));
-    }
     tdError error = {0};
-    if (s->arguments->out != NULL && write_forces(s, &error) != TD_OK)
-        return cli_fail(&error);
+    for (int i = 0; i < s->n; i++)
+    {
+        tool *t = &s->tools[i];
+        for (int64_t k = 0; k < t->n_felt; k++)
+        {
+            const double *f = t->felt[k].force;
+            t->largest = fmax(t->largest, sqrt(f[0] * f[0] + f[1] * f[1] + f[2] * f[2]));
+        }
+        if (s->arguments->out != NULL && write_forces(s, t, &error) != TD_OK)
+            return cli_fail(&error);
+    }
     if (cli_json())
         print_json(s, heavy, is_heavy);
     else
@@ -437,37 +516,73 @@ static double end_of(const tdDevice *device)
     return time;
 }
 
+// NAME=DEVICE,NAME=DEVICE, or a device alone. Opens what there is.
+static tdStatus open_tools(session *s, tdHapticSettings settings, const tdSettings *library, tdError *error)
+{
+    const char *at = s->arguments->device;
+    for (bool last = false; !last;)
+    {
+        char spec[600];
+        size_t length = strcspn(at, ",");
+        last = at[length] == '\0';
+        if (s->n == MOST_TOOLS || length == 0 || length >= sizeof spec)
+            return td_fail(error, TD_ERROR_USAGE, "--device '%.200s': %d devices at most, with commas between them",
+                           s->arguments->device, MOST_TOOLS);
+        memcpy(spec, at, length);
+        spec[length] = '\0';
+        tool *t = &s->tools[s->n];
+        char *device = strchr(spec, '=');
+        bool named = device != NULL && device - spec < (ptrdiff_t)sizeof t->name;
+        if (!named && (s->n > 0 || !last))
+            return td_fail(error, TD_ERROR_USAGE, "'%.200s': of several devices each is given as TOOL=DEVICE", spec);
+        if (named)
+        {
+            *device++ = '\0';
+            snprintf(t->name, sizeof t->name, "%.120s", spec);
+            settings.tool = t->name;
+        }
+        s->n++; // before it is complete, so that a failure frees it
+        for (int i = 0; i + 1 < s->n; i++)
+            if (strcmp(s->tools[i].name, t->name) == 0)
+                return td_fail(error, TD_ERROR_USAGE, "tool '%s' has two devices; give each tool one", t->name);
+        TD_TRY(td_haptic_create(s->model, &settings, &t->haptic, error));
+        TD_TRY(td_device_open(named ? device : spec, s->period, 0, library, &t->device, error));
+        s->haptics[s->n - 1] = t->haptic;
+        s->until = fmin(s->until, end_of(t->device));
+        at += length + 1;
+    }
+    return TD_OK;
+}
+
 static int feel(session *s, const tdHapticSettings *settings, const tdSettings *library)
 {
     tdError error = {0};
-    tdLoop *loop = NULL;
-    if (td_haptic_create(s->model, settings, &s->haptic, &error) != TD_OK ||
-        td_device_open(s->arguments->device, s->period, 0, library, &s->device, &error) != TD_OK)
+    tdStatus status = open_tools(s, *settings, library, &error);
+    if (status != TD_OK)
         return cli_fail(&error);
-    s->until = fmin(s->until, end_of(s->device));
     double h = td_model_time_step(s->model);
     if (s->arguments->inside && fabs(h - s->period) > 1e-9 * h)
         return cli_usage(
             "--inside takes a step a tick, so that the scene's time_step, %g ms, must be the period of the "
             "loop, %g ms; change one, or --rate",
             1e3 * h, 1e3 * s->period);
+    if (s->arguments->inside && s->n > 1)
+        return cli_usage("--inside is for one tool, whose loop takes the steps");
     if (s->arguments->inside && s->arguments->lockstep)
         return cli_usage("--inside and --lockstep exclude each other; give one");
     if (s->arguments->lockstep && !isfinite(s->until))
         return cli_usage("--lockstep needs a recorded motion, or --time T");
-    if (!cli_quiet() && !s->arguments->lockstep)
-        fprintf(stderr, "device %s; end with Ctrl-C\n", s->device->name);
+    for (int i = 0; i < s->n && !cli_quiet() && !s->arguments->lockstep; i++)
+        fprintf(stderr, "device %s; end with Ctrl-C\n", s->tools[i].device->name);
     sigBefore before = sig_catch();
-    tdStatus status = TD_OK;
     if (s->arguments->lockstep)
         run_lockstep(s);
     else
-        status = run_threads(s, &loop, &error);
+        status = run_threads(s, &error);
     s->interrupted = sig_came();
     sig_writing();
     int code = status == TD_OK ? tell(s) : cli_fail(&error);
     sig_release(&before);
-    td_loop_free(loop);
     return code;
 }
 
@@ -511,11 +626,15 @@ int cmd_haptic(int argc, char **argv)
         code = cli_fail(&error);
     else
         code = feel(&s, &settings, &library);
-    td_device_close(s.device);
-    td_haptic_free(s.haptic);
+    for (int i = 0; i < s.n; i++)
+    {
+        td_loop_free(s.tools[i].loop);
+        td_device_close(s.tools[i].device);
+        td_haptic_free(s.tools[i].haptic);
+        free(s.tools[i].records);
+    }
     td_state_free(s.state);
     td_model_free(s.model);
-    free(s.records);
     free(s.seconds);
     out_release(&folder);
     return code;

@@ -22,6 +22,7 @@ static const char help[] =
     "  --clients N    most browsers at a time (default: 128)\n"
     "  --speed X      simulated over real time (default: 1)\n"
     "  --paused       wait for somebody to press play\n"
+    "  --keep         keep the scene as it is; without it a scene whose file is saved is loaded again\n"
     "  --scenes DIR   folder with scenes/ and robots/ to choose from (default: those that came with the program)\n"
     "  --threads N    worker threads (default: all cores)\n" CLI_ROM_HELP(
         "   ") "  --json         print one JSON object with the address, then serve\n"
@@ -120,6 +121,7 @@ int cmd_view(int argc, char **argv)
                                  {"--clients", &clients, NULL},
                                  {"--speed", &speed, NULL},
                                  {"--paused", NULL, &settings.sim.paused},
+                                 {"--keep", NULL, &settings.sim.keep_scene},
                                  {"--scenes", &scenes, NULL},
                                  {"--threads", &threads, NULL},
                                  CLI_ROM_OPTIONS};

@@ -822,6 +822,11 @@ extern "C"
     /// Simulation's thread: places the tool where the hand has it, takes a step, and hands its local model over. clock:
     /// that of td_haptic_tick() [s]. A step that fails leaves the local model of the last.
     tdStatus td_haptic_step(tdHaptic *haptic, const tdModel *model, tdState *state, double clock);
+    /// The same with several tools of one scene, each of which has an object and a device of its own.
+    tdStatus td_haptic_step_all(tdHaptic *const *haptics, int n, const tdModel *model, tdState *state, double clock);
+    /// Device's thread, before a tick: how far the hand closes a grasper, 0: open, 1: closed. Nothing where no body of
+    /// the scene follows the tool.
+    void td_haptic_grip(tdHaptic *haptic, double grip);
     /// Device's thread, once a period: no lock, no allocation, no call of the system. position NULL: none has come
     /// since the last tick; the force ends if that goes on. rotation NULL: none.
     void td_haptic_tick(tdHaptic *haptic, double clock, const double position[3], const double rotation[4],

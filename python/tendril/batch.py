@@ -14,7 +14,7 @@ from . import _library as td
 from ._library import UsageError, lib
 from .model import Model, Outputs, _texts
 from .state import State, _parameter
-from .views import address, mask_of, numbers
+from .views import Device, address, mask_of, numbers, on_gpu
 
 _DEVICES = {"cpu": 0, "gpu": 1}
 _PRECISIONS = {"split": 0, "half": 1, "single": 2}
@@ -145,10 +145,15 @@ class Batch:
         mask: robots that take part: booleans or indices.
         out: where outputs go, (robots, rows, width); rows of robots that have stopped become NaN.
 
+        On a GPU both may be arrays of another library in the GPU's memory (``__dlpack__``: PyTorch, CuPy, JAX, ...), of
+        doubles; then both have to be, nothing is copied, and outputs are there when the call returns.
+
         Each robot takes all its steps before the next one does, which keeps it in the cache. After Ctrl-C each is after
         some whole step, and ``taken`` says how many it took.
         """
         n, width = len(self.inputs), self.width
+        if on_gpu(inputs) or on_gpu(out):
+            return self._rollout_there(inputs, rows, hold, mask, out)
         given = None
         if inputs is not None:
             given = self._doubles(inputs, "inputs")
@@ -174,6 +179,36 @@ class Batch:
             plan.inputs = _span(given)
         if width > 0:
             plan.outputs = _span(out)
+        self.taken[:] = 0
+        with self._alone:
+            self._roll(plan)
+        return out
+
+    def _rollout_there(self, inputs: Any, rows: int | None, hold: int, mask: Any, out: Any) -> Any:
+        if self.device != "gpu":
+            raise UsageError("the arrays are in the memory of a GPU, and the robots are not: make the batch with "
+                             "device='gpu', or copy them")  # fmt: skip
+        if (inputs is not None and not on_gpu(inputs)) or (self.width > 0 and not on_gpu(out)):
+            raise UsageError("inputs and 'out' have to be both in the memory of the GPU, or neither")
+        chosen, given, seen = mask_of(mask, self.robots), None, None
+        plan = td.tdRollout(hold=hold, mask=address(chosen), status=address(self.status), steps=address(self.taken))
+        if inputs is not None:
+            given = Device(inputs, "inputs")
+            wanted = (self.robots, given.shape[1] if rows is None and len(given.shape) == 3 else rows, len(self.inputs))
+            if given.shape != wanted:
+                raise UsageError(f"inputs have the shape {given.shape}, and (robots, rows, inputs) = "
+                                 f"({self.robots}, rows, {len(self.inputs)}) is wanted")  # fmt: skip
+            rows = given.shape[1]
+            plan.inputs = td.tdSpan(given.address, *given.strides)
+        rows = 1 if rows is None else int(rows)
+        if rows < 0 or hold < 1:
+            raise UsageError(f"a rollout of {rows} rows with {hold} steps each")
+        if self.width > 0:
+            seen = Device(out, "outputs")
+            if seen.shape != (self.robots, rows, self.width):
+                raise UsageError(f"'out' has the shape {seen.shape}, and ({self.robots}, {rows}, {self.width}) is wanted")
+            plan.outputs = td.tdSpan(seen.address, *seen.strides)
+        plan.rows, plan.on_device = rows, True
         self.taken[:] = 0
         with self._alone:
             self._roll(plan)

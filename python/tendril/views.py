@@ -2,6 +2,7 @@
 """Arrays over memory of the library, and arrays of the caller as the library takes them."""
 from __future__ import annotations
 
+import ctypes as c
 from typing import Any
 
 import numpy as np
@@ -55,3 +56,44 @@ def mask_of(value: Any, robots: int) -> np.ndarray | None:
         out[array.astype(np.int64)] = 1
         return out
     raise UsageError(f"a mask is a boolean for each of the {robots} robots, or indices; found {array.dtype} {array.shape}")
+
+
+# ------------------------------------------------------------ memory of a GPU
+
+_CUDA, _CUDA_MANAGED, _FLOAT = 2, 13, 2
+
+
+class _Tensor(c.Structure):
+    """The head of what a capsule of DLPack holds."""
+
+    _fields_ = [("data", c.c_void_p), ("device", c.c_int32), ("device_id", c.c_int32), ("ndim", c.c_int32),
+                ("code", c.c_uint8), ("bits", c.c_uint8), ("lanes", c.c_uint16), ("shape", c.POINTER(c.c_int64)),
+                ("strides", c.POINTER(c.c_int64)), ("byte_offset", c.c_uint64)]  # fmt: skip
+
+
+_get_pointer = c.pythonapi.PyCapsule_GetPointer
+_get_pointer.restype, _get_pointer.argtypes = c.c_void_p, [c.py_object, c.c_char_p]
+
+
+def on_gpu(value: Any) -> bool:
+    """Whether an array of another library (PyTorch, CuPy, JAX, ...) is in the memory of a GPU."""
+    try:
+        return hasattr(value, "__dlpack_device__") and value.__dlpack_device__()[0] in (_CUDA, _CUDA_MANAGED)
+    except BufferError:
+        return False
+
+
+class Device:
+    """Doubles in the memory of a GPU, where another library has them; kept there as long as this lives."""
+
+    def __init__(self, value: Any, what: str) -> None:
+        self.capsule = value.__dlpack__(stream=1)  # what that library has begun is done before the default stream goes on
+        tensor = _Tensor.from_address(_get_pointer(self.capsule, b"dltensor"))
+        if (tensor.code, tensor.bits, tensor.lanes) != (_FLOAT, 64, 1):
+            raise UsageError(f"{what} on the GPU have to be doubles (float64)")
+        self.shape = tuple(tensor.shape[i] for i in range(tensor.ndim))
+        if tensor.strides:
+            self.strides = tuple(tensor.strides[i] for i in range(tensor.ndim))
+        else:
+            self.strides = tuple(int(np.prod(self.shape[i + 1:])) for i in range(tensor.ndim))
+        self.address = (tensor.data or 0) + tensor.byte_offset

@@ -248,6 +248,20 @@ tdStatus td_gpu_batch_write(tdGpuBatch *batch, void *memory, size_t stride, cons
 tdStatus td_gpu_batch_read(tdGpuBatch *batch, const void *memory, size_t stride, const uint8_t *mask, tdError *error)
 {
     size_t size = td_state_size(batch->model, batch->state);
+    batch->varied = true; // a value has its parameters
+    if (stride == 0)      // all are where one is, as sampling control has it in every turn
+    {
+        double *row = row_of(batch, 0);
+        TD_TRY(td_state_read(batch->model, batch->state, memory, size, error));
+        td_gpu_row(batch->model, batch->state, batch->plan, row);
+        for (int i = 0; i < batch->n; i++)
+            if (takes_part(mask, i))
+            {
+                batch->steps[i] = (int64_t)row[batch->plan->at.steps];
+                batch->status[i] = TD_GPU_GOES;
+            }
+        return device_failed(batch->library.back->put(batch->robots, mask, row, 0), error);
+    }
     for (int i = 0; i < batch->n; i++)
     {
         tdError why = {0};
@@ -259,7 +273,6 @@ tdStatus td_gpu_batch_read(tdGpuBatch *batch, const void *memory, size_t stride,
             return td_fail(error, status, "robot %d: %.600s", i, why.message);
         td_gpu_row(batch->model, batch->state, batch->plan, row_of(batch, i));
     }
-    batch->varied = true; // a value has its parameters
     return put_rows(batch, mask, error);
 }
 

@@ -28,6 +28,76 @@ tdPose td_guided_pose(const tdGuided *guided, const double q[6])
     return out;
 }
 
+// The shortest turn from the direction of a to that of b.
+static void turn_between(const double a[3], const double b[3], double R[9])
+{
+    double q[4], size = sqrt(td_dot3(a, a) * td_dot3(b, b));
+    td_cross3(a, b, q + 1);
+    q[0] = size + td_dot3(a, b);
+    double length = sqrt(q[0] * q[0] + td_dot3(q + 1, q + 1));
+    bool none = !(length > 1e-9 * size); // no direction, or the opposite one: the shaft has been pulled out
+    for (int k = 0; k < 4; k++)
+        q[k] = none ? k == 0 : q[k] / length;
+    td_rotation_matrix(q, R);
+}
+
+tdPose td_guided_held(const tdGuided *guided, const double input[6])
+{
+    tdPose own = td_guided_pose(guided, input), turn = {.t = {0, 0, 0}};
+    if (!guided->through)
+        return own;
+    double from[3], to[3];
+    td_subtract3(guided->trocar, guided->rigid.links[0].origin.t, from);
+    td_subtract3(guided->trocar, own.t, to);
+    turn_between(from, to, turn.R);
+    tdPose out = td_pose_multiply(&turn, &own);
+    memcpy(out.t, own.t, sizeof out.t);
+    return out;
+}
+
+void td_guided_coordinates(const tdGuided *guided, const tdPose *pose, const double *near, double q[6])
+{
+    const tdPose *start = &guided->rigid.links[0].origin;
+    double a[4], b[4], turn[4];
+    td_rotation_from_matrix(pose->R, a);
+    td_rotation_from_matrix(start->R, b);
+    td_rotation_difference(a, b, turn);
+    td_rotation_vector(turn, near, q + 3);
+    td_subtract3(pose->t, start->t, q);
+}
+
+// From inputs to coordinates. leader: the inputs of the body that it follows.
+static void coordinates_of(const tdModel *model, const tdBody *body, const double own[6], const double *leader,
+                           const double *near, double q[6])
+{
+    const tdGuided *guided = td_guided_of(body);
+    if (!guided->through && guided->follows < 0)
+    {
+        memcpy(q, own, 6 * sizeof *q);
+        return;
+    }
+    tdPose pose = td_guided_held(guided, own);
+    if (guided->follows >= 0)
+    {
+        const tdGuided *other = td_guided_of(&model->bodies[guided->follows]);
+        const tdPose *start = &other->rigid.links[0].origin;
+        tdPose led = td_guided_held(other, leader), against;
+        // Against the start of the other: start^-1 pose.
+        for (int r = 0; r < 3; r++)
+        {
+            against.t[r] = 0;
+            for (int c = 0; c < 3; c++)
+            {
+                against.t[r] += start->R[3 * c + r] * (pose.t[c] - start->t[c]);
+                against.R[3 * r + c] =
+                    start->R[r] * pose.R[c] + start->R[3 + r] * pose.R[3 + c] + start->R[6 + r] * pose.R[6 + c];
+            }
+        }
+        pose = td_pose_multiply(&led, &against);
+    }
+    td_guided_coordinates(guided, &pose, near, q);
+}
+
 // Angular velocity w = T(r) dr/dt, T = I + (1 - cos a)/a^2 [r] + (a - sin a)/a^3 [r]^2, a = |r|.
 static void turning(const double r[3], const double rate[3], double w[3])
 {
@@ -83,8 +153,15 @@ static tdStatus state_create(const tdModel *model, const tdBody *body, tdState *
     mine->node_v = TD_TAKE(&state->arena, double, 3 * body->nodes);
     if (mine->node_x == NULL || mine->node_v == NULL)
         return td_fail_memory(error, "a guided body");
+    const tdGuided *guided = td_guided_of(body);
+    double own[6], leader[6] = {0};
     for (int k = 0; k < 6; k++)
-        state->q[body->first + k] = td_input_value(model, td_guided_of(body)->input[k], 0);
+    {
+        own[k] = td_input_value(model, guided->input[k], 0);
+        if (guided->follows >= 0)
+            leader[k] = td_input_value(model, td_guided_of(&model->bodies[guided->follows])->input[k], 0);
+    }
+    coordinates_of(model, body, own, leader, NULL, state->q + body->first);
     return TD_OK;
 }
 
@@ -92,9 +169,15 @@ static tdStatus state_create(const tdModel *model, const tdBody *body, tdState *
 
 static void place(const tdModel *model, const tdBody *body, tdState *state)
 {
-    (void)model;
+    const tdGuided *guided = td_guided_of(body);
+    double own[6], leader[6] = {0};
     for (int k = 0; k < 6; k++)
-        state->q_end[body->first + k] = state->input_end[td_guided_of(body)->input[k]];
+    {
+        own[k] = state->input_end[guided->input[k]];
+        if (guided->follows >= 0)
+            leader[k] = state->input_end[td_guided_of(&model->bodies[guided->follows])->input[k]];
+    }
+    coordinates_of(model, body, own, leader, state->q + body->first + 3, state->q_end + body->first);
 }
 
 static void nothing(const tdModel *model, const tdBody *body, tdState *state)

@@ -15,6 +15,10 @@ typedef struct tdGuided
                          ///< link's origin is the start
     int32_t input[6];
     int32_t held[6];
+    bool through; ///< its shaft passes through `trocar`
+    double trocar[3];
+    int follows;     ///< the guided body that it moves with, or -1
+    double close[3]; ///< what a hand's grip moves it by
 } tdGuided;
 
 typedef struct tdGuidedState
@@ -36,3 +40,9 @@ static inline bool td_body_is_guided(const tdBody *body)
 
 /// Where it is for the coordinates q of the body.
 tdPose td_guided_pose(const tdGuided *guided, const double q[6]);
+/// Where its inputs have it: as coordinates, turned about its tip so that the shaft passes through the trocar,
+///
+///     x = R_t x_own,   R_t: from (trocar - start.t) to (trocar - tip)
+tdPose td_guided_held(const tdGuided *guided, const double input[6]);
+/// The coordinates of a pose, the rotation vector that is nearest to `near` (NULL: zero).
+void td_guided_coordinates(const tdGuided *guided, const tdPose *pose, const double *near, double q[6]);

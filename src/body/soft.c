@@ -2,6 +2,7 @@
 // A soft body in the step: what each stage of src/step/step.c asks of it.
 #include "body/soft.h"
 #include "body/spring.h"
+#include "solve/async.h"
 
 #include <math.h>
 #include <string.h>
@@ -76,6 +77,7 @@ static tdStatus state_create(const tdModel *model, const tdBody *body, tdState *
         state->v[body->first + i] = soft->held[i] ? 0 : soft->velocity[i % 3];
     }
     TD_TRY(td_linear_create(&soft->linear, arena, state->isa, &mine->linear, error));
+    TD_TRY(td_soft_async_create(model, body, state, error));
     return model->contact != NULL ? td_soft_part_create(body, state, error) : TD_OK;
 }
 
@@ -85,6 +87,7 @@ static void state_free(const tdBody *body, tdState *state)
     if (mine == NULL)
         return;
     td_linear_free(mine->linear);
+    td_async_free(mine->async);
     td_schur_free(mine->part.schur);
 }
 
@@ -285,17 +288,7 @@ static const double *turns_since_factor(void *context)
     const sinceFactor *w = context;
     double *turn = w->mine->turn;
     td_soft_turns(w->soft, w->mine, w->state, turn);
-    for (int32_t i = 0; i < w->soft->n_nodes; i++)
-    {
-        const double *then = w->mine->turn_factor + 9 * (int64_t)i;
-        double *now = turn + 9 * (int64_t)i, Q[9];
-        for (int r = 0; r < 3; r++)
-            for (int c = 0; c < 3; c++)
-                Q[3 * r + c] =
-                    now[3 * r] * then[3 * c] + now[3 * r + 1] * then[3 * c + 1] + now[3 * r + 2] * then[3 * c + 2];
-        memcpy(now, Q, sizeof Q);
-    }
-    return turn;
+    return td_soft_turns_since(w->soft, turn, w->mine->turn_factor, turn);
 }
 
 #define FACTOR_ONCE 16 // of factor_flags
@@ -401,7 +394,7 @@ static tdStatus solve_free(const tdModel *model, const tdBody *body, tdState *st
             build_matrix(model, body, state);
         const tdSoftPart *part = &mine->part;
         mine->condensed = part->n_nodes > 0 && !part->all;
-        if (mine->condensed)
+        if (mine->condensed && mine->async == NULL)
         {
             tdSchurReport report;
             TD_TRY(td_schur_factor(part->schur, state->tasks, mine->A, part->n_nodes, part->nodes, &report,
@@ -427,8 +420,8 @@ static tdStatus solve_free(const tdModel *model, const tdBody *body, tdState *st
         tdLinearResult result;
         sinceFactor since = {soft, mine, state};
         // Where the columns of the condensed problem are wanted too, a factor of this A pays.
-        bool direct =
-            state->columns > 0 && td_linear_directly(mine->linear, settings->solver, mine->same, 1 + state->columns);
+        bool direct = mine->async == NULL && state->columns > 0 &&
+                      td_linear_directly(mine->linear, settings->solver, mine->same, 1 + state->columns);
         tdLinearTask task = {.kind = direct ? TD_SOLVER_CHOLESKY : settings->solver,
                              .tolerance = settings->solver_tolerance,
                              .values = mine->A,
@@ -438,14 +431,15 @@ static tdStatus solve_free(const tdModel *model, const tdBody *body, tdState *st
                              .context = &since};
         struct tdColumnsAhead *ahead = &state->ahead;
         tdLinearMore more = {.n = ahead->n, .stride = model->coords};
-        if (ahead->n > 0 && ahead->wanted[body->index])
+        if (mine->async == NULL && ahead->n > 0 && ahead->wanted[body->index])
         {
             more.b = ahead->b + first;
             more.x = ahead->x + first;
             task.more = &more;
         }
         task.rotations = factor_turns(soft, mine) ? turns_since_factor : NULL;
-        TD_TRY(td_linear_solve(mine->linear, state->tasks, &task, &result, &state->report.error));
+        TD_TRY(mine->async != NULL ? td_soft_async_solve(model, body, state, rhs, dv, &result)
+                                   : td_linear_solve(mine->linear, state->tasks, &task, &result, &state->report.error));
         state->report.cg_iterations += result.iterations;
         state->report.factorizations += result.factorizations;
         if (!result.indefinite)
@@ -530,6 +524,8 @@ static tdStatus apply_inverse(const tdModel *model, const tdBody *body, tdState 
     }
     if (diagonal)
         return TD_OK;
+    if (mine->async != NULL)
+        return td_soft_async_inverse(model, body, state, n, stride, b, x);
     if (mine->condensed)
         return td_schur_solve(mine->part.schur, state->tasks, n, stride, b, x, &state->report.error);
     bool direct = td_linear_directly(mine->linear, model->settings.solver, mine->exact, n);
@@ -583,6 +579,8 @@ static int arrays(const tdModel *model, const tdBody *body, tdState *state, tdSt
     int n = (int)(sizeof list / sizeof list[0]);
     for (int i = 0; i < n && i < most; i++)
         out[i] = list[i];
+    if (n < most)
+        n += td_soft_async_arrays(body, state, out + n, most - n);
     return n < most ? n + td_soft_part_arrays(body, state, out + n, most - n) : most;
 }
 
@@ -632,7 +630,10 @@ static tdStatus restore_factor(const tdModel *model, const tdBody *body, tdState
 
 static tdStatus restore(const tdModel *model, const tdBody *body, tdState *state, tdError *error)
 {
+    tdSoftState *mine = mine_of(body, state);
     TD_TRY(restore_factor(model, body, state, error));
+    if (mine->async != NULL)
+        TD_TRY(td_async_restore(mine->async, state->tasks, error));
     return td_soft_part_restore(body, state, error);
 }
 

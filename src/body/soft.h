@@ -225,8 +225,10 @@ typedef struct tdSoftState
     /// Stiffness of constraints, by coupled block: definite ones, then those that are dropped where tangents are
     /// projected; and what of it the kept factor was made with.
     double *coupling, *factor_coupling;
-    double *turn;        ///< by node: rotation of its elements now, then since the factor was made
-    double *turn_factor; ///< and when it was made
+    double *turn;          ///< by node: rotation of its elements now, then since the factor was made
+    double *turn_factor;   ///< and when it was made; of a background factor: now
+    struct tdAsync *async; ///< NULL: each step has the factor it needs
+    const double *Q;       ///< rotations since that factor was made; NULL: none
     // Where the kept factor was made, for checkpoints.
     double *factor_q, *factor_start, *factor_input;
     double *factor_history;             ///< gamma and H, which are one array
@@ -311,6 +313,17 @@ static inline double td_soft_of_mass(const tdScheme *scheme, const tdSoft *soft,
 
 /// soft.c: names an element of a body of either order for a message.
 void td_soft_describe(const tdBody *body, int64_t element, char *out, size_t size);
+
+/// soft_async.c, where the scene has an asynchronous factor or that at rest (`async` of the state):
+/// solutions, n columns, and what a checkpoint keeps. x of the first holds a guess.
+tdStatus td_soft_async_create(const tdModel *model, const tdBody *body, tdState *state, tdError *error);
+tdStatus td_soft_async_solve(const tdModel *model, const tdBody *body, tdState *state, const double *b, double *x,
+                             tdLinearResult *result);
+tdStatus td_soft_async_inverse(const tdModel *model, const tdBody *body, tdState *state, int n, int64_t stride,
+                               const double *b, double *x);
+int td_soft_async_arrays(const tdBody *body, tdState *state, tdStateArray *out, int most);
+/// Rotations from `then` to `now` by node: now then', which it returns.
+const double *td_soft_turns_since(const tdSoft *soft, const double *now, const double *then, double *turn);
 
 /// soft_part.c: see tdBodyOps; what a checkpoint keeps, and after it was read.
 tdStatus td_soft_part_create(const tdBody *body, tdState *state, tdError *error);

@@ -3,6 +3,8 @@
 // are condensed away (solve/schur.h). One factor gives both the free motion and the block.
 #include "body/soft.h"
 
+#include "solve/async.h"
+
 #include <cholmod.h>
 #include <math.h>
 #include <string.h>
@@ -108,7 +110,10 @@ tdStatus td_soft_condense(const tdBody *body, tdState *state, tdBodyBlock *out)
         return TD_OK;
     }
     tdSchurBody condensed;
-    TD_TRY(td_schur_condense(part_of(body, state)->schur, true, &condensed, &state->report.error));
+    const tdSoftState *mine = (const tdSoftState *)state->bodies[body->index];
+    TD_TRY(mine->async != NULL
+               ? td_async_condense(mine->async, mine->Q, part->n_nodes, part->nodes, &condensed, &state->report.error)
+               : td_schur_condense(part->schur, true, &condensed, &state->report.error));
     *out = (tdBodyBlock){.n = condensed.n,
                          .stride = condensed.n,
                          .A = condensed.A,
@@ -121,6 +126,12 @@ tdStatus td_soft_condense(const tdBody *body, tdState *state, tdBodyBlock *out)
 
 tdStatus td_soft_recover(const tdBody *body, tdState *state, const double *dv_p, double *dv)
 {
+    const tdSoftState *mine = (const tdSoftState *)state->bodies[body->index];
+    if (mine->async != NULL)
+    {
+        td_async_recover(mine->async, state->tasks, mine->Q, dv_p, dv);
+        return TD_OK;
+    }
     return td_schur_recover(part_of(body, state)->schur, state->tasks, dv_p, dv, &state->report.error);
 }
 

@@ -2,6 +2,8 @@
 // A soft body whose stiffness, mass or damping differs from state to state.
 #include "body/soft.h"
 
+#include "solve/async.h"
+
 // A factor on damping that is not there would do nothing.
 unsigned td_soft_varies(const tdBody *body)
 {
@@ -19,4 +21,6 @@ void td_soft_vary(const tdModel *model, const tdBody *body, tdState *state)
     mine->K_valid = mine->same = mine->exact = mine->damping_kept = mine->arrived = false;
     mine->factor_flags = 0;
     *td_linear_counts(mine->linear) = (tdLinearCounts){0};
+    if (mine->async != NULL)
+        td_async_forget(mine->async);
 }

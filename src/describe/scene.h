@@ -190,7 +190,12 @@ typedef struct tdSceneBody
     // rigid and articulated: placed by rotation and translate
     tdTree *tree; ///< checked; its root is fixed or free
     double angular_velocity[3];
-    const char *guided[6];    ///< rigid: inputs that its pose is given by, name.x, .y, .z, .rx, .ry, .rz; NULL: none
+    const char *guided[6]; ///< rigid: inputs that its pose is given by, name.x, .y, .z, .rx, .ry, .rz; NULL: none
+    bool through;          ///< guided: it turns about its origin so that its shaft passes through `trocar`
+    double trocar[3];
+    const char *follows; ///< guided: the guided body that it moves with; NULL: none
+    int follows_line;
+    double close[3];          ///< follows: what a hand's grip moves it by
     tdBodyCompiler *compiler; ///< not of the file: what makes the body; NULL: that of its type
     bool adrift; ///< not of the file: nothing holds it, and training looks for its shapes (compile_adrift.c)
     tdSceneBodyContact contact;
@@ -577,7 +582,9 @@ typedef enum tdSolverKind
 {
     TD_SOLVER_AUTO, // cholesky or cg by counts
     TD_SOLVER_CHOLESKY,
-    TD_SOLVER_CG
+    TD_SOLVER_CG,
+    TD_SOLVER_ASYNCHRONOUS, // cg with the newest factor of a thread, which also gives the compliance of contacts (S3)
+    TD_SOLVER_REST          // the same with the first factor for good, which does not turn
 } tdSolverKind;
 
 typedef struct tdSceneSettings
@@ -595,6 +602,7 @@ typedef struct tdSceneSettings
     int min_load_step_inverse; ///< static: give up below a load increment of 1/this, default 1024
     tdSolverKind solver;
     double solver_tolerance; ///< relative residual of conjugate gradients, default 1e-8
+    int solver_lag;          ///< asynchronous: steps after which a factor is used; 0: when it is done
 } tdSceneSettings;
 
 typedef struct tdSceneOutput

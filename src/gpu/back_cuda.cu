@@ -3,34 +3,38 @@
 // matrix units (assemble.cuh), then the rest of the step, eight lanes a robot (robot.h). Where products are to be exact
 // to single precision, a warp does all of a robot's step instead. Nothing is summed in an order that may change, so
 // that every run comes to the same bits.
-#include "gpu/assemble.cuh"
+#include "gpu/polynomial.cuh"
+#include "gpu/whole.cuh"
 
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <thread>
 #include <vector>
 
 #define LANES  8          // of a robot, after assembly
-#define ROBOTS 8          // of a block, after assembly
+#define ROBOTS 16         // of a block, after assembly
 #define PARTS  16         // blocks that share the elements of a few robots, at most
-#define FEW    1024       // robots that have a warp each after assembly, at most
 #define SLICE  (16 << 20) // bytes of inputs that go to the device together, about
+#define GATHER (1 << 17)  // numbers from which on several threads gather them
 
 struct tdGpuRobots
 {
     tdGpuPlan *plan; // of the host
     void *device;    // the same there
-    int n, parts;
+    int n, parts, multiprocessors;
+    int helpers; // threads that gather inputs beside the caller's
+    size_t most; // bytes of shared memory of a block
+    bool few;   // all steps of a call in one launch
     bool warps; // one a robot after assembly
     double *rows;
     cudaStream_t stream;
     tdFragments fragments;
-    float *scale; // 2 RP: of K and f
-    float *K0;    // r x RP: of the plan, from the halves that rows are made of
-    float *M;     // r x RP
+    const float *scale, *constant; // see Step; K0 from the halves that rows are made of
     std::vector<void *> tables;
     tdAssembled assembled;
-    size_t shared, shared_one;
+    size_t shared, shared_one, shared_few; // of a block
+    uint32_t *arrived;
     // Of a call, kept from one to the next.
     void *inputs, *outputs, *motion, *staged;
     size_t inputs_bytes, outputs_bytes, motion_bytes, staged_bytes, slice_bytes[2];
@@ -96,14 +100,14 @@ typedef struct Numbers
     int64_t robot, number;
 } Numbers;
 
-/// Arguments of a step.
+/// Arguments of steps.
 typedef struct Step
 {
     tdGpuPlan plan; // here, where kernels read it without waiting; its arrays are in the device's memory
     double *rows;
     int n, parts, stride; // stride: RP of what was assembled
     tdAssembled assembled;
-    const float *scale, *K0, *M;
+    const float *scale, *constant; // of f; K0 in rows of TD_GPU_ROW, and behind it the scale of K
     const uint8_t *mask;
     const double *motion;
     int64_t motion_first, motion_rows;
@@ -111,6 +115,10 @@ typedef struct Step
     const int32_t *chosen;
     int n_inputs;
     int32_t *taken;
+    // Of a kernel that takes several: from one row of numbers to the next, rows, and steps of each.
+    int64_t in_time, out_time;
+    int count, hold;
+    uint32_t *arrived; // by group: blocks that came to the end of a phase, 0 before the first
 } Step;
 
 static __device__ const double *motion_at(const Step &step, double at)
@@ -120,11 +128,19 @@ static __device__ const double *motion_at(const Step &step, double at)
     return step.motion + k * step.plan.inputs;
 }
 
-// Of a robot; u comes first, since it is read 16 bytes at a time.
+// Of a robot after assembly. Rows u come first, since they are read 16 bytes at a time; where the matrix is not gathered
+// in S they are where the triangle of its factor is later.
+static __host__ __device__ bool shares(const tdGpuPlan *plan)
+{
+    return plan->precision != TD_GPU_SINGLE && plan->gathers == 0 &&
+           td_row(plan->r, plan->r) >= TD_GPU_ACROSS * TD_ROW_U(plan->r);
+}
+
 static __host__ __device__ size_t floats_of(const tdGpuPlan *plan)
 {
-    int r = plan->r;
-    size_t n = TD_GPU_ACROSS * (size_t)TD_ROW_U(r) + (size_t)td_row(r, r + 1 + plan->actuators) + 2 * (size_t)r;
+    int r = plan->r, a = plan->actuators;
+    size_t n = (shares(plan) ? 0 : TD_GPU_ACROSS * (size_t)TD_ROW_U(r)) + (size_t)td_row(r, r + 1 + a) +
+               2 * (size_t)r + (size_t)a * (a + 1);
     return (n + 3) / 4 * 4;
 }
 
@@ -134,47 +150,53 @@ static __host__ __device__ size_t doubles_of(const tdGpuPlan *plan)
     return (3 * (size_t)plan->cable_points + TD_CABLE_NUMBERS * a + TD_SMALL(a) + 1) / 2 * 2;
 }
 
-static __device__ tdRobotWork work_in(const tdGpuPlan *plan, double *memory)
+static __host__ __device__ size_t numbers_of(const tdGpuPlan *plan)
+{
+    return doubles_of(plan) + floats_of(plan) / 2;
+}
+
+static __device__ tdRobotWork work_in(const tdGpuPlan *plan, double *memory, const char *tables)
 {
     int r = plan->r, a = plan->actuators;
     tdRobotWork work;
+    work.tables = tables;
     work.place = memory;
     work.cable = work.place + 3 * plan->cable_points;
     work.matrix = work.cable + TD_CABLE_NUMBERS * a;
     work.u = (float *)(memory + doubles_of(plan));
-    work.S = work.u + TD_GPU_ACROSS * TD_ROW_U(r);
+    work.S = work.u + (shares(plan) ? 0 : TD_GPU_ACROSS * TD_ROW_U(r));
     work.f = work.S + td_row(r, r + 1 + a);
     work.load = work.f + r;
+    work.products = work.load + r;
     work.from = nullptr;
     return work;
 }
 
-/// Everything of a step but assembly: inputs, motion, outputs.
-template <bool EXACT> static __device__ void take_step(const Step &step, int robot, tdLanes lanes, tdRobotWork work)
+static __device__ tdAssembledRobot assembled_of(const Step &step, int robot, const float *constant)
+{
+    const size_t size = (size_t)step.stride * step.stride;
+    return {step.assembled.K + robot * size,
+            constant + step.plan.r * TD_GPU_ROW(step.plan.r),
+            constant,
+            step.stride,
+            step.parts,
+            step.n * size,
+            0.0f};
+}
+
+/// Everything of a step but assembly: inputs, motion, outputs. EXACT: assembly too.
+template <bool EXACT>
+static __device__ __forceinline__ void take_step(const Step &step, int robot, double *row, tdLanes lanes,
+                                                 tdRobotWork work, tdAssembledRobot from, Numbers in, Numbers out)
 {
     const tdGpuPlan *plan = &step.plan;
-    double *row = step.rows + (size_t)robot * plan->at.width;
     int r = plan->r;
     bool goes = row[plan->at.status] == TD_GPU_GOES;
-    tdAssembledRobot from;
-    if (!EXACT)
+    if (goes && in.data != nullptr)
     {
-        from.K = step.assembled.K + (size_t)robot * step.stride * step.stride;
-        from.scale = step.scale;
-        from.K0 = step.K0;
-        from.M = step.M;
-        from.stride = step.stride;
-        from.parts = step.parts;
-        from.apart = (size_t)step.n * step.stride * step.stride;
-        work.from = &from;
-        for (int i = lanes.lane; i < r; i += lanes.n) // on its way while the rest is done
-            asm volatile("prefetch.global.L2 [%0];" ::"l"(from.K + i * step.stride));
-    }
-    if (goes && step.in.data != nullptr)
-    {
-        const double *given = step.in.data + robot * step.in.robot;
+        const double *given = in.data + robot * in.robot;
         for (int k = lanes.lane; k < step.n_inputs; k += lanes.n)
-            row[plan->at.override_ + step.chosen[k]] = given[k * step.in.number];
+            row[plan->at.override_ + step.chosen[k]] = given[k * in.number];
         __syncwarp(lanes.mask);
     }
     if (goes)
@@ -185,19 +207,21 @@ template <bool EXACT> static __device__ void take_step(const Step &step, int rob
             odd = td_robot_assemble(plan, row, lanes, &work, &energy);
         else
         {
+            work.from = &from;
             from.constant = 1 + td_robot_damped(plan, row);
             for (int i = lanes.lane; i < r; i += lanes.n)
             {
                 float sum = 0;
                 for (int p = 0; p < step.parts; p++)
-                    sum += step.assembled.f[((size_t)p * step.n + robot) * step.stride + i];
-                work.f[i] = step.scale[step.stride + i] * sum;
+                    sum += __ldcg(step.assembled.f + ((size_t)p * step.n + robot) * step.stride + i);
+                work.f[i] = step.scale[i] * sum;
             }
             float odds = 0;
             for (int p = 0; p < step.parts; p++)
             {
-                energy += step.assembled.other[2 * ((size_t)p * step.n + robot)];
-                odds += step.assembled.other[2 * ((size_t)p * step.n + robot) + 1];
+                float2 other = __ldcg((const float2 *)step.assembled.other + (size_t)p * step.n + robot);
+                energy += other.x;
+                odds += other.y;
             }
             odd = odds > 0;
             __syncwarp(lanes.mask);
@@ -207,35 +231,116 @@ template <bool EXACT> static __device__ void take_step(const Step &step, int rob
         if (lanes.lane == 0 && row[plan->at.status] == TD_GPU_GOES)
             step.taken[robot]++;
     }
-    if (step.out.data != nullptr)
-        td_robot_outputs(plan, row, motion_at(step, row[plan->at.steps] - 1), row[plan->at.status] != TD_GPU_GOES,
-                         lanes, step.out.data + robot * step.out.robot, step.out.number);
+    if (out.data != nullptr)
+        td_robot_outputs(plan, work.tables, row, motion_at(step, row[plan->at.steps] - 1),
+                         row[plan->at.status] != TD_GPU_GOES, lanes, out.data + robot * out.robot, out.number);
 }
 
+static __host__ __device__ size_t table_bytes(const tdGpuPlan *plan)
+{
+    return (size_t)(plan->bytes - plan->M); // a multiple of 64
+}
+
+static __host__ __device__ size_t constant_floats(const tdGpuPlan *plan)
+{
+    return (size_t)(plan->r + 1) * TD_GPU_ROW(plan->r);
+}
+
+/// Many robots, eight lanes each. Tables and rows come to where they are near, all at once.
 template <int SHAPE>
-static __global__ void __launch_bounds__(LANES *ROBOTS, SHAPE % 10 <= 4 ? 6 : 5)
+static __global__ void __launch_bounds__(LANES *ROBOTS, SHAPE % 10 <= 4 ? 3 : 2)
     advance_kernel(const __grid_constant__ Step step)
 {
     extern __shared__ double memory[];
-    int local = threadIdx.x / LANES, robot = blockIdx.x * ROBOTS + local;
-    if (robot >= step.n || (step.mask != nullptr && step.mask[robot] == 0))
+    const tdGpuPlan *plan = &step.plan;
+    const int local = threadIdx.x / LANES, lane = threadIdx.x % LANES, robot = blockIdx.x * ROBOTS + local,
+              width = plan->at.width;
+    const bool takes = robot < step.n && (step.mask == nullptr || step.mask[robot] != 0);
+    const size_t own = width + numbers_of(plan);
+    double *row = memory + local * own, *kept = step.rows + (size_t)robot * width;
+    char *tables = (char *)(memory + ROBOTS * own);
+    float *constant = (float *)(tables + table_bytes(plan));
+    if (takes)
+    {
+        for (int i = lane; i < plan->r; i += LANES) // on its way while the rest is done
+            asm volatile("prefetch.global.L2 [%0];" ::"l"(step.assembled.K +
+                                                          ((size_t)robot * step.stride + i) * step.stride));
+        for (int i = lane; i < width / 2; i += LANES)
+            ((double2 *)row)[i] = ((const double2 *)kept)[i];
+    }
+    for (int i = threadIdx.x; i < (int)(table_bytes(plan) / 16); i += LANES * ROBOTS)
+        ((uint4 *)tables)[i] = __ldg((const uint4 *)(plan->arrays + plan->M) + i);
+    for (int i = threadIdx.x; i < (int)(constant_floats(plan) / 4); i += LANES * ROBOTS)
+        ((uint4 *)constant)[i] = __ldg((const uint4 *)step.constant + i);
+    __syncthreads();
+    if (!takes)
         return;
-    tdLanes lanes = {(int)(threadIdx.x % LANES), LANES, ((1u << LANES) - 1) << (threadIdx.x % 32 / LANES * LANES),
-                     SHAPE};
-    size_t each = doubles_of(&step.plan) + floats_of(&step.plan) / 2;
-    take_step<false>(step, robot, lanes, work_in(&step.plan, memory + local * each));
+    tdLanes lanes = {lane, LANES, ((1u << LANES) - 1) << (threadIdx.x % 32 / LANES * LANES), SHAPE};
+    take_step<false>(step, robot, row, lanes, work_in(plan, row + width, tables), assembled_of(step, robot, constant),
+                     step.in, step.out);
+    __syncwarp(lanes.mask);
+    for (int i = lane; i < width / 2; i += LANES)
+        ((double2 *)kept)[i] = ((const double2 *)row)[i];
 }
 
-/// A warp a robot: where products are exact, which it makes too, and for few robots, whose steps are short then.
+/// A warp a robot: where products are exact, which it makes too, and where there are too many rows for eight lanes.
 template <bool EXACT, int SHAPE>
 static __global__ void __launch_bounds__(32) warp_kernel(const __grid_constant__ Step step)
 {
     extern __shared__ double memory[];
+    const tdGpuPlan *plan = &step.plan;
     int robot = blockIdx.x;
     if (step.mask != nullptr && step.mask[robot] == 0)
         return;
     tdLanes lanes = {(int)threadIdx.x, 32, ~0u, SHAPE};
-    take_step<EXACT>(step, robot, lanes, work_in(&step.plan, memory));
+    take_step<EXACT>(step, robot, step.rows + (size_t)robot * plan->at.width, lanes,
+                     work_in(plan, memory, plan->arrays + plan->M), assembled_of(step, robot, step.constant), step.in,
+                     step.out);
+}
+
+/// All blocks of a group have come here, and what they wrote can be read.
+static __device__ void gather(uint32_t *arrived, uint32_t until)
+{
+    __syncthreads();
+    if (threadIdx.x == 0)
+    {
+        __threadfence();
+        atomicAdd(arrived, 1u);
+        while ((int32_t)(*(volatile uint32_t *)arrived - until) < 0)
+            ;
+        __threadfence();
+    }
+    __syncthreads();
+}
+
+/// Few robots, whose steps are short, one after the other without a launch: blocks that share the elements of a group
+/// share its robots afterwards, a warp each. All blocks run at once (a cooperative launch).
+template <int R_, bool SPLIT, int SHAPE>
+static __global__ void __launch_bounds__(WARPS * 32, 1) few_kernel(const __grid_constant__ Step step, tdFragments in)
+{
+    extern __shared__ uint32_t sm[];
+    const tdGpuPlan *plan = &step.plan;
+    const int w = threadIdx.x / 32, first = blockIdx.x * GROUP;
+    tdLanes lanes = {(int)(threadIdx.x % 32), 32, ~0u, SHAPE};
+    tdRobotWork work = work_in(plan, (double *)sm + w * numbers_of(plan), plan->arrays + plan->M);
+    uint32_t *arrived = step.arrived + blockIdx.x, until = 0;
+    for (int t = 0; t < step.count; t++)
+        for (int s = 0; s < step.hold; s++)
+        {
+            assemble<R_, SPLIT>(plan, step.rows, step.n, in, step.assembled, sm);
+            gather(arrived, until += gridDim.y);
+            Numbers given = step.in, seen = step.out;
+            given.data = given.data == nullptr || s > 0 ? nullptr : given.data + t * step.in_time;
+            seen.data = seen.data == nullptr || s < step.hold - 1 ? nullptr : seen.data + t * step.out_time;
+            for (int k = blockIdx.y + w * gridDim.y; k < GROUP; k += WARPS * gridDim.y)
+            {
+                int robot = first + k;
+                if (robot < step.n && (step.mask == nullptr || step.mask[robot] != 0))
+                    take_step<false>(step, robot, step.rows + (size_t)robot * plan->at.width, lanes, work,
+                                     assembled_of(step, robot, step.constant), given, seen);
+            }
+            gather(arrived, until += gridDim.y);
+        }
 }
 
 /// Outputs without a step.
@@ -247,8 +352,9 @@ static __global__ void look_kernel(const __grid_constant__ Step step)
         return;
     const tdGpuPlan *plan = &step.plan;
     const double *row = step.rows + (size_t)robot * plan->at.width;
-    td_robot_outputs(plan, row, motion_at(step, row[plan->at.steps] - 1), row[plan->at.status] != TD_GPU_GOES, lanes,
-                     step.out.data + robot * step.out.robot, step.out.number);
+    td_robot_outputs(plan, plan->arrays + plan->M, row, motion_at(step, row[plan->at.steps] - 1),
+                     row[plan->at.status] != TD_GPU_GOES, lanes, step.out.data + robot * step.out.robot,
+                     step.out.number);
 }
 
 /// Rows from a staging place, or one row for all.
@@ -274,55 +380,67 @@ static __global__ void status_kernel(const tdGpuPlan *plan, const double *rows, 
 // ---------------------------------------------------------------- which kernel
 
 typedef void (*AssembleKernel)(const tdGpuPlan *, const double *, int, tdFragments, tdAssembled);
+typedef void (*FewKernel)(Step, tdFragments);
+typedef void (*AdvanceKernel)(Step);
 
 typedef struct Variant
 {
     int stride, steps, shared; // RP, KS
     AssembleKernel kernel;
+    FewKernel few; // nullptr: there is none
 } Variant;
 
-template <int R> static Variant variant(bool split)
+// Rows that the factor has room for: those behind the matrix are at least five (factor.cuh).
+static int rows_of(const tdGpuPlan *plan)
 {
-    if (split)
-        return {Shape<R, true>::RP, Shape<R, true>::KS, Shape<R, true>::SMEM, assemble_kernel<R, true>};
-    return {Shape<R, false>::RP, Shape<R, false>::KS, Shape<R, false>::SMEM, assemble_kernel<R, false>};
+    return plan->r + 1 + (plan->actuators > TD_SMALL_FEW ? plan->actuators : TD_SMALL_FEW);
 }
 
-typedef void (*AdvanceKernel)(Step);
-
-// Eight lanes a robot; nullptr: it has too many rows for them.
-static AdvanceKernel advance_of(const tdGpuPlan *plan)
+template <int R, bool SPLIT, int SHAPE> static Variant variant_as()
 {
-    int r = plan->r, each = (r + 1 + plan->actuators + LANES - 1) / LANES;
-    if (r <= 28 && each <= 4)
-        return advance_kernel<SHAPE_OF(LANES, 28, 4)>;
-    if (r <= 32 && each <= 4)
-        return advance_kernel<SHAPE_OF(LANES, 32, 4)>;
-    if (r <= 36 && each <= 5)
-        return advance_kernel<SHAPE_OF(LANES, 36, 5)>;
-    if (r <= 40 && each <= 5)
-        return advance_kernel<SHAPE_OF(LANES, 40, 5)>;
-    return r <= 40 && each <= 6 ? advance_kernel<SHAPE_OF(LANES, 40, 6)> : (AdvanceKernel) nullptr;
+    typedef Shape<R, SPLIT> s;
+    return {s::RP, s::KS, s::SMEM, assemble_kernel<R, SPLIT>, few_kernel<R, SPLIT, SHAPE>};
 }
 
-// A warp a robot.
-static AdvanceKernel warp_of(const tdGpuPlan *plan)
+template <int R, bool SPLIT> static Variant variant_whole()
 {
-    if (plan->precision == TD_GPU_SINGLE)
-        return warp_kernel<true, 0>;
-    return plan->r + 1 + plan->actuators <= 32 ? warp_kernel<false, SHAPE_OF(32, 32, 1)>
-                                               : warp_kernel<false, SHAPE_OF(32, 40, 2)>;
+    typedef WholeShape<R, SPLIT> s;
+    return {s::RP, s::KS, s::SMEM, whole_kernel<R, SPLIT>, nullptr};
+}
+
+template <int R, int SHAPE> static Variant variant(const tdGpuPlan *plan)
+{
+    if (plan->polynomial != 0) // polynomial_kernel, and the width of what it writes
+        return {Shape<R, false>::RP, 0, 0, nullptr, nullptr};
+    const bool split = plan->precision != TD_GPU_HALF;
+    if (plan->general != 0)
+        return split ? variant_whole<R, true>() : variant_whole<R, false>();
+    return split ? variant_as<R, true, SHAPE>() : variant_as<R, false, SHAPE>();
 }
 
 // The narrowest that holds r modes.
 static Variant variant_of(const tdGpuPlan *plan)
 {
-    bool split = plan->precision != TD_GPU_HALF;
-    if (plan->r <= 16)
-        return variant<16>(split);
-    if (plan->r <= 32)
-        return variant<32>(split);
-    return variant<40>(split);
+    if (rows_of(plan) > 32)
+        return plan->r <= 32 ? variant<32, SHAPE_OF(32, 40, 2)>(plan) : variant<40, SHAPE_OF(32, 40, 2)>(plan);
+    return plan->r <= 16 ? variant<16, SHAPE_OF(32, 32, 1)>(plan) : variant<32, SHAPE_OF(32, 32, 1)>(plan);
+}
+
+// Eight lanes a robot; nullptr: it has too many rows for them.
+static AdvanceKernel advance_of(const tdGpuPlan *plan)
+{
+    int rows = rows_of(plan);
+    if (rows <= 4 * LANES)
+        return advance_kernel<SHAPE_OF(LANES, 28, 4)>;
+    if (rows <= 5 * LANES)
+        return advance_kernel<SHAPE_OF(LANES, 36, 5)>;
+    return rows <= 6 * LANES ? advance_kernel<SHAPE_OF(LANES, 40, 6)> : (AdvanceKernel) nullptr;
+}
+
+// A warp a robot.
+static AdvanceKernel warp_of(const tdGpuPlan *plan)
+{
+    return plan->precision == TD_GPU_SINGLE ? warp_kernel<true, 0> : warp_kernel<false, SHAPE_OF(32, 40, 2)>;
 }
 
 // ---------------------------------------------------------------- fragments
@@ -355,32 +473,47 @@ template <class T> static const char *upload(tdGpuRobots *robots, const std::vec
     return nullptr;
 }
 
+// Polynomials need no scale and have nothing that is constant.
+static const char *make_no_fragments(tdGpuRobots *robots)
+{
+    const int r = robots->plan->r;
+    std::vector<float> scale(r, 1.0f), constant(constant_floats(robots->plan), 0.0f);
+    for (int j = 0; j < r; j++)
+        constant[(size_t)r * TD_GPU_ROW(r) + j] = 1;
+    const char *why = upload(robots, scale, &robots->scale);
+    return why == nullptr ? upload(robots, constant, &robots->constant) : why;
+}
+
 static const char *make_fragments(tdGpuRobots *robots)
 {
     const tdGpuPlan *plan = robots->plan;
+    if (plan->polynomial != 0)
+        return make_no_fragments(robots);
     const Variant v = variant_of(plan);
     const int r = plan->r, E = plan->points, NJ = v.stride / 8, NP = v.stride / 2;
-    const float *B = TD_GPU_ARRAY(plan, float, B), *F0 = TD_GPU_ARRAY(plan, float, F0),
-                *point = TD_GPU_ARRAY(plan, float, point);
+    const float *B = TD_GPU_ARRAY(plan, float, B), *F0 = TD_GPU_ARRAY(plan, float, F0);
+    const tdGpuPoint *point = TD_GPU_ARRAY(plan, tdGpuPoint, point);
     const int chunks = (E + CHUNK - 1) / CHUNK;
-    std::vector<float> mode(r, 0.0f), scale(2 * v.stride, 0.0f), points((size_t)chunks * CHUNK * 16, 0.0f);
-    float mu = 0, root = 0;
+    std::vector<float> mode(r, 0.0f), scale(r, 0.0f), constant(constant_floats(plan), 0.0f), points((size_t)chunks * CHUNK * POINT, 0.0f);
+    float mu = 0, stiff = 0, root = 0;
     for (int e = 0; e < E; e++)
     {
-        mu = fmaxf(mu, point[4 * e + 1]);
-        root = fmaxf(root, sqrtf(point[4 * e]));
+        mu = fmaxf(mu, point[e].mu);
+        stiff = fmaxf(stiff, point[e].lambda + 2 * point[e].mu);
+        root = fmaxf(root, sqrtf(point[e].weight));
         for (int k = 0; k < 9 * r; k++)
             mode[k % r] = fmaxf(mode[k % r], fabsf(B[(size_t)e * 9 * r + k]));
     }
     for (float &a : mode)
         a = a > 0 ? a : 1.0f;
     robots->fragments.chunks = chunks;
-    robots->fragments.of_row = 1 / sqrtf(mu);
+    robots->fragments.of_row = plan->general != 0 ? 1 / stiff : 1 / sqrtf(mu);
+    const float of_K = plan->general != 0 ? sqrtf(stiff) : sqrtf(mu);
     robots->fragments.of_stress = 64 / (2 * mu * root);
     for (int j = 0; j < r; j++)
     {
-        scale[j] = mode[j] * root / robots->fragments.of_row;
-        scale[v.stride + j] = mode[j] * root / robots->fragments.of_stress;
+        constant[(size_t)r * TD_GPU_ROW(r) + j] = mode[j] * root * of_K;
+        scale[j] = mode[j] * root / robots->fragments.of_stress;
     }
     auto number = [&](int e, int c, int j)
     { return e < E && c < 9 && j < r ? B[((size_t)e * 9 + c) * r + j] / mode[j] : 0.0f; };
@@ -401,13 +534,14 @@ static const char *make_fragments(tdGpuRobots *robots)
                     }
     for (int e = 0; e < chunks * CHUNK; e++)
     {
-        float *to = &points[(size_t)e * 16], weight = e < E ? sqrtf(point[4 * e]) : 0.0f;
+        const tdGpuPoint none = {0, mu, mu, TD_GPU_LAGGED, 0, 0, 0, 0}, *own = e < E ? &point[e] : &none;
+        float *to = &points[(size_t)e * POINT], weight = sqrtf(own->weight);
         for (int c = 0; c < 9; c++)
             to[c] = e < E ? F0[9 * e + c] : c % 4 == 0;
-        to[9] = weight;
-        to[10] = e < E ? point[4 * e + 1] : mu;
-        to[11] = e < E ? point[4 * e + 2] : mu;
-        to[12] = e < E ? point[4 * e + 3] : (float)TD_GPU_LAGGED;
+        const float numbers[] = {weight, own->mu, own->lambda, 0, own->kappa, own->c10, own->c01, 0};
+        memcpy(to + 9, numbers, sizeof numbers);
+        memcpy(to + 12, &own->law, sizeof own->law);
+        memcpy(to + 16, &own->volumetric, sizeof own->volumetric);
         for (int j = 0; j < NJ; j++)
             for (int l = 0; l < 32; l++)
                 for (int q = 0; q < 3; q++)
@@ -419,47 +553,53 @@ static const char *make_fragments(tdGpuRobots *robots)
                         q == 2 && t == 3 ? 0 : words(x, y, left);
                 }
     }
+    // B as the first factor of B'(D B): modes by elements, four tiles of 8 x 8 numbers in a thread's words.
+    const int NI = (v.stride + 15) / 16;
+    std::vector<uint32_t> columns(plan->general != 0 ? (size_t)chunks * 9 * NI * 2 * 32 * 4 : 0, 0);
+    for (size_t k = 0; k < columns.size(); k++)
+    {
+        int q = (int)(k % 4), l = (int)(k / 4 % 32), left = (int)(k / 128 % 2), i = (int)(k / 256 % NI);
+        int c = (int)(k / 256 / NI % 9), chunk = (int)(k / 256 / NI / 9);
+        int mode_ = 16 * i + (l >> 2) + 8 * (q & 1), e = CHUNK * chunk + 4 * (l & 3) + 2 * (q >> 1);
+        auto weighted = [&](int e_)
+        { return e_ < E ? number(e_, c, mode_) * sqrtf(point[e_].weight) / root : 0.0f; };
+        columns[k] = words(weighted(e), weighted(e + 1), left != 0);
+    }
     // What is constant in the tangent and what is taken away from it have to be of the same halves: where a body turns
     // more than it strains, most of the one goes with the other.
     std::vector<double> sums((size_t)r * r, 0.0);
-    std::vector<float> K0((size_t)r * v.stride, 0.0f), M((size_t)r * v.stride, 0.0f), rounded(r);
-    for (int e = 0; e < E; e++)
+    std::vector<float> rounded(r);
+    for (int e = 0; e < E && plan->general == 0; e++)
         for (int c = 0; c < 9; c++)
         {
             for (int j = 0; j < r; j++)
             {
-                float x = number(e, c, j) * sqrtf(point[4 * e]) / root;
+                float x = number(e, c, j) * sqrtf(point[e].weight) / root;
                 rounded[j] = (plan->precision == TD_GPU_HALF ? x - left_of(x) : x) * mode[j] * root;
             }
             for (int i = 0; i < r; i++)
                 for (int j = 0; j < r; j++)
-                    sums[(size_t)i * r + j] += 2.0 * point[4 * e + 1] * rounded[i] * rounded[j];
+                    sums[(size_t)i * r + j] += 2.0 * point[e].mu * rounded[i] * rounded[j];
         }
     for (int k = 0; k < r * r; k++)
-    {
-        K0[(size_t)(k / r) * v.stride + k % r] = (float)sums[k];
-        M[(size_t)(k / r) * v.stride + k % r] = TD_GPU_ARRAY(plan, float, M)[k];
-    }
-    const uint32_t *g = nullptr, *b = nullptr;
-    const float *s = nullptr, *k0 = nullptr, *m = nullptr;
+        constant[(size_t)(k / r) * TD_GPU_ROW(r) + k % r] = (float)sums[k];
+    const uint32_t *g = nullptr, *b = nullptr, *c = nullptr;
     const char *why = upload(robots, gradient, &g);
     if (why == nullptr)
         why = upload(robots, rows, &b);
+    if (why == nullptr)
+        why = upload(robots, columns, &c);
     if (why == nullptr)
         why = upload(robots, points, &robots->fragments.point);
     if (why == nullptr)
         why = upload(robots, mode, &robots->fragments.mode);
     if (why == nullptr)
-        why = upload(robots, scale, &s);
+        why = upload(robots, scale, &robots->scale);
     if (why == nullptr)
-        why = upload(robots, K0, &k0);
-    if (why == nullptr)
-        why = upload(robots, M, &m);
-    robots->K0 = (float *)k0;
-    robots->M = (float *)m;
+        why = upload(robots, constant, &robots->constant);
     robots->fragments.gradient = (const uint4 *)g;
     robots->fragments.rows = (const uint4 *)b;
-    robots->scale = (float *)s;
+    robots->fragments.columns = (const uint4 *)c;
     return why;
 }
 
@@ -489,7 +629,7 @@ static void release(tdGpuRobots *robots)
         cudaStreamSynchronize(robots->stream);
     void *list[] = {robots->device, robots->rows,    robots->assembled.K, robots->assembled.f, robots->assembled.other,
                     robots->inputs, robots->outputs, robots->motion,      robots->mask,        robots->taken,
-                    robots->chosen, robots->status,  robots->doubts};
+                    robots->chosen, robots->status,  robots->doubts,      robots->arrived};
     for (void *memory : list)
         cudaFree(memory);
     for (void *memory : robots->tables)
@@ -507,6 +647,35 @@ static void release(tdGpuRobots *robots)
     delete robots;
 }
 
+// What fits where; the tables of outputs count.
+static const char *choose_kernels(tdGpuRobots *robots)
+{
+    const tdGpuPlan *plan = robots->plan;
+    const Variant v = variant_of(plan);
+    const size_t one = numbers_of(plan) * sizeof(double);
+    const int most = (int)robots->most;
+    robots->shared_one = one;
+    robots->shared = ROBOTS * (one + plan->at.width * sizeof(double)) + table_bytes(plan) +
+                     constant_floats(plan) * sizeof(float);
+    robots->shared_few = WARPS * one > (size_t)v.shared ? WARPS * one : (size_t)v.shared;
+    if (one > robots->most)
+        return "the model has more modes and actuators than fit into the chip's shared memory";
+    robots->few = v.few != nullptr && plan->precision != TD_GPU_SINGLE && robots->shared_few <= robots->most &&
+                  ((robots->n + GROUP - 1) / GROUP) * robots->parts <= robots->multiprocessors;
+    robots->warps = plan->precision == TD_GPU_SINGLE || advance_of(plan) == nullptr || robots->shared > robots->most;
+    TRY(robots,
+        cudaFuncSetAttribute(robots->warps ? warp_of(plan) : advance_of(plan),
+                             cudaFuncAttributeMaxDynamicSharedMemorySize, most),
+        "set up");
+    if (plan->polynomial != 0)
+        TRY(robots, cudaFuncSetAttribute(polynomial_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, most), "set up");
+    else
+        TRY(robots, cudaFuncSetAttribute(v.kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, v.shared), "set up");
+    if (robots->few)
+        TRY(robots, cudaFuncSetAttribute(v.few, cudaFuncAttributeMaxDynamicSharedMemorySize, most), "set up");
+    return nullptr;
+}
+
 static const char *replan(tdGpuRobots *robots, const tdGpuPlan *plan)
 {
     void *memory = nullptr;
@@ -521,7 +690,7 @@ static const char *replan(tdGpuRobots *robots, const tdGpuPlan *plan)
     cudaFree(robots->device);
     robots->device = memory;
     TRY(robots, cudaMemcpy(memory, plan, (size_t)plan->bytes, cudaMemcpyHostToDevice), "the plan");
-    return nullptr;
+    return robots->rows != nullptr ? choose_kernels(robots) : nullptr;
 }
 
 // A few robots do not fill the chip: then their elements are shared out.
@@ -529,14 +698,15 @@ static int parts_of(const tdGpuRobots *robots, int multiprocessors)
 {
     int blocks = (robots->n + GROUP - 1) / GROUP, parts = multiprocessors / blocks;
     parts = parts > PARTS ? PARTS : parts < 1 ? 1 : parts;
-    return parts > robots->fragments.chunks ? robots->fragments.chunks : parts;
+    parts = parts > robots->fragments.chunks ? robots->fragments.chunks : parts;
+    return parts < 1 ? 1 : parts;
 }
 
 static const char *make_room(tdGpuRobots *robots)
 {
     const tdGpuPlan *plan = robots->plan;
     size_t n = (size_t)robots->n, s = (size_t)variant_of(plan).stride;
-    int multiprocessors = 1, most = 0;
+    int &multiprocessors = robots->multiprocessors, most = 0;
     cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, 0);
     cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, 0);
     robots->parts = parts_of(robots, multiprocessors);
@@ -552,21 +722,11 @@ static const char *make_room(tdGpuRobots *robots)
     TRY(robots, cudaMalloc(&robots->chosen, ((size_t)plan->inputs + 1) * sizeof(int32_t)), "memory for the robots");
     TRY(robots, cudaMemset(robots->rows, 0, n * plan->at.width * sizeof(double)), "memory for the robots");
     TRY(robots, cudaMemset(robots->taken, 0, n * sizeof(int32_t)), "memory for the robots");
-    robots->shared_one = doubles_of(plan) * sizeof(double) + floats_of(plan) * sizeof(float);
-    robots->shared = ROBOTS * robots->shared_one;
-    if (robots->shared_one > (size_t)most)
-        return "the model has more modes and actuators than fit into the chip's shared memory";
-    robots->warps = plan->precision == TD_GPU_SINGLE || robots->n <= FEW || advance_of(plan) == nullptr ||
-                    robots->shared > (size_t)most;
-    TRY(robots,
-        cudaFuncSetAttribute(robots->warps ? warp_of(plan) : advance_of(plan),
-                             cudaFuncAttributeMaxDynamicSharedMemorySize, most),
-        "set up");
-    TRY(robots,
-        cudaFuncSetAttribute(variant_of(plan).kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                             variant_of(plan).shared),
-        "set up");
-    return nullptr;
+    TRY(robots, cudaMalloc(&robots->arrived, (n / GROUP + 1) * sizeof(uint32_t)), "memory for the robots");
+    robots->most = (size_t)most;
+    const unsigned cores = std::thread::hardware_concurrency();
+    robots->helpers = cores > 8 ? 7 : cores > 1 ? (int)cores - 1 : 0;
+    return choose_kernels(robots);
 }
 
 static const char *create(const tdGpuPlan *plan, int32_t n, tdGpuRobots **out)
@@ -681,17 +841,35 @@ static const char *send_slice(tdGpuRobots *robots, const tdGpuSteps *steps, Slic
     TRY(robots, cudaEventSynchronize(robots->sent[k]), "inputs");
     size_t each = (size_t)slices->count * (size_t)numbers, before = (size_t)slices->robots * (size_t)numbers;
     double *to = (double *)robots->slice[k];
-    for (int64_t i = 0; i < slices->robots; i++)
+    auto gather = [=](int64_t begin, int64_t end)
     {
-        const double *from = steps->inputs + i * steps->in_robot + slices->first * steps->in_time;
-        if (steps->in_number == 1 && (steps->in_time == numbers || slices->count == 1))
-            memcpy(to, from, each * sizeof(double));
-        else
-            for (int t = 0; t < slices->count; t++)
-                for (int j = 0; j < numbers; j++)
-                    to[t * numbers + j] = from[t * steps->in_time + j * steps->in_number];
-        to += each;
+        for (int64_t i = begin; i < end; i++)
+        {
+            const double *from = steps->inputs + i * steps->in_robot + slices->first * steps->in_time;
+            double *own = to + (size_t)i * each;
+            if (steps->in_number == 1 && (steps->in_time == numbers || slices->count == 1))
+                memcpy(own, from, each * sizeof(double));
+            else
+                for (int t = 0; t < slices->count; t++)
+                    for (int j = 0; j < numbers; j++)
+                        own[t * numbers + j] = from[t * steps->in_time + j * steps->in_number];
+        }
+    };
+    // A device that takes a hundred million steps a second waits for one thread that copies.
+    int64_t n = slices->robots, share = n * (int64_t)each > GATHER ? (n + robots->helpers) / (robots->helpers + 1) : n;
+    int64_t begun = 0;
+    std::vector<std::thread> threads;
+    try
+    {
+        for (; begun + share < n; begun += share)
+            threads.emplace_back(gather, begun, begun + share);
     }
+    catch (const std::exception &) // no more threads: the rest is the caller's
+    {
+    }
+    gather(begun, n);
+    for (std::thread &thread : threads)
+        thread.join();
     TRY(robots,
         cudaMemcpyAsync((double *)robots->inputs + (size_t)slices->first * before, robots->slice[k],
                         (size_t)slices->robots * each * sizeof(double), cudaMemcpyHostToDevice, robots->stream),
@@ -738,18 +916,29 @@ static const char *fetch_outputs(tdGpuRobots *robots, const tdGpuSteps *steps, s
 static const char *launch(tdGpuRobots *robots, const Step &step, bool look)
 {
     int n = robots->n;
+    Variant v = variant_of(robots->plan);
+    dim3 grid((unsigned)((n + GROUP - 1) / GROUP), (unsigned)robots->parts);
     if (look)
         look_kernel<<<(unsigned)((n * LANES + 127) / 128), 128, 0, robots->stream>>>(step);
-    else if (robots->plan->precision != TD_GPU_SINGLE)
+    else if (robots->few)
     {
-        Variant v = variant_of(robots->plan);
-        dim3 grid((unsigned)((n + GROUP - 1) / GROUP), (unsigned)robots->parts);
+        void *arguments[] = {(void *)&step, &robots->fragments};
+        TRY(robots, cudaMemsetAsync(robots->arrived, 0, grid.x * sizeof(uint32_t), robots->stream), "steps");
+        TRY(robots,
+            cudaLaunchCooperativeKernel((const void *)v.few, grid, dim3(WARPS * 32), arguments, robots->shared_few,
+                                        robots->stream),
+            "steps");
+    }
+    else if (robots->plan->precision != TD_GPU_SINGLE && robots->plan->polynomial != 0)
+        polynomial_kernel<<<(unsigned)((n + 31) / 32), WARPS * 32, polynomial_shared(robots->plan->r),
+                            robots->stream>>>((const tdGpuPlan *)robots->device, robots->rows, n, v.stride,
+                                              robots->assembled);
+    else if (robots->plan->precision != TD_GPU_SINGLE)
         v.kernel<<<grid, WARPS * 32, (size_t)v.shared, robots->stream>>>(
             (const tdGpuPlan *)robots->device, robots->rows, n, robots->fragments, robots->assembled);
-    }
-    if (!look && robots->warps)
+    if (!look && !robots->few && robots->warps)
         warp_of(robots->plan)<<<(unsigned)n, 32, robots->shared_one, robots->stream>>>(step);
-    else if (!look)
+    else if (!look && !robots->few)
         advance_of(
             robots->plan)<<<(unsigned)((n + ROBOTS - 1) / ROBOTS), LANES * ROBOTS, robots->shared, robots->stream>>>(
             step);
@@ -810,6 +999,11 @@ static const char *take_steps(tdGpuRobots *robots, tdGpuSteps *steps)
                             cudaMemcpyHostToDevice, robots->stream),
             "inputs");
     TRY(robots, cudaMemsetAsync(robots->taken, 0, (size_t)robots->n * sizeof(int32_t), robots->stream), "steps");
+    if (steps->on_device) // what the caller has begun to write there comes first
+    {
+        TRY(robots, cudaEventRecord(robots->sent[0], cudaStreamLegacy), "inputs");
+        TRY(robots, cudaStreamWaitEvent(robots->stream, robots->sent[0], 0), "inputs");
+    }
     Step step = {};
     step.plan = *plan;
     step.plan.arrays = (const char *)robots->device;
@@ -819,8 +1013,8 @@ static const char *take_steps(tdGpuRobots *robots, tdGpuSteps *steps)
     step.stride = variant_of(plan).stride;
     step.assembled = robots->assembled;
     step.scale = robots->scale;
-    step.K0 = robots->K0;
-    step.M = robots->M;
+    step.constant = robots->constant;
+    step.arrived = robots->arrived;
     step.mask = steps->mask != nullptr ? robots->mask : nullptr;
     step.motion = (const double *)robots->motion;
     step.motion_first = steps->motion_first;
@@ -828,27 +1022,38 @@ static const char *take_steps(tdGpuRobots *robots, tdGpuSteps *steps)
     step.chosen = robots->chosen;
     step.n_inputs = steps->n_inputs;
     step.taken = robots->taken;
-    int64_t out_time = steps->on_device ? steps->out_time : (int64_t)width;
-    for (int t = 0; t < steps->rows; t++)
-        for (int s = 0; s < (steps->hold > 0 ? steps->hold : 1); s++)
+    const bool look = steps->hold == 0, together = robots->few && !look;
+    step.hold = look ? 1 : steps->hold;
+    step.out_time = steps->on_device ? steps->out_time : (int64_t)width;
+    step.in_time = sends ? steps->n_inputs : steps->in_time;
+    for (int t = 0; t < steps->rows; t += step.count)
+    {
+        step.in = step.out = {nullptr, 0, 0};
+        step.count = together ? steps->rows - t : 1;
+        if (sends)
         {
-            step.in = {nullptr, 0, 0};
-            step.out = {nullptr, 0, 0};
-            if (sends && s == 0)
-            {
-                if (t == slices.first + slices.count && (why = send_slice(robots, steps, &slices)) != nullptr)
-                    return why;
-                step.in = slice_row(robots, steps, &slices, t);
-            }
-            else if (in && s == 0 && steps->hold > 0)
-                step.in = {(double *)steps->inputs + t * steps->in_time, steps->in_robot, steps->in_number};
-            if (out && s >= steps->hold - 1)
-                step.out = {(steps->on_device ? steps->outputs : (double *)robots->outputs) + t * out_time,
-                            steps->on_device ? steps->out_robot : (int64_t)steps->rows * (int64_t)width,
-                            steps->on_device ? steps->out_number : 1};
-            if ((why = launch(robots, step, steps->hold == 0)) != nullptr)
+            if (t == slices.first + slices.count && (why = send_slice(robots, steps, &slices)) != nullptr)
+                return why;
+            step.in = slice_row(robots, steps, &slices, t);
+            step.count = together ? slices.first + slices.count - t : 1;
+        }
+        else if (in && !look)
+            step.in = {(double *)steps->inputs + t * steps->in_time, steps->in_robot, steps->in_number};
+        if (out)
+            step.out = {(steps->on_device ? steps->outputs : (double *)robots->outputs) + t * step.out_time,
+                        steps->on_device ? steps->out_robot : (int64_t)steps->rows * (int64_t)width,
+                        steps->on_device ? steps->out_number : 1};
+        for (int s = 0; s < (together ? 1 : step.hold); s++)
+        {
+            Step one = step;
+            if (!together && s > 0)
+                one.in.data = nullptr;
+            if (!together && s < step.hold - 1)
+                one.out.data = nullptr;
+            if ((why = launch(robots, one, look)) != nullptr)
                 return why;
         }
+    }
     if (out && !steps->on_device && (why = fetch_outputs(robots, steps, width)) != nullptr)
         return why;
     why = count(robots, steps, &after);

@@ -53,7 +53,8 @@ static const char *create(const tdGpuPlan *plan, int32_t n, tdGpuRobots **out)
         return "there is not enough memory for the robots";
     robots->n = n;
     robots->rows = calloc((size_t)n * (size_t)plan->at.width, sizeof(double));
-    robots->singles = calloc(r * (r + 1) / 2 + (1 + a) * r + 2 * r + TD_GPU_ACROSS * TD_ROW_U(r), sizeof(float));
+    robots->singles =
+        calloc(r * (r + 1) / 2 + (1 + a) * r + 2 * r + TD_GPU_ACROSS * TD_ROW_U(r) + a * (a + 1), sizeof(float));
     robots->numbers = calloc(3 * (size_t)plan->cable_points + TD_CABLE_NUMBERS * a + TD_SMALL(a) + 1, sizeof(double));
     return robots->rows == NULL || robots->singles == NULL || robots->numbers == NULL
                ? "there is not enough memory for the robots"
@@ -83,13 +84,19 @@ static const char *get(tdGpuRobots *robots, const uint8_t *mask, double *rows, i
     return NULL;
 }
 
+static const char *tables_of(const tdGpuPlan *plan)
+{
+    return plan->arrays + plan->M;
+}
+
 static tdRobotWork work_of(const tdGpuRobots *robots)
 {
     int r = robots->plan->r, a = robots->plan->actuators;
-    tdRobotWork work = {.S = robots->singles};
+    tdRobotWork work = {.S = robots->singles, .tables = tables_of(robots->plan)};
     work.f = work.S + td_row(r, r + 1 + a);
     work.load = work.f + r;
     work.u = work.load + r;
+    work.products = work.u + TD_GPU_ACROSS * (size_t)TD_ROW_U(r);
     work.place = robots->numbers;
     work.cable = work.place + 3 * (size_t)robots->plan->cable_points;
     work.matrix = work.cable + TD_CABLE_NUMBERS * (size_t)a;
@@ -138,7 +145,7 @@ static const char *take_steps(tdGpuRobots *robots, tdGpuSteps *steps)
                               steps->chosen, steps->n_inputs);
             taken += take_row(robots, steps, row);
             if (steps->outputs != NULL)
-                td_robot_outputs(plan, row, motion_at(plan, steps, row[plan->at.steps] - 1),
+                td_robot_outputs(plan, tables_of(plan), row, motion_at(plan, steps, row[plan->at.steps] - 1),
                                  row[plan->at.status] != TD_GPU_GOES, lanes,
                                  steps->outputs + i * steps->out_robot + t * steps->out_time, steps->out_number);
         }

@@ -22,6 +22,24 @@ static tdStatus refuse(const tdModel *model, tdError *error, const char *field, 
                       what);
 }
 
+/// The law as the GPU names it; -1: it does not know it.
+static int32_t law_of(const tdLaw *law)
+{
+    static const struct
+    {
+        tdLawKind kind;
+        int32_t law;
+    } known[] = {{TD_LAW_COROTATIONAL, TD_GPU_COROTATIONAL},
+                 {TD_LAW_COROTATIONAL_LAGGED, TD_GPU_LAGGED},
+                 {TD_LAW_STVK, TD_GPU_STVK},
+                 {TD_LAW_NEO_HOOKEAN, TD_GPU_NEO_HOOKEAN},
+                 {TD_LAW_MOONEY_RIVLIN, TD_GPU_MOONEY_RIVLIN}};
+    for (size_t k = 0; k < sizeof known / sizeof known[0]; k++)
+        if (td_law(known[k].kind) == law)
+            return known[k].law;
+    return -1;
+}
+
 static tdStatus refuse_body(const tdModel *model, tdError *error)
 {
     const tdBody *body = &model->bodies[0];
@@ -34,16 +52,18 @@ static tdStatus refuse_body(const tdModel *model, tdError *error)
         return refuse(model, error, body->name, "the GPU steps bodies that are held, and this one moves as a whole");
     if (reduced->n_u > 0)
         return refuse(model, error, body->name, "nodes of the body are moved, which the GPU does not do");
-    if (td_reduced_polynomial(reduced))
-        return refuse(model, error, body->name, "the GPU does not evaluate polynomials of St. Venant-Kirchhoff's law");
+    if (td_reduced_polynomial(reduced) && reduced->r > TD_GPU_COLUMNS)
+        return refuse(model, error, body->name,
+                      "the reduced model's polynomials have more columns than the 32 that the GPU takes");
     if (reduced->r > TD_GPU_MODES)
         return refuse(model, error, body->name, "the reduced model has more modes than the 40 that the GPU takes");
     for (int b = 0; b < reduced->domain.n_blocks; b++)
     {
         const tdMaterial *material = &reduced->domain.blocks[b].material;
-        if (material->law->rotation != TD_ROTATION_CURRENT && material->law->rotation != TD_ROTATION_LAGGED)
+        if (law_of(material->law) < 0)
             return refuse(model, error, material->law->name,
-                          "the GPU knows the laws 'corotational' and 'corotational_lagged'");
+                          "the GPU knows the laws 'corotational', 'corotational_lagged', 'stvk', 'neo_hookean' and "
+                          "'mooney_rivlin'");
         if (material->n_prony > 0)
             return refuse(model, error, body->name, "the GPU does not do materials that relax (prony)");
         if (material->mean_dilatation)
@@ -184,6 +204,16 @@ static int32_t count_points(const tdReduced *reduced)
     return n;
 }
 
+static int64_t polynomial_columns(int64_t r)
+{
+    return 1 + r + TD_GPU_PAIRS(r);
+}
+
+static int64_t polynomial_tiles(int64_t r)
+{
+    return (TD_GPU_PAIRS(r) + TD_GPU_TILE - 1) / TD_GPU_TILE;
+}
+
 static void lay_out(const tdModel *model, const tdOutputs *outputs, tdGpuPlan *plan)
 {
     const tdReduced *reduced = td_reduced_of(&model->bodies[0]);
@@ -197,6 +227,8 @@ static void lay_out(const tdModel *model, const tdOutputs *outputs, tdGpuPlan *p
     plan->width = outputs == NULL ? 0 : (int32_t)td_outputs_width(outputs);
     for (int a = 0; a < model->n_actuators; a++)
         plan->cable_points += model->actuators[a].measure.n;
+    for (int b = 0; b < reduced->domain.n_blocks; b++)
+        plan->general |= law_of(reduced->domain.blocks[b].material.law) >= TD_GPU_STVK;
     plan->gathers = 2 * (plan->cable_points - plan->actuators) > TD_GPU_ACROSS;
     for (int o = 0; o < plan->outputs; o++)
         plan->point_rows += seen_point(model, td_outputs_info(outputs, o).name) != NULL ? 3 : 0;
@@ -205,9 +237,12 @@ static void lay_out(const tdModel *model, const tdOutputs *outputs, tdGpuPlan *p
     plan->bytes = (sizeof *plan + 63) / 64 * 64;
     plan->B = reserve(plan, plan->points * 9 * r, sizeof(float));
     plan->F0 = reserve(plan, (int64_t)plan->points * 9, sizeof(float));
-    plan->point = reserve(plan, (int64_t)plan->points * 4, sizeof(float));
-    plan->M = reserve(plan, r * r, sizeof(float));
-    plan->K0 = reserve(plan, r * r, sizeof(float));
+    plan->point = reserve(plan, plan->points, sizeof(tdGpuPoint));
+    if (td_reduced_polynomial(reduced))
+        plan->polynomial =
+            reserve(plan, polynomial_tiles(reduced->r) * polynomial_columns(reduced->r) * TD_GPU_TILE, sizeof(float));
+    plan->K0 = reserve(plan, r * TD_GPU_ROW(r), sizeof(float));
+    plan->M = reserve(plan, r * TD_GPU_ROW(r), sizeof(float));
     plan->weight = reserve(plan, 3 * r, sizeof(double));
     plan->load = reserve(plan, plan->loads * (1 + r), sizeof(double));
     plan->actuator = reserve(plan, plan->actuators, sizeof(tdGpuActuator));
@@ -221,29 +256,80 @@ static void lay_out(const tdModel *model, const tdOutputs *outputs, tdGpuPlan *p
 
 #define ARRAY(plan, type, name) ((type *)((char *)(plan) + (plan)->name))
 
-// One point of the domain; K0 += 2 w mu B'B.
+static tdGpuPoint point_of(const tdMaterial *material, double weight)
+{
+    static const int32_t volumetric[] = {
+        [TD_VOLUMETRIC_SQUARE] = TD_GPU_SQUARE, [TD_VOLUMETRIC_LOG] = TD_GPU_LOG, [TD_VOLUMETRIC_MIXED] = TD_GPU_MIXED};
+    const double *p = material->parameters, *own = p + TD_PARAMETER_OWN;
+    tdGpuPoint point = {.weight = (float)weight, .law = law_of(material->law)};
+    if (point.law <= TD_GPU_STVK) // quadratic: mu and lambda
+    {
+        point.mu = (float)p[0];
+        point.lambda = (float)p[1];
+        return point;
+    }
+    bool second = point.law == TD_GPU_MOONEY_RIVLIN;
+    point.lambda = (float)material->lame[0];
+    point.mu = (float)material->lame[1];
+    point.kappa = (float)p[TD_PARAMETER_KAPPA];
+    point.volumetric = volumetric[(int)p[TD_PARAMETER_VOLUMETRIC]];
+    point.c10 = (float)(second ? own[0] : 0.5 * own[0]);
+    point.c01 = (float)(second ? own[1] : 0);
+    return point;
+}
+
+// One point of the domain; K0 += 2 w mu B'B where rows are taken away from it.
 static void fill_point(const tdReduced *reduced, const tdElements *block, int64_t batch, int lane, tdGpuPlan *plan,
                        int32_t to, double *K0)
 {
     int r = reduced->r, stride = reduced->stride;
     const double *B = reduced->B + 36 * stride * (block->first + batch), *p = block->material.parameters;
     double w = block->weight[4 * batch + lane];
-    float *out = ARRAY(plan, float, B) + (int64_t)to * 9 * r, *point = ARRAY(plan, float, point) + 4 * (int64_t)to;
+    float *out = ARRAY(plan, float, B) + (int64_t)to * 9 * r;
     for (int c = 0; c < 9; c++)
     {
         const double *row = B + (4 * (int64_t)c + lane) * stride;
         for (int j = 0; j < r; j++)
             out[c * r + j] = (float)row[j];
-        for (int i = 0; i < r; i++)
+        for (int i = 0; i < r && plan->general == 0; i++)
             for (int j = 0; j < r; j++)
                 K0[i * r + j] += 2 * w * p[0] * row[i] * row[j];
         ARRAY(plan, float, F0)
         [9 * to + c] = (float)reduced->F0[36 * (block->first + batch) + 4 * (int64_t)c + lane];
     }
-    point[0] = (float)w;
-    point[1] = (float)p[0];
-    point[2] = (float)p[1];
-    point[3] = block->material.law->rotation == TD_ROTATION_CURRENT ? TD_GPU_COROTATIONAL : TD_GPU_LAGGED;
+    ARRAY(plan, tdGpuPoint, point)[to] = point_of(&block->material, w);
+}
+
+static int64_t ordered(int64_t *index, int n)
+{
+    for (int i = 1; i < n; i++)
+        for (int j = i; j > 0 && index[j] < index[j - 1]; j--)
+        {
+            int64_t keep = index[j];
+            index[j] = index[j - 1];
+            index[j - 1] = keep;
+        }
+    int64_t at = TD_GPU_PAIRS(index[1]) + index[0]; // pair, triple, quadruple: reduce/stvk.h
+    if (n > 2)
+        at += index[2] * (index[2] + 1) * (index[2] + 2) / 6;
+    return n > 3 ? at + index[3] * (index[3] + 1) * (index[3] + 2) * (index[3] + 3) / 24 : at;
+}
+
+// P, Q and S by pairs: a row of P_ij, Q_ijk for all k, S_ijkl for all pairs k >= l.
+static void fill_polynomial(const tdStvk *stvk, tdGpuPlan *plan)
+{
+    int64_t r = stvk->r, columns = polynomial_columns(r), row = 0;
+    for (int64_t i = 0; i < r; i++)
+        for (int64_t j = 0; j <= i; j++, row++)
+        {
+            float *to = ARRAY(plan, float, polynomial) + row / TD_GPU_TILE * columns * TD_GPU_TILE + row % TD_GPU_TILE;
+            *to = (float)stvk->P[ordered((int64_t[]){i, j}, 2)];
+            for (int64_t k = 0; k < r; k++)
+                *(to += TD_GPU_TILE) = (float)stvk->Q[ordered((int64_t[]){i, j, k}, 3)];
+            for (int64_t k = 0; k < r; k++)
+                for (int64_t l = 0; l <= k; l++)
+                    *(to += TD_GPU_TILE) = (float)stvk->S[ordered((int64_t[]){i, j, k, l}, 4)];
+        }
 }
 
 static tdStatus fill_body(const tdModel *model, tdGpuPlan *plan, tdError *error)
@@ -265,10 +351,12 @@ static tdStatus fill_body(const tdModel *model, tdGpuPlan *plan, tdError *error)
     for (int i = 0; i < r; i++)
         for (int j = 0; j < r; j++)
         {
-            ARRAY(plan, float, K0)[i * r + j] = (float)K0[i * r + j];
-            ARRAY(plan, float, M)[i * r + j] = (float)reduced->M[i * stride + j];
+            ARRAY(plan, float, K0)[i * TD_GPU_ROW(r) + j] = (float)K0[i * r + j];
+            ARRAY(plan, float, M)[i * TD_GPU_ROW(r) + j] = (float)reduced->M[i * stride + j];
         }
     free(K0);
+    if (plan->polynomial != 0)
+        fill_polynomial(&reduced->stvk, plan);
     for (int c = 0; c < 3; c++)
         for (int i = 0; i < r; i++)
             ARRAY(plan, double, weight)[c * r + i] = reduced->weight[c * reduced->n + i];

@@ -18,97 +18,88 @@ static __device__ __host__ void back_lanes(int r, const float *S, float *y, tdLa
 
 #include "gpu/robot.h"
 
-/// What was assembled of a robot. Tables of r rows of `stride`.
+/// What was assembled of a robot, and what is constant in its matrix.
 struct tdAssembledRobot
 {
-    const float *K; ///< by part, `apart` numbers from each other
-    const float *scale, *K0, *M;
+    const float *K;             ///< by part, `apart` numbers from each other: r rows of `stride`
+    const float *scale;         ///< of K, filled up with zeros
+    const float *K0;            ///< r rows of TD_GPU_ROW(r), as M
     int stride, parts;
     size_t apart;
     float constant; ///< factor of K0
 };
 
-static __device__ __forceinline__ float4 part_of(const float *from)
+/// Rows of the lower triangle that belong to a lane, from one part of what was assembled. Other blocks may have written
+/// it while this one ran, so that the nearest cache does not count.
+template <int L, int COLUMNS, int EACH, bool FIRST>
+static __device__ __forceinline__ void take_part(int r, const float *K, int stride, int lane, float (*a)[COLUMNS])
 {
-    return __ldcs((const float4 *)from);
+#pragma unroll
+    for (int s = 0; s < EACH; s++)
+#pragma unroll
+        for (int j = 0; j < COLUMNS; j += 4)
+            if (j <= L * s + L - 1)
+            {
+                const int i = lane + L * s;
+                float4 k = make_float4(0, 0, 0, 0);
+                if (i < r && j <= i)
+                    k = __ldcg((const float4 *)(K + i * stride + j));
+                a[s][j] = FIRST ? k.x : a[s][j] + k.x;
+                a[s][j + 1] = FIRST ? k.y : a[s][j + 1] + k.y;
+                a[s][j + 2] = FIRST ? k.z : a[s][j + 2] + k.z;
+                a[s][j + 3] = FIRST ? k.w : a[s][j + 3] + k.w;
+            }
 }
 
+/// The rows behind the matrix are the last ones there is room for; with up to four actuators, filled up to four with
+/// zeros, they are at places that are constant, and so their products with each other come with the factor.
 template <int L, int COLUMNS, int EACH>
 static __device__ __forceinline__ bool factor(const tdGpuPlan *plan, const tdRobotWork *work, tdLanes lanes, float mass,
                                               float stiff, int left)
 {
-    const int r = plan->r, rows = r + 1 + plan->actuators;
+    const int r = plan->r, n = plan->actuators, row = TD_GPU_ROW(r);
+    const int behind = L * EACH - 1 - (n > TD_SMALL_FEW ? n : TD_SMALL_FEW);
     const tdAssembledRobot in = *work->from;
-    float *S = work->S, a[EACH][COLUMNS];
+    const float *M = TD_GPU_TABLE(work->tables, plan, float, M), constant = stiff * in.constant;
+    float *S = work->S, a[EACH][COLUMNS], products[1 + TD_SMALL_FEW];
     bool good = true;
-    // All numbers are asked for before the first is used.
-#pragma unroll
-    for (int s = 0; s < EACH; s++)
-#pragma unroll
-        for (int j = 0; j < COLUMNS; j += 4)
-            if (j <= L * s + L - 1)
-            {
-                const int i = lanes.lane + L * s;
-                float4 k = make_float4(0, 0, 0, 0);
-                if (i < r && j <= i)
-                    k = part_of(in.K + i * in.stride + j);
-                a[s][j] = k.x;
-                a[s][j + 1] = k.y;
-                a[s][j + 2] = k.z;
-                a[s][j + 3] = k.w;
-            }
+    take_part<L, COLUMNS, EACH, true>(r, in.K, in.stride, lanes.lane, a);
+#pragma unroll(L == 32 ? 3 : 1)
     for (int p = 1; p < in.parts; p++)
-#pragma unroll
-        for (int s = 0; s < EACH; s++)
-#pragma unroll
-            for (int j = 0; j < COLUMNS; j += 4)
-                if (j <= L * s + L - 1)
-                {
-                    const int i = lanes.lane + L * s;
-                    float4 k = make_float4(0, 0, 0, 0);
-                    if (i < r && j <= i)
-                        k = part_of(in.K + p * in.apart + i * in.stride + j);
-                    a[s][j] += k.x;
-                    a[s][j + 1] += k.y;
-                    a[s][j + 2] += k.z;
-                    a[s][j + 3] += k.w;
-                }
+        take_part<L, COLUMNS, EACH, false>(r, in.K + p * in.apart, in.stride, lanes.lane, a);
 #pragma unroll
     for (int s = 0; s < EACH; s++)
     {
-        const int i = lanes.lane + L * s, at = td_row(r, i);
-        const bool inside = i < r;
-        const float mine = inside ? stiff * __ldg(in.scale + i) : 0.0f, constant = stiff * in.constant;
-        const float *K0 = in.K0 + i * in.stride, *M = in.M + i * in.stride;
-#pragma unroll
-        for (int j = 0; j < COLUMNS; j += 4)
-            if (j <= L * s + L - 1)
-            {
-                float4 k0 = make_float4(0, 0, 0, 0), m = k0, of = k0;
-                if (inside && j <= i)
-                {
-                    k0 = __ldg((const float4 *)(K0 + j));
-                    m = __ldg((const float4 *)(M + j));
-                    of = __ldg((const float4 *)(in.scale + j));
-                }
-                a[s][j] = mine * of.x * a[s][j] + (constant * k0.x + mass * m.x);
-                a[s][j + 1] = mine * of.y * a[s][j + 1] + (constant * k0.y + mass * m.y);
-                a[s][j + 2] = mine * of.z * a[s][j + 2] + (constant * k0.z + mass * m.z);
-                a[s][j + 3] = mine * of.w * a[s][j + 3] + (constant * k0.w + mass * m.w);
-            }
-        if (!inside)
+        const int i = lanes.lane + L * s;
+        if (i < r)
         {
+            const float mine = stiff * in.scale[i];
+#pragma unroll
+            for (int j = 0; j < COLUMNS; j += 4)
+                if (j <= L * s + L - 1 && j <= i)
+                {
+                    const float4 k0 = *(const float4 *)(in.K0 + i * row + j), m = *(const float4 *)(M + i * row + j),
+                                 of = *(const float4 *)(in.scale + j);
+                    a[s][j] = mine * of.x * a[s][j] + (constant * k0.x + mass * m.x);
+                    a[s][j + 1] = mine * of.y * a[s][j + 1] + (constant * k0.y + mass * m.y);
+                    a[s][j + 2] = mine * of.z * a[s][j + 2] + (constant * k0.z + mass * m.z);
+                    a[s][j + 3] = mine * of.w * a[s][j + 3] + (constant * k0.w + mass * m.w);
+                }
+            if (plan->gathers != 0)
+            {
+#pragma unroll
+                for (int j = 0; j < COLUMNS; j++)
+                    if (j <= L * s + L - 1 && j <= i)
+                        a[s][j] += S[td_row(r, i) + j];
+            }
+        }
+        else if (i >= behind && i <= behind + n)
+        {
+            const float *from = S + td_row(r, r) + (i - behind) * r;
 #pragma unroll
             for (int j = 0; j < COLUMNS; j++)
                 if (j <= L * s + L - 1)
-                    a[s][j] = i < rows && j < r ? S[at + j] : 0.0f;
-        }
-        else if (plan->gathers != 0)
-        {
-#pragma unroll
-            for (int j = 0; j < COLUMNS; j++)
-                if (j <= L * s + L - 1 && j <= i)
-                    a[s][j] += S[at + j];
+                    a[s][j] = j < r ? from[j] : 0.0f;
         }
     }
     for (int m = 0; m < left; m++)
@@ -136,6 +127,9 @@ static __device__ __forceinline__ bool factor(const tdGpuPlan *plan, const tdRob
     }
     __syncwarp(lanes.mask);
 #pragma unroll
+    for (int c = 0; c <= TD_SMALL_FEW; c++)
+        products[c] = 0;
+#pragma unroll
     for (int k = 0; k < COLUMNS; k++)
         if (k < r)
         {
@@ -153,19 +147,36 @@ static __device__ __forceinline__ bool factor(const tdGpuPlan *plan, const tdRob
                 for (int s = j / L; s < EACH; s++)
                     a[s][j] = fmaf(-a[s][k], b, a[s][j]);
             }
+#pragma unroll
+            for (int c = 0; c <= TD_SMALL_FEW; c++)
+                products[c] = fmaf(a[EACH - 1][k], __shfl_sync(lanes.mask, a[EACH - 1][k], L - 1 - TD_SMALL_FEW + c, L),
+                                   products[c]);
             if (lanes.lane == k % L) // the reciprocal of the diagonal is what is kept
                 a[k / L][k] = inverse;
         }
 #pragma unroll
     for (int s = 0; s < EACH; s++)
     {
-        const int i = lanes.lane + L * s, at = td_row(r, i);
+        const int i = lanes.lane + L * s;
+        const bool is_behind = i >= behind && i <= behind + n;
+        float *to = S + (is_behind ? td_row(r, r) + (i - behind) * r : td_row(r, i));
+        const int last = is_behind ? r - 1 : i < r ? i : -1;
 #pragma unroll
         for (int j = 0; j < COLUMNS; j++)
-            if (j <= L * s + L - 1 && i < rows && j < r && (j <= i || i >= r))
-                S[at + j] = a[s][j];
+            if (j <= L * s + L - 1 && j <= last)
+                to[j] = a[s][j];
+    }
+    if (n <= TD_SMALL_FEW)
+    {
+        const int mine = lanes.lane - (L - 1 - TD_SMALL_FEW); // 0: motion; then actuators
+#pragma unroll
+        for (int c = 0; c <= TD_SMALL_FEW; c++)
+            if (mine >= 1 && mine <= n && c <= mine)
+                work->products[(mine - 1) * (n + 1) + c] = products[c];
     }
     __syncwarp(lanes.mask);
+    if (n > TD_SMALL_FEW)
+        td_robot_products(r, n, work, lanes);
     return good;
 }
 
@@ -214,9 +225,7 @@ static __device__ __host__ __forceinline__ bool factor_lanes(const tdGpuPlan *pl
     switch (lanes.shape)
     {
     case SHAPE_OF(8, 28, 4): return factor<8, 28, 4>(plan, work, lanes, mass, stiff, left);
-    case SHAPE_OF(8, 32, 4): return factor<8, 32, 4>(plan, work, lanes, mass, stiff, left);
     case SHAPE_OF(8, 36, 5): return factor<8, 36, 5>(plan, work, lanes, mass, stiff, left);
-    case SHAPE_OF(8, 40, 5): return factor<8, 40, 5>(plan, work, lanes, mass, stiff, left);
     case SHAPE_OF(8, 40, 6): return factor<8, 40, 6>(plan, work, lanes, mass, stiff, left);
     case SHAPE_OF(32, 32, 1): return factor<32, 32, 1>(plan, work, lanes, mass, stiff, left);
     case SHAPE_OF(32, 40, 2): return factor<32, 40, 2>(plan, work, lanes, mass, stiff, left);
@@ -232,9 +241,7 @@ static __device__ __host__ __forceinline__ void back_lanes(int r, const float *S
     switch (lanes.shape)
     {
     case SHAPE_OF(8, 28, 4): return back<8, 28>(r, S, y, lanes);
-    case SHAPE_OF(8, 32, 4): return back<8, 32>(r, S, y, lanes);
     case SHAPE_OF(8, 36, 5): return back<8, 36>(r, S, y, lanes);
-    case SHAPE_OF(8, 40, 5): return back<8, 40>(r, S, y, lanes);
     case SHAPE_OF(8, 40, 6): return back<8, 40>(r, S, y, lanes);
     case SHAPE_OF(32, 32, 1): return back<32, 32>(r, S, y, lanes);
     case SHAPE_OF(32, 40, 2): return back<32, 40>(r, S, y, lanes);

@@ -10,11 +10,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TD_GPU_VERSION   2                 // of this file: plan, rows and calls
-#define TD_GPU_MODES     40                // of a body, at most
-#define TD_GPU_ACTUATORS 16                // of a robot, at most
-#define TD_GPU_ACROSS    8                 // rows of stiffness of cables that are added together
-#define TD_GPU_SYMBOL    "td_gpu_back_end" // const tdGpuBackEnd *(void)
+#define TD_GPU_VERSION   3  // of this file: plan, rows and calls
+#define TD_GPU_MODES     40 // of a body, at most
+#define TD_GPU_ACTUATORS 16 // of a robot, at most
+#define TD_GPU_ACROSS    8  // rows of stiffness of cables that are added together
+#define TD_GPU_PAIRS(r)  ((r) * ((r) + 1) / 2)
+#define TD_GPU_TILE      16                        // rows of a polynomial's table that are next to each other
+#define TD_GPU_COLUMNS   32                        // of a body whose energy is a polynomial, at most
+#define TD_GPU_ROW(r)    ((((r) + 3) / 4 | 1) * 4) // of r floats and zeros, an odd number of fours: see TD_GPU_TABLE
+#define TD_GPU_SYMBOL    "td_gpu_back_end"         // const tdGpuBackEnd *(void)
 #define TD_GPU_LIBRARY   "libtendril_gpu.so"
 
 /// Why a robot stopped.
@@ -33,8 +37,28 @@ enum
 enum
 {
     TD_GPU_COROTATIONAL,
-    TD_GPU_LAGGED
+    TD_GPU_LAGGED,
+    TD_GPU_STVK, // from here on the tangent has no short form
+    TD_GPU_NEO_HOOKEAN,
+    TD_GPU_MOONEY_RIVLIN
 };
+
+/// Energy of a change of volume.
+enum
+{
+    TD_GPU_SQUARE, // kappa/2 (J - 1)^2
+    TD_GPU_LOG,    // kappa/2 ln(J)^2
+    TD_GPU_MIXED   // kappa/2 ((J^2 - 1)/2 - ln J)
+};
+
+typedef struct tdGpuPoint
+{
+    float weight;     ///< [m^3]
+    float mu, lambda; ///< [Pa], at rest
+    int32_t law;
+    float kappa, c10, c01;
+    int32_t volumetric;
+} tdGpuPoint;
 
 /// Of the products of the tangent.
 enum
@@ -102,6 +126,7 @@ typedef struct tdGpuPlan
     int32_t r, points, actuators, cable_points, inputs, loads, outputs, point_rows;
     int32_t width;      ///< of a row of outputs
     int32_t precision;  ///< of the products of the tangent
+    int32_t general;    ///< some point has a tangent without a short form: K0 is zero, and all of them are made whole
     int32_t gathers;    ///< cables have so many segments that their stiffness is gathered in parts
     int64_t bytes;      ///< of the plan with all its arrays
     double h;           ///< [s]
@@ -110,24 +135,28 @@ typedef struct tdGpuPlan
     tdGpuRow at;
     const char *arrays; ///< where offsets count from: of a back end, the beginning of its plan
     // Offsets [bytes] of arrays
-    int64_t B;        ///< float, points x 9 x r
-    int64_t F0;       ///< float, points x 9
-    int64_t point;    ///< float, points x 4: weight [m^3], mu, lambda [Pa], law
-    int64_t M;        ///< float, r x r
-    int64_t K0;       ///< float, r x r: 2 sum w mu B'B
-    int64_t weight;   ///< double, 3 x r: load of 1 m/s^2 along each axis
-    int64_t load;     ///< double, loads x (1 + r): input (-1: constant 1), force
-    int64_t actuator; ///< tdGpuActuator
-    int64_t cable;    ///< double, 3 cable_points x (1 + r): place at rest, motion
-    int64_t segment;  ///< float, cable_points x 3 x r: motion of the next point beside that of a point
-    int64_t output;   ///< tdGpuOutput
-    int64_t seen;     ///< double, point_rows x (1 + r), as cable
+    int64_t B;          ///< float, points x 9 x r
+    int64_t F0;         ///< float, points x 9
+    int64_t point;      ///< tdGpuPoint
+    int64_t polynomial; ///< float, P Q S of reduce/stvk.h as one matrix by pairs, rows in tiles: column after column
+                        ///< of one tile; 0: energy is a sum over points
+    int64_t K0;         ///< float, r x TD_GPU_ROW(r): 2 sum w mu B'B, or zero
+    int64_t M;          ///< float, r x TD_GPU_ROW(r)
+    int64_t weight;     ///< double, 3 x r: load of 1 m/s^2 along each axis
+    int64_t load;       ///< double, loads x (1 + r): input (-1: constant 1), force
+    int64_t actuator;   ///< tdGpuActuator
+    int64_t cable;      ///< double, 3 cable_points x (1 + r): place at rest, motion
+    int64_t segment;    ///< float, cable_points x 3 x r: motion of the next point beside that of a point
+    int64_t output;     ///< tdGpuOutput
+    int64_t seen;       ///< double, point_rows x (1 + r), as cable
 } tdGpuPlan;
 
 #if defined(__CUDACC__)
-#define TD_BOTH static __host__ __device__ __forceinline__
+#define TD_BOTH   static __host__ __device__ __forceinline__
+#define TD_UNROLL _Pragma("unroll")
 #else
 #define TD_BOTH static inline
+#define TD_UNROLL
 #endif
 
 /// An array of a back end's plan.

@@ -9,7 +9,7 @@
 // The tangent of a corotational point is 2 mu I + lambda R R' + Q H Q' (material/corotational.h): a constant matrix and
 // four rows, one added and three taken away.
 #pragma once
-#include "gpu/plan.h"
+#include "gpu/law.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -48,13 +48,18 @@ TD_BOTH int td_row(int r, int i)
     return i < r ? i * (i + 1) / 2 : r * (r + 1) / 2 + (i - r) * r;
 }
 
+/// A table of the plan for what comes after assembly, from M on: a device may have copied those to where they are near.
+#define TD_GPU_TABLE(tables, plan, type, name) ((const type *)((tables) + ((plan)->name - (plan)->M)))
+
 /// Of one robot, for all its lanes.
 typedef struct tdRobotWork
 {
+    const char *tables;                  ///< the plan's from M on
     float *S;                            ///< rows, see td_row
     float *f;                            ///< r: force inside the body
     float *load;                         ///< r: what acts on it, without actuators
     float *u;                            ///< TD_GPU_ACROSS rows of TD_ROW_U(r), 16 bytes aligned
+    float *products;                     ///< actuators x (1 + actuators): of L^-1 J with L^-1 y, then with each other
     double *place;                       ///< 3 cable_points
     double *cable;                       ///< TD_CABLE_NUMBERS by actuator
     double *matrix;                      ///< of the small problem: TD_SMALL(actuators)
@@ -88,12 +93,6 @@ enum
 #define TD_BACK   td_robot_back
 #endif
 
-#if defined(__CUDACC__)
-#define TD_UNROLL _Pragma("unroll")
-#else
-#define TD_UNROLL
-#endif
-
 // Both to the last digit but one, which is what the rest is good for.
 
 TD_BOTH float td_quotient(float a, float b)
@@ -114,21 +113,27 @@ TD_BOTH float td_inverse_root(float x)
 #endif
 }
 
-// ---------------------------------------------------------------- rotation
-
-TD_BOTH float td_cofactor9(const float *F, float *C)
+/// a'b of rows that are 16 bytes aligned, n a multiple of 4.
+TD_BOTH float td_dot(int n, const float *a, const float *b)
 {
-    C[0] = F[4] * F[8] - F[5] * F[7];
-    C[1] = F[5] * F[6] - F[3] * F[8];
-    C[2] = F[3] * F[7] - F[4] * F[6];
-    C[3] = F[2] * F[7] - F[1] * F[8];
-    C[4] = F[0] * F[8] - F[2] * F[6];
-    C[5] = F[1] * F[6] - F[0] * F[7];
-    C[6] = F[1] * F[5] - F[2] * F[4];
-    C[7] = F[2] * F[3] - F[0] * F[5];
-    C[8] = F[0] * F[4] - F[1] * F[3];
-    return F[0] * C[0] + F[1] * C[1] + F[2] * C[2];
+    float sum[4] = {0, 0, 0, 0};
+    for (int j = 0; j < n; j += 4)
+    {
+#if defined(__CUDA_ARCH__)
+        const float4 x = *(const float4 *)(a + j), y = *(const float4 *)(b + j);
+        sum[0] = fmaf(x.x, y.x, sum[0]);
+        sum[1] = fmaf(x.y, y.y, sum[1]);
+        sum[2] = fmaf(x.z, y.z, sum[2]);
+        sum[3] = fmaf(x.w, y.w, sum[3]);
+#else
+        for (int k = 0; k < 4; k++)
+            sum[k] += a[j + k] * b[j + k];
+#endif
+    }
+    return (sum[0] + sum[1]) + (sum[2] + sum[3]);
 }
+
+// ---------------------------------------------------------------- rotation
 
 /// The proper rotation nearest to any F, flat or inside out: by Jacobi's method on Horn's matrix (1987), whose largest
 /// eigenvalue belongs to the quaternion.
@@ -195,75 +200,99 @@ static
     R[8] = (float)(w * w - x * x - y * y + z * z);
 }
 
-/// The same, fast where F is not nearly flat: X <- (X + X^-T)/2 (Higham 1986), whose error is squared each time.
-TD_BOTH void td_rotation(const float *F, float *R)
+/// Of a gradient F = R S.
+typedef struct tdPolar
 {
-    float C[9], det = td_cofactor9(F, C), size = 0, change = 1;
-    for (int k = 0; k < 9; k++)
+    float trace, second, det, size; ///< of S: s1 + s2 + s3, s1 s2 + s2 s3 + s3 s1, s1 s2 s3; and |F|^2
+    float turning;                  ///< det (trace I - S) = trace second - det
+} tdPolar;
+
+/// R and numbers of S; C = F'F, upper triangle 00 01 02 11 12 22. Where F is not nearly flat without a loop over
+/// matrices: t = trace S is the largest root of t^4 - 2 |F|^2 t^2 - 8 det F t + |F|^4 - 4 |cof F|^2, and R = dt/dF.
+/// What is left of the error is along R, and goes when R is given its length.
+TD_BOTH tdPolar td_polar(const float *F, float *R, float *C)
+{
+    float cof[9];
+    tdPolar out;
+    out.det = td_cofactor9(F, cof);
+    C[0] = F[0] * F[0] + F[3] * F[3] + F[6] * F[6];
+    C[1] = F[0] * F[1] + F[3] * F[4] + F[6] * F[7];
+    C[2] = F[0] * F[2] + F[3] * F[5] + F[6] * F[8];
+    C[3] = F[1] * F[1] + F[4] * F[4] + F[7] * F[7];
+    C[4] = F[1] * F[2] + F[4] * F[5] + F[7] * F[8];
+    C[5] = F[2] * F[2] + F[5] * F[5] + F[8] * F[8];
+    float size = out.size = C[0] + C[3] + C[5];
+    if (out.det > 0.02f * size) // at rest det is 1 and the size 3; NaN goes the other way
     {
-        R[k] = F[k];
-        size += F[k] * F[k];
-    }
-    bool good = det > 0.02f * size; // at rest det is 1 and the size 3; NaN is not good either
-    for (int i = 0; i < 12 && good && change > 4e-8f; i++)
-    {
-        if (i > 0)
-            det = td_cofactor9(R, C);
-        float inverse = td_quotient(0.5f, det);
-        change = 0;
-        for (int k = 0; k < 9; k++)
+        float minors = C[0] * C[3] - C[1] * C[1] + C[0] * C[5] - C[2] * C[2] + C[3] * C[5] - C[4] * C[4];
+        float last = size * size - 4 * minors, eight = 8 * out.det, t = 3 * size * td_inverse_root(3 * size), step = t;
+        for (int i = 0; i < 12 && fabsf(step) > 1e-5f * t; i++) // from above, its error squared each time
         {
-            float next = 0.5f * R[k] + inverse * C[k], d = next - R[k];
-            change += d * d;
-            R[k] = next;
+            float square = t * t;
+            step = td_quotient((square - 2 * size) * square - eight * t + last, 4 * t * (square - size) - eight);
+            t -= step;
         }
+        float square = t * t, inverse = td_quotient(1.0f, t * (square - size) - 2 * out.det), norm = 0;
+        float of_F = inverse * (square + size), of_C = 2 * inverse * t, of_FC = -2 * inverse;
+        for (int i = 0; i < 9; i += 3)
+        {
+            float f0 = F[i], f1 = F[i + 1], f2 = F[i + 2];
+            R[i] = of_F * f0 + of_C * cof[i] + of_FC * (f0 * C[0] + f1 * C[1] + f2 * C[2]);
+            R[i + 1] = of_F * f1 + of_C * cof[i + 1] + of_FC * (f0 * C[1] + f1 * C[3] + f2 * C[4]);
+            R[i + 2] = of_F * f2 + of_C * cof[i + 2] + of_FC * (f0 * C[2] + f1 * C[4] + f2 * C[5]);
+        }
+        for (int k = 0; k < 9; k++)
+            norm += R[k] * R[k];
+        norm = 1.5f - norm * (1.0f / 6);
+        for (int k = 0; k < 9; k++)
+            R[k] *= norm;
     }
-    if (!(change <= 4e-8f))
+    else
         td_rotation_any(F, R);
+    out.trace = 0;
+    for (int k = 0; k < 9; k++)
+        out.trace += R[k] * F[k];
+    out.second = 0.5f * (out.trace * out.trace - size);
+    out.turning = out.trace * out.second - out.det;
+    return out;
 }
 
 // ---------------------------------------------------------------- a point
 
-/// Stress P, energy density, and rows V with tangent = (1 + damped) 2 mu I + V0 V0' - V1 V1' - V2 V2' - V3 V3': that of
-/// the law and `damped` times that of its damping, whose rotation is kept. *odd: what is taken away was not definite,
-/// and a little of it is left out.
-TD_BOTH float td_point(const float *F, float mu, float lambda, int law, float damped, float *P, float *R, float V[3][9],
-                       float *along, bool *odd)
+/// Rotation, stress P and energy density; C = F'F, upper triangle.
+TD_BOTH float td_point_stress(const float *F, float mu, float lambda, float *P, float *R, float *C, tdPolar *polar)
 {
-    td_rotation(F, R);
-    float trace = -3, square = 0;
+    float square = 0;
+    *polar = td_polar(F, R, C);
+    const float trace = polar->trace - 3;
+    TD_UNROLL
     for (int k = 0; k < 9; k++)
     {
-        trace += R[k] * F[k];
         float d = F[k] - R[k];
         square += d * d;
+        P[k] = 2 * mu * d + lambda * trace * R[k];
     }
-    for (int k = 0; k < 9; k++)
-        P[k] = 2 * mu * (F[k] - R[k]) + lambda * trace * R[k];
-    // N = -H, lower triangle: 00 10 11 20 21 22
+    return mu * square + 0.5f * lambda * trace * trace;
+}
+
+/// Rows V with tangent = (1 + damped) 2 mu I + V0 V0' - V1 V1' - V2 V2' - V3 V3', V0 = along R: that of the law and
+/// `damped` times that of its damping, whose rotation is kept. *odd: what is taken away was not definite, and a little
+/// of it is left out.
+TD_BOTH void td_point_rows(const tdPolar *polar, const float *C, const float *R, float mu, float lambda, int law,
+                           float damped, float V[3][9], float *along, bool *odd)
+{
+    // N = -H, lower triangle: 00 10 11 20 21 22. (trace S I - S)^-1 = (S^2 + second I) / turning, and S^2 = C.
     float N[6] = {mu, 0, mu, 0, 0, mu};
     if (law == TD_GPU_COROTATIONAL)
     {
-        float G[9], C[9], S01, S02, S12;
-        float S00 = R[0] * F[0] + R[3] * F[3] + R[6] * F[6], S11 = R[1] * F[1] + R[4] * F[4] + R[7] * F[7],
-              S22 = R[2] * F[2] + R[5] * F[5] + R[8] * F[8];
-        S01 = 0.5f * (R[0] * F[1] + R[3] * F[4] + R[6] * F[7] + R[1] * F[0] + R[4] * F[3] + R[7] * F[6]);
-        S02 = 0.5f * (R[0] * F[2] + R[3] * F[5] + R[6] * F[8] + R[2] * F[0] + R[5] * F[3] + R[8] * F[6]);
-        S12 = 0.5f * (R[1] * F[2] + R[4] * F[5] + R[7] * F[8] + R[2] * F[1] + R[5] * F[4] + R[8] * F[7]);
-        G[0] = S11 + S22;
-        G[4] = S00 + S22;
-        G[8] = S00 + S11;
-        G[1] = G[3] = -S01;
-        G[2] = G[6] = -S02;
-        G[5] = G[7] = -S12;
-        float det = td_cofactor9(G, C), size = trace + 3, floor = 1e-6f * fabsf(size * size * size) + 1e-30f;
-        float inverse = td_quotient(2 * mu - lambda * trace, fabsf(det) > floor ? det : floor);
-        N[0] = inverse * C[0];
-        N[1] = inverse * C[3];
-        N[2] = inverse * C[4];
-        N[3] = inverse * C[6];
-        N[4] = inverse * C[7];
-        N[5] = inverse * C[8];
+        float trace = polar->trace - 3, floor = 1e-6f * fabsf(polar->trace * polar->trace * polar->trace) + 1e-30f;
+        float inverse = td_quotient(2 * mu - lambda * trace, fabsf(polar->turning) > floor ? polar->turning : floor);
+        N[0] = inverse * (C[0] + polar->second);
+        N[1] = inverse * C[1];
+        N[2] = inverse * (C[3] + polar->second);
+        N[3] = inverse * C[2];
+        N[4] = inverse * C[4];
+        N[5] = inverse * (C[5] + polar->second);
     }
     N[0] += damped * mu;
     N[2] += damped * mu;
@@ -301,7 +330,35 @@ TD_BOTH float td_point(const float *F, float mu, float lambda, int law, float da
         V[2][3 * i + 2] = 0;
     }
     *along = sqrtf((1 + damped) * lambda);
-    return mu * square + 0.5f * lambda * trace * trace;
+}
+
+TD_BOTH float td_point(const float *F, float mu, float lambda, int law, float damped, float *P, float *R, float V[3][9],
+                       float *along, bool *odd)
+{
+    float C[6];
+    tdPolar polar;
+    float energy = td_point_stress(F, mu, lambda, P, R, C, &polar);
+    td_point_rows(&polar, C, R, mu, lambda, law, damped, V, along, odd);
+    return energy;
+}
+
+/// Stress, energy density and all of the tangent of a point, whatever its law: TD_GPU_PACKED.
+TD_BOTH float td_point_whole(const tdGpuPoint *point, const float *F, float damped, float *P, float *D, bool *odd)
+{
+    *odd = false;
+    if (point->law >= TD_GPU_STVK)
+        return td_gpu_law(point, F, damped, P, D);
+    float R[9], V[3][9], along;
+    float energy = td_point(F, point->mu, point->lambda, point->law, damped, P, R, V, &along, odd);
+    TD_UNROLL
+    for (int i = 0; i < 9; i++)
+    {
+        TD_UNROLL
+        for (int j = 0; j <= i; j++)
+            D[TD_GPU_PACKED(i, j)] = (i == j ? 2 * (1 + damped) * point->mu : 0.0f) + along * along * R[i] * R[j] -
+                                     V[0][i] * V[0][j] - V[1][i] * V[1][j] - V[2][i] * V[2][j];
+    }
+    return energy;
 }
 
 /// K + damped K_damping in the place of K: all damping of the material, at the cost of the tangent.
@@ -312,6 +369,92 @@ TD_BOTH float td_robot_damped(const tdGpuPlan *plan, const double *row)
 
 // ---------------------------------------------------------------- assemble
 
+TD_BOTH bool td_robot_factor(int r, int rows, float *S, tdLanes lanes);
+
+/// Stress, energy density and, into S, the tangent of a point by its rows but for what is constant.
+TD_BOTH float td_robot_add_rows(int r, const tdGpuPoint *point, const float *B, const float *F, float damped, float *P,
+                                bool *odd, const tdRobotWork *work, tdLanes lanes)
+{
+    float R[9], V[3][9], along, root = sqrtf(point->weight);
+    float energy = td_point(F, point->mu, point->lambda, point->law, damped, P, R, V, &along, odd);
+    TD_SYNC(lanes);
+    for (int j = lanes.lane; j < r; j += lanes.n)
+    {
+        float u[4] = {0, 0, 0, 0};
+        for (int c = 0; c < 9; c++)
+        {
+            float b = B[c * r + j];
+            u[0] += R[c] * b;
+            for (int k = 0; k < 3; k++)
+                u[1 + k] += V[k][c] * b;
+        }
+        work->u[j] = root * along * u[0];
+        for (int k = 1; k < 4; k++)
+            work->u[k * r + j] = root * u[k];
+    }
+    TD_SYNC(lanes);
+    for (int i = lanes.lane; i < r; i += lanes.n)
+        for (int j = 0; j <= i; j++)
+            work->S[td_row(r, i) + j] += work->u[i] * work->u[j] - work->u[r + i] * work->u[r + j] -
+                                         work->u[2 * r + i] * work->u[2 * r + j] -
+                                         work->u[3 * r + i] * work->u[3 * r + j];
+    return energy;
+}
+
+/// The same with the tangent whole: w B'(D B).
+TD_BOTH float td_robot_add_whole(int r, const tdGpuPoint *point, const float *B, const float *F, float damped, float *P,
+                                 bool *odd, const tdRobotWork *work, tdLanes lanes)
+{
+    float D[TD_GPU_PACKED(9, 0)], energy = td_point_whole(point, F, damped, P, D, odd);
+    for (int i = lanes.lane; i < r; i += lanes.n)
+    {
+        float T[9] = {0};
+        for (int c = 0; c < 9; c++)
+            for (int d = 0; d < 9; d++)
+                T[c] += point->weight * D[c >= d ? TD_GPU_PACKED(c, d) : TD_GPU_PACKED(d, c)] * B[d * r + i];
+        for (int j = 0; j <= i; j++)
+        {
+            float x = 0;
+            for (int c = 0; c < 9; c++)
+                x += T[c] * B[c * r + j];
+            work->S[td_row(r, i) + j] += x;
+        }
+    }
+    return energy;
+}
+
+/// S, f and energy of polynomials: every lane has whole rows of the matrix.
+TD_BOTH void td_robot_evaluate(const tdGpuPlan *plan, const double *q, float damped, tdLanes lanes,
+                               const tdRobotWork *work, float *energy)
+{
+    int r = plan->r, pairs = TD_GPU_PAIRS(r), columns = 1 + r + pairs;
+    float sum = 0;
+    for (int i = lanes.lane; i < r; i += lanes.n)
+    {
+        float force = 0;
+        for (int j = 0; j < r; j++)
+        {
+            int row = i < j ? TD_GPU_PAIRS(j) + i : TD_GPU_PAIRS(i) + j, c = 1 + r;
+            const float *m = TD_GPU_ARRAY(plan, float, polynomial) +
+                             (int64_t)(row / TD_GPU_TILE) * columns * TD_GPU_TILE + row % TD_GPU_TILE;
+            float P = m[0], y2 = 0, y3 = 0;
+            for (int k = 0; k < r; k++)
+                y2 += m[(1 + k) * TD_GPU_TILE] * (float)q[k];
+            for (int k = 0; k < r; k++)
+                for (int l = 0; l <= k; l++, c++)
+                    y3 += m[(int64_t)c * TD_GPU_TILE] * ((l < k ? 2 : 1) * (float)q[k] * (float)q[l]);
+            force += (P + y2 + y3) * (float)q[j];
+            if (j > i)
+                continue;
+            work->S[td_row(r, i) + j] = (1 + damped) * (P + 2 * y2 + 3 * y3);
+            sum += (j < i ? 2 : 1) * (float)q[i] * (float)q[j] * (0.5f * P + (1.0f / 3) * y2 + 0.25f * y3);
+        }
+        work->f[i] = force;
+    }
+    *energy = (float)td_lanes_sum(lanes, sum);
+    TD_SYNC(lanes);
+}
+
 /// S (lower triangle), f and energy at Young's factor 1; true: some tangent was odd.
 TD_BOTH bool td_robot_assemble(const tdGpuPlan *plan, const double *row, tdLanes lanes, const tdRobotWork *work,
                                float *energy)
@@ -321,17 +464,27 @@ TD_BOTH bool td_robot_assemble(const tdGpuPlan *plan, const double *row, tdLanes
     const float *K0 = TD_GPU_ARRAY(plan, float, K0);
     float damped = td_robot_damped(plan, row), sum = 0;
     bool any = false;
+    if (plan->polynomial != 0)
+    {
+        td_robot_evaluate(plan, q, damped, lanes, work, energy);
+        if (damped <= 0)
+            return false;
+        // Damping by a stiffness that is negative somewhere is another one than the CPU's.
+        any = !td_robot_factor(r, r, work->S, lanes);
+        td_robot_evaluate(plan, q, damped, lanes, work, energy);
+        return any;
+    }
     for (int i = lanes.lane; i < r; i += lanes.n)
     {
         work->f[i] = 0;
         for (int j = 0; j <= i; j++)
-            work->S[td_row(r, i) + j] = (1 + damped) * K0[i * r + j];
+            work->S[td_row(r, i) + j] = (1 + damped) * K0[i * TD_GPU_ROW(r) + j];
     }
     for (int e = 0; e < plan->points; e++)
     {
         const float *B = TD_GPU_ARRAY(plan, float, B) + (int64_t)e * 9 * r, *F0 = TD_GPU_ARRAY(plan, float, F0) + 9 * e;
-        const float *point = TD_GPU_ARRAY(plan, float, point) + 4 * e;
-        float F[9], P[9], R[9], V[3][9], along, weight = point[0], root = sqrtf(weight);
+        const tdGpuPoint *point = TD_GPU_ARRAY(plan, tdGpuPoint, point) + e;
+        float F[9], P[9];
         bool odd;
         for (int c = 0; c < 9; c++)
         {
@@ -340,31 +493,16 @@ TD_BOTH bool td_robot_assemble(const tdGpuPlan *plan, const double *row, tdLanes
                 x += B[c * r + j] * (float)q[j];
             F[c] = F0[c] + (float)td_lanes_sum(lanes, x);
         }
-        sum += weight * td_point(F, point[1], point[2], (int)point[3], damped, P, R, V, &along, &odd);
+        sum += point->weight * (plan->general != 0 ? td_robot_add_whole(r, point, B, F, damped, P, &odd, work, lanes)
+                                                   : td_robot_add_rows(r, point, B, F, damped, P, &odd, work, lanes));
         any = any || odd;
-        TD_SYNC(lanes);
         for (int j = lanes.lane; j < r; j += lanes.n)
         {
-            float force = 0, u[4] = {0, 0, 0, 0};
+            float force = 0;
             for (int c = 0; c < 9; c++)
-            {
-                float b = B[c * r + j];
-                force += P[c] * b;
-                u[0] += R[c] * b;
-                for (int k = 0; k < 3; k++)
-                    u[1 + k] += V[k][c] * b;
-            }
-            work->f[j] += weight * force;
-            work->u[j] = root * along * u[0];
-            for (int k = 1; k < 4; k++)
-                work->u[k * r + j] = root * u[k];
+                force += P[c] * B[c * r + j];
+            work->f[j] += point->weight * force;
         }
-        TD_SYNC(lanes);
-        for (int i = lanes.lane; i < r; i += lanes.n)
-            for (int j = 0; j <= i; j++)
-                work->S[td_row(r, i) + j] += work->u[i] * work->u[j] - work->u[r + i] * work->u[r + j] -
-                                             work->u[2 * r + i] * work->u[2 * r + j] -
-                                             work->u[3 * r + i] * work->u[3 * r + j];
     }
     *energy = sum;
     TD_SYNC(lanes);
@@ -423,10 +561,10 @@ TD_BOTH void td_robot_interval(const double *limit, double start, double most, d
 }
 
 /// Places of the points of all cables.
-TD_BOTH void td_robot_places(const tdGpuPlan *plan, const double *q, tdLanes lanes, double *place)
+TD_BOTH void td_robot_places(const tdGpuPlan *plan, const char *tables, const double *q, tdLanes lanes, double *place)
 {
     int r = plan->r;
-    const double *X = TD_GPU_ARRAY(plan, double, cable);
+    const double *X = TD_GPU_TABLE(tables, plan, double, cable);
     for (int i = lanes.lane; i < 3 * plan->cable_points; i += lanes.n)
     {
         const double *x = X + (int64_t)i * (1 + r);
@@ -452,7 +590,7 @@ TD_BOTH double td_robot_length(const tdGpuActuator *cable, const double *place)
 }
 
 /// Displacement of a cable without its stretch where there are no places yet: for outputs.
-TD_BOTH double td_robot_travel(const tdGpuPlan *plan, const tdGpuActuator *cable, const double *q)
+TD_BOTH double td_robot_travel(const tdGpuPlan *plan, const char *tables, const tdGpuActuator *cable, const double *q)
 {
     int width = 1 + plan->r;
     double length = 0, last[3] = {0, 0, 0};
@@ -461,7 +599,7 @@ TD_BOTH double td_robot_travel(const tdGpuPlan *plan, const tdGpuActuator *cable
         double square = 0;
         for (int c = 0; c < 3; c++)
         {
-            const double *x = TD_GPU_ARRAY(plan, double, cable) + (3 * (int64_t)(cable->first + k) + c) * width;
+            const double *x = TD_GPU_TABLE(tables, plan, double, cable) + (3 * (int64_t)(cable->first + k) + c) * width;
             double sum = x[0];
             for (int j = 0; j < plan->r; j++)
                 sum += x[1 + j] * q[j];
@@ -477,7 +615,7 @@ TD_BOTH double td_robot_travel(const tdGpuPlan *plan, const tdGpuActuator *cable
 TD_BOTH bool td_robot_latch(const tdGpuPlan *plan, const double *row, const double *motion, tdLanes lanes,
                             const tdRobotWork *work)
 {
-    const tdGpuActuator *list = TD_GPU_ARRAY(plan, tdGpuActuator, actuator);
+    const tdGpuActuator *list = TD_GPU_TABLE(work->tables, plan, tdGpuActuator, actuator);
     bool good = true;
     for (int i = 0; i < plan->inputs; i++)
         good = good && isfinite(td_robot_input(plan, row, motion, i));
@@ -529,10 +667,10 @@ TD_BOTH void td_robot_across(int r, int n, const tdRobotWork *work, tdLanes lane
 TD_BOTH void td_robot_matrix(const tdGpuPlan *plan, tdLanes lanes, const tdRobotWork *work, float mass, float stiff)
 {
     int r = plan->r;
-    const float *M = TD_GPU_ARRAY(plan, float, M);
+    const float *M = TD_GPU_TABLE(work->tables, plan, float, M);
     for (int i = lanes.lane; i < r && work->from == NULL; i += lanes.n)
         for (int j = 0; j <= i; j++)
-            work->S[td_row(r, i) + j] = mass * M[i * r + j] + stiff * work->S[td_row(r, i) + j];
+            work->S[td_row(r, i) + j] = mass * M[i * TD_GPU_ROW(r) + j] + stiff * work->S[td_row(r, i) + j];
     for (int i = lanes.lane; i < td_row(r, r) && work->from != NULL && plan->gathers != 0; i += lanes.n)
         work->S[i] = 0;
 }
@@ -542,8 +680,8 @@ TD_BOTH void td_robot_matrix(const tdGpuPlan *plan, tdLanes lanes, const tdRobot
 TD_BOTH int td_robot_rows(const tdGpuPlan *plan, tdLanes lanes, const tdRobotWork *work)
 {
     int r = plan->r, gathered = 0;
-    const tdGpuActuator *list = TD_GPU_ARRAY(plan, tdGpuActuator, actuator);
-    const float *segments = TD_GPU_ARRAY(plan, float, segment);
+    const tdGpuActuator *list = TD_GPU_TABLE(work->tables, plan, tdGpuActuator, actuator);
+    const float *segments = TD_GPU_TABLE(work->tables, plan, float, segment);
     for (int a = 0; a < plan->actuators; a++)
     {
         const tdGpuActuator *cable = list + a;
@@ -626,14 +764,34 @@ TD_BOTH bool td_robot_factor(int r, int rows, float *S, tdLanes lanes)
     return good;
 }
 
-/// The same of mass M + stiff times what was assembled, with the rows u that are left; td_robot_matrix came before.
+/// Of each pair of rows behind the matrix a product: those with the motion, then those of actuators with each other.
+TD_BOTH void td_robot_products(int r, int n, const tdRobotWork *work, tdLanes lanes)
+{
+    for (int a = 0, k = 0; a < n; a++)
+        for (int b = -1; b <= a; b++, k++)
+        {
+            if (k % lanes.n != lanes.lane)
+                continue;
+            const float *x = work->S + td_row(r, r + 1 + a), *z = work->S + td_row(r, r + 1 + b);
+            float sum = 0;
+            for (int i = 0; i < r; i++)
+                sum += x[i] * z[i];
+            work->products[a * (n + 1) + 1 + b] = sum;
+        }
+    TD_SYNC(lanes);
+}
+
+/// The same of mass M + stiff times what was assembled, with the rows u that are left, and the products of the rows
+/// behind it; td_robot_matrix came before.
 TD_BOTH bool td_robot_factored(const tdGpuPlan *plan, const tdRobotWork *work, tdLanes lanes, float mass, float stiff,
                                int left)
 {
     (void)mass;
     (void)stiff;
     td_robot_across(plan->r, left, work, lanes);
-    return td_robot_factor(plan->r, plan->r + 1 + plan->actuators, work->S, lanes);
+    bool good = td_robot_factor(plan->r, plan->r + 1 + plan->actuators, work->S, lanes);
+    td_robot_products(plan->r, plan->actuators, work, lanes);
+    return good;
 }
 
 /// y <- L^-T y
@@ -805,7 +963,7 @@ TD_BOTH bool td_small_few(int n, const tdRobotWork *work)
 TD_BOTH bool td_small_driven(const tdGpuPlan *plan, const tdRobotWork *work)
 {
     int n = plan->actuators;
-    const tdGpuActuator *list = TD_GPU_ARRAY(plan, tdGpuActuator, actuator);
+    const tdGpuActuator *list = TD_GPU_TABLE(work->tables, plan, tdGpuActuator, actuator);
     double *M = work->matrix, *cables = work->cable, asked = 0;
     for (int k = 0; k < n; k++)
     {
@@ -814,7 +972,6 @@ TD_BOTH bool td_small_driven(const tdGpuPlan *plan, const tdRobotWork *work)
         c[TD_CABLE_RIGHT] = c[TD_CABLE_LOW] = c[TD_CABLE_HIGH] = 0;
         if (!td_robot_unknown(list, work, k))
             continue;
-        c[TD_CABLE_ACTIVE] = 0;
         c[TD_CABLE_LOW] = c[TD_CABLE_EFFORT_LOW];
         c[TD_CABLE_HIGH] = c[TD_CABLE_EFFORT_HIGH];
         if (list[k].drive == TD_GPU_EFFORT)
@@ -825,6 +982,10 @@ TD_BOTH bool td_small_driven(const tdGpuPlan *plan, const tdRobotWork *work)
             c[TD_CABLE_LOW] = upper ? c[TD_CABLE_EFFORT_LOW] : c[TD_CABLE_GIVEN];
             c[TD_CABLE_HIGH] = lower ? c[TD_CABLE_EFFORT_HIGH] : c[TD_CABLE_GIVEN];
         }
+        // Where it was at a bound it is likely to be there again.
+        c[TD_CABLE_ACTIVE] = c[TD_CABLE_EFFORT] <= c[TD_CABLE_LOW]    ? -1
+                             : c[TD_CABLE_EFFORT] >= c[TD_CABLE_HIGH] ? 1
+                                                                      : 0;
         M[k * n + k] += TD_SMALL_APART * M[k * n + k];
         c[TD_CABLE_RIGHT] = c[TD_CABLE_SECOND] - target;
         asked = fmax(asked, fabs(c[TD_CABLE_RIGHT]) / list[k].size);
@@ -856,25 +1017,22 @@ TD_BOTH void td_robot_advance(const tdGpuPlan *plan, double *row, const double *
     int r = plan->r, n = plan->actuators;
     double *q = row + at->q, *v = row + at->v, h = plan->h, young = row[at->young], mass = row[at->mass];
     float *S = work->S, *y = S + td_row(r, r);
-    const float *M = TD_GPU_ARRAY(plan, float, M);
-    const tdGpuActuator *list = TD_GPU_ARRAY(plan, tdGpuActuator, actuator);
+    const float *M = TD_GPU_TABLE(work->tables, plan, float, M);
+    const tdGpuActuator *list = TD_GPU_TABLE(work->tables, plan, tdGpuActuator, actuator);
     // What the last step came to.
     double part = 0, force_work = 0;
-    for (int i = lanes.lane; i < r; i += lanes.n)
-        work->u[i] = (float)v[i];
+    for (int i = lanes.lane; i < TD_ROW_U(r); i += lanes.n)
+        work->u[i] = i < r ? (float)v[i] : 0.0f;
     TD_SYNC(lanes);
     for (int i = lanes.lane; i < r; i += lanes.n)
     {
-        float sum = 0;
-        for (int j = 0; j < r; j++) // M is symmetric: lanes next to each other read numbers next to each other
-            sum += M[j * r + i] * work->u[j];
-        y[i] = (float)mass * sum;
+        y[i] = (float)mass * td_dot(TD_ROW_U(r), M + i * TD_GPU_ROW(r), work->u);
         part += y[i] * v[i];
         force_work += work->f[i] * (h * v[i]);
     }
     double kinetic = 0.5 * td_lanes_sum(lanes, part), elastic = young * energy;
     force_work = young * td_lanes_sum(lanes, force_work);
-    td_robot_places(plan, q, lanes, work->place);
+    td_robot_places(plan, work->tables, q, lanes, work->place);
     bool good = td_robot_latch(plan, row, motion, lanes, work);
     TD_SYNC(lanes);
     if (lanes.lane == 0)
@@ -891,7 +1049,8 @@ TD_BOTH void td_robot_advance(const tdGpuPlan *plan, double *row, const double *
     td_robot_matrix(plan, lanes, work, (float)of_mass, (float)of_K);
     int left = td_robot_rows(plan, lanes, work);
     double outside_work = 0;
-    const double *weight = TD_GPU_ARRAY(plan, double, weight), *loads = TD_GPU_ARRAY(plan, double, load);
+    const double *weight = TD_GPU_TABLE(work->tables, plan, double, weight),
+                 *loads = TD_GPU_TABLE(work->tables, plan, double, load);
     for (int i = lanes.lane; i < r; i += lanes.n)
     {
         double load = 0, pull = 0;
@@ -915,22 +1074,15 @@ TD_BOTH void td_robot_advance(const tdGpuPlan *plan, double *row, const double *
         TD_SYNC(lanes);
         return;
     }
-    // Of each pair of rows behind the matrix a product: those with the motion, then the matrix of the small problem.
-    for (int a = 0, k = 0; a < n; a++)
-        for (int b = -1; b <= a; b++, k++)
-        {
-            if (k % lanes.n != lanes.lane)
-                continue;
-            const float *x = S + td_row(r, r + 1 + a), *z = S + td_row(r, r + 1 + b);
-            float sum = 0;
-            double *c = work->cable + TD_CABLE_NUMBERS * a;
-            for (int i = 0; i < r; i++)
-                sum += x[i] * z[i];
-            if (b < 0)
-                c[TD_CABLE_SECOND] = c[TD_CABLE_TRAVEL] + list[a].compliance * c[TD_CABLE_EFFORT] + h * sum;
-            else
-                work->matrix[a * n + b] = work->matrix[b * n + a] = h * h * sum + (a == b ? list[a].compliance : 0);
-        }
+    for (int k = lanes.lane; k < n * (n + 1); k += lanes.n) // the small problem
+    {
+        int a = k / (n + 1), b = k % (n + 1) - 1;
+        double *c = work->cable + TD_CABLE_NUMBERS * a, sum = work->products[k];
+        if (b < 0)
+            c[TD_CABLE_SECOND] = c[TD_CABLE_TRAVEL] + list[a].compliance * c[TD_CABLE_EFFORT] + h * sum;
+        else if (b <= a)
+            work->matrix[a * n + b] = work->matrix[b * n + a] = h * h * sum + (a == b ? list[a].compliance : 0);
+    }
     TD_SYNC(lanes);
     if (lanes.lane == 0 && n > 0 && !td_small_driven(plan, work))
         row[at->status] = TD_GPU_CONTRADICTED;
@@ -999,12 +1151,12 @@ TD_BOTH void td_robot_feed(const tdGpuPlan *plan, double *row, const double *inp
 }
 
 /// The row of outputs; NaN where `stopped`.
-TD_BOTH void td_robot_outputs(const tdGpuPlan *plan, const double *row, const double *motion, bool stopped,
-                              tdLanes lanes, double *to, int64_t stride)
+TD_BOTH void td_robot_outputs(const tdGpuPlan *plan, const char *tables, const double *row, const double *motion,
+                              bool stopped, tdLanes lanes, double *to, int64_t stride)
 {
-    const tdGpuOutput *list = TD_GPU_ARRAY(plan, tdGpuOutput, output);
-    const double *seen = TD_GPU_ARRAY(plan, double, seen), *q = row + plan->at.q, *v = row + plan->at.v;
-    const float *M = TD_GPU_ARRAY(plan, float, M);
+    const tdGpuOutput *list = TD_GPU_TABLE(tables, plan, tdGpuOutput, output);
+    const double *seen = TD_GPU_TABLE(tables, plan, double, seen), *q = row + plan->at.q, *v = row + plan->at.v;
+    const float *M = TD_GPU_TABLE(tables, plan, float, M);
     int r = plan->r;
     int64_t first = 0;
     for (int o = 0; o < plan->outputs; first += list[o++].count)
@@ -1019,8 +1171,8 @@ TD_BOTH void td_robot_outputs(const tdGpuPlan *plan, const double *row, const do
             case TD_GPU_OUT_EFFORT: x = row[plan->at.effort + index]; break;
             case TD_GPU_OUT_DISPLACEMENT:
             {
-                const tdGpuActuator *cable = TD_GPU_ARRAY(plan, tdGpuActuator, actuator) + index;
-                x = td_robot_travel(plan, cable, q) + cable->compliance * row[plan->at.effort + index];
+                const tdGpuActuator *cable = TD_GPU_TABLE(tables, plan, tdGpuActuator, actuator) + index;
+                x = td_robot_travel(plan, tables, cable, q) + cable->compliance * row[plan->at.effort + index];
                 break;
             }
             case TD_GPU_OUT_COORDS: x = q[k]; break;
@@ -1033,7 +1185,7 @@ TD_BOTH void td_robot_outputs(const tdGpuPlan *plan, const double *row, const do
             case TD_GPU_OUT_KINETIC:
                 for (int i = 0; i < r; i++)
                     for (int j = 0; j < r; j++)
-                        x += 0.5 * row[plan->at.mass] * v[i] * M[i * r + j] * v[j];
+                        x += 0.5 * row[plan->at.mass] * v[i] * M[i * TD_GPU_ROW(r) + j] * v[j];
                 break;
             }
             to[(first + k) * stride] = stopped ? NAN : x;

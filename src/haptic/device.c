@@ -19,7 +19,7 @@ typedef struct motionTable
 {
     tdArena arena;
     tdSceneMotion motion;
-    int column[6]; ///< of x, y, z, rx, ry, rz; -1: zero
+    int column[7]; ///< of x, y, z, rx, ry, rz, grip; -1: zero
     double start;  ///< clock
 } motionTable;
 
@@ -31,17 +31,17 @@ typedef struct tableColumns
 
 static bool know_column(void *context, const char *name, tdDim *dim, char why[TD_UNIT_WHY])
 {
-    static const char *const names[6] = {"x", "y", "z", "rx", "ry", "rz"};
+    static const char *const names[7] = {"x", "y", "z", "rx", "ry", "rz", "grip"};
     tableColumns *columns = context;
-    for (int k = 0; k < 6; k++)
+    for (int k = 0; k < 7; k++)
         if (strcmp(name, names[k]) == 0)
         {
             columns->table->column[k] = columns->n++;
-            *dim = k < 3 ? TD_DIM_LENGTH : TD_DIM_ANGLE;
+            *dim = k < 3 ? TD_DIM_LENGTH : k < 6 ? TD_DIM_ANGLE : TD_DIM_NONE;
             return true;
         }
     snprintf(why, TD_UNIT_WHY,
-             "a motion of a device has the columns t, x, y, z, and rx, ry, rz with '[rad]' or '[deg]'");
+             "a motion of a device has the columns t, x, y, z, rx, ry, rz with '[rad]' or '[deg]', and grip");
     return false;
 }
 
@@ -49,7 +49,7 @@ static tdStatus load_table(const char *path, double clock, motionTable *table, t
 {
     tableColumns columns = {table, 0};
     const tdUnits units = {1, 1, 1};
-    *table = (motionTable){.start = clock, .column = {-1, -1, -1, -1, -1, -1}};
+    *table = (motionTable){.start = clock, .column = {-1, -1, -1, -1, -1, -1, -1}};
     tdStatus status = td_path_load_csv(path, &units, know_column, &columns, &table->arena, &table->motion, error);
     if (status != TD_OK)
         td_arena_free(&table->arena);
@@ -77,6 +77,7 @@ static void table_pose(const motionTable *table, double clock, tdReading *out)
     td_rotation_from_vector(turn, out->rotation);
     out->turned = true;
     out->buttons = 0;
+    out->grip = table_value(table, 6, time);
 }
 
 typedef struct traceDevice
@@ -212,6 +213,36 @@ static bool ends(const char *text, const char *with)
     return n >= m && strcmp(text + n - m, with) == 0;
 }
 
+static tdStatus haply_here(const char *library, tdDevice **out, tdError *error)
+{
+    (void)library;
+    return td_device_haply(NULL, out, error);
+}
+
+// The first that is there; what is not is logged with its reason.
+static tdStatus search(const tdSettings *settings, tdDevice **out, tdError *error)
+{
+    static const struct
+    {
+        const char *name;
+        tdStatus (*open)(const char *library, tdDevice **out, tdError *error);
+    } kinds[] = {
+        {"forcedimension", td_device_force_dimension}, {"openhaptics", td_device_openhaptics}, {"haply", haply_here}};
+    for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; k++)
+    {
+        if (kinds[k].open(NULL, out, error) == TD_OK)
+        {
+            td_log(settings, TD_LOG_INFO, "device found: %s", kinds[k].name);
+            return TD_OK;
+        }
+        td_log(settings, TD_LOG_INFO, "no device '%s': %s", kinds[k].name, error->message);
+    }
+    return td_fail(error, TD_ERROR_INPUT,
+                   "no device was found; looked for forcedimension and openhaptics (their libraries, libdhd.so and "
+                   "libHD.so) and haply (its service at 127.0.0.1:10001). Name one to read why, or udp:PORT for a "
+                   "device that sends datagrams");
+}
+
 tdStatus td_device_open(const char *spec, double period, double clock, const tdSettings *settings, tdDevice **out,
                         tdError *error)
 {
@@ -225,21 +256,16 @@ tdStatus td_device_open(const char *spec, double period, double clock, const tdS
         return td_device_udp(rest, out, error);
     if (strcmp(spec, "forcedimension") == 0)
         return td_device_force_dimension(NULL, out, error);
+    if (strcmp(spec, "openhaptics") == 0)
+        return td_device_openhaptics(NULL, out, error);
+    if (strcmp(spec, "haply") == 0 || begins(spec, "haply:", &rest))
+        return td_device_haply(strcmp(spec, "haply") == 0 ? NULL : rest, out, error);
     if (ends(spec, ".csv"))
         return td_device_trace(spec, clock, out, error);
-    if (strcmp(spec, "auto") != 0)
-        return td_fail(
-            error, TD_ERROR_USAGE,
-            "there is no device '%.80s'; devices are trace:FILE.csv, hand:FILE.csv, udp:PORT, forcedimension, auto",
-            spec);
-    tdStatus status = td_device_force_dimension(NULL, out, error);
-    if (status == TD_OK)
-        return TD_OK;
-    char why[sizeof error->message];
-    memcpy(why, error->message, sizeof why);
-    td_log(settings, TD_LOG_INFO, "no device of Force Dimension: %s", why);
-    return td_fail(error, TD_ERROR_INPUT,
-                   "no device was found: %.300s. Devices that answer by datagrams are not searched for: name them, "
-                   "udp:PORT",
-                   why);
+    if (strcmp(spec, "auto") == 0)
+        return search(settings, out, error);
+    return td_fail(error, TD_ERROR_USAGE,
+                   "there is no device '%.80s'; devices are trace:FILE.csv, hand:FILE.csv, udp:PORT, forcedimension, "
+                   "openhaptics, haply, auto",
+                   spec);
 }

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Devices behind one interface: where a hand is, and the force that it gets.
 //
-//     trace:FILE.csv          a motion that was recorded: t, x, y, z and rx, ry, rz (angles need a unit); FILE.csv
-//     alone too hand:FILE.csv           a simulated hand on a simulated device that wants to follow such a motion, and
-//     feels udp:PORT, udp:HOST:PORT datagrams (packet.h), at 127.0.0.1 unless a host is named forcedimension          a
-//     device of Force Dimension, by the vendor's library where it is installed auto                    the first of:
-//     forcedimension; else an error that says what was looked for
+//     trace:FILE.csv     a motion that was recorded: t, x, y, z, rx, ry, rz, grip; FILE.csv alone too
+//     hand:FILE.csv      a simulated hand on a simulated device that wants to follow such a motion, and feels
+//     udp:PORT           datagrams (packet.h), at 127.0.0.1 unless udp:HOST:PORT names a host
+//     forcedimension     a device of Force Dimension, by the vendor's library where it is installed
+//     openhaptics        a device of 3D Systems, likewise
+//     haply              a device of Haply, by the vendor's service (haply:PORT, haply:ADDRESS:PORT)
+//     auto               the first of: forcedimension, openhaptics, haply; else an error that says what was looked for
 //
 // Positions are ways from where the tool starts [m], in the world's axes. Reading and writing never wait.
 #pragma once
@@ -19,6 +21,7 @@ typedef struct tdReading
     bool turned; ///< the device knows its rotation
     double rotation[4];
     uint32_t buttons;
+    double grip; ///< of a grasper: 0 open, 1 closed
 } tdReading;
 
 typedef struct tdDeviceOps
@@ -53,3 +56,6 @@ tdStatus td_device_hand(const char *path, double period, double clock, tdDevice 
 tdStatus td_device_udp(const char *where, tdDevice **out, tdError *error);
 /// library NULL: by the names under which the vendor's is installed.
 tdStatus td_device_force_dimension(const char *library, tdDevice **out, tdError *error);
+tdStatus td_device_openhaptics(const char *library, tdDevice **out, tdError *error);
+/// where: PORT or ADDRESS:PORT of the Inverse service; NULL: 127.0.0.1:10001.
+tdStatus td_device_haply(const char *where, tdDevice **out, tdError *error);

@@ -67,6 +67,7 @@ static bool take(udpDevice *device, double clock, const uint8_t *data, size_t si
     memcpy(out->position, pose.position, sizeof out->position);
     memcpy(out->rotation, pose.rotation, sizeof out->rotation);
     out->buttons = pose.buttons;
+    out->grip = pose.buttons & 1;
     out->turned = true;
     return true;
 }

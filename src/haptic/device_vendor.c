@@ -40,6 +40,7 @@ static bool read_dhd(tdDevice *head, double clock, tdReading *out)
         out->position[k] = x[k] - device->center[k];
     out->turned = false;
     out->buttons = 0;
+    out->grip = 0;
     return true;
 }
 

@@ -195,6 +195,7 @@ void td_feel(tdFeel *feel, const tdCoupling *coupling, const tdPose *device, dou
         }
         keep_slip(feel, out);
         sum_forces(feel, out);
+        td_coupling_tip(coupling, device, out->force, out->torque);
     }
     for (int k = 0; k < 3; k++)
     {

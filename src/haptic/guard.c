@@ -18,6 +18,7 @@ tdGuardSettings td_default_guard(double period, double max_force)
                              .store = 0.05 * max_force,
                              .allowance = 3e-4,
                              .mass = 0.05,
+                             .lever = 0.05,
                              .damping = 20,
                              .passive = true,
                              .silence = 0.01,
@@ -42,6 +43,33 @@ const char *td_guard_fault(tdGuardFault fault)
 static bool is_finite3(const double x[3])
 {
     return isfinite(x[0]) && isfinite(x[1]) && isfinite(x[2]);
+}
+
+// The rotation vector from b to a. (Clients of devices that are far away take this file alone.)
+static void turn_since(const double a[4], const double b[4], double out[3])
+{
+    double w = a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3], v[3];
+    for (int k = 0; k < 3; k++)
+    {
+        int i = 1 + (k + 1) % 3, j = 1 + (k + 2) % 3;
+        v[k] = b[0] * a[1 + k] - a[0] * b[1 + k] - (a[i] * b[j] - a[j] * b[i]);
+    }
+    double size = sqrt(td_dot3(v, v)), angle = 2 * atan2(w < 0 ? -size : size, fabs(w));
+    for (int k = 0; k < 3; k++)
+        out[k] = size > 0 ? angle / size * v[k] : 0;
+}
+
+void td_guard_turn(tdGuard *guard, const double rotation[4])
+{
+    double turn[3] = {0, 0, 0};
+    if (guard->turned)
+        turn_since(rotation, guard->rotation, turn);
+    if (!is_finite3(turn) || !isfinite(rotation[0]))
+        return; // the pose is refused by the one who read it
+    memcpy(guard->rotation, rotation, sizeof guard->rotation);
+    memcpy(guard->turn, turn, sizeof turn);
+    guard->turns = guard->turned;
+    guard->turned = true;
 }
 
 // ---------------------------------------------------------------- faults
@@ -112,7 +140,9 @@ static void follow(const tdGuard *guard, double force[3])
 static void observe(tdGuard *guard, const double x[3], bool gap, double way[3])
 {
     td_subtract3(x, guard->last, way);
-    guard->energy += gap ? fmax(0, td_dot3(guard->held, way)) : td_dot3(guard->force, way);
+    double held = td_dot3(guard->held, way) + td_dot3(guard->held_torque, guard->turn);
+    double now = td_dot3(guard->force, way) + td_dot3(guard->torque, guard->turn);
+    guard->energy += gap ? fmax(0, held) : now;
     guard->energy = fmax(guard->energy, -guard->settings.store);
     guard->most = fmax(guard->most, guard->energy);
     memcpy(guard->last, x, sizeof guard->last);
@@ -121,23 +151,34 @@ static void observe(tdGuard *guard, const double x[3], bool gap, double way[3])
 // What a force F gives in the next tick if nothing holds the device but its least mass: it goes on from where the last
 // tick brought it, and gains speed by the forces of both,
 //
-//     F . (way + F_last q) + |F|^2 q,   q = T^2 / 2m
+//     F . (way + F_last q) + |F|^2 q,   q = T^2 / 2m        and the same of the torque with m lever^2
 //
 // F is shortened so that all that was given stays below the allowance; a brake is never too much. What was given too
 // much is taken back, by no more damping than is allowed; not by one that is in a fault, whose force goes to zero.
-static void be_passive(tdGuard *guard, const double way[3], double force[3])
+static void be_passive(tdGuard *guard, const double way[3], double force[3], double torque[3])
 {
     const tdGuardSettings *s = &guard->settings;
-    double q = 0.5 * s->period * s->period / s->mass, along2 = td_dot3(way, way), there = s->allowance - guard->energy;
-    double b = td_dot3(force, way) + q * td_dot3(force, guard->force), a = q * td_dot3(force, force), share = 1;
+    double q = 0.5 * s->period * s->period / s->mass, lever2 = s->lever * s->lever, about = q / lever2;
+    double along2 = td_dot3(way, way), there = s->allowance - guard->energy, share = 1;
+    double b = td_dot3(force, way) + q * td_dot3(force, guard->force), a = q * td_dot3(force, force);
     there = fmax(there, 0);
+    if (guard->turned)
+    {
+        a += about * td_dot3(torque, torque);
+        b += td_dot3(torque, guard->turn) + about * td_dot3(torque, guard->torque);
+        along2 += lever2 * td_dot3(guard->turn, guard->turn);
+    }
     if (a + b > there)
         share = fmin(1, fmax(0, (sqrt(b * b + 4 * a * there) - b) / (2 * a)));
     double damping =
         along2 > 0 && guard->fault == TD_GUARD_FINE ? fmin(s->damping / s->period, fmax(0, guard->energy) / along2) : 0;
     guard->limited += share < 1 || damping > 0;
     for (int k = 0; k < 3; k++)
+    {
         force[k] = share * force[k] - damping * way[k];
+        if (guard->turned)
+            torque[k] = share * torque[k] - damping * lever2 * guard->turn[k];
+    }
 }
 
 // Straight down from what was applied when the fault began.
@@ -155,7 +196,10 @@ void td_guard(tdGuard *guard, const double *position, bool heard, double force[3
 {
     const tdGuardSettings *s = &guard->settings;
     bool bad = position != NULL && !is_pose(guard, position), good = position != NULL && !bad;
-    double way[3] = {0, 0, 0}, before = guard->left, change[3];
+    double way[3] = {0, 0, 0}, before = guard->left, change[3], turn[3];
+    if (!good || !guard->turns)
+        memset(guard->turn, 0, sizeof guard->turn);
+    guard->turns = false;
     watch(guard, heard && !bad, bad, force, torque);
     if (good && guard->started)
         observe(guard, position, guard->blind > 0, way);
@@ -172,15 +216,22 @@ void td_guard(tdGuard *guard, const double *position, bool heard, double force[3
     else
         ramp_down(guard, before, force, torque);
     if (s->passive)
-        be_passive(guard, way, force);
+        be_passive(guard, way, force, torque);
     cut(force, s->max_force);
+    cut(torque, s->max_torque);
     // Positions are known to half a step of the encoders: while they move, the work of each change of the force is
     // uncertain by that.
     td_subtract3(force, guard->force, change);
+    td_subtract3(torque, guard->torque, turn);
     if (td_dot3(way, way) > 0)
         guard->energy += 0.5 * s->resolution * sqrt(td_dot3(change, change));
+    if (td_dot3(guard->turn, guard->turn) > 0)
+        guard->energy += 0.5 * s->resolution / s->lever * sqrt(td_dot3(turn, turn));
     memcpy(guard->force, force, sizeof guard->force);
     memcpy(guard->torque, torque, sizeof guard->torque);
     if (good)
+    {
         memcpy(guard->held, force, sizeof guard->held);
+        memcpy(guard->held_torque, torque, sizeof guard->held_torque);
+    }
 }

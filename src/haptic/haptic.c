@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "haptic/haptic.h"
 
+#include "base/vector.h"
 #include "body/guided.h"
 #include "contact/contact.h"
 #include "core/rotation.h"
@@ -8,6 +9,8 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define CLOSING 0.2 // [s] that a jaw takes from open to closed, however quickly a button is pressed
 
 tdHapticSettings td_default_haptic(void)
 {
@@ -27,7 +30,9 @@ static tdStatus find_tool(const tdModel *model, const char *name, int *out, tdEr
     *out = -1;
     for (int b = 0; b < model->n_bodies; b++)
     {
-        if (!td_body_is_guided(&model->bodies[b]) || (name != NULL && strcmp(model->bodies[b].name, name) != 0))
+        const tdBody *body = &model->bodies[b];
+        if (!td_body_is_guided(body) || td_guided_of(body)->follows >= 0 ||
+            (name != NULL && strcmp(body->name, name) != 0))
             continue;
         if (*out >= 0)
             return td_fail(error, TD_ERROR_USAGE, "bodies '%s' and '%s' are guided; say which one the hand holds",
@@ -64,6 +69,24 @@ static void start_guard(tdHaptic *haptic)
     td_guard_start(&haptic->guard, &guard);
 }
 
+// The first body that follows the tool and that a grip closes.
+static void find_jaw(tdHaptic *haptic, const tdModel *model)
+{
+    haptic->jaw_input[0] = -1;
+    for (int b = model->n_bodies - 1; b >= 0; b--)
+    {
+        const tdGuided *jaw = td_guided_of(&model->bodies[b]);
+        if (!td_body_is_guided(&model->bodies[b]) || jaw->follows != haptic->body ||
+            td_dot3(jaw->close, jaw->close) == 0)
+            continue;
+        for (int k = 0; k < 3; k++)
+        {
+            haptic->jaw_input[k] = jaw->input[k];
+            haptic->jaw_close[k] = jaw->close[k];
+        }
+    }
+}
+
 tdStatus td_haptic_create(const tdModel *model, const tdHapticSettings *settings, tdHaptic **out, tdError *error)
 {
     int body = -1;
@@ -84,17 +107,19 @@ tdStatus td_haptic_create(const tdModel *model, const tdHapticSettings *settings
     }
     haptic->settings = *settings;
     haptic->body = body;
-    haptic->coupling = (tdCoupling){settings->stiffness, settings->angular_stiffness};
+    const tdGuided *guided = haptic->guided = td_guided_of(&model->bodies[body]);
+    haptic->coupling = (tdCoupling){settings->stiffness, settings->angular_stiffness, guided->through, {0, 0, 0}};
+    memcpy(haptic->coupling.trocar, guided->trocar, sizeof guided->trocar);
     tdStatus status = td_local_create(model, body, &haptic->coupling, &haptic->maker, error);
     if (status != TD_OK)
     {
         td_haptic_free(haptic);
         return status;
     }
-    const tdGuided *guided = td_guided_of(&model->bodies[body]);
     const double none[6] = {0};
     for (int k = 0; k < 6; k++)
         haptic->input[k] = guided->input[k];
+    find_jaw(haptic, model);
     haptic->start = haptic->device = td_guided_pose(guided, none);
     td_exchange_init(&haptic->locals->exchange);
     td_exchange_init(&haptic->poses);
@@ -116,13 +141,22 @@ void td_haptic_free(tdHaptic *haptic)
 
 // ---------------------------------------------------------------- simulation
 
-tdStatus td_haptic_step(tdHaptic *haptic, const tdModel *model, tdState *state, double clock)
+// Inputs of the tool, and of its jaw, from the newest pose of the device.
+static tdStatus place_tool(tdHaptic *haptic, const tdModel *model, tdState *state)
+{
+    if (!td_exchange_take(&haptic->poses))
+        return TD_OK;
+    const tdHapticPose *pose = &haptic->pose[haptic->poses.reading];
+    for (int k = 0; k < 6; k++)
+        TD_TRY(td_state_set_input(model, state, haptic->input[k], pose->q[k]));
+    for (int k = 0; k < 3 && haptic->jaw_input[0] >= 0; k++)
+        TD_TRY(td_state_set_input(model, state, haptic->jaw_input[k], pose->grip * haptic->jaw_close[k]));
+    return TD_OK;
+}
+
+static tdStatus publish(tdHaptic *haptic, const tdModel *model, tdState *state, double clock)
 {
     tdLocalSlots *slots = haptic->locals;
-    if (td_exchange_take(&haptic->poses))
-        for (int k = 0; k < 6; k++)
-            TD_TRY(td_state_set_input(model, state, haptic->input[k], haptic->pose[haptic->poses.reading].q[k]));
-    TD_TRY(td_step(model, state));
     tdLocal *local = &slots->slot[slots->exchange.writing];
     TD_TRY(td_local_make(haptic->maker, model, state, clock, local, &state->report.error));
     haptic->published++;
@@ -132,12 +166,27 @@ tdStatus td_haptic_step(tdHaptic *haptic, const tdModel *model, tdState *state, 
     return TD_OK;
 }
 
+tdStatus td_haptic_step_all(tdHaptic *const *haptics, int n, const tdModel *model, tdState *state, double clock)
+{
+    for (int i = 0; i < n; i++)
+        TD_TRY(place_tool(haptics[i], model, state));
+    TD_TRY(td_step(model, state));
+    for (int i = 0; i < n; i++)
+        TD_TRY(publish(haptics[i], model, state, clock));
+    return TD_OK;
+}
+
+tdStatus td_haptic_step(tdHaptic *haptic, const tdModel *model, tdState *state, double clock)
+{
+    return td_haptic_step_all(&haptic, 1, model, state, clock);
+}
+
 // ---------------------------------------------------------------- device
 
 // A pose of the device as the tool's: a way from the start, in the world's axes.
 static bool take_pose(tdHaptic *haptic, const double *position, const double *rotation)
 {
-    double size = 1, q[4] = {1, 0, 0, 0};
+    double size = 1, q[4] = {1, 0, 0, 0}, input[6];
     for (int k = 0; k < 3; k++)
         if (!isfinite(position[k]))
             return false;
@@ -150,26 +199,29 @@ static bool take_pose(tdHaptic *haptic, const double *position, const double *ro
         for (int k = 0; k < 4; k++)
             q[k] = rotation[k] / size;
     }
-    tdPose turn = {.t = {0, 0, 0}};
-    td_rotation_matrix(q, turn.R);
-    haptic->device = td_pose_multiply(&turn, &haptic->start);
-    for (int k = 0; k < 3; k++)
-        haptic->device.t[k] = haptic->start.t[k] + position[k];
+    memcpy(input, position, 3 * sizeof *input);
+    td_rotation_vector(q, haptic->turn, input + 3);
+    haptic->device = td_guided_held(haptic->guided, input);
+    if (haptic->guided->through)
+        memcpy(haptic->turn, input + 3, sizeof haptic->turn);
     return true;
 }
 
-// Where the tool is, for the simulation.
+// Where the tool is, for the simulation. In a trocar its way is all: the simulation turns it.
 static void tell_pose(tdHaptic *haptic, const tdPose *tool)
 {
-    double *q = haptic->pose[haptic->poses.writing].q, a[4], b[4], turn[4];
-    td_rotation_from_matrix(tool->R, a);
-    td_rotation_from_matrix(haptic->start.R, b);
-    td_rotation_difference(a, b, turn);
-    td_rotation_vector(turn, haptic->turn, q + 3);
-    memcpy(haptic->turn, q + 3, sizeof haptic->turn);
-    for (int k = 0; k < 3; k++)
-        q[k] = tool->t[k] - haptic->start.t[k];
+    tdHapticPose *pose = &haptic->pose[haptic->poses.writing];
+    td_guided_coordinates(haptic->guided, tool, haptic->turn, pose->q);
+    if (haptic->guided->through)
+        memcpy(pose->q + 3, haptic->turn, sizeof haptic->turn);
+    memcpy(haptic->turn, pose->q + 3, sizeof haptic->turn);
+    pose->grip = haptic->grip;
     td_exchange_publish(&haptic->poses);
+}
+
+void td_haptic_grip(tdHaptic *haptic, double grip)
+{
+    haptic->grip_target = grip > 0 ? fmin(grip, 1) : 0;
 }
 
 void td_haptic_tick(tdHaptic *haptic, double clock, const double position[3], const double rotation[4],
@@ -184,6 +236,8 @@ void td_haptic_tick(tdHaptic *haptic, double clock, const double position[3], co
         haptic->taken++;
     }
     td_feel(&haptic->feel, &haptic->coupling, &haptic->device, clock, &felt);
+    double step = haptic->settings.period / CLOSING;
+    haptic->grip += fmin(fmax(haptic->grip_target - haptic->grip, -step), step);
     if (good)
         tell_pose(haptic, &felt.tool);
     haptic->ticks++;
@@ -194,6 +248,8 @@ void td_haptic_tick(tdHaptic *haptic, double clock, const double position[3], co
     memcpy(out->asked, felt.force, sizeof out->asked);
     memcpy(out->torque, felt.torque, sizeof out->torque);
     memcpy(out->tool, felt.tool.t, sizeof out->tool);
+    if (good && rotation != NULL)
+        td_guard_turn(&haptic->guard, rotation);
     td_guard(&haptic->guard,
              position == NULL ? NULL
              : good           ? position

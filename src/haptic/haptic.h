@@ -13,15 +13,19 @@
 /// What the device's thread tells the simulation: where the tool is.
 typedef struct tdHapticPose
 {
-    double q[6]; ///< of the guided body: way, rotation vector
+    double q[6]; ///< inputs of the guided body: way, rotation vector
+    double grip; ///< 0: open, 1: closed
 } tdHapticPose;
 
 struct tdHaptic
 {
     tdHapticSettings settings;
     int body;
+    const struct tdGuided *guided;
     int input[6];
-    tdPose start; ///< of the tool
+    int jaw_input[3];    ///< of the body that follows the tool; -1: none does
+    double jaw_close[3]; ///< what a whole grip moves it by [m]
+    tdPose start;        ///< of the tool
     tdCoupling coupling;
     // simulation
     tdLocalMaker *maker;
@@ -36,6 +40,7 @@ struct tdHaptic
     tdGuard guard;
     tdPose device; ///< the last that was believed
     double turn[3];
+    double grip, grip_target; ///< where the jaw is, and where the hand wants it
     int64_t ticks, taken;
     int64_t unsolved; ///< ticks in which the bound on sweeps was reached
 };

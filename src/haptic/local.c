@@ -52,13 +52,20 @@ void td_local_free(tdLocalMaker *maker)
 
 // ---------------------------------------------------------------- which contacts
 
+// The tool, and all that follows it.
+static bool is_tool(const tdLocalMaker *maker, const tdModel *model, int body)
+{
+    const tdBody *b = &model->bodies[body];
+    return body == maker->body || (td_body_is_guided(b) && td_guided_of(b)->follows == maker->body);
+}
+
 // +1: the tool is side B, which a positive impulse pushes along the normal; -1: side A; 0: neither.
 static int tool_sign(const tdLocalMaker *maker, const tdModel *model, const tdContact *contact)
 {
     const tdContactCollider *colliders = model->contact->colliders;
-    return colliders[contact->b.collider].body == maker->body   ? 1
-           : colliders[contact->a.collider].body == maker->body ? -1
-                                                                : 0;
+    return is_tool(maker, model, colliders[contact->b.collider].body)   ? 1
+           : is_tool(maker, model, colliders[contact->a.collider].body) ? -1
+                                                                        : 0;
 }
 
 static const tdContact *contact_of(const tdProblem *problem, const tdContactState *cs, int32_t c)
@@ -303,8 +310,8 @@ static void last_impulses(const tdLocalMaker *maker, const tdLocal *local, doubl
 }
 
 // What the rows of a contact say of the tool: directions, place, friction, force; and how its surface moved.
-static void describe(const tdLocalMaker *maker, const tdModel *model, const tdState *state, int32_t c,
-                     const tdPose *before, tdLocal *local, tdLocalMember *member)
+static void describe(const tdLocalMaker *maker, const tdModel *model, const tdState *state, int32_t c, tdLocal *local,
+                     tdLocalMember *member)
 {
     const tdProblem *problem = state->problem;
     const tdContact *contact = contact_of(problem, state->contact, c);
@@ -312,10 +319,13 @@ static void describe(const tdLocalMaker *maker, const tdModel *model, const tdSt
     int sign = tool_sign(maker, model, contact);
     const double *at = sign > 0 ? contact->b.local : contact->a.local;
     double frame[3][3], from[3], to[3], time = model->scheme.method == TD_METHOD_STATIC ? 1 : model->scheme.h;
+    const tdBody *body = &model->bodies[model->contact->colliders[(sign > 0 ? contact->b : contact->a).collider].body];
+    tdPose before = td_guided_pose(td_guided_of(body), state->start + body->first);
+    tdPose after = td_guided_pose(td_guided_of(body), state->q + body->first);
     td_contact_frame(contact->normal, frame);
-    td_turn(&local->tool, at, out->arm);
-    td_place(before, at, from);
-    td_place(&local->tool, at, to);
+    td_place(&before, at, from);
+    td_place(&after, at, to);
+    td_subtract3(to, local->tool.t, out->arm);
     out->mu = problem->constraints[c].law.mu;
     member->R = problem->constraints[c].law.R[2];
     member->gap = gap_of(model, state->contact, problem, c);
@@ -493,25 +503,43 @@ static void finish_rows(tdLocalMaker *maker, const tdModel *model, tdLocal *loca
     }
 }
 
+void td_coupling_tip(const tdCoupling *coupling, const tdPose *tool, double force[3], double torque[3])
+{
+    double shaft[3], across[3];
+    if (!coupling->through)
+        return;
+    td_subtract3(coupling->trocar, tool->t, shaft);
+    double length = td_dot3(shaft, shaft), about = td_dot3(torque, shaft);
+    if (!(length > 0))
+        return;
+    td_cross3(torque, shaft, across);
+    for (int k = 0; k < 3; k++)
+    {
+        force[k] -= across[k] / length;
+        torque[k] = about / length * shaft[k];
+    }
+}
+
 // C += E K^-1 E': the coupling gives way too.
 static void add_coupling(const tdLocalMaker *maker, tdLocal *local)
 {
     int rows = 3 * local->n;
     double along = 1 / maker->coupling.stiffness, about = 1 / maker->coupling.angular_stiffness;
-    double torque[TD_LOCAL_ROWS][3];
+    double torque[TD_LOCAL_ROWS][3], force[TD_LOCAL_ROWS][3];
     for (int i = 0; i < rows; i++)
-        td_cross3(local->contact[i / 3].arm, local->contact[i / 3].direction[i % 3], torque[i]);
+    {
+        memcpy(force[i], local->contact[i / 3].direction[i % 3], sizeof force[i]);
+        td_cross3(local->contact[i / 3].arm, force[i], torque[i]);
+        td_coupling_tip(&maker->coupling, &local->tool, force[i], torque[i]);
+    }
     for (int i = 0; i < rows; i++)
         for (int j = 0; j < rows; j++)
-            local->C[i * rows + j] +=
-                along * td_dot3(local->contact[i / 3].direction[i % 3], local->contact[j / 3].direction[j % 3]) +
-                about * td_dot3(torque[i], torque[j]);
+            local->C[i * rows + j] += along * td_dot3(force[i], force[j]) + about * td_dot3(torque[i], torque[j]);
 }
 
 static tdStatus make_rows(tdLocalMaker *maker, const tdModel *model, tdState *state, tdLocal *out, tdError *error)
 {
     tdProblem *problem = state->problem;
-    const tdBody *body = &model->bodies[maker->body];
     if (!choose(maker, model, state->contact, problem, &out->left_out))
         return td_fail_memory(error, "the local model");
     if (maker->n_members == 0)
@@ -525,9 +553,8 @@ static tdStatus make_rows(tdLocalMaker *maker, const tdModel *model, tdState *st
                                .blocks = problem->blocks,
                                .constraints = problem->constraints};
     TD_TRY(td_dual_make(&maker->dual, &view, problem->factors, maker->touched, error));
-    tdPose before = td_guided_pose(td_guided_of(body), state->start + body->first);
     for (int k = 0; k < maker->n_members; k++)
-        describe(maker, model, state, maker->list[k], &before, out, &maker->members[k]);
+        describe(maker, model, state, maker->list[k], out, &maker->members[k]);
     double *W = maker->dual.S; // of as many entries as the dual, and not needed any more
     TD_TRY(condense(maker, problem, out->others, W, error));
     out->n = make_patches(maker);

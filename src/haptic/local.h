@@ -50,7 +50,14 @@ typedef struct tdCoupling
 {
     double stiffness;         ///< [N/m]
     double angular_stiffness; ///< [N m/rad]
+    bool through;             ///< the tool's shaft passes through `trocar` and turns about it: a hand moves the tip
+    double trocar[3];
 } tdCoupling;
+
+/// Force at the tip of a tool that does as much work as a force and torque about it, and the torque that is left: of a
+/// shaft at the length L in a trocar, f - (torque x d) / L, d towards the trocar; the torque about the shaft is left.
+/// Without a trocar they stay as they are.
+void td_coupling_tip(const tdCoupling *coupling, const tdPose *tool, double force[3], double torque[3]);
 
 /// A contact of the step, as part of a patch.
 typedef struct tdLocalMember
@@ -68,7 +75,7 @@ typedef struct tdLocalMember
 /// The simulation's side.
 typedef struct tdLocalMaker
 {
-    int body; ///< the tool, a guided one
+    int body; ///< the tool, a guided one; what follows it belongs to it
     tdCoupling coupling;
     tdLocal *last; ///< of the step before
     bool has_last;

@@ -62,6 +62,8 @@ static void tick(tdHaptic *haptic, tdDevice *device, double clock, tdLoopRecord 
     tdReading reading;
     tdHapticForce felt;
     bool fresh = device->ops->read(device, clock, &reading);
+    if (fresh)
+        td_haptic_grip(haptic, reading.grip);
     td_haptic_tick(haptic, clock, fresh ? reading.position : NULL, fresh && reading.turned ? reading.rotation : NULL,
                    &felt);
     device->ops->write(device, clock, felt.force, felt.torque, felt.fault);

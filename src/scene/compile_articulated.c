@@ -299,6 +299,24 @@ tdStatus td_compile_articulated(tdModel *model, int index, const tdSettings *set
                          : compile_kind(model, index, &td_articulated_ops, rigid, settings, error);
 }
 
+// The body that a guided one follows, by number; -1: none.
+static tdStatus find_leader(const tdModel *model, const tdSceneBody *given, int *leader, tdError *error)
+{
+    const tdScene *scene = &model->scene;
+    *leader = -1;
+    for (int b = 0; b < scene->n_bodies && given->follows != NULL; b++)
+        if (strcmp(scene->bodies[b].name, given->follows) == 0)
+            *leader = b;
+    if (given->follows == NULL)
+        return TD_OK;
+    const tdSceneBody *body = *leader >= 0 ? &scene->bodies[*leader] : NULL;
+    if (body == NULL || body == given || body->guided[0] == NULL || body->follows != NULL)
+        return td_fail_at(error, TD_ERROR_INPUT, scene->file, given->follows_line, "follows",
+                          "body '%s' cannot follow '%s'; it follows another body with 'guided: true' that follows none",
+                          given->name, given->follows);
+    return TD_OK;
+}
+
 // A fixed body in all but its coordinates, which inputs give.
 tdStatus td_compile_guided(tdModel *model, int index, const tdSettings *settings, tdError *error)
 {
@@ -320,5 +338,14 @@ tdStatus td_compile_guided(tdModel *model, int index, const tdSettings *settings
     TD_TRY(compile_kind(model, index, &td_guided_ops, &guided->rigid, settings, error));
     body->count = body->n_held = 6;
     body->held = guided->held;
-    return TD_OK;
+    guided->through = given->through;
+    memcpy(guided->trocar, given->trocar, sizeof guided->trocar);
+    memcpy(guided->close, given->close, sizeof guided->close);
+    double shaft[3];
+    td_subtract3(guided->trocar, guided->rigid.links[0].origin.t, shaft);
+    if (guided->through && !(td_dot3(shaft, shaft) > 0))
+        return td_fail_at(error, TD_ERROR_INPUT, model->scene.file, given->line, "trocar",
+                          "body '%s' has its tip, the origin of its shape, in the trocar; place it farther in",
+                          given->name);
+    return find_leader(model, given, &guided->follows, error);
 }

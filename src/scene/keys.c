@@ -297,6 +297,23 @@ static const tdKey body_keys[] = {
      .doc = "rigid: `true` for a body without mass whose motion is given, by the scene's motion, the caller or a "
             "[haptic device](haptics.md): the inputs NAME.x, NAME.y, NAME.z (lengths) and NAME.rx, NAME.ry, NAME.rz "
             "(a rotation vector) are its way from where the transform places it, along the world's axes"},
+    {.name = "trocar",
+     .kind = TD_KEY_VECTOR,
+     .dim = TD_DIM_LENGTH,
+     .doc =
+         "guided: a fixed point that its shaft passes through, as an instrument passes a trocar: NAME.x, .y, .z move "
+         "its "
+         "origin, the tip, and it turns so that the point stays on the line that went through tip and trocar at the "
+         "start. A hand feels the tip with the lever's rule"},
+    {.name = "follows",
+     .kind = TD_KEY_NAME,
+     .doc = "guided: another guided body that it moves with, as the second jaw of a grasper does; its own inputs are "
+            "then "
+            "a motion against that body"},
+    {.name = "close",
+     .kind = TD_KEY_VECTOR,
+     .dim = TD_DIM_LENGTH,
+     .doc = "follows: by how far a hand's grip moves it when it is closed, from where the transform places it"},
     {.name = "prescribed",
      .kind = TD_KEY_LIST,
      .schema = &td_schema_prescribed,

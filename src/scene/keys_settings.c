@@ -89,6 +89,14 @@ static const tdChoice solver_choices[] = {
     {"cg", TD_SOLVER_CG,
      "conjugate gradients with the factor of the first step; a warning tells where that takes longer than `auto`",
      NULL},
+    {"asynchronous", TD_SOLVER_ASYNCHRONOUS,
+     "conjugate gradients with the newest factor of a thread that makes one after the other, turned with the body; "
+     "contacts have its compliance ([haptics.md](haptics.md))",
+     NULL},
+    {"rest", TD_SOLVER_REST,
+     "the same with the factor of the first step, which does not turn: for comparison, good for small displacements "
+     "only",
+     NULL},
     {0},
 };
 static const tdKey solver_keys[] = {
@@ -100,6 +108,12 @@ static const tdKey solver_keys[] = {
      .hi = 1,
      .standard = "1e-8",
      .doc = "relative residual at which conjugate gradients end"},
+    {.name = "lag",
+     .kind = TD_KEY_INTEGER,
+     .least = 1,
+     .most = 1000,
+     .doc = "with `type: asynchronous`: steps after which a factor is used, so that a run repeats bit for bit; without "
+            "it, as soon as it is done"},
     {0},
 };
 const tdSchema td_schema_solver = {

@@ -134,8 +134,17 @@ static tdStatus parse_solver(tdSceneParser *parser, const tdYaml *node)
 {
     tdRecord record;
     TD_TRY(td_schema_read(&parser->reader, node, &td_schema_solver, "solver", &record));
-    parser->scene->settings.solver = (tdSolverKind)td_record_get(&record, "type")->integer[0];
-    parser->scene->settings.solver_tolerance = td_record_get(&record, "tolerance")->number[0];
+    tdSceneSettings *settings = &parser->scene->settings;
+    const tdValue *lag = td_record_get(&record, "lag");
+    settings->solver = (tdSolverKind)td_record_get(&record, "type")->integer[0];
+    settings->solver_tolerance = td_record_get(&record, "tolerance")->number[0];
+    settings->solver_lag = lag->has ? (int)lag->integer[0] : 0;
+    if (lag->has && settings->solver != TD_SOLVER_ASYNCHRONOUS)
+        return td_record_fail(&parser->reader, &record, "lag",
+                              "is the age of an asynchronous factor; remove it or set 'type: asynchronous'");
+    if (settings->solver >= TD_SOLVER_ASYNCHRONOUS && settings->method == TD_METHOD_STATIC)
+        return td_record_fail(&parser->reader, &record, "type",
+                              "an old factor is for steps in time; a static scene takes 'auto', 'cholesky' or 'cg'");
     return TD_OK;
 }
 

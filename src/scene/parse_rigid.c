@@ -47,6 +47,9 @@ tdStatus td_parse_body_keys(tdSceneParser *parser, const tdRecord *record, tdBod
         {"repeat", SOFT, 0},
         {"fixed", SOFT | RIGID, 0},
         {"guided", RIGID, 0},
+        {"trocar", RIGID, 0},
+        {"follows", RIGID, 0},
+        {"close", RIGID, 0},
         {"urdf", ARTICULATED, 0},
         {"base", ARTICULATED, 0},
         {"joints", ARTICULATED, 0},
@@ -244,6 +247,18 @@ static tdStatus parse_guided(tdSceneParser *parser, const tdRecord *record, bool
             return td_record_fail(&parser->reader, record, "name", "the name is too long");
         TD_TRY(td_parse_input_name(parser, record, input, k < 3 ? TD_DIM_LENGTH : TD_DIM_ANGLE, &body->guided[k]));
     }
+    body->through = given(record, "trocar");
+    memcpy(body->trocar, td_record_get(record, "trocar")->number, sizeof body->trocar);
+    if (given(record, "follows"))
+        TD_TRY(td_parse_copy(parser, td_record_get(record, "follows")->text, &body->follows));
+    body->follows_line = body->follows != NULL ? td_record_get(record, "follows")->node->line : 0;
+    memcpy(body->close, td_record_get(record, "close")->number, sizeof body->close);
+    if (given(record, "close") && body->follows == NULL)
+        return td_record_fail(&parser->reader, record, "close",
+                              "a grip closes a jaw against the body that it follows; add 'follows: BODY'");
+    if (body->through && body->follows != NULL)
+        return td_record_fail(&parser->reader, record, "trocar",
+                              "a body that follows another passes through its trocar; remove one of the two");
     return TD_OK;
 }
 
@@ -255,6 +270,11 @@ static tdStatus parse_rigid(tdSceneParser *parser, const tdRecord *record, tdSce
                               "a rigid body is held as a whole: write 'fixed: true', without a list");
     bool held = fixed->node != NULL && fixed->integer[0] != 0,
          guided = td_record_get(record, "guided")->integer[0] != 0;
+    static const char *const of_guided[3] = {"trocar", "follows", "close"};
+    for (int k = 0; k < 3 && !guided; k++)
+        if (given(record, of_guided[k]))
+            return td_record_fail(&parser->reader, record, of_guided[k],
+                                  "is for bodies whose motion is given; add 'guided: true'");
     if (guided)
         TD_TRY(parse_guided(parser, record, held, body));
     held = held || guided;

@@ -375,8 +375,12 @@ static void residual(tdLinear *linear, tdTasks *tasks, const double *values, con
 
 // to = Q' from (into the frame of the factor) or Q from (back), node by node, from coordinates to
 // coordinates; nodes with a held coordinate keep their frame.
-static void turn(const tdLinearModel *model, const double *Q, bool back, const double *from, double *to)
+void td_linear_turn(const tdLinearModel *model, const double *Q, bool back, const double *from, double *to)
 {
+    if (Q == NULL && from != to)
+        memcpy(to, from, 3 * (size_t)model->pattern->n * sizeof *to);
+    if (Q == NULL)
+        return;
     for (int32_t i = 0; i < model->pattern->n; i++)
     {
         const double *q = Q + 9 * (int64_t)i, *f = from + 3 * (int64_t)i;
@@ -421,7 +425,7 @@ static void precondition(tdLinear *linear, tdTasks *tasks, bool exact, const dou
     const double *source = linear->r;
     if (Q != NULL)
     {
-        turn(model, Q, false, linear->r, linear->z);
+        td_linear_turn(model, Q, false, linear->r, linear->z);
         source = linear->z;
     }
     for (int32_t k = 0; k < model->n; k++)
@@ -430,7 +434,7 @@ static void precondition(tdLinear *linear, tdTasks *tasks, bool exact, const dou
     for (int32_t k = 0; k < model->n; k++)
         linear->z[model->coord[k]] = linear->solution[k];
     if (Q != NULL)
-        turn(model, Q, true, linear->z, linear->z);
+        td_linear_turn(model, Q, true, linear->z, linear->z);
 }
 
 typedef struct iterateResult
@@ -466,7 +470,10 @@ static tdStatus iterate(tdLinear *linear, tdTasks *tasks, const tdLinearTask *ta
         // Not behind a new factor, of which the caller would then not learn.
         if (!exact)
             TD_TRY(td_check_cancel(tasks, error));
-        precondition(linear, tasks, exact, Q, out->iterations == 0 ? task->more : NULL);
+        if (task->precondition != NULL)
+            task->precondition(task->context, tasks, r, z);
+        else
+            precondition(linear, tasks, exact, Q, out->iterations == 0 ? task->more : NULL);
         double next = td_dot(tasks, coords, r, z);
         double ratio = out->iterations == 0 ? 0 : next / rho;
         rho = next;
@@ -524,7 +531,8 @@ tdStatus td_linear_solve(tdLinear *linear, tdTasks *tasks, const tdLinearTask *t
     }
     for (int attempt = 0; attempt < 2; attempt++)
     {
-        bool fresh = attempt == 1 || worth_refreshing(linear, task->kind, task->same);
+        bool other = task->precondition != NULL;
+        bool fresh = !other && (attempt == 1 || worth_refreshing(linear, task->kind, task->same));
         if (fresh)
         {
             bool definite = true;
@@ -537,7 +545,7 @@ tdStatus td_linear_solve(tdLinear *linear, tdTasks *tasks, const tdLinearTask *t
                 return TD_OK;
             }
         }
-        bool exact = fresh || task->same;
+        bool exact = fresh || (task->same && !other);
         const double *Q = exact || task->rotations == NULL ? NULL : task->rotations(task->context);
         residual(linear, tasks, task->values, task->b, task->x);
         int patience = task->kind == TD_SOLVER_AUTO ? 3 * model->factor_cost + 10 : MOST_ITERATIONS;
@@ -549,7 +557,7 @@ tdStatus td_linear_solve(tdLinear *linear, tdTasks *tasks, const tdLinearTask *t
         linear->counts.solves++;
         linear->counts.iterations += done.iterations;
         linear->counts.last = done.iterations;
-        if (done.indefinite || done.norm <= target || exact)
+        if (done.indefinite || done.norm <= target || exact || other)
             return TD_OK;
     }
     return TD_OK;

@@ -74,6 +74,9 @@ typedef struct tdLinearTask
     /// Rotation of each node (9 numbers, row-major) since the kept factor was made: a body that turns as
     /// a whole takes its stiffness along, A ~ Q L L' Q' (S3 eq. 13). Called only when it is needed; NULL: none.
     const double *(*rotations)(void *context);
+    /// z = P^-1 r over all coordinates, in the place of the kept factor, which is then neither used nor made. NULL:
+    /// none.
+    void (*precondition)(void *context, tdTasks *tasks, const double *r, double *z);
     void *context;
 } tdLinearTask;
 
@@ -91,6 +94,10 @@ bool td_linear_directly(const tdLinear *linear, tdSolverKind kind, bool same, in
 tdStatus td_linear_refresh(tdLinear *linear, tdTasks *tasks, const double *values, tdError *error);
 /// x = A^-1 b by the kept factor alone (to rounding when it is the factor of A).
 void td_linear_apply(tdLinear *linear, tdTasks *tasks, const double *b, double *x);
+
+/// to = Q' from (into the frame of a factor) or Q from (back), node by node; nodes with a held coordinate keep their
+/// frame. Q NULL: as they are.
+void td_linear_turn(const tdLinearModel *model, const double *Q, bool back, const double *from, double *to);
 
 /// Counters that decide about refreshing; part of a checkpoint.
 typedef struct tdLinearCounts

@@ -96,7 +96,7 @@ bool td_view_sim_reply(tdViewSim *sim, tdViewReply *out)
     return any;
 }
 
-// Until a time or a command, whichever comes first; 0: a command alone.
+// Until a time or a command, whichever comes first.
 static void wait_until(tdViewSim *sim, double time)
 {
     struct timespec until = {.tv_sec = (time_t)time};
@@ -104,8 +104,7 @@ static void wait_until(tdViewSim *sim, double time)
     pthread_mutex_lock(&sim->lock);
     int rc = 0;
     while (sim->n_commands == 0 && !atomic_load(&sim->stop) && rc != ETIMEDOUT)
-        rc = time == 0 ? pthread_cond_wait(&sim->wake, &sim->lock)
-                       : pthread_cond_timedwait(&sim->wake, &sim->lock, &until);
+        rc = pthread_cond_timedwait(&sim->wake, &sim->lock, &until);
     pthread_mutex_unlock(&sim->lock);
 }
 
@@ -446,12 +445,13 @@ static void *run(void *context)
         tdViewMessage message;
         while (take_command(sim, &client, &message))
             td_view_sim_act(sim, client, &message);
+        td_view_sim_look(sim);
         if (!sim->playing && sim->pending == 0)
         {
             if (sim->changed || sim->since.steps > 0)
                 td_view_sim_publish(sim);
             sim->pace.due = 0;
-            wait_until(sim, 0);
+            wait_until(sim, td_seconds() + TD_VIEW_LOOK_EVERY);
             continue;
         }
         double now = td_seconds();
@@ -481,6 +481,7 @@ static tdStatus start(tdViewSim *sim, tdError *error)
            pthread_cond_init(&sim->wake, &attributes) == 0;
     if (good)
         pthread_condattr_destroy(&attributes);
+    td_view_sim_watch(sim, &sim->settings.entries[0]);
     TD_TRY(td_view_sim_load(sim, &sim->settings.entries[0], error));
     // Before the first reader, so that there always is a snapshot.
     td_view_sim_publish(sim);

@@ -25,10 +25,10 @@ typedef struct tdViewSimSettings
     int n_entries;
     const tdViewEntry *entries; ///< the first is loaded
     const char *out;            ///< folder for recordings; NULL: none are made
-    bool paused;
-    double speed;          ///< simulated over wall time; infinite: as fast as it can
-    double hold;           ///< [s] of the clock that a client moves something on without being heard of
-    struct tdViewLog *log; ///< of steps; NULL: none
+    bool paused, keep_scene;    ///< keep_scene: not loaded again when its file was saved
+    double speed;               ///< simulated over wall time; infinite: as fast as it can
+    double hold;                ///< [s] of the clock that a client moves something on without being heard of
+    struct tdViewLog *log;      ///< of steps; NULL: none
 } tdViewSimSettings;
 
 typedef enum tdViewMode

@@ -353,6 +353,23 @@ tdStatus td_view_sim_load(tdViewSim *sim, const tdViewEntry *entry, tdError *err
     return TD_OK;
 }
 
+bool td_view_sim_open(tdViewSim *sim, const tdViewEntry *entry)
+{
+    memcpy(sim->loading, entry->name, sizeof sim->loading);
+    td_view_sim_publish(sim);
+    tdError error = {0};
+    char text[600];
+    td_view_sim_watch(sim, entry); // also one that cannot be loaded: whoever mends it sees it come
+    tdStatus status = td_view_sim_load(sim, entry, &error);
+    sim->loading[0] = '\0';
+    sim->changed = true; // publishing above has cleared it
+    if (status == TD_OK)
+        return true;
+    td_error_format(&error, text, sizeof text);
+    td_view_sim_say(sim, 0, false, true, TD_VIEW_SCENE, "'%s' cannot be loaded: %s", entry->name, text);
+    return false;
+}
+
 static void act_scene(tdViewSim *sim, int client, const tdViewMessage *m)
 {
     const tdViewEntry *entry = NULL;
@@ -364,17 +381,7 @@ static void act_scene(tdViewSim *sim, int client, const tdViewMessage *m)
         refuse(sim, client, m->action, "there is no scene of this name in the list");
         return;
     }
-    memcpy(sim->loading, entry->name, sizeof sim->loading);
-    td_view_sim_publish(sim);
-    tdError error = {0};
-    char text[600];
-    tdStatus status = td_view_sim_load(sim, entry, &error);
-    sim->loading[0] = '\0';
-    sim->changed = true; // publishing above has cleared it
-    if (status == TD_OK)
-        return;
-    td_error_format(&error, text, sizeof text);
-    td_view_sim_say(sim, 0, false, true, m->action, "'%s' cannot be loaded: %s", entry->name, text);
+    td_view_sim_open(sim, entry);
 }
 
 // ---------------------------------------------------------------- all

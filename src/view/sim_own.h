@@ -43,6 +43,14 @@ typedef struct tdViewGroup
     int32_t actuators[TD_VIEW_LIST];
 } tdViewGroup;
 
+#define TD_VIEW_LOOK_EVERY 0.4 // [s] at the scene's file
+
+/// What of a file changes when it is saved.
+typedef struct tdViewStamp
+{
+    int64_t seconds, nanoseconds, size, inode;
+} tdViewStamp;
+
 struct tdViewSim
 {
     tdViewSimSettings settings;
@@ -88,6 +96,12 @@ struct tdViewSim
     int64_t every, recorded;
     char folder[1024];
     char loading[TD_VIEW_NAME];
+    struct
+    {
+        const tdViewEntry *entry;
+        tdViewStamp loaded, seen;
+        double next; ///< when to look again
+    } watch;
     tdViewPace pace;
     uint64_t publications;
     double published;
@@ -103,7 +117,12 @@ struct tdViewSim
 void td_view_sim_act(tdViewSim *sim, int client, const tdViewMessage *message);
 /// Puts a scene in the place of the present one, if any.
 tdStatus td_view_sim_load(tdViewSim *sim, const tdViewEntry *entry, tdError *error);
+/// The same as somebody asked for it: told while it loads, and why it cannot be.
+bool td_view_sim_open(tdViewSim *sim, const tdViewEntry *entry);
 void td_view_sim_stop_recording(tdViewSim *sim);
+/// sim_watch.c: from now on this is the file to look at; loads it again when it was saved.
+void td_view_sim_watch(tdViewSim *sim, const tdViewEntry *entry);
+void td_view_sim_look(tdViewSim *sim);
 /// Inputs of the next step.
 void td_view_sim_drive(tdViewSim *sim);
 tdViewMode td_view_sim_mode(const tdViewSim *sim, int actuator);

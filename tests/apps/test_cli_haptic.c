@@ -100,6 +100,35 @@ static void test_scenes(void **state)
     assert_true(json_number("largest_force") > 0.1);
 }
 
+// Several tools, each with its device; a grasper; the asynchronous factor by one setting.
+static void test_tools(void **state)
+{
+    (void)state;
+    assert_int_equal(run_command("haptic", HAPTIC "eye.yaml --device needle=" HAPTIC "needle.csv,light=" HAPTIC
+                                                  "light.csv --lockstep --time 0.4 --out eye --json --quiet"),
+                     0);
+    assert_says("stdout.txt", "\"tool\": \"needle\"");
+    assert_says("stdout.txt", "\"tool\": \"light\"");
+    double time, tool, force;
+    last_row("eye/forces_light.csv", &time, &tool, &force);
+    assert_near(time, 0.4, 2e-3);
+    assert_int_equal(run_command("haptic", HAPTIC "abdomen.yaml --device left=" HAPTIC "left.csv,right=" HAPTIC
+                                                  "right.csv --lockstep --time 0.1 --quiet"),
+                     0);
+    assert_says("stdout.txt", "tool        right");
+    assert_int_equal(
+        run_command("haptic", HAPTIC "grasp.yaml --device " HAPTIC "pull.csv --lockstep --time 0.6 --json --quiet"), 0);
+    assert_true(json_number("most_contacts") > 10);
+    assert_int_equal(run_command("haptic", HAPTIC "cube.yaml --device short.csv --lockstep --json --quiet --set "
+                                                  "solver.type=asynchronous --set solver.lag=3"),
+                     0);
+    assert_true(json_number("largest_force") > 0.1);
+    assert_refuses("haptic", HAPTIC "eye.yaml --device needle=short.csv,needle=short.csv", 2, "has two devices");
+    assert_refuses("haptic", HAPTIC "eye.yaml --device short.csv,short.csv", 2, "given as TOOL=DEVICE");
+    assert_refuses("haptic", HAPTIC "eye.yaml --device needle=short.csv,", 2, "with commas between them");
+    assert_refuses("haptic", HAPTIC "grasp.yaml --device lower=short.csv", 3, "there is no body 'lower'");
+}
+
 static void test_refusals(void **state)
 {
     (void)state;
@@ -118,10 +147,8 @@ static void test_refusals(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_lockstep),
-        cmocka_unit_test(test_hand),
-        cmocka_unit_test(test_scenes),
-        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_lockstep), cmocka_unit_test(test_hand),     cmocka_unit_test(test_scenes),
+        cmocka_unit_test(test_tools),    cmocka_unit_test(test_refusals),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -120,6 +120,45 @@ static void test_twist(void **unused)
     scene_free(model, state);
 }
 
+// A body that follows another keeps its place against it while that one moves, turns and passes a trocar; its own
+// inputs are a motion against it.
+static void test_follow(void **unused)
+{
+    (void)unused;
+    tdModel *model = scene_model("tendril: 1\ngravity: [0, 0, 0]\ntime_step: 10 ms\nsteps: 1\nbodies:\n"
+                                 "  - {name: jaw, type: rigid, shape: {sphere: 0.1}, guided: true, follows: tip, "
+                                 "transform: {translate: [0.5, 0.2, "
+                                 "-1]}}\n"
+                                 "  - {name: tip, type: rigid, shape: {sphere: 0.1}, guided: true, trocar: [0, 0, 2], "
+                                 "transform: {rotate: [0, 90 "
+                                 "deg, 0], translate: [0, 0, -1]}}\n"
+                                 "motion: {keyframes: [{t: 0, tip.x: 0, tip.y: 0, tip.z: 0, tip.rz: 0, jaw.x: 0}, {t: "
+                                 "1, tip.x: 1.5, tip.y: -0.4, "
+                                 "tip.z: 0.3, tip.rz: 30 deg, jaw.x: -0.1}]}\n");
+    tdState *state = scene_state(model);
+    for (int k = 0; k < 100; k++)
+    {
+        scene_steps(model, state, 1);
+        double share = 0.01 * (k + 1);
+        tdPose jaw = td_guided_pose(td_guided_of(&model->bodies[0]), state->q + model->bodies[0].first);
+        tdPose tip = td_guided_pose(td_guided_of(&model->bodies[1]), state->q + model->bodies[1].first);
+        double between[3], shaft[3] = {-tip.t[0], -tip.t[1], 2 - tip.t[2]}, was[3] = {-1, 0, 0}, now[3];
+        assert_near(tip.t[0], 1.5 * share, 1e-12);
+        for (int c = 0; c < 3; c++)
+            between[c] = jaw.t[c] - tip.t[c];
+        double x = 0.5 - 0.1 * share;
+        assert_near(between[0] * between[0] + between[1] * between[1] + between[2] * between[2], x * x + 0.04, 1e-12);
+        // The axis that went through the trocar at the start, -x of the turned tip, still does.
+        td_turn(&tip, was, now);
+        double length = sqrt(shaft[0] * shaft[0] + shaft[1] * shaft[1] + shaft[2] * shaft[2]);
+        for (int c = 0; c < 3; c++)
+            assert_near(now[c], shaft[c] / length, 1e-12);
+        double along = between[0] * now[0] + between[1] * now[1] + between[2] * now[2];
+        assert_near(along, 0, 1e-12); // as it was at the start
+    }
+    scene_free(model, state);
+}
+
 static void test_refusals(void **unused)
 {
     (void)unused;
@@ -133,6 +172,11 @@ static void test_refusals(void **unused)
         {"{name: a, type: rigid, shape: {sphere: 1}, guided: true, velocity: [1, 0, 0]}", "the body is guided"},
         {"{name: a, type: articulated, urdf: a.urdf, guided: true}", "takes no 'guided'"},
         {"{name: a, type: rigid, shape: {sphere: 1}}", "or 'guided: true'"},
+        {"{name: a, type: rigid, shape: {sphere: 1}, fixed: true, trocar: [0, 0, 1]}", "add 'guided: true'"},
+        {"{name: a, type: rigid, shape: {sphere: 1}, guided: true, trocar: [0, 0, 0]}", "has its tip"},
+        {"{name: a, type: rigid, shape: {sphere: 1}, guided: true, follows: a}", "cannot follow 'a'"},
+        {"{name: a, type: rigid, shape: {sphere: 1}, guided: true, follows: b}", "cannot follow 'b'"},
+        {"{name: a, type: rigid, shape: {sphere: 1}, guided: true, close: [0, 0, 1]}", "add 'follows: BODY'"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
     {
@@ -151,7 +195,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_press), cmocka_unit_test(test_carry),    cmocka_unit_test(test_turn),
-        cmocka_unit_test(test_twist), cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_twist), cmocka_unit_test(test_refusals), cmocka_unit_test(test_follow),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

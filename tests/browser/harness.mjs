@@ -10,6 +10,7 @@ export const root = fileURLToPath(new URL("../..", import.meta.url));
 const require = createRequire(join(root, "web/package.json"));
 const { chromium } = require("playwright-core");
 export const { PNG } = require("pngjs");
+const { source: axe } = require("axe-core");
 
 export const out = join(root, "build/browser");
 mkdirSync(out, { recursive: true });
@@ -89,6 +90,13 @@ export async function open(browser, address, { width = 1000, height = 680, detai
         window.tendril.stage.setDetail(d);
     }, detail);
     return { page, errors, close: () => context.close() };
+}
+
+/// What axe, the usual checker of pages, finds wrong: names, roles, contrast, order. By rule, with where.
+export async function faults(page) {
+    await page.evaluate(axe); // not as a script of the page: it lets in none but its own
+    const { violations } = await page.evaluate(() => window.axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"] }));
+    return violations.map((v) => `${v.id}: ${v.nodes.map((n) => `${n.target.join(" ")} (${n.any[0]?.message ?? ""})`).join("; ")}`);
 }
 
 export const state = (page) => page.evaluate(() => {

@@ -60,7 +60,7 @@ test("every control has a name", async () => {
     const cdp = await page.context().newCDPSession(page);
     const roles = new Set(["button", "slider", "spinbutton", "checkbox", "combobox", "tab", "link", "textbox", "menuitem", "switch"]);
     let seen = 0;
-    for (const tab of ["drive", "view", "modes", "timing"]) {
+    for (const tab of ["drive", "view", "timing"]) {
         await page.click(`#tab-${tab}`);
         const { nodes } = await cdp.send("Accessibility.getFullAXTree");
         for (const node of nodes) {
@@ -117,7 +117,7 @@ test("colours, layers, themes and tabs work without a word in the console", asyn
     await page.keyboard.press("l");
     assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), "dark");
     await page.keyboard.press("l");
-    for (const tab of ["modes", "timing", "drive"]) await page.click(`#tab-${tab}`);
+    for (const tab of ["timing", "drive"]) await page.click(`#tab-${tab}`);
     await page.click("#fit");
     await drawn(page);
 });

@@ -17,7 +17,7 @@
     "    material: {law: linear, young: 10 kPa, poisson: 0, density: 10 kg/m^3}\n"                                     \
     "    fixed: [{box: [[-1, -1, -0.001], [1, 1, 0.001]]}]\n"
 
-#define RIGID_COUPLING ((tdCoupling){INFINITY, INFINITY})
+#define RIGID_COUPLING ((tdCoupling){.stiffness = INFINITY, .angular_stiffness = INFINITY})
 
 typedef struct touched
 {

@@ -3,12 +3,14 @@
 #include "felt.h"
 
 #include "haptic/device.h"
+#include "haptic/haply.h"
 #include "haptic/haptic.h"
 #include "haptic/loop.h"
 #include "haptic/packet.h"
 
 #include <arpa/inet.h>
 #include <poll.h>
+#include <pthread.h>
 #include <sys/socket.h>
 
 static tdPosePacket pose_of(uint32_t sequence, double z)
@@ -285,11 +287,300 @@ static void test_vendor(void **unused)
     assert_non_null(strstr(error.message, "dhdClose"));
 }
 
+// OpenHaptics calls from a thread of its own; its axes are turned, its millimetres become metres, and a force that is
+// not renewed ends.
+static void test_openhaptics(void **unused)
+{
+    (void)unused;
+    char folder[] = "/tmp/tendril_hd_XXXXXX", source[64], library[64], command[256];
+    tdDevice *device = NULL;
+    tdError error = {0};
+    tdReading reading;
+    const double force[3] = {1, 2, 3}, none[3] = {0, 0, 0};
+    assert_int_equal(td_device_openhaptics("/nowhere/libHD.so", &device, &error), TD_ERROR_INPUT);
+    assert_non_null(strstr(error.message, "is not installed"));
+    assert_non_null(mkdtemp(folder));
+    snprintf(source, sizeof source, "%s/hd.c", folder);
+    snprintf(library, sizeof library, "%s/libHD.so", folder);
+    // The position says what force it was given: y, which is our z, is 100 times the force along it.
+    write_file(source,
+               "#include <pthread.h>\n#include <stdatomic.h>\n#include <unistd.h>\n#include <string.h>\n"
+               "static unsigned (*call)(void *); static void *user; static atomic_int go; static pthread_t thread;\n"
+               "static double f[3];\n"
+               "static void *run(void *x) { while (atomic_load(&go)) { call(user); usleep(200); } return x; }\n"
+               "unsigned hdInitDevice(const char *name) { return name == 0 ? 7 : -1U; }\n"
+               "void hdDisableDevice(unsigned h) { (void)h; }\nvoid hdEnable(unsigned w) { (void)w; }\n"
+               "void hdStartScheduler(void) { atomic_store(&go, 1); pthread_create(&thread, 0, run, 0); }\n"
+               "void hdStopScheduler(void) { atomic_store(&go, 0); pthread_join(thread, 0); }\n"
+               "void hdBeginFrame(unsigned h) { (void)h; }\nvoid hdEndFrame(unsigned h) { (void)h; }\n"
+               "void hdGetDoublev(unsigned w, double *v) { if (w != 0x2052) return; memset(v, 0, 16 * sizeof *v);\n"
+               "  v[0] = v[5] = v[10] = v[15] = 1; for (int k = 0; k < 3; k++) v[12 + k] = 50 + 100 * f[k]; }\n"
+               "void hdGetIntegerv(unsigned w, int *v) { *v = w == 0x2000; }\n"
+               "void hdSetDoublev(unsigned w, const double *v) { if (w == 0x2700) memcpy(f, v, sizeof f); }\n"
+               "unsigned long hdScheduleAsynchronous(unsigned (*c)(void *), void *u, unsigned short p)\n"
+               "{ call = c; user = u; return p; }\nvoid hdUnschedule(unsigned long h) { (void)h; }\n");
+    snprintf(command, sizeof command, "cc -shared -fPIC -o %s %s -lpthread 2>/dev/null", library, source);
+    int built = system(command);
+    if (built == 0)
+    {
+        assert_ok(td_device_openhaptics(library, &device, &error), error);
+        while (!device->ops->read(device, 0, &reading))
+            usleep(100);
+        for (int k = 0; k < 3; k++)
+            assert_near(reading.position[k], 0, 0);
+        assert_true(reading.turned && reading.grip == 1 && fabs(reading.rotation[0]) > 0.999);
+        do
+        {
+            device->ops->write(device, 0, force, none, 0);
+            usleep(100);
+        } while (!device->ops->read(device, 0, &reading) || reading.position[2] == 0);
+        for (int k = 0; k < 3; k++)
+            assert_near(reading.position[k], 0.1 * force[k], 1e-12);
+        while (!device->ops->read(device, 0, &reading) || reading.position[2] != 0) // nothing renews it
+            usleep(100);
+        td_device_close(device);
+        write_file(source, "unsigned hdInitDevice(const char *name) { return name == 0 ? -1U : 1; }\n");
+        assert_int_equal(system(command), 0);
+    }
+    unlink(source);
+    if (built == 0)
+        assert_int_equal(td_device_openhaptics(library, &device, &error), TD_ERROR_INPUT);
+    unlink(library);
+    rmdir(folder);
+    if (built != 0)
+        skip_because("there is no compiler 'cc' for a stand-in of the vendor's library");
+    assert_non_null(strstr(error.message, "hdDisableDevice"));
+}
+
+// ---------------------------------------------------------------- the Haply Inverse service
+
+static void test_haply_messages(void **unused)
+{
+    (void)unused;
+    static const char good[] =
+        "{\"session_id\": 7, \"inverse3\": [{\"device_id\": \"049D\", \"config\": {\"type\": \"inverse3\", \"x\": [1, "
+        "{\"y\": null}]},\n\"state\": {\"cursor_velocity\": {\"x\": 9}, \"cursor_position\": {\"x\": 0.01, \"y\": "
+        "-1.2e-1, \"z\": 0.15}}}, {\"device_id\": \"0001\", \"state\": {\"cursor_position\": {\"x\": 5, \"y\": 5, "
+        "\"z\": "
+        "5}}}], \"wireless_verse_grip\": [{\"device_id\": \"61576\", \"state\": {\"orientation\": {\"w\": 0.6, \"x\": "
+        "0, \"y\": 0.8, \"z\": 0}, \"buttons\": {\"a\": true, \"b\": false}}}]}";
+    tdHaplyState state;
+    assert_null(td_haply_read(good, strlen(good), &state));
+    assert_string_equal(state.device, "049D");
+    assert_true(state.has_position && state.has_rotation && state.button);
+    assert_near(state.position[0], 0.01, 0);
+    assert_near(state.position[1], -0.12, 0);
+    assert_near(state.position[2], 0.15, 0);
+    assert_near(state.rotation[2], 0.8, 0);
+    for (size_t size = 0; size < strlen(good); size++) // truncated
+    {
+        char *part = malloc(size + 1); // exactly its size, so that a read behind the end is seen
+        memcpy(part, good, size);
+        assert_non_null(td_haply_read(part, size, &state));
+        free(part);
+    }
+    static const char *const bad[] = {
+        "",
+        "[]",
+        "{} {}",
+        "{\"inverse3\": [{\"device_id\": \"a\\\"},{\"}]}",
+        "{\"inverse3\": [{\"device_id\": \"0123456789012345678901234567890123456789\"}]}",
+        "{\"inverse3\": [{\"state\": {\"cursor_position\": {\"x\": 1, \"y\": 2}}}]}",
+        "{\"inverse3\": [{\"state\": {\"cursor_position\": {\"x\": nan, \"y\": 0, \"z\": 0}}}]}",
+        "{\"inverse3\": [{\"state\": {\"cursor_position\": {\"x\": 1e999, \"y\": 0, \"z\": 0}}}]}",
+        "{\"inverse3\": [{\"state\": {\"cursor_position\": {\"x\": 11, \"y\": 0, \"z\": 0}}}]}",
+        "{\"verse_grip\": [{\"state\": {\"orientation\": {\"w\": 0, \"x\": 0, \"y\": 0, \"z\": 0}}}]}"};
+    for (size_t k = 0; k < sizeof bad / sizeof bad[0]; k++)
+        assert_non_null(td_haply_read(bad[k], strlen(bad[k]), &state));
+    char deep[200];
+    memset(deep, '[', sizeof deep);
+    memcpy(deep, "{\"a\":", 5);
+    assert_non_null(strstr(td_haply_read(deep, sizeof deep, &state), "deep"));
+    char text[256];
+    const double force[3] = {1.5, -0.25, NAN};
+    size_t n = td_haply_write("049D", force, text, sizeof text);
+    assert_int_equal(n, strlen(text));
+    assert_string_equal(text, "{\"inverse3\":[{\"device_id\":\"049D\",\"commands\":{\"set_cursor_force\":{\"values\":{"
+                              "\"x\":1.500000,\"y\":-0.250000,\"z\":0.000000}}}}]}");
+    // Frames: of a client, unmasked as a server would send it, whole and in parts.
+    uint8_t frame[400], server[400];
+    size_t whole = td_web_write(1, text, n, 0x01020304, frame, sizeof frame);
+    tdWebFrame read;
+    assert_int_equal(whole, n + (n < 126 ? 6 : 8));
+    assert_int_equal(td_web_read(frame, whole, 1000, &read), TD_WEB_BAD); // masked
+    server[0] = 0x81;
+    server[1] = 126;
+    server[2] = 0;
+    server[3] = (uint8_t)n;
+    memcpy(server + 4, text, n);
+    for (size_t size = 0; size < n + 4; size++)
+        assert_int_equal(td_web_read(server, size, 1000, &read), TD_WEB_MORE);
+    assert_int_equal(td_web_read(server, n + 4, 1000, &read), TD_WEB_FRAME);
+    assert_true(read.opcode == 1 && read.last && read.size == n && read.whole == n + 4);
+    assert_int_equal(td_web_read(server, n + 4, n - 1, &read), TD_WEB_BAD); // longer than there is room
+    memset(server + 1, 0x7F, 1);
+    memset(server + 2, 0xFF, 8);
+    assert_int_equal(td_web_read(server, n + 4, 1000, &read), TD_WEB_BAD);
+}
+
+// A stand-in of the service: answers each force by a state whose z says what force it was.
+typedef struct haplyService
+{
+    int listener, broken; ///< broken: 0 good, 1 no WebSocket, 2 no devices, 3 closes after the first state
+    uint16_t port;
+} haplyService;
+
+static void serve_state(int peer, const char *id, double z)
+{
+    char text[400];
+    uint8_t frame[500] = {0x81, 126};
+    int n = snprintf(text, sizeof text,
+                     "{\"session_id\": 1, \"inverse3\": [{\"state\": {\"cursor_position\": {\"x\": 0.1, \"y\": "
+                     "0.2, \"z\": %.6f}}, \"device_id\": \"%s\", \"padding\": \"%080d\"}], \"other\": {}}",
+                     z, id, 0);
+    frame[2] = (uint8_t)(n >> 8);
+    frame[3] = (uint8_t)n;
+    memcpy(frame + 4, text, (size_t)n);
+    send(peer, frame, (size_t)n + 4, MSG_NOSIGNAL); // the other side may have gone
+}
+
+static void *serve_haply(void *user)
+{
+    haplyService *service = user;
+    int peer = accept(service->listener, NULL, NULL);
+    char request[2048];
+    size_t used = 0;
+    ssize_t n;
+    while (used + 1 < sizeof request && (n = recv(peer, request + used, sizeof request - 1 - used, 0)) > 0)
+    {
+        used += (size_t)n;
+        request[used] = '\0';
+        if (strstr(request, "\r\n\r\n") != NULL)
+            break;
+    }
+    static const char accepted[] = "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+                                   "Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n\r\n",
+                      refused[] = "HTTP/1.1 404 Not Found\r\n\r\n";
+    const char *answer = service->broken == 1 ? refused : accepted;
+    send(peer, answer, strlen(answer), MSG_NOSIGNAL);
+    if (service->broken == 2)
+        send(peer, "\x81\x10{\"inverse3\": []}", 18, MSG_NOSIGNAL);
+    else if (service->broken != 1)
+        serve_state(peer, "049D", 0.3);
+    if (service->broken == 3)
+    {
+        close(peer);
+        return NULL;
+    }
+    uint8_t data[4096];
+    size_t have = 0;
+    while ((n = recv(peer, data + have, sizeof data - have, 0)) > 0)
+    {
+        have += (size_t)n;
+        // Frames of a client: masked, less than 64 kB.
+        while (have >= 8)
+        {
+            size_t length = data[1] & 0x7F, head = 6;
+            if (length == 126)
+            {
+                length = (size_t)(data[2] << 8 | data[3]);
+                head = 8;
+            }
+            if (have < head + length)
+                break;
+            char text[2000] = "";
+            for (size_t k = 0; k < length && k + 1 < sizeof text; k++)
+                text[k] = (char)(data[head + k] ^ data[head - 4 + k % 4]);
+            const char *z = strstr(text, "\"z\":");
+            if (z != NULL && strstr(text, "\"device_id\":\"049D\"") != NULL)
+                serve_state(peer, "049D", 0.3 + 0.01 * atof(z + 4));
+            memmove(data, data + head + length, have - head - length);
+            have -= head + length;
+        }
+    }
+    close(peer);
+    return NULL;
+}
+
+static haplyService service_of(int broken)
+{
+    haplyService service = {.listener = socket(AF_INET, SOCK_STREAM, 0), .broken = broken};
+    struct sockaddr_in here = {.sin_family = AF_INET};
+    socklen_t length = sizeof here;
+    inet_pton(AF_INET, "127.0.0.1", &here.sin_addr);
+    assert_int_equal(bind(service.listener, (const struct sockaddr *)&here, sizeof here), 0);
+    assert_int_equal(listen(service.listener, 1), 0);
+    assert_int_equal(getsockname(service.listener, (struct sockaddr *)&here, &length), 0);
+    service.port = ntohs(here.sin_port);
+    return service;
+}
+
+static void test_haply(void **unused)
+{
+    (void)unused;
+    static const char *const why[] = {NULL, "refused a WebSocket", "knows of no Inverse3", NULL};
+    for (int broken = 0; broken < 4; broken++)
+    {
+        haplyService service = service_of(broken);
+        pthread_t thread;
+        char where[32], told[300];
+        tdDevice *device = NULL;
+        tdError error = {0};
+        tdReading reading;
+        const double force[3] = {0, 0, 2}, none[3] = {0, 0, 0};
+        snprintf(where, sizeof where, "haply:%d", service.port);
+        assert_int_equal(pthread_create(&thread, NULL, serve_haply, &service), 0);
+        tdSettings settings = td_default_settings();
+        tdStatus status = td_device_open(where, 1e-3, 0, &settings, &device, &error);
+        if (why[broken] != NULL)
+        {
+            assert_int_equal(status, TD_ERROR_INPUT);
+            assert_non_null(strstr(error.message, why[broken]));
+        }
+        else
+            assert_ok(status, error);
+        if (broken == 0)
+        {
+            device->ops->write(device, 0, force, none, 0);
+            while (!device->ops->read(device, 0, &reading))
+                usleep(100);
+            assert_near(reading.position[0], 0, 1e-12);
+            assert_near(reading.position[2], 0.02, 1e-9);
+            assert_false(device->ops->read(device, 0, &reading)); // one state for each force
+            device->ops->write(device, 0, none, none, 0);
+            while (!device->ops->read(device, 0, &reading))
+                usleep(100);
+            assert_near(reading.position[2], 0, 1e-9);
+            device->ops->tell(device, told, sizeof told);
+            assert_non_null(strstr(told, "2 states, 0 refused, 0 forces lost"));
+        }
+        if (broken == 3) // it goes away: no pose comes, and the guard sees to the rest
+        {
+            pthread_join(thread, NULL);
+            do
+                assert_false(device->ops->read(device, 0, &reading));
+            while (device->ops->tell(device, told, sizeof told), strstr(told, "has closed") == NULL);
+            device->ops->write(device, 0, force, none, 0);
+        }
+        td_device_close(device);
+        if (broken != 3)
+            pthread_join(thread, NULL);
+        close(service.listener);
+    }
+    tdDevice *device = NULL;
+    tdError error = {0};
+    assert_int_equal(td_device_haply("x:99999", &device, &error), TD_ERROR_USAGE);
+    assert_int_equal(td_device_haply("nowhere:10001", &device, &error), TD_ERROR_USAGE);
+    assert_int_equal(td_device_haply("1", &device, &error), TD_ERROR_INPUT);
+    assert_non_null(strstr(error.message, "install and start it"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_layout),     cmocka_unit_test(test_bad_packets), cmocka_unit_test(test_udp),
-        cmocka_unit_test(test_bad_device), cmocka_unit_test(test_traces),      cmocka_unit_test(test_vendor),
+        cmocka_unit_test(test_layout),      cmocka_unit_test(test_bad_packets), cmocka_unit_test(test_udp),
+        cmocka_unit_test(test_bad_device),  cmocka_unit_test(test_traces),      cmocka_unit_test(test_vendor),
+        cmocka_unit_test(test_openhaptics), cmocka_unit_test(test_haply),       cmocka_unit_test(test_haply_messages),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

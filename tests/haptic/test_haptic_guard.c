@@ -181,11 +181,62 @@ static void test_no_limit_cycle(void **unused)
     }
 }
 
+// Most energy that a hand on a handle that turns was given by a spring that comes late and changes [J].
+static double turn_handle(uint64_t seed, bool guarded)
+{
+    enum
+    {
+        TICKS = 1500,
+        LATEST = 20
+    };
+    double period = 1e-3, inertia = 1.25e-4 * between(&seed, 1, 8), arm = between(&seed, 0.05, 0.4),
+           asked[LATEST + 1] = {0};
+    double angle = 0, rate = 0, energy = 0, most = 0, stiffness = 0.5;
+    int delay = (int)between(&seed, 0, LATEST + 0.999);
+    tdGuardSettings settings = td_default_guard(period, 5);
+    tdGuard guard;
+    td_guard_start(&guard, &settings);
+    for (int k = 0; k < TICKS; k++)
+    {
+        double seen = 2e-4 * floor(angle / 2e-4 + 0.5), still[3] = {0, 0, 0}, force[3] = {0, 0, 0};
+        if (k % 10 == 0)
+            stiffness = between(&seed, 0.3, 0.9);
+        asked[k % (LATEST + 1)] = seen < 0 ? -stiffness * seen : 0; // a stop at zero
+        double torque[3] = {0, 0, k < delay ? 0 : asked[(k - delay) % (LATEST + 1)]};
+        const double rotation[4] = {cos(seen / 2), 0, 0, sin(seen / 2)};
+        td_guard_turn(&guard, rotation);
+        if (guarded)
+            td_guard(&guard, still, true, force, torque);
+        assert_true(!guarded || fabs(torque[2]) <= settings.max_torque * (1 + 1e-12));
+        double goal = 0.6 * sin(2 * M_PI * 1.7 * period * k) + 0.2 * sin(2 * M_PI * 4.1 * period * k);
+        rate += period / inertia * (torque[2] + arm * (goal - angle) - 0.01 * rate);
+        angle += period * rate;
+        energy += torque[2] * period * rate;
+        most = fmax(most, energy);
+    }
+    return most;
+}
+
+// Torques give a hand no energy either.
+static void test_passive_torque(void **unused)
+{
+    (void)unused;
+    double most = 0, without = 0;
+    for (uint64_t seed = 1; seed <= 60; seed++)
+    {
+        most = fmax(most, turn_handle(seed, true));
+        without = fmax(without, turn_handle(seed, false));
+    }
+    assert_true(most < 1e-3);
+    assert_true(without > 1e-2); // it has something to do
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_limits), cmocka_unit_test(test_silence), cmocka_unit_test(test_nonsense),
-        cmocka_unit_test(test_energy), cmocka_unit_test(test_passive), cmocka_unit_test(test_no_limit_cycle),
+        cmocka_unit_test(test_limits),         cmocka_unit_test(test_silence), cmocka_unit_test(test_nonsense),
+        cmocka_unit_test(test_energy),         cmocka_unit_test(test_passive), cmocka_unit_test(test_no_limit_cycle),
+        cmocka_unit_test(test_passive_torque),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -56,7 +56,7 @@ static void test_coupling(void **unused)
     tdModel *model = scene_model("tendril: 1\ngravity: [0, 0, 0]\ntime_step: 10 ms\nsteps: 10\n"
                                  "integrator: {method: backward_euler}\ncontact: {friction: 0, margin: 5 mm}\n"
                                  "bodies:\n" PLATE COLUMN("linear", "0", "1"));
-    touched *t = touched_create(model, 0, (tdCoupling){500, INFINITY});
+    touched *t = touched_create(model, 0, (tdCoupling){.stiffness = 500, .angular_stiffness = INFINITY});
     double q[6] = {0};
     tdFelt felt = {0};
     for (int k = 0; k < 30; k++)

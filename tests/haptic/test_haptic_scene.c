@@ -135,6 +135,192 @@ static void test_slab(void **unused)
     rig_free(&r);
 }
 
+// The asynchronous factor (S3 Fig. 4): on one motion, deep and along the surface, the force is that of exact factors
+// over the whole curve; with the factor at rest it is far off.
+static void test_factors(void **unused)
+{
+    (void)unused;
+    static const char *const solvers[] = {"auto", "asynchronous, lag: 3", "rest"};
+    enum
+    {
+        TICKS = 400
+    };
+    static double force[3][TICKS];
+    double square = 0, off[3] = {0};
+    for (int i = 0; i < 3; i++)
+    {
+        rig r = rig_of(scene_model("tendril: 1\ngravity: [0, 0, 0]\ntime_step: 10 ms\nsteps: 9\n"
+                                   "solver: {type: %s, tolerance: 1e-6}\ncontact: {friction: 0, margin: 1 mm, points: "
+                                   "2, stiffness: 2000 N/m}\nbodies:\n"
+                                   "  - {name: ball, type: rigid, shape: {sphere: 0.015}, guided: true, transform: "
+                                   "{translate: [0.002, 0.001, 0.0755]}}\n"
+                                   "  - name: cube\n"
+                                   "    mesh: {box: [[-0.03, -0.03, 0], [0.03, 0.03, 0.06]], cells: [5, 5, 5]}\n"
+                                   "    material: {law: mooney_rivlin, c10: 1.7 kPa, c01: 0.4 kPa, poisson: 0.45, "
+                                   "density: 1000 kg/m^3}\n    damping: {stiffness: 20 ms}\n"
+                                   "    fixed: [{group: zmin}]\n",
+                                   solvers[i]),
+                       2000);
+        double at[3] = {0, 0, 0}, to[3] = {0, 0, -0.008};
+        for (int k = 0; k < TICKS; k++)
+        {
+            if (k == TICKS / 2)
+                to[0] = 0.005;
+            const double next[3] = {at[0] + (to[0] - at[0]) * 10 / TICKS, 0, at[2] + (to[2] - at[2]) * 10 / TICKS};
+            go(&r, at, next, 1);
+            force[i][k] = r.felt.asked[2];
+            square += i == 0 ? force[0][k] * force[0][k] : 0;
+            off[i] += (force[i][k] - force[0][k]) * (force[i][k] - force[0][k]);
+        }
+        rig_free(&r);
+    }
+    assert_true(sqrt(off[1] / square) < 0.02);
+    assert_true(sqrt(off[2] / square) > 0.05);
+}
+
+// A grasper takes a block off the floor: the hand feels its weight. With too little friction the jaws slip off, and the
+// block stays. (It is light: haptics.md has the limit.)
+static void test_grasp(void **unused)
+{
+    (void)unused;
+    static const double frictions[] = {0.6, 0.02};
+    for (int i = 0; i < 2; i++)
+    {
+        rig r = rig_of(
+            scene_model(
+                "tendril: 1\ngravity: [0, 0, -9.81]\ntime_step: 10 ms\nsteps: 9\ncontact: {friction: %g, margin: 1 mm, "
+                "stiffness: 500 N/m, dissipation: 20 ms}\nbodies:\n"
+                "  - {name: floor, type: rigid, shape: {plane: true}, fixed: true}\n"
+                "  - {name: block, type: rigid, shape: {box: [0.03, 0.02, 0.02]}, total_mass: 20 g, transform: "
+                "{translate: [0, 0, 0.01]}}\n"
+                "  - {name: near, type: rigid, shape: {box: [0.02, 0.004, 0.014]}, guided: true, transform: "
+                "{translate: "
+                "[0, -0.0135, 0.01]}}\n"
+                "  - {name: far, type: rigid, shape: {box: [0.02, 0.004, 0.014]}, guided: true, follows: near, close: "
+                "[0, -0.005, 0], transform: {translate: [0, 0.0135, 0.01]}}\n",
+                frictions[i]),
+            1000);
+        double at[3] = {0, 0, 0}, weight = 0.02 * 9.81;
+        td_haptic_grip(r.haptic, 1);
+        go(&r, at, (const double[3]){0, 2.5e-3, 0}, 200);
+        go(&r, at, at, 100); // the block is between them
+        go(&r, at, (const double[3]){0, 2.5e-3, 0.02}, 600);
+        go(&r, at, at, 300);
+        const double *x = td_state_positions(r.model, r.state, 1);
+        double lowest = INFINITY;
+        for (int64_t k = 0; k < r.model->bodies[1].nodes; k++)
+            lowest = fmin(lowest, x[3 * k + 2]);
+        if (i == 0)
+        {
+            assert_near(r.felt.force[2], -weight, 0.01 * weight);
+            assert_near(lowest, r.felt.tool[2] - 0.01, 1e-3);
+            assert_int_equal(r.felt.slipping, 0);
+        }
+        else
+            assert_true(lowest < 1e-3 && r.felt.force[2] > -0.6 * weight);
+        rig_free(&r);
+    }
+}
+
+typedef struct pair
+{
+    tdModel *model;
+    tdState *state;
+    tdHaptic *haptics[2];
+    tdHapticForce felt[2];
+} pair;
+
+// Two tools, 'left' and 'right', that go to their places and stay there.
+static pair hold_both(tdModel *model, const double left[3], const double right[3])
+{
+    pair p = {.model = model, .state = scene_state(model)};
+    tdError error = {0};
+    tdHapticSettings settings = td_default_haptic();
+    static const char *const names[] = {"left", "right"};
+    settings.max_force = 20;
+    assert_int_equal(td_haptic_create(model, &settings, &p.haptics[0], &error), TD_ERROR_USAGE); // which one?
+    for (int k = 0; k < 2; k++)
+    {
+        settings.tool = names[k];
+        assert_ok(td_haptic_create(model, &settings, &p.haptics[k], &error), error);
+    }
+    for (int tick = 0; tick < 400; tick++)
+    {
+        double clock = 1e-3 * tick, share = fmin(1, tick / 150.);
+        if (tick % 10 == 0)
+            assert_ok(td_haptic_step_all(p.haptics, 2, model, p.state, clock), td_state_report(p.state)->error);
+        for (int k = 0; k < 2; k++)
+        {
+            const double *to = k == 0 ? left : right, position[3] = {share * to[0], share * to[1], share * to[2]};
+            td_haptic_tick(p.haptics[k], clock, position, NULL, &p.felt[k]);
+        }
+    }
+    return p;
+}
+
+static void pair_free(pair *p)
+{
+    for (int k = 0; k < 2; k++)
+        td_haptic_free(p->haptics[k]);
+    scene_free(p->model, p->state);
+}
+
+#define PAIR_SCENE                                                                                                     \
+    "tendril: 1\ngravity: [0, 0, 0]\ntime_step: 10 ms\nsteps: 9\ncontact: {friction: 0, margin: 1 mm, points: 2, "     \
+    "stiffness: 2000 N/m}\nbodies:\n"
+
+// An instrument in a trocar with a ball on half of its shaft, which presses a column: half of the force there comes to
+// the tip, where the hand is, and the shaft passes through the trocar whatever the coupling gives.
+static void test_trocar(void **unused)
+{
+    (void)unused;
+    tdModel *model = scene_model(
+        PAIR_SCENE "  - name: column\n"
+                   "    mesh: {box: [[0.0115, -0.02, -0.02], [0.05, 0.02, 0.02]], cells: [4, 4, 4]}\n"
+                   "    material: {law: neo_hookean, young: 15 kPa, poisson: 0.3, density: 1000 kg/m^3}\n"
+                   "    damping: {stiffness: 10 ms}\n    fixed: [{group: xmax}]\n"
+                   "  - {name: left, type: rigid, shape: {sphere: 0.01}, guided: true, transform: "
+                   "{translate: [-0.3, 0, 0]}}\n"
+                   "  - {name: right, type: rigid, shape: {sphere: 0.002}, guided: true, trocar: [0, 0, "
+                   "0.2], transform: {translate: [0, 0, -0.2]}}\n"
+                   "  - {name: middle, type: rigid, shape: {sphere: 0.01}, guided: true, follows: right}\n");
+    const double none[3] = {0, 0, 0}, right[3] = {0.016, 0, 0}, up[3] = {0, 0, 0.4};
+    pair p = hold_both(model, none, right);
+    double force[3], through[3];
+    td_state_reaction(model, p.state, 3, force);
+    assert_true(fabs(force[0]) > 0.2);
+    assert_near(p.felt[1].force[0], -0.5 * fabs(force[0]), 0.02 * fabs(force[0]));
+    const tdBody *body = &model->bodies[2];
+    tdPose pose = td_guided_pose(td_guided_of(body), p.state->q + body->first);
+    td_place(&pose, up, through);
+    double slope = (0 - pose.t[0]) / (0.2 - pose.t[2]);
+    assert_true(pose.t[0] > 0.01);
+    assert_near(through[0], pose.t[0] + slope * (through[2] - pose.t[2]), 1e-12);
+    pair_free(&p);
+}
+
+// What one instrument presses into a tissue is felt with another that rests on it.
+static void test_two_tools(void **unused)
+{
+    (void)unused;
+    double rests[2];
+    for (int pressed = 0; pressed < 2; pressed++)
+    {
+        const double left[3] = {0, 0, pressed ? -6e-3 : 0.01}, right[3] = {0, 0, -2.5e-3};
+        pair p = hold_both(
+            scene_model(PAIR_SCENE TISSUE(
+                "neo_hookean") "  - {name: left, type: rigid, shape: {sphere: 0.01}, guided: true, transform: "
+                               "{translate: [-0.011, 0, 0.0405]}}\n"
+                               "  - {name: right, type: rigid, shape: {sphere: 0.01}, guided: true, transform: "
+                               "{translate: [0.011, 0, 0.0405]}}\n"),
+            left, right);
+        rests[pressed] = p.felt[1].force[2];
+        pair_free(&p);
+    }
+    assert_true(rests[0] > 0.05);
+    assert_true(fabs(rests[1] - rests[0]) > 0.05 * rests[0]);
+}
+
 // Against a rigid wall the coupling is all that gives: k d.
 static void test_wall(void **unused)
 {
@@ -212,10 +398,9 @@ static void test_nodule(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_indentation),
-        cmocka_unit_test(test_slab),
-        cmocka_unit_test(test_wall),
-        cmocka_unit_test(test_nodule),
+        cmocka_unit_test(test_indentation), cmocka_unit_test(test_slab),   cmocka_unit_test(test_factors),
+        cmocka_unit_test(test_grasp),       cmocka_unit_test(test_trocar), cmocka_unit_test(test_two_tools),
+        cmocka_unit_test(test_wall),        cmocka_unit_test(test_nodule),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

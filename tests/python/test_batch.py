@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Batches from Python."""
+import ctypes
 import gc
 import os
 import unittest
@@ -8,6 +9,23 @@ import numpy as np
 from common import CUBES, arm
 
 import tendril
+
+
+class OfDevice:
+    """Memory of NumPy that says it is that of a GPU."""
+
+    def __init__(self, array):
+        self.array = array
+
+    def __dlpack_device__(self):
+        return 2, 0
+
+    def __dlpack__(self, stream=None):
+        capsule = self.array.__dlpack__()
+        pointer = ctypes.pythonapi.PyCapsule_GetPointer
+        pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+        ctypes.c_int32.from_address(pointer(capsule, b"dltensor") + 8).value = 2
+        return capsule
 
 
 class Batches(unittest.TestCase):
@@ -53,6 +71,27 @@ class Batches(unittest.TestCase):
             self.model.batch(1, device="tpu")
         with self.assertRaises(tendril.UsageError):
             self.model.batch(1, precision="half")
+
+    def test_arrays_of_the_device(self):
+        # The back end of the host takes its own memory for that of a device, which needs a library that says so.
+        host = os.path.join(os.path.dirname(os.environ["TENDRIL_LIBRARY"]), "libtendril_gpu_host.so")
+        inputs = self.rows(3, 4)
+        expected = self.model.batch(3, outputs=["probe:tip"], device="gpu", gpu=host).rollout(inputs, hold=3)
+        batch = self.model.batch(3, outputs=["probe:tip"], device="gpu", gpu=host)
+        for given in (inputs, np.asfortranarray(inputs)):
+            batch.reset()
+            out = np.zeros((3, 4, 3))
+            there = OfDevice(out)
+            self.assertIs(batch.rollout(OfDevice(given), hold=3, out=there), there)
+            np.testing.assert_array_equal(out, expected)
+        for wrong in ({"inputs": OfDevice(inputs)}, {"inputs": inputs, "out": OfDevice(out)},
+                      {"inputs": OfDevice(inputs[:2]), "out": OfDevice(out)},
+                      {"inputs": OfDevice(inputs.astype(np.float32)), "out": OfDevice(out)},
+                      {"inputs": OfDevice(inputs), "out": OfDevice(out[:, :2])}):  # fmt: skip
+            with self.assertRaises(tendril.UsageError):
+                batch.rollout(**wrong)
+        with self.assertRaisesRegex(tendril.UsageError, "device='gpu'"):
+            self.model.batch(3, outputs=["probe:tip"]).rollout(OfDevice(inputs), out=OfDevice(out))
 
     def test_any_memory_order(self):
         inputs = self.rows(3, 4)

@@ -2,6 +2,8 @@
 // Condensation of a full-order body to touched nodes, both ways, against a dense elimination in extended precision.
 #include "scenes.h"
 
+#include "core/rotation.h"
+#include "solve/async.h"
 #include "solve/schur.h"
 
 typedef struct fixture
@@ -408,6 +410,99 @@ static void bad_input_is_refused(void **unused)
     drop(&f);
 }
 
+// A' = Q A Q', each node turned by itself.
+static void turn_matrix(const tdBlockPattern *pattern, const double *A, const double *Q, double *out)
+{
+    for (int32_t i = 0; i < pattern->n; i++)
+        for (int64_t k = pattern->row[i]; k < pattern->row[i + 1]; k++)
+            for (int r = 0; r < 3; r++)
+                for (int c = 0; c < 3; c++)
+                {
+                    double sum = 0;
+                    for (int a = 0; a < 3; a++)
+                        for (int b = 0; b < 3; b++)
+                            sum += Q[9 * i + 3 * r + a] * A[9 * k + 3 * a + b] * Q[9 * pattern->column[k] + 3 * c + b];
+                    out[9 * k + 3 * r + c] = sum;
+                }
+}
+
+// An asynchronous factor with a lag of two steps: taken when it is due and not before; turned, it is that of the turned
+// matrix, whose condensed body and motions it gives; what is not positive definite leaves the old one in place.
+static void asynchronous_factor(void **unused)
+{
+    (void)unused;
+    fixture f = make(0.4, 0.01, "[6, 3, 2]");
+    size_t blocks = 9 * (size_t)f.pattern->blocks;
+    double *Q = calloc(9 * (size_t)f.nodes, sizeof *Q), *turned = malloc(blocks * sizeof *turned),
+           *bad = malloc(blocks * sizeof *bad), *x = calloc(2 * (size_t)f.coords, sizeof *x), *y = x + f.coords;
+    uint64_t seed = 5;
+    for (int i = 0; i < f.nodes; i++)
+    {
+        double vector[3], q[4];
+        bool turns = f.linear->turning[i]; // nodes that are held do not
+        for (int k = 0; k < 3; k++)
+            vector[k] = turns ? 2 * next_random(&seed) : 0;
+        td_rotation_from_vector(vector, q);
+        td_rotation_matrix(q, Q + 9 * (int64_t)i);
+    }
+    turn_matrix(f.pattern, f.A, Q, turned);
+    for (size_t i = 0; i < blocks; i++)
+        bad[i] = -f.A[i];
+    tdAsync *async = NULL;
+    tdAsyncSettings settings = {.lag = 2};
+    tdError error = {0};
+    assert_ok(td_async_create(f.linear, &settings, &async, &error), error);
+    assert_false(td_async_ready(async));
+    assert_false(td_async_make(async, NULL, 0, bad, Q));
+    assert_false(td_async_ready(async));
+    assert_true(td_async_make(async, NULL, 3, turned, Q));
+    assert_ok(td_async_offer(async, 4, f.A, Q, &error), error);
+    assert_false(td_async_idle(async));
+    td_async_take(async, 5);
+    assert_int_equal(td_async_report(async).step, 3);
+    td_async_take(async, 6);
+    assert_int_equal(td_async_report(async).step, 4);
+    assert_true(td_async_idle(async));
+    assert_ok(td_async_offer(async, 6, bad, Q, &error), error);
+    td_async_take(async, 8);
+    tdAsyncReport report = td_async_report(async);
+    assert_int_equal(report.step, 4);
+    assert_int_equal(report.made, 1);
+    assert_int_equal(report.refused, 1);
+
+    const int32_t nodes[] = {f.nodes - 1, f.nodes / 2, f.nodes - 3, f.nodes / 2 + 1};
+    tdSchur *schur = make_schur(&f, TD_SCHUR_PATH, 0);
+    tdSchurReport made;
+    assert_ok(td_schur_factor(schur, NULL, turned, 4, nodes, &made, &error), error);
+    tdSchurBody expected = condense(schur, true), body;
+    assert_ok(td_async_condense(async, Q, 4, nodes, &body, &error), error);
+    assert_int_equal(body.n, expected.n);
+    double worst = 0, size = 0, dv_p[64];
+    for (int j = 0; j < body.n; j++)
+        for (int i = j; i < body.n; i++)
+        {
+            assert_int_equal(body.coord[i], expected.coord[i]);
+            size = fmax(size, fabs(expected.A[i + j * body.n]));
+            worst = fmax(worst, fabs(body.A[i + j * body.n] - expected.A[i + j * body.n]));
+        }
+    assert_true(worst < 1e-11 * size);
+    for (int i = 0; i < body.n; i++)
+        dv_p[i] = next_random(&seed);
+    td_async_recover(async, NULL, Q, dv_p, x);
+    assert_ok(td_schur_recover(schur, NULL, dv_p, y, &error), error);
+    for (int i = 0; i < f.coords; i++)
+        assert_near(x[i], y[i], 1e-11);
+    for (int i = 0; i < body.n; i++)
+        assert_near(x[body.coord[i]], dv_p[i], 1e-11);
+    td_schur_free(schur);
+    td_async_free(async);
+    free(Q);
+    free(turned);
+    free(bad);
+    free(x);
+    drop(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -416,6 +511,7 @@ int main(void)
         cmocka_unit_test(orders_follow_the_contact),
         cmocka_unit_test(checkpoints_make_the_same_order),
         cmocka_unit_test(bad_input_is_refused),
+        cmocka_unit_test(asynchronous_factor),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

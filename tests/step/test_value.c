@@ -26,6 +26,7 @@ static const struct
     {TD_SOURCE_DIR "/scenes/contact/fingers.yaml", NULL, 30},  // contact of soft and rigid bodies
     {TD_SOURCE_DIR "/scenes/contact/arm_hand.yaml", NULL, 30}, // servos and tools
     {TD_SOURCE_DIR "/scenes/block.yaml", NULL, 2},             // static
+    {TD_SOURCE_DIR "/tests/haptic/late.yaml", NULL, 11},       // an asynchronous factor with a lag
 };
 enum
 {

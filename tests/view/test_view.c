@@ -434,6 +434,38 @@ static void scenes_are_picked_from_the_list(void **unused)
     server_clean(&s);
 }
 
+// Also while time stands still. A file that cannot be read leaves the old scene on show until it is mended.
+static void a_saved_scene_is_loaded_again(void **unused)
+{
+    (void)unused;
+    server s;
+    viewClient c;
+    server_start(&s);
+    client_open(&c, s.port);
+    client_await_binary(&c, TD_VIEW_TOPOLOGY);
+    client_say(&c, "{\"type\": \"pause\"}");
+    client_await(&c, "status", "\"playing\": false");
+    char *edited = strdup(server_scene), *name = strstr(edited, "corner");
+    assert_non_null(name);
+    memcpy(name, "reborn", 6);
+    server_file(s.entries[0].path, edited);
+    client_await(&c, "hello", "\"generation\": 2");
+    assert_non_null(strstr(c.message, "reborn"));
+    client_await(&c, "notice", "loaded again");
+    server_file(s.entries[0].path, "tendril: 1\nbodies: maybe\n");
+    client_await(&c, "notice", "cannot be loaded");
+    client_say(&c, "{\"type\": \"step\"}");
+    client_await_binary(&c, TD_VIEW_FRAME);
+    assert_int_equal(client_word(&c, 4), 2);
+    server_file(s.entries[0].path, server_scene);
+    client_await(&c, "hello", "\"generation\": 3");
+    assert_null(strstr(c.message, "reborn"));
+    free(edited);
+    client_end(&c);
+    server_stop(&s);
+    server_clean(&s);
+}
+
 static void failure_is_shown_and_reset(void **unused)
 {
     (void)unused;
@@ -536,12 +568,19 @@ static void ranges_of_sliders(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ranges_of_sliders),           cmocka_unit_test(describes_and_shows),
-        cmocka_unit_test(plays_pauses_steps_resets),   cmocka_unit_test(speed_keeps_its_pace),
-        cmocka_unit_test(actuators_and_targets),       cmocka_unit_test(springs_pull),
-        cmocka_unit_test(fields_are_of_the_shape),     cmocka_unit_test(reduced_bodies_are_expanded_by_the_client),
-        cmocka_unit_test(error_is_that_of_full_order), cmocka_unit_test(scenes_are_picked_from_the_list),
-        cmocka_unit_test(failure_is_shown_and_reset),  cmocka_unit_test(recordings_go_where_they_may),
+        cmocka_unit_test(ranges_of_sliders),
+        cmocka_unit_test(describes_and_shows),
+        cmocka_unit_test(plays_pauses_steps_resets),
+        cmocka_unit_test(speed_keeps_its_pace),
+        cmocka_unit_test(actuators_and_targets),
+        cmocka_unit_test(springs_pull),
+        cmocka_unit_test(fields_are_of_the_shape),
+        cmocka_unit_test(reduced_bodies_are_expanded_by_the_client),
+        cmocka_unit_test(error_is_that_of_full_order),
+        cmocka_unit_test(scenes_are_picked_from_the_list),
+        cmocka_unit_test(a_saved_scene_is_loaded_again),
+        cmocka_unit_test(failure_is_shown_and_reset),
+        cmocka_unit_test(recordings_go_where_they_may),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -27,7 +27,7 @@ export class History {
 
     constructor(session: Session) {
         session.on("hello", (hello) => this.start(hello));
-        session.on("frame", (frame) => this.take(frame));
+        session.on("live", (frame) => this.take(frame));
     }
 
     setQuantity(quantity: "effort" | "displacement"): void {
@@ -38,6 +38,19 @@ export class History {
     clear(): void {
         this.time.length = 0;
         for (const table of Object.values(this.rows)) for (const column of table) column.length = 0;
+    }
+
+    /// Everything that is kept, as a table that the program reads too: t, then names with their units.
+    csv(): string {
+        const title = (table: Table, { name, unit }: Series): string => {
+            const what = { probes: `${name}.displacement`, actuators: `${name}.${this.quantity}`, contacts: `${name}.force`, steps: `step time.${name}` }[table];
+            return `${what.replaceAll(",", " ")} [${unit || "1"}]`;
+        };
+        const columns = (Object.keys(this.series) as Table[]).flatMap((table) =>
+            this.series[table].map((s, i) => ({ name: title(table, s), values: this.rows[table][i] })));
+        const lines = [["t", ...columns.map((c) => c.name)].join(",")];
+        this.time.forEach((t, k) => lines.push([t, ...columns.map((c) => c.values[k] ?? "")].join(",")));
+        return `${lines.join("\n")}\n`;
     }
 
     private start(hello: Hello): void {

@@ -3,6 +3,7 @@
 import "./style.css";
 import * as THREE from "three";
 import { History } from "./history";
+import { Past } from "./past";
 import { SECTION, sectionOf } from "./protocol";
 import { embedded, page, Recorder } from "./recording";
 import { Replay } from "./replay";
@@ -24,6 +25,8 @@ import { Interact } from "./view/interact";
 import { Stage } from "./view/stage";
 import { World } from "./view/world";
 
+const VIEWS = { front: new THREE.Vector3(0, -1, 0.0001), right: new THREE.Vector3(1, 0, 0.0001), above: new THREE.Vector3(0, -0.0001, 1) };
+
 const source = document.documentElement.outerHTML; // before anything is changed: what a recording is a copy of
 
 async function start(): Promise<void> {
@@ -32,6 +35,8 @@ async function start(): Promise<void> {
     const history = new History(session);
     const socket = records ? null : new Socket(session);
     const recorder = socket ? new Recorder(socket, session) : null;
+    const past = socket ? new Past(session) : null;
+    if (past) socket!.taps.push(past);
     socket?.connect(); // answers come while the page is built
     const replay = records ? new Replay(session, records) : null;
 
@@ -65,6 +70,9 @@ async function start(): Promise<void> {
     const cell = h("span", { class: "cell", title: "Width of a cell of the ground grid" });
     const tools = h("div", { class: "tools", role: "toolbar", "aria-label": "Picture" },
         iconButton("fit", "Fit the view (F)", () => stage.find(), { id: "fit" }),
+        iconButton("front", "Look from the front (1)", () => stage.find(VIEWS.front), { id: "front" }),
+        iconButton("right", "Look from the right (2)", () => stage.find(VIEWS.right), { id: "right" }),
+        iconButton("above", "Look from above (3)", () => stage.find(VIEWS.above), { id: "above" }),
         replay ? null : pull,
         iconButton("camera", "Save a picture, PNG (S)", () => void screenshot(), { id: "screenshot" }));
     viewport.append(tools, h("div", { class: "legends" }, appearance.legend, appearance.arrows), cell, notices.corner);
@@ -113,7 +121,7 @@ async function start(): Promise<void> {
         };
 
     // ---- layout
-    const transport = new Transport(session, replay, []);
+    const transport = new Transport(session, replay, past);
     const phone = matchMedia("(max-width: 760px)");
     const plotsPanel = h("div", { class: "panel", id: "panel-plots" });
     const dock = h("section", { class: "dock", "aria-label": "Plots" });
@@ -127,6 +135,7 @@ async function start(): Promise<void> {
     ]);
     tabs.changed = () => plots.rebuild();
     tabs.show("tool", false);
+    tabs.show("modes", false);
     const side = h("aside", { class: "side", "aria-label": "Controls" }, tabs.list, tabs.panels);
     let plotsOn = true;
     const togglePlots = (): void => {
@@ -159,14 +168,16 @@ async function start(): Promise<void> {
     };
     const keys: Key[] = [
         { keys: [" "], shown: "Space", does: "play or pause", action: () => transport.toggle() },
-        { keys: [".", "ArrowRight"], shown: ".", does: "single step", action: () => transport.step() },
+        { keys: [".", "ArrowRight"], shown: ".", does: "single step; in the past, the next frame", action: () => transport.step() },
+        { keys: [",", "ArrowLeft"], shown: ",", does: "back by a frame, while the simulation goes on", action: () => transport.back() },
+        { keys: ["Escape"], shown: "Esc", does: "back to the present", action: () => past?.live() },
         { keys: ["r"], shown: "R", does: "reset", action: () => transport.reset() },
         { keys: ["["], shown: "[", does: "slower", action: () => transport.changeSpeed(-1) },
         { keys: ["]"], shown: "]", does: "faster", action: () => transport.changeSpeed(1) },
         { keys: ["f"], shown: "F", does: "look at the bodies where they are", action: () => stage.find() },
-        { keys: ["1"], shown: "1", does: "look from the front", action: () => stage.find(new THREE.Vector3(0, -1, 0.0001)) },
-        { keys: ["2"], shown: "2", does: "look from the right", action: () => stage.find(new THREE.Vector3(1, 0, 0.0001)) },
-        { keys: ["3"], shown: "3", does: "look from above", action: () => stage.find(new THREE.Vector3(0, -0.0001, 1)) },
+        { keys: ["1"], shown: "1", does: "look from the front", action: () => stage.find(VIEWS.front) },
+        { keys: ["2"], shown: "2", does: "look from the right", action: () => stage.find(VIEWS.right) },
+        { keys: ["3"], shown: "3", does: "look from above", action: () => stage.find(VIEWS.above) },
         { keys: ["t"], shown: "T", does: "drive a tool by the keyboard, or not", action: toggleTool },
         { keys: ["g"], shown: "G", does: "pull bodies with the mouse, or not", action: togglePull },
         { keys: ["c"], shown: "C", does: "next colouring", action: () => appearance.next() },
@@ -189,6 +200,7 @@ async function start(): Promise<void> {
         const name = document.getElementById("scene-name");
         if (name) setText(name, hello.scene);
         tabs.show("tool", !replay && (hello.tools?.length ?? 0) > 0);
+        tabs.show("modes", hello.bodies.some((body) => body.kind === "reduced" && body.modes));
         vtu.title = hello.recording.possible ? "Write a VTU series on the server" : `No VTU series: ${hello.recording.why}`;
     });
     session.on("topology", () => setText(cell, `grid ${Number((stage.gridCell * 1000).toPrecision(3))} mm`));
@@ -203,15 +215,15 @@ async function start(): Promise<void> {
     // A frame is acknowledged when it is drawn: a browser or a network that is slow gets fewer, never old ones.
     let drawn = -1;
     const acknowledge = (): void => {
-        if (!session.frame || session.frame.number === drawn || replay) return;
-        drawn = session.frame.number;
+        if (session.received === drawn || replay) return;
+        drawn = session.received;
         session.send({ type: "ack", frame: drawn });
     };
     stage.after.push(acknowledge);
-    session.on("frame", () => document.hidden && acknowledge());
-    session.on("hello", () => (drawn = -1));
+    session.on("live", () => (document.hidden || session.held) && acknowledge()); // what is not drawn is kept
+    session.on("hello", () => (drawn = session.received = -1));
 
-    publish(session, stage, world, transport, interact, replay, tool);
+    publish(session, stage, world, transport, interact, replay, past, tool);
     if (replay) {
         replay.rewound = () => history.clear();
         replay.passed = (frame) => history.take(frame);
@@ -223,7 +235,7 @@ const fileName = (session: Session): string =>
     `tendril-${(session.hello?.scene ?? "scene").replace(/[^\w.-]+/g, "-")}-${(session.frame?.time ?? 0).toFixed(2)}s`;
 
 /// For tests and for the curious: what the page shows, to read.
-function publish(session: Session, stage: Stage, world: World, transport: Transport, interact: Interact, replay: Replay | null, tool: ToolPanel): void {
+function publish(session: Session, stage: Stage, world: World, transport: Transport, interact: Interact, replay: Replay | null, past: Past | null, tool: ToolPanel): void {
     const points = (type: number, width: number): number[][] => {
         const s = session.frame && sectionOf(session.frame, type);
         return Array.from({ length: s ? s.count : 0 }, (_, i) => Array.from(s!.f32.subarray(width * i, width * i + 3)));
@@ -250,6 +262,7 @@ function publish(session: Session, stage: Stage, world: World, transport: Transp
                 dragging: interact.dragging,
                 tool: { on: tool.on, twist: tool.twist, places: points(SECTION.tools, 15) },
                 status: session.status,
+                past: past && { at: past.at, first: past.first, last: past.last },
                 replay: replay ? { now: replay.now, duration: replay.duration } : null,
             };
         },

@@ -37,7 +37,7 @@ export class Recorder implements Tap {
 
     constructor(socket: Socket, session: Session) {
         this.session = session;
-        socket.tap = this;
+        socket.taps.push(this);
     }
 
     start(): void {

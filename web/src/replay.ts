@@ -13,6 +13,7 @@ export class Replay {
     readonly duration: number;
     playing = false;
     speed = 1;
+    loop = false; ///< begins again at its end
     now = 0; ///< [s]
     moved: () => void = () => undefined;
     rewound: () => void = () => undefined;
@@ -50,9 +51,9 @@ export class Replay {
         this.moved();
     }
 
-    step(): void {
+    step(by: 1 | -1 = 1): void {
         this.playing = false;
-        const next = this.frames.find((f) => f.time > this.now + 1e-9);
+        const next = by > 0 ? this.frames.find((f) => f.time > this.now + 1e-9) : this.frames.findLast((f) => f.time < this.now - 1e-9);
         if (next) this.seek(next.time);
         this.moved();
     }
@@ -100,7 +101,10 @@ export class Replay {
         const present = performance.now();
         this.seek(this.now + (this.speed * (present - this.last)) / 1000);
         this.last = present;
-        if (this.now >= this.duration) this.playing = false;
+        if (this.now >= this.duration) {
+            if (this.loop) this.seek(0);
+            else this.playing = false;
+        }
         this.moved();
         if (this.playing) requestAnimationFrame(() => this.tick());
     }

@@ -21,7 +21,8 @@ export type Connection = "connecting" | "open" | "lost" | "replay";
 interface Events {
     hello: Hello;
     topology: Topology[];
-    frame: Message;
+    live: Message; ///< every frame that comes
+    frame: Message; ///< a frame to show: that one, unless somebody looks at the past
     field: Field;
     status: Status;
     notice: { level: "info" | "warning"; message: string };
@@ -31,7 +32,9 @@ interface Events {
 export class Session {
     hello: Hello | null = null;
     topology: Topology[] = [];
-    frame: Message | null = null;
+    frame: Message | null = null; ///< that is shown
+    received = -1; ///< number of the last frame that came
+    held = false; ///< the past is shown: what comes is not
     field: Field | null = null;
     status: Status | null = null;
     connection: Connection = "connecting";
@@ -81,15 +84,39 @@ export class Session {
         if (!this.hello || message.generation !== this.hello.generation) return;
         if (message.kind === KIND.topology) this.takeTopology(message);
         else if (message.kind === KIND.frame && this.topology.length > 0) {
-            this.frame = message;
             this.frames++;
-            this.emit("frame", message);
-        } else if (message.kind === KIND.field) {
-            const values = new Map<number, Float32Array>();
-            for (const s of message.sections) if (s.type === SECTION.field) values.set(s.index, s.f32);
-            this.field = { index: message.number, values };
-            this.emit("field", this.field);
-        }
+            this.received = message.number;
+            this.emit("live", message);
+            if (!this.held) this.showFrame(message);
+        } else if (message.kind === KIND.field && !this.held) this.showField(message);
+    }
+
+    /// Shows a frame of the past, with the values of then, until lookLive().
+    look(frame: ArrayBuffer, field: ArrayBuffer | null): void {
+        this.held = true;
+        this.showPair(frame, field);
+    }
+
+    lookLive(frame: ArrayBuffer | null, field: ArrayBuffer | null): void {
+        this.held = false;
+        this.showPair(frame, field);
+    }
+
+    private showPair(frame: ArrayBuffer | null, field: ArrayBuffer | null): void {
+        if (field) this.showField(decode(field));
+        if (frame) this.showFrame(decode(frame));
+    }
+
+    private showFrame(message: Message): void {
+        this.frame = message;
+        this.emit("frame", message);
+    }
+
+    private showField(message: Message): void {
+        const values = new Map<number, Float32Array>();
+        for (const s of message.sections) if (s.type === SECTION.field) values.set(s.index, s.f32);
+        this.field = { index: message.number, values };
+        this.emit("field", this.field);
     }
 
     private takeTopology(message: Message): void {

@@ -11,7 +11,7 @@ export interface Tap {
 }
 
 export class Socket {
-    tap: Tap | null = null; ///< hears every message, for recordings
+    readonly taps: Tap[] = []; ///< they hear every message, after the session
     private socket: WebSocket | null = null;
     private retry = FIRST_RETRY;
     private timer = 0;
@@ -47,10 +47,10 @@ export class Socket {
             try {
                 if (typeof event.data === "string") {
                     this.session.takeText(event.data);
-                    this.tap?.text(event.data);
+                    for (const tap of this.taps) tap.text(event.data);
                 } else {
                     this.session.takeBinary(event.data);
-                    this.tap?.binary(event.data);
+                    for (const tap of this.taps) tap.binary(event.data);
                 }
             } catch (error) {
                 const message = `The server sent what cannot be read: ${(error as Error).message}`;

@@ -13,7 +13,7 @@ const shown: Record<string, Shown> = {
     Pa: { unit: "kPa", factor: 1e-3, digits: 2 },
     rad: { unit: "°", factor: 180 / Math.PI, digits: 1 },
     N: { unit: "N", factor: 1, digits: 2 },
-    "N m": { unit: "N·mm", factor: 1e3, digits: 1 },
+    "N m": { unit: "N·m", factor: 1, digits: 4 },
     s: { unit: "ms", factor: 1e3, digits: 2 },
     "rad/s": { unit: "°/s", factor: 180 / Math.PI, digits: 1 },
     "m/s": { unit: "mm/s", factor: 1e3, digits: 1 },

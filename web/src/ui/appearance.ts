@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Colouring, legend and layers.
+// Colouring, legend, bodies, a cut through them, and layers.
 import type { FieldInfo, Hello } from "../protocol";
 import type { Field, Session } from "../session";
 import { brief, nice, scaleOf } from "../units";
-import { gradient } from "../view/colour";
+import { gradient, MAPS, type MapName } from "../view/colour";
 import type { Layer, World } from "../view/world";
-import { COLOURS } from "../view/world";
+import { colourOf, COLOURS } from "../view/world";
 import { h, section, setText } from "./dom";
 
 const LAYERS: [Layer, string, string | null][] = [
@@ -31,6 +31,17 @@ export class AppearancePanel {
     private readonly arrowText = h("span");
     private readonly select = h("select", { id: "field", "aria-label": "Colour by", change: () => this.choose(this.select.value) });
     private readonly fixedRange = h("input", { type: "checkbox", "aria-label": "Keep the range of the colours" });
+    private readonly highest = h("input", { type: "number", min: 0, step: "any", "aria-label": "Highest value of the colours", change: () => this.giveRange() });
+    private readonly unit = h("span", { class: "unit" });
+    private readonly map = h("select", { id: "map", "aria-label": "Colour map", change: () => this.choose(this.field.name) },
+        h("option", { value: "" }, "Colours as usual"), ...MAPS.map(([name, label]) => h("option", { value: name }, label)));
+    private readonly list = h("div", { class: "layers" });
+    private readonly bodies = section("Bodies", this.list);
+    private readonly cutAxis = h("select", { id: "cut", "aria-label": "Cut bodies open along", change: () => this.cut() },
+        ...[["", "No cut"], ["x", "Across x"], ["y", "Across y"], ["z", "Across z"]].map(([value, label]) => h("option", { value }, label)));
+    private readonly cutAt = h("input", { type: "range", min: 0, max: 1, step: 0.005, value: 0.5, id: "cut-at", "aria-label": "Where the cut is", input: () => this.cut() });
+    private readonly cutSide = h("input", { type: "checkbox", "aria-label": "Show the other side of the cut", change: () => this.cut() });
+    private readonly cutMore = h("div", { hidden: true }, this.cutAt, h("label", { class: "check" }, this.cutSide, "The other side"));
     private readonly legendTitle = h("span", { class: "title" });
     private readonly legendBar = h("div", { class: "bar" });
     private readonly ticks = [h("span"), h("span"), h("span")];
@@ -61,7 +72,10 @@ export class AppearancePanel {
             layers.append(label);
         }
         this.element.append(
-            section("Colour by", this.select, h("label", { class: "check" }, this.fixedRange, "Keep the range")),
+            section("Colour by", this.select, this.map,
+                h("div", { class: "range" }, h("label", { class: "check" }, this.fixedRange, "Keep the range"), h("span", { class: "spring" }), "up to", this.highest, this.unit)),
+            this.bodies,
+            section("Cut", this.cutAxis, this.cutMore),
             section("Layers", layers),
         );
         this.legend.append(this.legendTitle, this.legendBar, h("div", { class: "ticks" }, ...this.ticks));
@@ -100,7 +114,61 @@ export class AppearancePanel {
             welds: (hello.attachments?.length ?? 0) > 0,
         };
         for (const [layer, { label }] of this.boxes) label.hidden = offered[layer] === false;
+        this.listBodies(hello);
+        this.cutAxis.value = this.world.cut.on ? this.cutAxis.value : "";
+        this.cut();
         this.choose([...this.select.options].some((o) => o.value === before) ? before : "none");
+    }
+
+    // One can be put out of sight to see the others. A single one has its layer.
+    private listBodies(hello: Hello): void {
+        const drawn = hello.bodies.map((_, b) => hello.meshes.some((m) => m.body === b));
+        this.bodies.hidden = drawn.filter(Boolean).length < 2;
+        this.list.replaceChildren(...hello.bodies.map((body, b) => {
+            const input = h("input", {
+                type: "checkbox", "aria-label": `Body: ${body.name}`,
+                change: () => {
+                    if (input.checked) this.world.hidden.delete(b);
+                    else this.world.hidden.add(b);
+                    this.world.applyLayers();
+                },
+            });
+            input.checked = !this.world.hidden.has(b);
+            const links = body.links?.length ?? 0;
+            const size = body.kind === "rigid" ? (links > 1 ? `${links} links` : "rigid") : body.kind === "reduced" ? `${body.modes} modes` : `${body.nodes} nodes`;
+            const mesh = hello.meshes.find((m) => m.body === b && m.kind === "surface");
+            const colour = mesh ? colourOf(mesh, hello) : null;
+            const label = h("label", { class: "check" }, input, h("span", { class: "swatch", style: colour ? `background:${colour}` : "" }),
+                body.name, h("span", { class: "spring" }), h("span", { class: "unit" }, size));
+            label.hidden = !drawn[b];
+            return label;
+        }));
+    }
+
+    // Across the bounds of the bodies at rest, with some room.
+    private cut(): void {
+        const axis = this.cutAxis.value as "" | "x" | "y" | "z", { cut } = this.world, hello = this.session.hello;
+        this.cutMore.hidden = axis === "";
+        cut.on = axis !== "" && hello !== null;
+        if (cut.on) {
+            const k = "xyz".indexOf(axis), low = hello!.bounds[0][k], high = hello!.bounds[1][k], room = 0.25 * (high - low);
+            const at = low - room + (high - low + 2 * room) * Number(this.cutAt.value), sign = this.cutSide.checked ? -1 : 1;
+            cut.plane.normal.set(0, 0, 0)[axis as "x" | "y" | "z"] = sign;
+            cut.plane.constant = -sign * at;
+            this.cutAt.style.setProperty("--part", `${100 * Number(this.cutAt.value)}%`);
+            this.cutAt.setAttribute("aria-valuetext", `${axis} = ${brief(1e3 * at)} mm`);
+        }
+        this.world.applyLayers();
+        this.world.stage.invalidate();
+    }
+
+    // A range of one's own stays until somebody lets it go.
+    private giveRange(): void {
+        const given = Number(this.highest.value) / scaleOf(this.most, this.field.unit).factor;
+        if (!(given > 0) || !Number.isFinite(given)) return this.setRange(this.most);
+        this.fixedRange.checked = true;
+        this.most = given;
+        this.setRange(given);
     }
 
     /// What an arrow of full length stands for.
@@ -135,12 +203,14 @@ export class AppearancePanel {
     private choose(name: string): void {
         const hello = this.session.hello;
         const index = hello?.fields.findIndex((f) => f.name === name) ?? -1;
+        const same = this.field.name === name;
         this.field = hello?.fields[index] ?? { name: "none", label: "none", unit: "" };
         this.select.value = this.field.name;
-        this.most = 0;
-        const error = this.field.name.includes("error");
-        this.world.setColouring(this.field.name === "none" ? 0 : this.field.name === "displacement" ? 1 : 2, error, index);
-        this.legendBar.style.background = gradient(error);
+        if (!this.fixedRange.checked || !same) this.most = 0;
+        const usual: MapName = this.field.name.includes("error") ? "inferno" : "viridis", map = (this.map.value || usual) as MapName;
+        this.world.setColouring(this.field.name === "none" ? 0 : this.field.name === "displacement" ? 1 : 2, map, index);
+        this.legendBar.style.background = gradient(map);
+        this.map.hidden = this.highest.parentElement!.hidden = this.field.name === "none";
         setText(this.legendTitle, capital(this.field.label));
         this.legend.hidden = this.field.name === "none";
         const known = this.session.field?.index === index ? this.session.field : null;
@@ -198,6 +268,8 @@ export class AppearancePanel {
         this.world.paint.high.value = this.most;
         const scale = scaleOf(this.most, this.field.unit);
         const tick = (part: number): string => brief(this.most * part * scale.factor);
+        if (document.activeElement !== this.highest) this.highest.value = String(Number((this.most * scale.factor).toPrecision(4)));
+        setText(this.unit, scale.unit);
         setText(this.ticks[0], "0");
         setText(this.ticks[1], tick(0.5));
         setText(this.ticks[2], `${tick(1)} ${scale.unit}`);

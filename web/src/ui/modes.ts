@@ -15,8 +15,6 @@ interface Row {
 
 export class ModesPanel {
     readonly element = h("div", { class: "panel", id: "panel-modes" });
-    available = false;
-    changed: () => void = () => undefined;
     private rows = new Map<number, Row[]>();
     private readonly world: World;
     private swinging: { body: number; mode: number; since: number } | null = null;
@@ -32,18 +30,10 @@ export class ModesPanel {
         this.rows.clear();
         this.swinging = null;
         this.element.replaceChildren();
-        this.available = false;
         hello.bodies.forEach((body, b) => {
             if (body.kind !== "reduced" || !body.modes) return;
-            this.available = true;
             this.element.append(this.section(body, b));
         });
-        if (!this.available) {
-            this.element.append(section("Modes", h("p", { class: "hint" },
-                "This scene runs at full order. Start the viewer with a reduced model to browse its modes:"),
-                h("code", {}, "tendril view SCENE --rom MODEL.h5")));
-        }
-        this.changed();
     }
 
     private section(body: BodyInfo, b: number): HTMLElement {

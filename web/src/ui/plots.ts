@@ -3,9 +3,10 @@
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import type { History, Table } from "../history";
+import type { Hello } from "../protocol";
 import type { Session } from "../session";
 import { show } from "../units";
-import { h, setText } from "./dom";
+import { download, h, iconButton, setText } from "./dom";
 
 // Told apart with colour-blind eyes as well (after Okabe and Ito), readable on light and dark.
 const PALETTE = ["#2f7fc1", "#e07b39", "#1f9e77", "#c2589a", "#c79a00", "#6b6ecf", "#52a7d8", "#b5493a", "#7a9a2e", "#8d6b5a"];
@@ -26,6 +27,7 @@ class Plot {
     private readonly empty = h("span", { class: "empty", hidden: true });
     private plot: uPlot | null = null;
     private units: string[] = [];
+    private readonly off = new Set<string>(); // names that a click on the legend took out
 
     constructor(table: Table, name: string, extra?: HTMLElement) {
         this.table = table;
@@ -41,9 +43,17 @@ class Plot {
         this.plot = null;
         const series = history.series[this.table];
         const width = this.area.clientWidth, height = this.area.clientHeight;
-        this.legend.title = series.map((s) => s.name).join(", ");
-        this.legend.replaceChildren(...series.slice(0, 10).map((s, i) =>
-            h("span", { class: "key" }, h("i", { style: `background:${PALETTE[i % PALETTE.length]}` }), s.name)));
+        this.legend.replaceChildren(...series.map((s, i) => {
+            const key = h("button", {
+                type: "button", class: "key", title: s.name, "aria-label": `Show ${s.name}`, "aria-pressed": String(!this.off.has(s.name)),
+                click: () => {
+                    if (!this.off.delete(s.name)) this.off.add(s.name);
+                    key.setAttribute("aria-pressed", String(!this.off.has(s.name)));
+                    this.plot?.setSeries(i + 1, { show: !this.off.has(s.name) });
+                },
+            }, h("i", { style: `background:${PALETTE[i % PALETTE.length]}` }), s.name);
+            return key;
+        }));
         this.units = [...new Set(series.map((s) => s.unit))].slice(0, 2);
         if (series.length === 0 || width < 40 || height < 40) return;
         const style = getComputedStyle(document.documentElement);
@@ -74,7 +84,7 @@ class Plot {
                 {},
                 ...series.map((s, i) => ({
                     label: s.name, scale: `y${Math.max(0, this.units.indexOf(s.unit))}`,
-                    stroke: PALETTE[i % PALETTE.length], width: 1.4, points: { show: false },
+                    stroke: PALETTE[i % PALETTE.length], width: 1.4, points: { show: false }, show: !this.off.has(s.name),
                 })),
             ],
         }, this.data(history), this.area);
@@ -82,10 +92,15 @@ class Plot {
 
     update(history: History): void {
         this.plot?.setData(this.data(history));
-        const quiet = this.table === "contacts" && history.series.contacts.length === 0;
-        const none = history.series[this.table].length === 0;
-        this.empty.hidden = !(quiet || none);
-        setText(this.empty, quiet ? "No contacts" : "Nothing to plot in this scene");
+        this.empty.hidden = history.series[this.table].length > 0;
+        setText(this.empty, "No contacts yet");
+    }
+
+    /// Where the scene has nothing of the kind there is no plot of it.
+    offer(hello: Hello): void {
+        const has = { probes: hello.probes.length > 0, actuators: hello.actuators.length > 0, steps: true,
+            contacts: (hello.contact?.possible ?? false) || (hello.attachments?.length ?? 0) > 0 };
+        this.element.hidden = !has[this.table];
     }
 
     private data(history: History): uPlot.AlignedData {
@@ -126,10 +141,15 @@ export class Plots {
             },
         }, h("option", { value: "effort" }, "effort"), h("option", { value: "displacement" }, "displacement"));
         this.plots = TITLES.map(([table, name]) => new Plot(table, name, table === "actuators" ? choice : undefined));
+        const save = iconButton("save", "Save these numbers, CSV", () => download(new Blob([history.csv()], { type: "text/csv" }), "plots.csv"), { id: "save-plots" });
+        this.plots.at(-1)!.element.querySelector("figcaption")!.append(save);
         this.element.append(...this.plots.map((p) => p.element));
-        session.on("hello", () => this.rebuild());
+        session.on("hello", (hello) => {
+            for (const plot of this.plots) plot.offer(hello);
+            this.rebuild();
+        });
         history.changed = () => setTimeout(() => this.rebuild()); // when the row is complete
-        session.on("frame", () => this.tick());
+        session.on("live", () => this.tick());
         new ResizeObserver(() => this.rebuild()).observe(this.element);
     }
 

@@ -13,6 +13,7 @@ export class Tabs {
             const tab = h("button", { type: "button", role: "tab", id: `tab-${key}`, "aria-controls": panel.id, click: () => this.select(key) }, name);
             panel.setAttribute("role", "tabpanel");
             panel.setAttribute("aria-labelledby", tab.id);
+            panel.tabIndex = 0; // one without controls is scrolled by keys too
             this.tabs.set(key, { tab, panel });
             this.list.append(tab);
             this.panels.append(panel);

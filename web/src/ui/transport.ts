@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Play, pause, step, reset, speed; and the time line of a recording.
+// Play, pause, step, reset, speed; and the time line: of a recording, or of the last minute.
+import type { Past } from "../past";
 import type { Replay } from "../replay";
 import type { Session } from "../session";
 import { h, iconButton, setIcon, setText } from "./dom";
@@ -11,13 +12,16 @@ export class Transport {
     private readonly playButton: HTMLButtonElement;
     private readonly clock = h("output", { class: "clock", "aria-label": "Simulated time" }, "0.00 s");
     private readonly speed = h("select", { "aria-label": "Speed", title: "Speed", change: () => this.setSpeed(Number(this.speed.value)) });
-    private readonly timeline = h("input", { type: "range", class: "timeline", min: 0, max: 1, step: "any", value: 0, "aria-label": "Time line of the recording" });
+    private readonly timeline = h("input", { type: "range", class: "timeline", min: 0, max: 1, step: "any", value: 0, "aria-label": "Time line" });
+    private readonly present = h("button", { type: "button", class: "small live", id: "live", hidden: true, click: () => this.past?.live() }, "Live");
     private readonly session: Session;
     private readonly replay: Replay | null;
+    private readonly past: Past | null;
 
-    constructor(session: Session, replay: Replay | null, extras: HTMLElement[]) {
+    constructor(session: Session, replay: Replay | null, past: Past | null) {
         this.session = session;
         this.replay = replay;
+        this.past = past;
         this.speed.append(...SPEEDS.map((s) => h("option", { value: s }, `${s}×`)));
         this.speed.value = "1";
         this.playButton = iconButton("play", "Play (space)", () => this.toggle(), { class: "tool primary", id: "play" });
@@ -28,9 +32,21 @@ export class Transport {
             this.timeline.max = String(replay.duration);
             this.timeline.addEventListener("input", () => replay.seek(Number(this.timeline.value)));
             replay.moved = () => this.update();
-            this.element.append(this.timeline);
-        } else this.element.append(h("span", { class: "spring" }));
-        this.element.append(...extras);
+            const loop = iconButton("loop", "Begin again at the end", () => {
+                replay.loop = !replay.loop;
+                loop.setAttribute("aria-pressed", String(replay.loop));
+            }, { id: "loop", "aria-pressed": "false" });
+            this.element.append(this.timeline, loop);
+        } else if (past) {
+            this.timeline.addEventListener("input", () => {
+                const to = Number(this.timeline.value);
+                if (to >= past.last - 1e-9) past.live();
+                else past.show(to);
+            });
+            past.changed = () => this.showPast(past);
+            this.element.append(this.timeline, this.present);
+            this.showPast(past);
+        }
         session.on("status", () => this.update());
         session.on("frame", (frame) => setText(this.clock, `${frame.time.toFixed(2)} s`));
         this.update();
@@ -48,7 +64,14 @@ export class Transport {
 
     step(): void {
         if (this.replay) this.replay.step();
+        else if (this.past?.at != null) this.past.step(1);
         else this.session.send({ type: "step" });
+    }
+
+    /// One frame back, into what has been shown.
+    back(): void {
+        if (this.replay) this.replay.step(-1);
+        else this.past?.step(-1);
     }
 
     reset(): void {
@@ -66,6 +89,19 @@ export class Transport {
         if (this.replay) this.replay.speed = value;
         else this.session.send({ type: "speed", value });
         this.update();
+    }
+
+    // The simulation goes on while the past is looked at, and the line with it.
+    private showPast(past: Past): void {
+        const { first, last, at } = past, span = last - first;
+        Object.assign(this.timeline, { min: String(first), max: String(Math.max(last, first + 1e-9)), disabled: !(span > 0) });
+        this.timeline.value = String(at ?? last);
+        const part = span > 0 ? (100 * ((at ?? last) - first)) / span : 100;
+        this.timeline.style.setProperty("--part", `${part.toFixed(2)}%`);
+        this.timeline.setAttribute("aria-valuetext", at === null ? "now" : `${(last - at).toFixed(2)} seconds ago`);
+        this.present.hidden = at === null;
+        setText(this.present, at === null ? "Live" : `${(last - at).toFixed(1)} s ago – go live`);
+        this.element.classList.toggle("past", at !== null);
     }
 
     private update(): void {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Colour maps that look even to the eye and stay ordered without colour: polynomial fits of viridis and inferno.
+// Colour maps that look even to the eye and stay ordered without colour: polynomial fits of viridis and inferno, and grey.
 import * as THREE from "three";
 
 type Polynomial = [number, number, number][];
@@ -23,6 +23,12 @@ const INFERNO: Polynomial = [
     [25.13112622477341, -12.24266895238567, -23.07032500287172],
 ];
 
+export type MapName = "viridis" | "inferno" | "grey";
+export const MAPS: [MapName, string][] = [["viridis", "Viridis"], ["inferno", "Inferno"], ["grey", "Grey"]];
+
+// The ends of inferno are black and white, which bodies and background are not told from; those of grey as well.
+const ENDS: Record<MapName, [number, number]> = { viridis: [0, 1], inferno: [0.12, 0.95], grey: [0.15, 0.95] };
+
 const evaluate = (map: Polynomial, t: number, channel: number): number => {
     let value = 0;
     for (let k = map.length - 1; k >= 0; k--) value = value * t + map[k][channel];
@@ -30,19 +36,19 @@ const evaluate = (map: Polynomial, t: number, channel: number): number => {
 };
 
 /// 256 colours of a map, as bytes (sRGB).
-export function table(error: boolean): Uint8Array {
-    const map = error ? INFERNO : VIRIDIS;
+export function table(name: MapName): Uint8Array {
+    const [from, to] = ENDS[name];
     const bytes = new Uint8Array(4 * 256);
     for (let i = 0; i < 256; i++) {
-        const t = error ? 0.12 + (0.83 * i) / 255 : i / 255; // the ends of inferno are black and white
-        for (let c = 0; c < 3; c++) bytes[4 * i + c] = Math.round(255 * evaluate(map, t, c));
+        const t = from + ((to - from) * i) / 255;
+        for (let c = 0; c < 3; c++) bytes[4 * i + c] = Math.round(255 * (name === "grey" ? t : evaluate(name === "inferno" ? INFERNO : VIRIDIS, t, c)));
         bytes[4 * i + 3] = 255;
     }
     return bytes;
 }
 
-export function colourTexture(error: boolean): THREE.DataTexture {
-    const made = new THREE.DataTexture(table(error), 256, 1, THREE.RGBAFormat, THREE.UnsignedByteType);
+export function colourTexture(name: MapName): THREE.DataTexture {
+    const made = new THREE.DataTexture(table(name), 256, 1, THREE.RGBAFormat, THREE.UnsignedByteType);
     made.colorSpace = THREE.SRGBColorSpace;
     made.minFilter = made.magFilter = THREE.LinearFilter;
     made.needsUpdate = true;
@@ -50,8 +56,8 @@ export function colourTexture(error: boolean): THREE.DataTexture {
 }
 
 /// The same as a CSS gradient, lowest at the left.
-export function gradient(error: boolean): string {
-    const bytes = table(error);
+export function gradient(name: MapName): string {
+    const bytes = table(name);
     const stops: string[] = [];
     for (let i = 0; i <= 255; i += 17) stops.push(`rgb(${bytes[4 * i]} ${bytes[4 * i + 1]} ${bytes[4 * i + 2]})`);
     return `linear-gradient(to right, ${stops.join(", ")})`;

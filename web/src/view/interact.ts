@@ -53,7 +53,7 @@ export class Interact {
     }
 
     private get live(): boolean {
-        return this.session.connection === "open";
+        return this.session.connection === "open" && !this.session.held; // the past is only looked at
     }
 
     private key(event: KeyboardEvent, down: boolean): void {

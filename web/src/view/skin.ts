@@ -61,9 +61,12 @@ export class Skin {
     private readonly depth: THREE.Mesh;
     private readonly field: { value: THREE.DataTexture };
     private readonly alpha: number; // of the colour that the scene gives
+    private cutBy: THREE.Plane | null = null;
+    private readonly twoSided: boolean;
 
-    constructor(shape: Shape, paint: Paint, colour: THREE.ColorRepresentation, fixed: Uint32Array, pixels: { value: number }, alpha = 1) {
+    constructor(shape: Shape, paint: Paint, colour: THREE.ColorRepresentation, fixed: Uint32Array, pixels: { value: number }, alpha = 1, twoSided = false) {
         this.shape = shape;
+        this.twoSided = twoSided;
         this.alpha = alpha;
         this.field = { value: texture(new Float32Array(shape.vertices), 1, shape.vertices) };
 
@@ -75,7 +78,7 @@ export class Skin {
         geometry.setAttribute("corner", new THREE.BufferAttribute(Float32Array.from(vertex), 1));
         geometry.setIndex(new THREE.BufferAttribute(index, 1));
 
-        this.material = new THREE.MeshPhongMaterial({ color: colour, specular: 0x1c2126, shininess: 28 });
+        this.material = new THREE.MeshPhongMaterial({ color: colour, specular: 0x1c2126, shininess: 28, side: twoSided ? THREE.DoubleSide : THREE.FrontSide });
         deform(this.material, shape, paint, this.field);
         this.surface = new THREE.Mesh(geometry, this.material);
         this.surface.castShadow = this.surface.receiveShadow = true;
@@ -125,6 +128,19 @@ export class Skin {
         this.depth.visible = clear;
     }
 
+    /// Draws only what is on the positive side of a plane, and the inside that shows; null: all.
+    setCut(plane: THREE.Plane | null): void {
+        const planes = plane ? [plane] : null;
+        if (this.cutBy === plane) return;
+        this.cutBy = plane;
+        for (const child of this.group.children) {
+            const material = (child as THREE.Mesh).material as THREE.Material;
+            material.clippingPlanes = planes;
+            material.needsUpdate = true;
+        }
+        this.material.side = plane || this.twoSided ? THREE.DoubleSide : THREE.FrontSide;
+    }
+
     dispose(): void {
         this.group.traverse((o) => {
             if (o instanceof THREE.Mesh || o instanceof THREE.LineSegments || o instanceof THREE.Points) {
@@ -139,9 +155,15 @@ export class Skin {
 }
 
 const PLACE = /* glsl */ `
+    #include <clipping_planes_pars_vertex>
     uniform highp sampler2D tdPositions;
     attribute float corner;
     ${FETCH}
+    vec4 place() {
+        vec4 mvPosition = modelViewMatrix * vec4(fetchAt(tdPositions, int(corner)).xyz, 1.0);
+        #include <clipping_planes_vertex>
+        return projectionMatrix * mvPosition;
+    }
 `;
 
 /// Each edge once: its two vertices, and the corners that its first triangle has there.
@@ -185,10 +207,16 @@ function linesOf(shape: Shape, ends: number[], opacity: number): THREE.LineSegme
         uniforms: { tdPositions: shape.positions, colour: { value: new THREE.Color(0x0d1b2a) }, opacity: { value: opacity } },
         vertexShader: `${PLACE}
             void main() {
-                gl_Position = projectionMatrix * modelViewMatrix * vec4(fetchAt(tdPositions, int(corner)).xyz, 1.0);
+                gl_Position = place();
                 gl_Position.z -= 2e-4 * gl_Position.w; // before the surface that it lies in
             }`,
-        fragmentShader: "uniform vec3 colour; uniform float opacity; void main() { gl_FragColor = vec4(colour, opacity); }",
+        fragmentShader: `#include <clipping_planes_pars_fragment>
+            uniform vec3 colour; uniform float opacity;
+            void main() {
+                #include <clipping_planes_fragment>
+                gl_FragColor = vec4(colour, opacity);
+            }`,
+        clipping: true,
         transparent: true,
         depthWrite: false,
     });
@@ -205,11 +233,14 @@ function pointsOf(shape: Shape, which: Uint32Array, pixels: { value: number }): 
         uniforms: { tdPositions: shape.positions, pixels },
         vertexShader: `${PLACE} uniform float pixels;
             void main() {
-                gl_Position = projectionMatrix * modelViewMatrix * vec4(fetchAt(tdPositions, int(corner)).xyz, 1.0);
+                gl_Position = place();
                 gl_Position.z -= 4e-4 * gl_Position.w;
                 gl_PointSize = 7.0 * pixels;
             }`,
-        fragmentShader: `void main() {
+        clipping: true,
+        fragmentShader: `#include <clipping_planes_pars_fragment>
+            void main() {
+                #include <clipping_planes_fragment>
                 vec2 p = 2.0 * gl_PointCoord - 1.0;
                 float r = dot(p, p);
                 if (r > 1.0) discard;

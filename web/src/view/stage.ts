@@ -58,6 +58,7 @@ export class Stage {
         // The background is the page's: pixels without anything cost nothing.
         this.renderer = new THREE.WebGLRenderer({ canvas, antialias: true, alpha: true, powerPreference: "high-performance" });
         this.renderer.setClearColor(0, 0);
+        this.renderer.localClippingEnabled = true;
         // Without a graphics card the processor draws, which the simulation may be running on.
         const gl = this.renderer.getContext();
         const names = gl.getExtension("WEBGL_debug_renderer_info");

@@ -4,7 +4,7 @@ import * as THREE from "three";
 import { probeName, SECTION, sectionOf, type Hello, type MeshInfo, type Message } from "../protocol";
 import type { Field, Session, Topology } from "../session";
 import { nice } from "../units";
-import { colourTexture } from "./colour";
+import { colourTexture, type MapName } from "./colour";
 import { Shape } from "./gpu";
 import { Arrows, ballShape, Copies, Labels, rodShape } from "./marks";
 import { Skin, type Paint } from "./skin";
@@ -57,16 +57,19 @@ export class World {
     drivenTool = -1; ///< whose axes are shown
     private contacts: Arrows | null = null;
     private welds: Arrows | null = null;
-    private planes: THREE.Object3D[] = [];
+    private planes: { shape: THREE.Object3D; body: number }[] = [];
+    readonly hidden = new Set<number>(); ///< bodies that are not shown
+    /// Bodies are cut open by it: what lies on its negative side is not drawn.
+    readonly cut = { on: false, plane: new THREE.Plane(new THREE.Vector3(0, 1, 0), 0) };
     private field = -1; // index of the one that bodies are coloured by
-    private readonly maps = [colourTexture(false), colourTexture(true)];
+    private readonly maps: Record<MapName, THREE.Texture> = { viridis: colourTexture("viridis"), inferno: colourTexture("inferno"), grey: colourTexture("grey") };
     private readonly p = new THREE.Vector3();
     private readonly q = new THREE.Vector3();
 
     constructor(session: Session, stage: Stage, overlay: HTMLElement) {
         this.stage = stage;
         this.labels = new Labels(overlay, stage);
-        this.paint.map.value = this.maps[0];
+        this.paint.map.value = this.maps.viridis;
         stage.scene.add(this.root);
         stage.present = () => {
             const all = this.skins.filter((skin, i) => skin && this.hello!.meshes[i].kind === "surface").map((skin) => skin!.shape.all());
@@ -87,11 +90,11 @@ export class World {
     }
 
     /// field: index of the one to colour by; others may still be on their way.
-    setColouring(mode: 0 | 1 | 2, error: boolean, field: number): void {
+    setColouring(mode: 0 | 1 | 2, map: MapName, field: number): void {
         this.field = field;
         this.paint.mode.value = mode;
         this.plain.mode.value = mode === 1 ? 1 : 0;
-        this.paint.map.value = this.maps[error ? 1 : 0];
+        this.paint.map.value = this.maps[map];
         this.stage.invalidate();
     }
 
@@ -109,12 +112,14 @@ export class World {
         hello.meshes.forEach((mesh, i) => {
             const skin = this.skins[i];
             if (!skin) return;
+            const shown = !this.hidden.has(mesh.body);
             if (mesh.kind === "surface") {
-                skin.group.visible = layers.bodies;
+                skin.group.visible = layers.bodies && shown;
                 skin.setOpacity(inside ? 0.3 : 1);
                 skin.edges.visible = layers.mesh;
                 if (skin.fixed) skin.fixed.visible = layers.fixed;
-            } else skin.group.visible = mesh.kind === "cavity" ? layers.chambers : layers.domain;
+            } else skin.group.visible = shown && (mesh.kind === "cavity" ? layers.chambers : layers.domain);
+            skin.setCut(this.cut.on ? this.cut.plane : null);
             if (skin.group.visible) skin.shape.stale = true;
         });
         const show = (what: Copies | Arrows | null, on: boolean): void => {
@@ -129,7 +134,7 @@ export class World {
         show(this.springs, layers.forces);
         show(this.contacts, layers.contacts);
         show(this.welds, layers.welds);
-        for (const plane of this.planes) plane.visible = layers.bodies;
+        for (const { shape, body } of this.planes) shape.visible = layers.bodies && !this.hidden.has(body);
         this.stage.setGrid(layers.grid);
         this.refresh();
     }
@@ -143,6 +148,8 @@ export class World {
     private build(hello: Hello, topology: Topology[]): void {
         const sameScene = this.hello?.scene === hello.scene && this.hello?.size === hello.size;
         this.clear();
+        if (!sameScene) this.hidden.clear();
+        if (!sameScene) this.cut.on = false;
         this.hello = hello;
         let floor = hello.floor ?? null;
         const size = new THREE.Vector3().subVectors(new THREE.Vector3().fromArray(hello.bounds[1]), new THREE.Vector3().fromArray(hello.bounds[0])).length();
@@ -150,7 +157,7 @@ export class World {
             const t = topology[i];
             if (t.triangles.length === 0) return null;
             if (mesh.kind === "plane") {
-                floor = this.addPlane(t, size) ?? floor;
+                floor = this.addPlane(t, mesh.body, size) ?? floor;
                 return null;
             }
             const shape = new Shape(t.rest, t.triangles, t.modes, t.columns);
@@ -159,8 +166,7 @@ export class World {
                 : mesh.kind === "cavity" ? COLOURS.chamber : COLOURS.domain;
             const rigid = hello.bodies[mesh.body].kind === "rigid";
             const paint: Paint = !surface ? { ...this.paint, mode: { value: 0 } } : rigid ? this.plain : this.paint;
-            const skin = new Skin(shape, paint, colour, t.fixed, this.stage.pixels, mesh.colour?.[3] ?? 1);
-            if (mesh.kind === "cavity") skin.material.side = THREE.DoubleSide;
+            const skin = new Skin(shape, paint, colour, t.fixed, this.stage.pixels, mesh.colour?.[3] ?? 1, mesh.kind === "cavity");
             this.root.add(skin.group);
             return skin;
         });
@@ -189,7 +195,7 @@ export class World {
         for (const skin of this.skins) skin?.dispose();
         for (const what of [this.cables, this.knots, this.probes, this.tips, this.goals, this.leads, this.springs, this.contacts, this.welds, ...this.axes])
             what?.dispose();
-        for (const plane of this.planes) disposeOf(plane);
+        for (const { shape } of this.planes) disposeOf(shape);
         this.planes = [];
         this.root.clear();
         this.labels.clear();
@@ -236,15 +242,15 @@ export class World {
     }
 
     /// A plane of the scene. One that is a floor is the ground of the picture; its height is returned.
-    private addPlane(t: Topology, size: number): number | null {
+    private addPlane(t: Topology, body: number, size: number): number | null {
         const corner = (i: number): THREE.Vector3 => new THREE.Vector3().fromArray(t.rest, 3 * t.triangles[i]);
         const centre = new THREE.Vector3();
         for (let i = 0; i < t.rest.length; i += 3) centre.addScaledVector(new THREE.Vector3().fromArray(t.rest, i), 3 / t.rest.length);
         const normal = corner(1).sub(corner(0)).cross(corner(2).sub(corner(0))).normalize();
         if (normal.z > 0.9999) return centre.z;
-        const plane = planeShape(centre, normal, 1.3 * size);
-        this.planes.push(plane);
-        this.root.add(plane);
+        const shape = planeShape(centre, normal, 1.3 * size);
+        this.planes.push({ shape, body });
+        this.root.add(shape);
         return null;
     }
 
@@ -373,8 +379,8 @@ export class World {
 }
 
 /// What the scene gives, else one for each body; robots of many links are grey.
-function colourOf(mesh: MeshInfo, hello: Hello): THREE.ColorRepresentation {
-    if (mesh.colour) return new THREE.Color().setRGB(mesh.colour[0], mesh.colour[1], mesh.colour[2], THREE.SRGBColorSpace);
+export function colourOf(mesh: MeshInfo, hello: Hello): string {
+    if (mesh.colour) return new THREE.Color().setRGB(mesh.colour[0], mesh.colour[1], mesh.colour[2], THREE.SRGBColorSpace).getStyle();
     const body = hello.bodies[mesh.body];
     return (body.links?.length ?? 0) > 1 || body.fixed ? COLOURS.link : COLOURS.body[mesh.body % COLOURS.body.length];
 }
