@@ -38,6 +38,7 @@ typedef struct tdSapFactor
     // The narrow rows that the numbers of the factor have, and what has changed since. Of this solution too.
     bool based;       ///< the factor is of this A
     bool changed;     ///< H is that of the factor and of what has changed
+    int64_t changes;  ///< how often it was so, ever
     bool anew;        ///< changes were too much for it: the next one is to be made anew
     double *G;        ///< of each link, in the factor
     int32_t *mark;    ///< by place of the island: its number among those that have changed, or -1

@@ -391,6 +391,7 @@ bool td_sap_sparse_factor(const tdSapProblem *problem, tdSapIsland *island, tdTa
     tdSapFactor *f = island->factor;
     td_sap_prepare_links(island, tasks);
     f->changed = shift == 0 && change(f, island);
+    f->changes += f->changed;
     if (f->changed)
         return true;
     assemble(problem, island, shift);
