@@ -20,6 +20,7 @@ typedef struct benchSteps
     int threads; ///< one: processor time, else that of the clock
     int settle;  ///< steps before
     int steps, runs;
+    const char *goals; ///< a table of goals that effectors follow by inverse control; NULL: by the scene's motion
 } benchSteps;
 
 typedef struct benchTimes
@@ -47,6 +48,8 @@ tdStatus bench_stvk(int runs, const tdSettings *settings, const char *folder, bo
 tdStatus bench_reduced(const tdSettings *settings, double dense, bool print, tdJson *json, tdError *error);
 /// Writes such an arm as a scene and a reduced model: 12 x cells^3 cubes of six tetrahedra.
 tdStatus bench_arm(const tdSettings *settings, int cells, const char *scene_path, const char *rom_path, tdError *error);
+/// Such an arm of 72,000 tetrahedra by itself; *out is the caller's to free, whatever is returned.
+tdStatus bench_arm_model(const tdSettings *settings, int modes, int elements, tdModel **out, tdError *error);
 /// The viewer: steps a second with nobody, with one client and with a hundred that read nothing.
 tdStatus bench_view(int runs, const tdSettings *settings, bool print, tdJson *json, tdError *error);
 /// All contacts of a step, one thread and two.

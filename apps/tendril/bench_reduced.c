@@ -148,6 +148,15 @@ static tdStatus make_arm(const tdSettings *settings, const char *law, int cells,
     return status;
 }
 
+tdStatus bench_arm_model(const tdSettings *settings, int modes, int elements, tdModel **out, tdError *error)
+{
+    arm made = {0};
+    tdStatus status = make_arm(settings, "corotational", 10, (romSize){modes, elements}, false, &made, error);
+    td_state_free(made.state);
+    *out = made.model;
+    return status;
+}
+
 // What a file has beside it, made up: who trained it is of no matter here.
 static bool complete_rom(tdRom *rom)
 {

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // tendril bench robots: steps a second of the shipped robots at full order along their own motion, coarse and fine,
-// without contact and on a floor, with one thread, two and all. Settling leaves out the start, in which most robots
-// only sag. Inverse control of them is 'bench control', steps of reduced bodies are 'bench reduced'.
+// without contact and on a floor, and under inverse control along their paths; a reduced arm beside them. With one
+// thread, two and all. Settling leaves out the start, in which most robots only sag. How well inverse control does is
+// 'bench control', where the time of reduced bodies goes 'bench reduced'.
 #include "bench.h"
 
 #include "base/file.h"
+#include "control/control.h"
 
 #include <limits.h>
 #include <math.h>
@@ -16,18 +18,25 @@ typedef struct robotRow
 {
     const char *scene, *what;
     int settle, steps;
+    const char *goals; // NULL: along the scene's own motion
+    bool by_volume;    // chambers are given volumes in the place of the scene's pressures
 } robotRow;
 
 static const robotRow rows[] = {
-    {"parallel/coarse.yaml", "4 cables by displacement", 55, 100},
-    {"parallel/fine.yaml", "4 cables by displacement", 55, 8},
-    {"trunk/coarse.yaml", "8 cables and a slide by displacement", 20, 100},
-    {"trunk/fine.yaml", "8 cables and a slide by displacement", 20, 10},
-    {"finger/coarse.yaml", "3 chambers by pressure", 20, 100},
-    {"gripper/coarse.yaml", "chambers by pressure", 10, 30},
-    {"multigait/coarse.yaml", "5 chambers by pressure", 20, 60},
-    {"multigait/fine.yaml", "5 chambers by pressure", 10, 8},
-    {"multigait/crawl.yaml", "5 chambers by pressure, on a floor", 20, 20},
+    {"parallel/coarse.yaml", "4 cables by displacement", 55, 100, NULL, false},
+    {"parallel/fine.yaml", "4 cables by displacement", 55, 8, NULL, false},
+    {"trunk/coarse.yaml", "8 cables and a slide by displacement", 20, 100, NULL, false},
+    {"trunk/fine.yaml", "8 cables and a slide by displacement", 20, 10, NULL, false},
+    {"finger/coarse.yaml", "3 chambers by pressure", 20, 100, NULL, false},
+    {"gripper/coarse.yaml", "chambers by pressure", 10, 30, NULL, false},
+    {"multigait/coarse.yaml", "5 chambers by pressure", 20, 60, NULL, false},
+    {"multigait/fine.yaml", "5 chambers by pressure", 10, 8, NULL, false},
+    {"multigait/crawl.yaml", "5 chambers by pressure, on a floor", 20, 20, NULL, false},
+    {"multigait/crawl.yaml", "5 chambers by volume, on a floor", 20, 60, NULL, true},
+    {"parallel/coarse.yaml", "inverse control of 4 cables", 20, 100, "parallel/circle.csv", false},
+    {"parallel/fine.yaml", "inverse control of 4 cables", 4, 8, "parallel/circle.csv", false},
+    {"trunk/coarse.yaml", "inverse control of 8 cables and a slide", 20, 100, "trunk/path.csv", false},
+    {"trunk/fine.yaml", "inverse control of 8 cables and a slide", 4, 10, "trunk/path.csv", false},
 };
 #define ROWS ((int)(sizeof rows / sizeof rows[0]))
 
@@ -53,11 +62,9 @@ static void put_times(tdJson *json, int threads, const benchTimes *t)
 }
 
 // One robot with each number of threads. median: of a step on one thread.
-static tdStatus measure(const robotRow *row, const char *path, int runs, int cores, bool print, tdJson *json,
-                        int64_t *elements, double *median, tdError *error)
+static tdStatus measure(const robotRow *row, const tdModel *model, const char *goals, int runs, int cores, bool print,
+                        tdJson *json, int64_t *elements, double *median, tdError *error)
 {
-    tdModel *model = NULL;
-    TD_TRY(td_model_load(path, NULL, &model, error));
     *elements = elements_of(model);
     td_json_open(json, NULL, '{');
     td_json_string(json, "scene", row->scene);
@@ -71,7 +78,8 @@ static tdStatus measure(const robotRow *row, const char *path, int runs, int cor
     {
         if (k > 0 && (threads[k] > cores || threads[k] == threads[k - 1]))
             continue;
-        benchSteps how = {.threads = threads[k], .settle = row->settle, .steps = row->steps, .runs = runs};
+        benchSteps how = {
+            .threads = threads[k], .settle = row->settle, .steps = row->steps, .runs = runs, .goals = goals};
         benchTimes t;
         status = bench_time_steps(model, &how, &t, error);
         if (status != TD_OK)
@@ -79,43 +87,101 @@ static tdStatus measure(const robotRow *row, const char *path, int runs, int cor
         put_times(json, threads[k], &t);
         *median = k == 0 ? t.middle : *median;
         if (print)
-            printf("  %-22s %8lld %8lld %8d %10.1f %9.3f %9.3f %9.3f %7.1f %6.1f\n", k == 0 ? row->scene : "",
+            printf("  %-22s %8lld %8lld %8d %10.1f %9.3f %9.3f %9.3f %7.1f %6.1f  %s\n", k == 0 ? row->scene : "",
                    (long long)*elements, (long long)td_model_dofs(model), threads[k], t.rate, 1e3 * t.middle,
-                   1e3 * t.late, 1e3 * t.worst, t.points, t.passes);
+                   1e3 * t.late, 1e3 * t.worst, t.points, t.passes, k == 0 ? row->what : "");
     }
     td_json_close(json, ']');
     td_json_close(json, '}');
+    return status;
+}
+
+#define VOLUME 1.2e-11 // [m^3/Pa]: a volume that arches the crawling robot as its pressure does, about
+
+static tdStatus drive_by_volume(void *context, tdScene *scene, tdError *error)
+{
+    (void)context;
+    (void)error;
+    for (int a = 0; a < scene->n_actuators; a++)
+    {
+        tdSceneActuator *actuator = &scene->actuators[a];
+        actuator->drive = TD_DRIVE_DISPLACEMENT;
+        actuator->effort[0] = -INFINITY;
+        actuator->effort[1] = INFINITY;
+    }
+    for (int64_t k = 0; k < (int64_t)scene->motion.n_times * scene->motion.n_names; k++)
+        scene->motion.values[k] *= VOLUME;
+    return TD_OK;
+}
+
+static tdStatus load(const robotRow *row, const char *path, tdModel **out, tdError *error)
+{
+    if (row->by_volume)
+        return td_model_load_edited(path, NULL, drive_by_volume, NULL, out, error);
+    if (row->goals != NULL)
+        return td_model_load_edited(path, NULL, td_control_free_actuators, (void *)"all", out, error);
+    return td_model_load(path, NULL, out, error);
+}
+
+static tdStatus measure_robot(const robotRow *row, const char *folder, int runs, int cores, bool print, tdJson *json,
+                              int64_t *elements, double *median, tdError *error)
+{
+    char path[PATH_MAX], goals[PATH_MAX];
+    tdModel *model = NULL;
+    td_path_join(path, sizeof path, folder, row->scene);
+    td_path_join(goals, sizeof goals, folder, row->goals != NULL ? row->goals : "");
+    TD_TRY(load(row, path, &model, error));
+    tdStatus status =
+        measure(row, model, row->goals != NULL ? goals : NULL, runs, cores, print, json, elements, median, error);
+    td_model_free(model);
+    return status;
+}
+
+// A reduced arm, which is made here.
+static tdStatus measure_reduced(int runs, int cores, bool print, tdJson *json, tdError *error)
+{
+    static const robotRow row = {
+        "arm, 25 modes", "4 cables by displacement; reduced, 150 elements", 200, 4000, NULL, false};
+    tdSettings settings = cli_settings();
+    int64_t elements = 0;
+    double median = 0;
+    tdModel *model = NULL;
+    tdStatus status = bench_arm_model(&settings, 25, 150, &model, error);
+    if (status == TD_OK)
+        status = measure(&row, model, NULL, runs, cores, print, json, &elements, &median, error);
     td_model_free(model);
     return status;
 }
 
 tdStatus bench_robots(int runs, bool print, tdJson *json, tdError *error)
 {
-    char folder[PATH_MAX], path[PATH_MAX];
+    char folder[PATH_MAX];
     if (!cli_shipped("robots", folder, sizeof folder))
         return td_fail(error, TD_ERROR_INPUT,
                        "the robots were not found beside the program; run it from the build folder of the source tree, "
                        "or install it");
     int cores = (int)sysconf(_SC_NPROCESSORS_ONLN);
     if (print)
-        printf("Robots at full order along their motion: processor time with one thread, the clock's with more\n\n"
-               "  %-22s %8s %8s %8s %10s %9s %9s %9s %7s %6s\n",
-               "", "elements", "dofs", "threads", "steps/s", "p50 ms", "p99 ms", "worst ms", "points", "passes");
+        printf("Robots along their motion and under inverse control: processor time with one thread, the clock's with "
+               "more\n\n"
+               "  %-22s %8s %8s %8s %10s %9s %9s %9s %7s %6s  %s\n",
+               "", "elements", "dofs", "threads", "steps/s", "p50 ms", "p99 ms", "worst ms", "points", "passes",
+               "driven by");
     td_json_open(json, "robots", '[');
     int64_t elements[ROWS];
     double median[ROWS];
     for (int i = 0; i < ROWS; i++)
     {
-        td_path_join(path, sizeof path, folder, rows[i].scene);
         cli_progress("bench robots", i, ROWS);
-        TD_TRY(measure(&rows[i], path, runs, cores, print, json, &elements[i], &median[i], error));
+        TD_TRY(measure_robot(&rows[i], folder, runs, cores, print, json, &elements[i], &median[i], error));
         // A fine mesh behind the coarse one of the same robot: how the time of a step grows with the elements.
         if (print && i > 0 && strstr(rows[i].scene, "fine") != NULL)
             printf("  %-22s a step grows like elements^%.2f\n", "",
                    log(median[i] / median[i - 1]) / log((double)elements[i] / (double)elements[i - 1]));
     }
+    tdStatus status = measure_reduced(runs, cores, print, json, error);
     td_json_close(json, ']');
     if (print)
         printf("\n");
-    return TD_OK;
+    return status;
 }

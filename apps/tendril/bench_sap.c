@@ -197,7 +197,7 @@ static tdStatus time_schur(const ring *r, tdSchurWay way, int32_t n, const int32
             status = td_schur_condense(schur, false, &body, error);
         double t2 = td_seconds();
         if (status == TD_OK)
-            status = td_schur_recover(schur, dv + 3 * (size_t)r->nodes, dv, error);
+            status = td_schur_recover(schur, NULL, dv + 3 * (size_t)r->nodes, dv, error);
         double t3 = td_seconds();
         if (run == -2)
             first = t1 - t0;

@@ -24,5 +24,9 @@ void dpotrs_(const char *uplo, const int *n, const int *columns, const double *A
 /// X = A^-1 B in place of B by A = P L U, which replaces A; info > 0: A is singular.
 void dgesv_(const int *n, const int *columns, double *A, const int *lda, int *pivots, double *B, const int *ldb,
             int *info);
+/// A = P L U in place; and X = A^-1 B (trans 'N') in place of B, from what that left.
+void dgetrf_(const int *m, const int *n, double *A, const int *lda, int *pivots, int *info);
+void dgetrs_(const char *trans, const int *n, const int *columns, const double *A, const int *lda, const int *pivots,
+             double *B, const int *ldb, int *info, size_t length);
 /// U U' ('U') or L' L ('L') in place of the triangle.
 void dlauum_(const char *uplo, const int *n, double *A, const int *lda, int *info, size_t length);

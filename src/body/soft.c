@@ -406,7 +406,7 @@ static tdStatus solve_free(const tdModel *model, const tdBody *body, tdState *st
             }
             if (report.indefinite)
                 break;
-            TD_TRY(td_schur_solve(part->schur, rhs, dv, &state->report.error));
+            TD_TRY(td_schur_solve(part->schur, state->tasks, 1, 0, rhs, dv, &state->report.error));
             state->report.factorizations++;
             mine->projecting = false;
             mine->exact = mine->same;
@@ -526,10 +526,8 @@ static tdStatus apply_inverse(const tdModel *model, const tdBody *body, tdState 
         return TD_OK;
     if (mine->async != NULL)
         return td_soft_async_inverse(model, body, state, n, stride, b, x);
-    for (int j = 0; mine->condensed && j < n; j++)
-        TD_TRY(td_schur_solve(mine->part.schur, b + j * stride, x + j * stride, &state->report.error));
     if (mine->condensed)
-        return TD_OK;
+        return td_schur_solve(mine->part.schur, state->tasks, n, stride, b, x, &state->report.error);
     bool direct = td_linear_directly(mine->linear, model->settings.solver, mine->exact, n);
     for (int j = 0; j < (direct ? 1 : n); j++)
     {

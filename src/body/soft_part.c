@@ -132,7 +132,7 @@ tdStatus td_soft_recover(const tdBody *body, tdState *state, const double *dv_p,
         td_async_recover(mine->async, state->tasks, mine->Q, dv_p, dv);
         return TD_OK;
     }
-    return td_schur_recover(part_of(body, state)->schur, dv_p, dv, &state->report.error);
+    return td_schur_recover(part_of(body, state)->schur, state->tasks, dv_p, dv, &state->report.error);
 }
 
 // ---------------------------------------------------------------- points

@@ -176,6 +176,8 @@ void td_sap_sparse_start(tdSap *sap);
 /// y = A x of a sparse block.
 void td_sap_sparse_multiply(const tdSapSparse *A, int32_t n, const double *x, double *y);
 bool td_sap_sparse_factor(const tdSapProblem *problem, tdSapIsland *island, tdTasks *tasks, double shift);
+/// The next factor is made anew, whatever has changed since the last.
+void td_sap_sparse_renew(tdSapIsland *island);
 void td_sap_sparse_substitute(const tdSapIsland *island, const double *b, double *x);
 /// G J of each constraint into T.
 void td_sap_prepare_links(tdSapIsland *island, tdTasks *tasks);

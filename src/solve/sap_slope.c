@@ -94,6 +94,7 @@ static void slope_of_island(const slopeWork *work, tdSapIsland *island, tdTasks 
         return;
     if (work->change != NULL)
         hold_rows(work, island);
+    td_sap_sparse_renew(island); // slopes are solved to rounding
     if (!td_sap_factor_shifted(work->problem, island, tasks))
     {
         island->failed = true;

@@ -11,44 +11,17 @@
 //     H^-1 b = x - Z (G^-1 + J Z)^-1 J x,   x = H_n^-1 b,   Z = H_n^-1 J'        H_n: of the narrow rows
 //
 // Places are the blocks' velocities one after the other; the order of elimination is CHOLMOD's affair.
-#include "base/lapack.h"
-#include "solve/linear.h"
-#include "solve/sap_plan.h"
+#include "solve/sap_sparse.h"
 
-#include <cholmod.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define WIDE        128 // columns of a row from which on it is a border
-#define MOST_KEPT   4   // structures that are kept
-#define MOST_BORDER 64  // rows
-
-typedef struct tdSapFactor
-{
-    struct tdSapFactor *next;
-    cholmod_common common;
-    cholmod_factor *factor;
-    tdFactorPlan plan;
-    int32_t n, *start, *row; // the structure that was analysed
-    int64_t start_room, row_room, value_room, work_room;
-    double *values, *work;
-    tdArena arena; // of the next two
-    tdTriangularShape shape;
-    tdSubstitution substitution;
-    bool in_use;
-    // of this solution
-    const int32_t *from; // by entry of the members' A, one after the other: its place in the structure
-    int n_borders;
-    int32_t *borders; // links
-    double *Z;        // n a wide link
-    double *C;        // factor of G^-1 + J Z
-    double *small;    // 2 n_borders
-    double *r;        // n
-} tdSapFactor;
+#define MOST_KEPT 4 // structures that are kept
 
 static void free_numbers(tdSapFactor *f)
 {
     td_factor_plan_free(&f->plan);
+    td_schur_tree_free(&f->tree);
     td_arena_free(&f->arena);
     cholmod_free_factor(&f->factor, &f->common);
 }
@@ -64,6 +37,8 @@ void td_sap_sparse_free(tdSapFactor *f)
         free(f->row);
         free(f->values);
         free(f->work);
+        free(f->change_room);
+        free(f->pivots);
         free(f);
         f = next;
     }
@@ -102,11 +77,6 @@ static bool gather(tdStack *stack, const tdSapProblem *problem, const int32_t *f
 }
 
 // ---------------------------------------------------------------- structure
-
-static bool is_wide(const tdSapLink *link)
-{
-    return link->law->rows == 1 && link->patch.n > WIDE;
-}
 
 // Place of row i in a list of ascending rows, or -1.
 static int32_t find(const int32_t *row, int32_t begin, int32_t end, int32_t i)
@@ -164,7 +134,7 @@ static int64_t list_extra(const tdSapProblem *problem, const tdSapIsland *island
     for (int32_t l = 0; l < island->n_links; l++)
     {
         const tdSapPatch *patch = &island->links[l].patch;
-        for (int32_t j = 0; j < patch->n && !is_wide(&island->links[l]); j++)
+        for (int32_t j = 0; j < patch->n && !td_sap_is_wide(&island->links[l]); j++)
             for (int32_t i = j + 1; i < patch->n; i++)
                 if (!joins(problem, island, member_of, patch->at[j], patch->at[i]))
                 {
@@ -183,12 +153,6 @@ static int64_t list_extra(const tdSapProblem *problem, const tdSapIsland *island
     return unique;
 }
 
-// Rows of a column of a member, ascending: entry e of them.
-static int32_t column_count(const tdSapBlock *block, int32_t j)
-{
-    return block->sparse != NULL ? block->sparse->start[j + 1] - block->sparse->start[j] : block->n - j;
-}
-
 static bool make_structure(tdStack *stack, const tdSapProblem *problem, tdSapIsland *island, structure *out)
 {
     int32_t *member_of = TD_STACK_TAKE(stack, int32_t, island->n);
@@ -199,7 +163,7 @@ static bool make_structure(tdStack *stack, const tdSapProblem *problem, tdSapIsl
         for (int32_t j = 0; j < block->n; j++)
         {
             member_of[island->members[k].first + j] = k;
-            entries += column_count(block, j);
+            entries += td_sap_column_count(block, j);
         }
     }
     if (stack->failed)
@@ -220,7 +184,7 @@ static bool make_structure(tdStack *stack, const tdSapProblem *problem, tdSapIsl
         const tdSapBlock *block = &problem->blocks[member->block];
         for (int32_t j = 0; j < block->n; j++)
         {
-            int32_t column = member->first + j, count = column_count(block, j);
+            int32_t column = member->first + j, count = td_sap_column_count(block, j);
             out->start[column] = at;
             for (int32_t e = 0; e < count; e++)
             {
@@ -248,7 +212,7 @@ static bool place_links(tdStack *stack, tdSapIsland *island, const structure *s)
         const tdSapPatch *patch = &link->patch;
         link->entry = NULL;
         link->border = NULL;
-        if (!is_wide(link))
+        if (!td_sap_is_wide(link))
             link->entry = TD_STACK_TAKE(stack, int32_t, (int64_t)patch->n * (patch->n + 1) / 2);
         if (stack->failed)
             return false;
@@ -311,6 +275,8 @@ static tdStatus analyse(tdSapFactor *f, const tdSapProblem *problem, const tdSap
         !td_grow((void **)&f->work, &f->work_room, f->plan.room, sizeof *f->work))
         return td_fail_memory(error, "the contact problem");
     TD_TRY(td_triangular_shape(&f->arena, f->factor, &f->shape, error));
+    TD_TRY(td_schur_tree_create(&f->arena, f->n, &f->tree, error));
+    td_schur_tree_set(&f->tree, f->factor);
     // By the machine's own kernels, as the factor is made.
     return td_substitution_create(&f->arena, &f->shape, td_isa_pick(false), &f->substitution, error);
 }
@@ -349,6 +315,9 @@ static tdStatus choose(tdSap *sap, const tdSapProblem *problem, tdSapIsland *isl
     f->next = sap->factors; // most recent first
     sap->factors = f;
     f->in_use = true;
+    f->based = f->changed = f->anew = false;
+    f->problem = problem;
+    f->stack = &sap->stack;
     f->from = s->from;
     island->factor = f;
     if (is_same(f, island->n, s))
@@ -373,180 +342,24 @@ tdStatus td_sap_sparse_order(tdSap *sap, const tdSapProblem *problem, const int3
         return td_fail_memory(error, "the contact problem");
     TD_TRY(choose(sap, problem, island, &s, error));
     tdSapFactor *f = island->factor;
-    f->borders = TD_STACK_TAKE(stack, int32_t, MOST_BORDER);
+    f->borders = TD_STACK_TAKE(stack, int32_t, TD_SAP_BORDERS);
     int32_t wide = 0;
     for (int32_t l = 0; l < island->n_links; l++)
-        wide += is_wide(&island->links[l]);
-    f->Z = TD_STACK_TAKE(stack, double, (int64_t)(wide < MOST_BORDER ? wide : MOST_BORDER) * island->n);
-    f->C = TD_STACK_TAKE(stack, double, (int64_t)MOST_BORDER *MOST_BORDER);
-    f->small = TD_STACK_TAKE(stack, double, 2 * MOST_BORDER);
+        wide += td_sap_is_wide(&island->links[l]);
+    f->Z = TD_STACK_TAKE(stack, double, (int64_t)(wide < TD_SAP_BORDERS ? wide : TD_SAP_BORDERS) * island->n);
+    f->C = TD_STACK_TAKE(stack, double, (int64_t)TD_SAP_BORDERS *TD_SAP_BORDERS);
+    f->small = TD_STACK_TAKE(stack, double, 2 * TD_SAP_BORDERS);
     f->r = TD_STACK_TAKE(stack, double, island->n);
+    f->p = TD_STACK_TAKE(stack, double, island->n);
+    f->Hp = TD_STACK_TAKE(stack, double, island->n);
+    f->G = TD_STACK_TAKE(stack, double, (int64_t)TD_SAP_ROWS *TD_SAP_ROWS * island->n_links);
+    f->mark = TD_STACK_TAKE(stack, int32_t, island->n);
+    f->places = TD_STACK_TAKE(stack, int32_t, island->n);
+    f->at = TD_STACK_TAKE(stack, int32_t, island->n);
     if (stack->failed)
         return td_fail_memory(error, "the contact problem");
     island->sparse = true;
     island->n_trees = 2; // it shares the threads
     island->flops = f->plan.flops;
     return TD_OK;
-}
-
-// ---------------------------------------------------------------- numbers
-
-void td_sap_sparse_multiply(const tdSapSparse *A, int32_t n, const double *x, double *y)
-{
-    memset(y, 0, (size_t)n * sizeof *y);
-    for (int32_t j = 0; j < n; j++)
-    {
-        int32_t k = A->start[j];
-        double sum = A->values[A->source != NULL ? A->source[k] : k] * x[j];
-        for (k++; k < A->start[j + 1]; k++)
-        {
-            double a = A->values[A->source != NULL ? A->source[k] : k];
-            sum += a * x[A->row[k]];
-            y[A->row[k]] += a * x[j];
-        }
-        y[j] += sum;
-    }
-}
-
-static void assemble(const tdSapProblem *problem, tdSapIsland *island, double shift)
-{
-    tdSapFactor *f = island->factor;
-    int32_t entry = 0;
-    memset(f->values, 0, (size_t)f->start[f->n] * sizeof *f->values);
-    for (int32_t k = 0; k < island->n_members; k++)
-    {
-        const tdSapBlock *block = &problem->blocks[island->members[k].block];
-        const tdSapSparse *sparse = block->sparse;
-        for (int32_t j = 0; j < block->n; j++)
-            for (int32_t e = 0, count = column_count(block, j); e < count; e++, entry++)
-            {
-                int32_t at = sparse != NULL ? sparse->start[j] + e : 0;
-                double a = sparse == NULL           ? block->A[j + e + (int64_t)j * block->stride]
-                           : sparse->source != NULL ? sparse->values[sparse->source[at]]
-                                                    : sparse->values[at];
-                f->values[f->from[entry]] += e == 0 ? (1 + shift) * a : a;
-            }
-    }
-    for (int32_t l = 0; l < island->n_links; l++)
-    {
-        const tdSapLink *link = &island->links[l];
-        int32_t n = link->patch.n, k = 0;
-        if (link->idle || link->entry == NULL)
-            continue;
-        for (int32_t j = 0; j < n; j++)
-            for (int32_t i = j; i < n; i++, k++)
-                for (int r = 0; r < link->law->rows; r++)
-                    f->values[link->entry[k]] += link->J[r * (int64_t)n + i] * link->T[r * (int64_t)n + j];
-    }
-}
-
-// x = H_n^-1 x for `count` columns, one after the other
-static void solve(tdSapFactor *f, tdTasks *tasks, int count, double *x)
-{
-    tdSubstituteTask task = {.values = f->factor->x, .b = x, .x = x, .more = count - 1, .stride = f->n};
-    task.more_b = task.more_x = x + f->n;
-    if (count > 0)
-        td_substitute(&f->substitution, tasks, &task);
-}
-
-static double dot_row(const tdSapLink *link, const double *x)
-{
-    double sum = 0;
-    for (int32_t i = 0; i < link->patch.n; i++)
-        sum += link->J[i] * x[link->patch.at[i]];
-    return sum;
-}
-
-static void add_row(const tdSapLink *link, double times, double *x)
-{
-    for (int32_t i = 0; i < link->patch.n; i++)
-        x[link->patch.at[i]] += times * link->J[i];
-}
-
-static double slope_of(const tdSapIsland *island, int32_t l)
-{
-    return island->G[(int64_t)TD_SAP_ROWS * TD_SAP_ROWS * l];
-}
-
-static bool make_borders(tdSapIsland *island, tdTasks *tasks)
-{
-    tdSapFactor *f = island->factor;
-    int info = 0;
-    f->n_borders = 0;
-    for (int32_t l = 0; l < island->n_links; l++)
-    {
-        tdSapLink *link = &island->links[l];
-        if (link->idle || !is_wide(link))
-            continue;
-        if (f->n_borders == MOST_BORDER)
-            return false;
-        link->border = f->Z + f->n_borders * (int64_t)f->n;
-        f->borders[f->n_borders++] = l;
-        memset(link->border, 0, (size_t)f->n * sizeof *f->r);
-        add_row(link, 1, link->border);
-    }
-    solve(f, tasks, f->n_borders, f->Z);
-    int m = f->n_borders;
-    for (int j = 0; j < m; j++)
-        for (int i = j; i < m; i++)
-            f->C[i + j * m] = dot_row(&island->links[f->borders[i]], island->links[f->borders[j]].border) +
-                              (i == j ? 1 / slope_of(island, f->borders[i]) : 0);
-    if (m > 0)
-        dpotrf_("L", &m, f->C, &m, &info, 1);
-    return info == 0;
-}
-
-bool td_sap_sparse_factor(const tdSapProblem *problem, tdSapIsland *island, tdTasks *tasks, double shift)
-{
-    tdSapFactor *f = island->factor;
-    td_sap_prepare_links(island, tasks);
-    assemble(problem, island, shift);
-    return td_factor_numbers(&f->plan, tasks, f->values, f->work, f->factor) && make_borders(island, tasks);
-}
-
-// x += H^-1 r; r is used up.
-static void correct(const tdSapIsland *island, double *r, double *x)
-{
-    tdSapFactor *f = island->factor;
-    int m = f->n_borders, one = 1, info = 0;
-    double *y = f->small;
-    solve(f, NULL, 1, r);
-    for (int k = 0; k < m; k++)
-        y[k] = dot_row(&island->links[f->borders[k]], r);
-    if (m > 0)
-        dpotrs_("L", &m, &one, f->C, &m, y, &m, &info, 1);
-    for (int32_t i = 0; i < f->n; i++)
-        x[i] += r[i];
-    for (int k = 0; k < m; k++)
-        for (int32_t i = 0; i < f->n; i++)
-            x[i] -= y[k] * island->links[f->borders[k]].border[i];
-}
-
-// Near-rigid rows are so stiff that rounding in x would be much of their effort: what is left is looked at, and solved
-// for once more where it is worth it.
-#define LEFT 1e-10
-
-void td_sap_sparse_substitute(const tdSapIsland *island, const double *b, double *x)
-{
-    tdSapFactor *f = island->factor;
-    double *r = f->r, *right = island->y, size = 0, left = 0;
-    memcpy(right, b, (size_t)f->n * sizeof *b);
-    memcpy(r, b, (size_t)f->n * sizeof *b);
-    memset(x, 0, (size_t)f->n * sizeof *x);
-    correct(island, r, x);
-    tdSapSparse H = {.start = f->start, .row = f->row, .values = f->values};
-    td_sap_sparse_multiply(&H, f->n, x, r);
-    for (int k = 0; k < f->n_borders; k++)
-    {
-        const tdSapLink *link = &island->links[f->borders[k]];
-        add_row(link, slope_of(island, f->borders[k]) * dot_row(link, x), r);
-    }
-    for (int32_t i = 0; i < f->n; i++)
-    {
-        r[i] = right[i] - r[i];
-        size = fmax(size, island->scale[i] * fabs(right[i]));
-        left = fmax(left, island->scale[i] * fabs(r[i]));
-    }
-    if (left > LEFT * size)
-        correct(island, r, x);
 }

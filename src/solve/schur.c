@@ -35,8 +35,11 @@ struct tdSchur
     tdFactorPlan own;         // that of an order of its own
     double *work;             // of a factorization
     int64_t work_room;
-    cholmod_sparse A; // its pattern
-    cholmod_dense B, *X, *Y, *E;
+    cholmod_sparse A;            // its pattern
+    tdArena solving;             // of the next two, which are the factor's
+    tdTriangularShape own_shape; // where it has an order of its own
+    tdSubstitution substitution;
+    double *force; // over unknowns
     tdSchurTree tree;
     double flops;                // of the factorization
     double spent;                // since the last order
@@ -70,7 +73,7 @@ static tdStatus take_arrays(tdSchur *schur, tdError *error)
     const tdLinearModel *model = schur->model;
     int32_t n = model->n, nodes = model->pattern->n;
     tdArena *arena = &schur->arena;
-    double *b = TD_TAKE(arena, double, n);
+    schur->force = TD_TAKE(arena, double, n);
     schur->ordered = TD_TAKE(arena, int32_t, nodes);
     schur->left = TD_TAKE(arena, int32_t, nodes);
     schur->group = TD_TAKE(arena, int32_t, nodes);
@@ -80,21 +83,20 @@ static tdStatus take_arrays(tdSchur *schur, tdError *error)
     schur->places = TD_TAKE(arena, int32_t, n);
     schur->coord = TD_TAKE(arena, int32_t, n);
     schur->column = TD_TAKE(arena, int32_t, 3 * (int64_t)nodes);
-    if (b == NULL || schur->ordered == NULL || schur->left == NULL || schur->group == NULL || schur->touched == NULL ||
-        schur->last == NULL || schur->order == NULL || schur->places == NULL || schur->coord == NULL ||
-        schur->column == NULL)
+    if (schur->force == NULL || schur->ordered == NULL || schur->left == NULL || schur->group == NULL ||
+        schur->touched == NULL || schur->last == NULL || schur->order == NULL || schur->places == NULL ||
+        schur->coord == NULL || schur->column == NULL)
         return td_fail_memory(error, "the condensation");
     schur->A = td_cholmod_lower(n, model->Ap, model->Ai);
-    schur->B = (cholmod_dense){.nrow = (size_t)n,
-                               .ncol = 1,
-                               .nzmax = (size_t)n,
-                               .d = (size_t)n,
-                               .x = b,
-                               .xtype = CHOLMOD_REAL,
-                               .dtype = CHOLMOD_DOUBLE};
     for (int64_t i = 0; i < 3 * (int64_t)nodes; i++)
         schur->column[i] = -1;
     return td_schur_tree_create(arena, n, &schur->tree, error);
+}
+
+// Room for solves with the factor, by the machine's own kernels, as it is made.
+static tdStatus make_substitution(tdSchur *schur, const tdTriangularShape *shape, tdError *error)
+{
+    return td_substitution_create(&schur->solving, shape, td_isa_pick(false), &schur->substitution, error);
 }
 
 tdStatus td_schur_create(const tdLinearModel *model, const tdSchurSettings *settings, tdSchur **out, tdError *error)
@@ -112,7 +114,10 @@ tdStatus td_schur_create(const tdLinearModel *model, const tdSchurSettings *sett
         if (schur->factor == NULL)
             status = td_fail_memory(error, "the condensation");
         else
+        {
             td_schur_tree_set(&schur->tree, schur->factor);
+            status = make_substitution(schur, &model->shape, error);
+        }
         schur->flops = model->factor_flops;
         schur->plan = &model->plan;
     }
@@ -129,12 +134,10 @@ void td_schur_free(tdSchur *schur)
     if (schur == NULL)
         return;
     cholmod_free_factor(&schur->factor, &schur->common);
-    cholmod_free_dense(&schur->X, &schur->common);
-    cholmod_free_dense(&schur->Y, &schur->common);
-    cholmod_free_dense(&schur->E, &schur->common);
     cholmod_finish(&schur->common);
     td_schur_tree_free(&schur->tree);
     td_arena_free(&schur->arena);
+    td_arena_free(&schur->solving);
     td_factor_plan_free(&schur->own);
     free(schur->work);
     free(schur->dense);
@@ -222,12 +225,15 @@ static tdStatus analyse(tdSchur *schur, tdError *error)
     td_factor_plan_free(&schur->own);
     schur->factor = made;
     schur->plan = &model->plan;
+    td_arena_free(&schur->solving);
     if (schur->n_ordered > 0)
     {
         tdFactorMatrix matrix = {model->n, model->Ap, model->Ai, model->source};
         TD_TRY(td_factor_plan(made, &matrix, &schur->own, error));
+        TD_TRY(td_triangular_shape(&schur->solving, made, &schur->own_shape, error));
         schur->plan = &schur->own;
     }
+    TD_TRY(make_substitution(schur, schur->n_ordered > 0 ? &schur->own_shape : &model->shape, error));
     schur->flops = schur->n_ordered == 0 ? model->factor_flops : common->fl;
     schur->factored = false;
     td_schur_tree_set(&schur->tree, made);
@@ -383,31 +389,24 @@ static tdStatus need_factor(const tdSchur *schur, tdError *error)
     return TD_OK;
 }
 
-// X = what CHOLMOD solves with B.
-static tdStatus solve_with(tdSchur *schur, int system, tdError *error)
-{
-    int levels = td_openmp_quiet();
-    int good =
-        cholmod_solve2(system, schur->factor, &schur->B, NULL, &schur->X, NULL, &schur->Y, &schur->E, &schur->common);
-    td_openmp_restore(levels);
-    if (!good)
-        return td_fail(error, TD_ERROR_NUMERIC, "CHOLMOD could not solve with the factor (status %d)",
-                       schur->common.status);
-    return TD_OK;
-}
-
-tdStatus td_schur_solve(tdSchur *schur, const double *b, double *x, tdError *error)
+tdStatus td_schur_solve(tdSchur *schur, tdTasks *tasks, int n, int64_t stride, const double *b, double *x,
+                        tdError *error)
 {
     const tdLinearModel *model = schur->model;
     TD_TRY(need_factor(schur, error));
-    double *rhs = schur->B.x;
-    for (int32_t k = 0; k < model->n; k++)
-        rhs[k] = b[model->coord[k]];
-    if (model->n > 0)
-        TD_TRY(solve_with(schur, CHOLMOD_A, error));
-    memset(x, 0, 3 * (size_t)model->pattern->n * sizeof *x);
-    for (int32_t k = 0; k < model->n; k++)
-        x[model->coord[k]] = ((const double *)schur->X->x)[k];
+    tdSubstituteTask task = {.values = model->n > 0 ? schur->factor->x : NULL,
+                             .coord = model->coord,
+                             .b = b,
+                             .x = x,
+                             .more = n - 1,
+                             .stride = stride,
+                             .more_b = b + stride,
+                             .more_x = x + stride};
+    if (model->n > 0 && n > 0)
+        td_substitute(&schur->substitution, tasks, &task);
+    for (int64_t i = 0; i < 3 * (int64_t)model->pattern->n; i++)
+        for (int j = 0; j < n && model->dof[i] < 0; j++)
+            x[j * stride + i] = 0;
     return TD_OK;
 }
 
@@ -530,7 +529,7 @@ tdStatus td_schur_condense(tdSchur *schur, bool factor, tdSchurBody *out, tdErro
     return TD_OK;
 }
 
-tdStatus td_schur_recover(tdSchur *schur, const double *dv_p, double *dv, tdError *error)
+tdStatus td_schur_recover(tdSchur *schur, tdTasks *tasks, const double *dv_p, double *dv, tdError *error)
 {
     const tdLinearModel *model = schur->model;
     tdSchurBody body;
@@ -538,20 +537,11 @@ tdStatus td_schur_recover(tdSchur *schur, const double *dv_p, double *dv, tdErro
     memset(dv, 0, 3 * (size_t)model->pattern->n * sizeof *dv);
     if (body.n == 0)
         return TD_OK;
-    if (!grow(&schur->dense, &schur->dense_room, body.n))
-        return td_fail_memory(error, "the condensation");
-    double *force = schur->dense, *y = schur->B.x;
+    double *force = schur->force;
     cblas_dsymv(CblasColMajor, CblasLower, body.n, 1, body.A, body.n, dv_p, 1, 0, force, 1);
-    memset(y, 0, (size_t)model->n * sizeof *y);
     for (int32_t k = 0; k < body.n; k++)
-        y[schur->places[k]] = force[k];
-    td_schur_tree_forward(&schur->tree, y);
-    TD_TRY(solve_with(schur, CHOLMOD_Lt, error));
-    const double *x = schur->X->x;
-    const int32_t *order = schur->factor->Perm;
-    for (int32_t i = 0; i < model->n; i++)
-        dv[model->coord[order[i]]] = x[i];
-    return TD_OK;
+        dv[body.coord[k]] = force[k];
+    return td_schur_solve(schur, tasks, 1, 0, dv, dv, error);
 }
 
 tdStatus td_schur_dual(tdSchur *schur, int rows, const int64_t *start, const int32_t *coord, const double *J, double *W,

@@ -51,8 +51,10 @@ void td_schur_free(tdSchur *schur);
 /// each new A.
 tdStatus td_schur_factor(tdSchur *schur, tdTasks *tasks, const double *values, int32_t n_nodes, const int32_t *nodes,
                          tdSchurReport *report, tdError *error);
-/// x = A^-1 b over all coordinates by that factor; held ones become zero. b and x may be the same.
-tdStatus td_schur_solve(tdSchur *schur, const double *b, double *x, tdError *error);
+/// X = A^-1 B over all coordinates by that factor for n columns, `stride` apart; held ones become zero. B and X may be
+/// the same.
+tdStatus td_schur_solve(tdSchur *schur, tdTasks *tasks, int n, int64_t stride, const double *b, double *x,
+                        tdError *error);
 
 /// The condensed body after td_schur_factor; valid until the next one.
 typedef struct tdSchurBody
@@ -68,7 +70,7 @@ typedef struct tdSchurBody
 tdStatus td_schur_condense(tdSchur *schur, bool factor, tdSchurBody *out, tdError *error);
 /// dv over all coordinates of the body from dv_p, in the order of the condensed body; held ones become zero. Equals
 /// A^-1 of the force A_hat dv_p.
-tdStatus td_schur_recover(tdSchur *schur, const double *dv_p, double *dv, tdError *error);
+tdStatus td_schur_recover(tdSchur *schur, tdTasks *tasks, const double *dv_p, double *dv, tdError *error);
 /// W += J A^-1 J' (rows x rows, row-major) for sparse rows over participating coordinates of the body: row r has
 /// entries [start[r], start[r + 1]) of coord and J. Entries of held coordinates are left out.
 tdStatus td_schur_dual(tdSchur *schur, int rows, const int64_t *start, const int32_t *coord, const double *J, double *W,

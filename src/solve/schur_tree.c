@@ -161,21 +161,26 @@ tdStatus td_schur_tree_square(tdSchurTree *tree, int32_t n, const int32_t *place
     return TD_OK;
 }
 
-void td_schur_tree_forward(tdSchurTree *tree, double *y)
+// Rows of Z that a supernode on the path has, by its columns; only right-hand sides that reach it are not zero there.
+void td_schur_tree_gather(const tdSchurTree *tree, int32_t n, int lanes, const double *y, double *t)
+{
+    memset(t, 0, (size_t)n * sizeof *t);
+    for (int32_t k = 0; k < tree->n_path; k++)
+    {
+        int32_t first = first_of(tree, tree->path[k]), columns = columns_of(tree, tree->path[k]);
+        cblas_dgemv(CblasColMajor, CblasTrans, columns, tree->high[k] - tree->low[k], 1,
+                    tree->Z + tree->row[first] + tree->low[k] * tree->rows, (int)tree->rows, y + (int64_t)first * lanes,
+                    lanes, 1, t + tree->low[k], 1);
+    }
+}
+
+void td_schur_tree_scatter(const tdSchurTree *tree, int lanes, const double *t, double *y)
 {
     for (int32_t k = 0; k < tree->n_path; k++)
     {
-        int32_t s = tree->path[k], columns = columns_of(tree, s), rows = rows_of(tree, s);
-        const int32_t *list = list_of(tree, s);
-        const double *L = values_of(tree, s);
-        double *x = y + first_of(tree, s);
-        for (int32_t j = 0; j < columns; j++)
-        {
-            double value = x[j] /= L[j + j * (int64_t)rows];
-            for (int32_t i = j + 1; i < columns; i++)
-                x[i] -= L[i + j * (int64_t)rows] * value;
-            for (int32_t i = columns; i < rows; i++)
-                y[list[i]] -= L[i + j * (int64_t)rows] * value;
-        }
+        int32_t first = first_of(tree, tree->path[k]), columns = columns_of(tree, tree->path[k]);
+        cblas_dgemv(CblasColMajor, CblasNoTrans, columns, tree->high[k] - tree->low[k], -1,
+                    tree->Z + tree->row[first] + tree->low[k] * tree->rows, (int)tree->rows, t + tree->low[k], 1, 1,
+                    y + (int64_t)first * lanes, lanes);
     }
 }

@@ -41,5 +41,6 @@ void td_schur_tree_set(tdSchurTree *tree, const struct cholmod_factor_struct *fa
 void td_schur_tree_visit(tdSchurTree *tree, int32_t n, const int32_t *places, double *flops, double *square);
 /// W = Z'Z, lower triangle by columns, for the places visited last.
 tdStatus td_schur_tree_square(tdSchurTree *tree, int32_t n, const int32_t *places, double *W, tdError *error);
-/// y = L^-1 y in place, y over places and zero but at the places visited last and above them.
-void td_schur_tree_forward(tdSchurTree *tree, double *y);
+/// After that: t = Z' y, and y -= Z t, for y over places with `lanes` numbers each, of which the first counts.
+void td_schur_tree_gather(const tdSchurTree *tree, int32_t n, int lanes, const double *y, double *t);
+void td_schur_tree_scatter(const tdSchurTree *tree, int lanes, const double *t, double *y);

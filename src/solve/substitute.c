@@ -170,7 +170,7 @@ static void backward_tree(void *context, int tree)
         backward_super(t, NULL, s, work);
 }
 
-static void solve_top(const tdSubstitution *t, tdTasks *tasks)
+static void solve_top(const tdSubstitution *t, tdTasks *tasks, const tdSubstituteTask *task)
 {
     const tdTriangularShape *shape = t->shape;
     int lanes = t->lanes;
@@ -194,6 +194,8 @@ static void solve_top(const tdSubstitution *t, tdTasks *tasks)
         for (int32_t i = 0; i < w.rows; i++)
             copy_row(lanes, work + (int64_t)i * lanes, t->x + (int64_t)row[i] * lanes);
     }
+    if (task->between != NULL)
+        task->between(task->context, lanes, t->x);
     for (int32_t k = shape->n_top - 1; k >= 0; k--)
         backward_super(t, tasks, shape->top[k], work);
 }
@@ -230,7 +232,7 @@ void td_substitute(tdSubstitution *t, tdTasks *tasks, const tdSubstituteTask *ta
                 to[j] = 0;
         }
         td_parallel(tasks, shape->trees, forward_tree, t);
-        solve_top(t, tasks);
+        solve_top(t, tasks, task);
         td_parallel(tasks, shape->trees, backward_tree, t);
         for (int32_t i = 0; i < shape->n; i++)
         {

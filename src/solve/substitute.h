@@ -39,6 +39,10 @@ typedef struct tdSubstituteTask
     int64_t stride;
     const double *more_b; ///< `stride` apart
     double *more_x;
+    /// Between forward and backward, where there is no more than one pass over the factor: y = L^-1 b by its order,
+    /// `lanes` numbers a row, of which the first is of the first right-hand side. NULL: none.
+    void (*between)(void *context, int lanes, double *y);
+    void *context;
 } tdSubstituteTask;
 
 void td_substitute(tdSubstitution *s, tdTasks *tasks, const tdSubstituteTask *task);

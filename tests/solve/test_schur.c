@@ -222,7 +222,7 @@ static void solve_recover_and_dual(void **unused)
             // A x = b on all coordinates.
             for (int i = 0; i < f.coords; i++)
                 b[i] = next_random(&seed);
-            assert_ok(td_schur_solve(schur, b, x, &error), error);
+            assert_ok(td_schur_solve(schur, NULL, 1, 0, b, x, &error), error);
             td_block_multiply(NULL, f.pattern, f.A, x, y, false);
             for (int i = 0; i < f.coords; i++)
                 if (f.linear->dof[i] < 0)
@@ -232,7 +232,7 @@ static void solve_recover_and_dual(void **unused)
             double dv_p[3 * 400], force = 0, stray = 0;
             for (int i = 0; i < body.n; i++)
                 dv_p[i] = next_random(&seed);
-            assert_ok(td_schur_recover(schur, dv_p, dv, &error), error);
+            assert_ok(td_schur_recover(schur, NULL, dv_p, dv, &error), error);
             td_block_multiply(NULL, f.pattern, f.A, dv, y, false);
             for (int i = 0; i < f.coords; i++)
                 if (f.linear->dof[i] < 0)
@@ -269,7 +269,7 @@ static void solve_recover_and_dual(void **unused)
                 memset(b, 0, (size_t)f.coords * sizeof *b);
                 for (int k = 0; k < 3; k++)
                     b[coord[3 * r + k]] += J[3 * r + k];
-                assert_ok(td_schur_solve(schur, b, x, &error), error);
+                assert_ok(td_schur_solve(schur, NULL, 1, 0, b, x, &error), error);
                 for (int s = 0; s < ROWS; s++)
                 {
                     double sum = 0;
@@ -489,7 +489,7 @@ static void asynchronous_factor(void **unused)
     for (int i = 0; i < body.n; i++)
         dv_p[i] = next_random(&seed);
     td_async_recover(async, NULL, Q, dv_p, x);
-    assert_ok(td_schur_recover(schur, dv_p, y, &error), error);
+    assert_ok(td_schur_recover(schur, NULL, dv_p, y, &error), error);
     for (int i = 0; i < f.coords; i++)
         assert_near(x[i], y[i], 1e-11);
     for (int i = 0; i < body.n; i++)

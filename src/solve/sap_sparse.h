@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// Inside the convex solver: the factor of an island with sparse blocks (sap_sparse.c), and what its numbers become when
+// some constraints change (sap_sparse_numbers.c).
+#pragma once
+#include "solve/linear.h"
+#include "solve/sap_plan.h"
+#include "solve/schur_tree.h"
+
+#include <cholmod.h>
+
+#define TD_SAP_WIDE    128 ///< columns of a row from which on it is a border
+#define TD_SAP_BORDERS 64  ///< rows
+
+typedef struct tdSapFactor
+{
+    struct tdSapFactor *next;
+    cholmod_common common;
+    cholmod_factor *factor;
+    tdFactorPlan plan;
+    int32_t n, *start, *row; ///< the structure that was analysed
+    int64_t start_room, row_room, value_room, work_room;
+    double *values, *work;
+    tdArena arena; ///< of the next three
+    tdTriangularShape shape;
+    tdSubstitution substitution;
+    tdSchurTree tree;
+    bool in_use;
+    // of this solution
+    const tdSapProblem *problem;
+    tdStack *stack;
+    const int32_t *from; ///< by entry of the members' A, one after the other: its place in the structure
+    int n_borders;
+    int32_t *borders;   ///< links
+    double *Z;          ///< n a wide link
+    double *C;          ///< G^-1 + J Z, factored
+    double *small;      ///< 2 n_borders
+    double *r, *p, *Hp; ///< n each
+    // The narrow rows that the numbers of the factor have, and what has changed since. Of this solution too.
+    bool based;       ///< the factor is of this A
+    bool changed;     ///< H is that of the factor and of what has changed
+    int64_t changes;  ///< how often it was so, ever
+    bool anew;        ///< changes were too much for it: the next one is to be made anew
+    double *G;        ///< of each link, in the factor
+    int32_t *mark;    ///< by place of the island: its number among those that have changed, or -1
+    int32_t n_places; ///< that have changed
+    int32_t *places;  ///< where they stand in the order of the factor, ascending
+    int32_t *at;      ///< in the island
+    int64_t small_room, pivot_room;
+    double *D, *W, *LU, *y; ///< over borders and changed places
+    double *change_room;
+    int *pivots;
+} tdSapFactor;
+
+static inline bool td_sap_is_wide(const tdSapLink *link)
+{
+    return link->law->rows == 1 && link->patch.n > TD_SAP_WIDE;
+}
+
+/// Rows of column j of a block, from its diagonal on.
+static inline int32_t td_sap_column_count(const tdSapBlock *block, int32_t j)
+{
+    return block->sparse != NULL ? block->sparse->start[j + 1] - block->sparse->start[j] : block->n - j;
+}
