@@ -259,7 +259,8 @@ static tdStatus plot_rates(const char *folder, int n, const char *const *names, 
                            tdError *error)
 {
     char path[4096];
-    tdSeries series[] = {{.name = "Tendril, one thread", .n = n, .y = ours}, {.name = "S5", .n = n, .y = s5}};
+    tdSeries series[] = {{.name = "Tendril, one thread", .n = n, .y = ours},
+                         {.name = "Han and others 2023", .n = n, .y = s5}};
     tdPlotSettings plot = td_default_plot();
     plot.title = "Contact: simulated time over processor time";
     plot.y_label = "realtime rate";
@@ -284,8 +285,8 @@ static tdStatus bench_table(const tdSettings *settings, const char *folder, bool
         printf("\nContact: Table I of Han and others 2023 (realtime rate of one thread by processor time; shares of "
                "time in %%)\n\n"
                "  %-18s %6s %5s %8s %18s %7s %6s %8s %7s %7s %5s %7s %6s %3s %5s %5s %5s %6s %5s %5s\n",
-               "", "dofs", "h ms", "rate", "windows", "S5", "ratio", "all", "constr", "S5", "most", "bearing", "iter",
-               "max", "conv", "geom", "FEM", "factor", "SAP", "rest");
+               "", "dofs", "h ms", "rate", "windows", "theirs", "ratio", "all", "constr", "theirs", "most", "bearing",
+               "iter", "max", "conv", "geom", "FEM", "factor", "SAP", "rest");
     td_json_open(json, "table", '[');
     for (int i = 0; i < ROWS; i++)
     {

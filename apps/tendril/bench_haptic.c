@@ -114,8 +114,8 @@ static tdStatus factors(const tdSettings *settings, bool print, tdJson *json, td
     } rows[] = {{7, 0.03, 3}, {9, 0.11, 5}, {11, 0.41, 7}, {13, 1.23, 10}};
     if (print)
         printf("Factors: a cube of Mooney-Rivlin tetrahedra, pressed by 11 mm of 60; asynchronous beside exact ones "
-               "(S3 Fig. 5)\n\n  %6s %14s %10s %8s %14s %12s %12s %12s\n",
-               "nodes", "factor", "S3", "ratio", "age in steps", "S3", "step", "exact step");
+               "(Courtecuisse and others 2015, Fig. 5)\n\n  %6s %14s %10s %8s %14s %12s %12s %12s\n",
+               "nodes", "factor", "theirs", "ratio", "age in steps", "theirs", "step", "exact step");
     td_json_open(json, "factors", '[');
     for (size_t k = 0; k < sizeof rows / sizeof rows[0]; k++)
     {
@@ -254,7 +254,7 @@ static tdStatus plot(const char *folder, const felt curves[3], tdError *error)
     tdPlotSettings settings = td_default_plot();
     settings.width = 1100;
     settings.height = 480;
-    settings.title = "force on one motion (S3 Fig. 4)";
+    settings.title = "force on one motion";
     settings.x_label = "time [s]";
     settings.y_label = "force [N]";
     static const char *const names[] = {"exact factors", "asynchronous", "factor at rest"};
@@ -283,7 +283,8 @@ static tdStatus forces(const tdSettings *settings, const char *folder, bool prin
         return td_fail_memory(error, "the forces");
     tdStatus status = TD_OK;
     if (print)
-        printf("\nForce: %g s of a hand's motion at 1 kHz, 2,058 tetrahedra, no friction (S3 Fig. 4)\n\n",
+        printf("\nForce: %g s of a hand's motion at 1 kHz, 2,058 tetrahedra, no friction (Courtecuisse and others "
+               "2015, Fig. 4)\n\n",
                1e-3 * MOTION_TICKS);
     td_json_open(json, "forces", '{');
     for (int k = 0; k < 3 && status == TD_OK; k++)

@@ -113,7 +113,7 @@ static void test_polynomials(void **state)
 static void test_accepts(void **state)
 {
     (void)state;
-    assert_refuses("reduce", "stvk.yaml -o far.h5 --quiet", 4, "where training was not, and was not written");
+    assert_refuses("reduce", "stvk.yaml -o far.h5 --quiet", 4, "not trained on, and was not written");
     assert_says("stderr.txt", "--accept");
     assert_false(exists("far.h5"));
     assert_true(exists("far.h5.work"));

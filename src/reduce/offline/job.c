@@ -311,8 +311,8 @@ static tdStatus judge(const tdJob *job, tdError *error)
     }
     return td_fail(
         error, TD_ERROR_NUMERIC,
-        "the reduced model is off by %.0f %% where training was not, and was not written%s. Take more samples, "
-        "smaller tolerances or narrower ranges of the actuators, or write it as it is with --accept. The work "
+        "the reduced model is off by %.0f %% at places that it was not trained on, and was not written%s. Take more "
+        "samples, smaller tolerances or narrower ranges of the actuators, or write it as it is with --accept. The work "
         "is kept",
         100 * report->held_out_error, failures);
 }

@@ -5,7 +5,7 @@
 //     pod        modes of the snapshots (S1 eq. 13-15)                          -> Phi, alpha
 //     training   forces of single elements at the snapshots, projected          -> G, sketched
 //     ecsw       few elements with weights that stand for all (S1 eq. 20-21)    -> domains, one a force field
-//     check      the reduced model against full order where training was not    -> held-out error
+//     check      the reduced model against full order, held out                 -> held-out error
 //
 // or, for bodies of the law stvk, without snapshots and without a choice of elements (S2)
 //
