@@ -65,7 +65,7 @@ print(model)
 got = tendril.reduce(scene, "finger.h5", accept=True)
 reduced = scene.model(rom="finger.h5")
 print(f"{model.dofs} coordinates became {reduced.dofs}; {got.rid_elements} of {got.elements} elements stand for all")
-print(f"error where training was not: {got.held_out_error:.1%}")
+print(f"error at places that it was not trained on: {got.held_out_error:.1%}")
 
 # %% [markdown]
 # Control: the tip is given targets, and the cables are found in each step.

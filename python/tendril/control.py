@@ -110,7 +110,7 @@ class Reduction:
     rid_elements: int  #: that stand for all
     pod_error: float
     ecsw_error: float
-    held_out_error: float  #: where training was not, of all places together
+    held_out_error: float  #: at places that it was not trained on, all of them together
     held_out_worst: float
     held_out_places: int
     motion_error: float  #: along a motion
@@ -126,7 +126,7 @@ def reduce(scene: str | os.PathLike | Mapping[str, Any] | Scene, rom: str | os.P
 
     body: which is reduced, where the scene does not say so. folder: of a dictionary, where relative paths begin.
     progress(phase, done, total) is told of it. Ctrl-C, or an exception in ``progress``, stops in order; the same call
-    goes on from there. A model that is off by more than 20 % where training was not is written with ``accept`` only.
+    goes on from there. A model that is off by more than 20 % at places that it was not trained on is written with ``accept`` only.
     """
     watch, what, settings = td.Watch(progress), lib.td_default_reduction(), td.settings(threads=threads)
     path = source(scene, settings, folder)
