@@ -301,13 +301,16 @@ int sim_end(const tdState *state, const simResult *result)
         fprintf(stderr, " (at most %.2g %% of a body's energy came from nothing)\n", 100 * result->totals.energy_gain);
     }
     if (result->totals.rom_warnings > 0)
-        fprintf(
-            stderr,
-            "warning: in %" PRId64 " of %" PRId64
-            " steps the reduced model left what it was made for (indicator up to %.3g, distance up to %.3g, forces of "
-            "touch off by up to %.2g of themselves); check with 'tendril compare', or train it for this motion\n",
-            result->totals.rom_warnings, result->totals.steps, result->totals.rom_indicator,
-            result->totals.rom_distance, result->totals.rom_local);
+    {
+        fprintf(stderr,
+                "warning: in %" PRId64 " of %" PRId64
+                " steps the reduced model left what it was trained for (indicator up to %.3g, distance up to %.3g",
+                result->totals.rom_warnings, result->totals.steps, result->totals.rom_indicator,
+                result->totals.rom_distance);
+        if (result->totals.rom_local > 0)
+            fprintf(stderr, ", contact forces off by up to about %.0f %%", 100 * result->totals.rom_local);
+        fprintf(stderr, "); check with 'tendril compare', or train it for this motion\n");
+    }
     if (result->end == SIM_INTERRUPTED)
         fprintf(stderr, "tendril: interrupted after step %" PRId64 "%s%s\n", td_state_steps(state),
                 result->checkpoint[0] == '\0' ? "" : "; to go on, add --resume ", result->checkpoint);

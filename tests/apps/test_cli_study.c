@@ -76,11 +76,12 @@ static void test_sweep(void **state)
     assert_says("grid/table.csv", "\n4,125,neo_hookean,done,10,");
     // A run of the table is a run of the scene.
     assert_int_equal(run_command("run", "arm.yaml --set 'bodies[arm].material.young=125 kPa' --out one --quiet"), 0);
-    char *row = strstr(read_text("one/probes.csv"), "\n10,0.1"), *table = read_text("grid/table.csv");
+    char *run = read_text("one/probes.csv"), *row = strstr(run, "\n10,0.1"), *table = read_text("grid/table.csv");
     assert_non_null(row);
     char *values = row + strlen("\n10,0.1"); // ",x,y,z\n"
     values[strcspn(values, "\n")] = '\0';
     assert_non_null(strstr(strstr(table, "\n3,125,corotational"), values));
+    free(run);
     free(table);
     assert_refuses("sweep", "arm.yaml --vary time_step=5ms,10ms --out grid", 3, "holds an earlier run already");
     // The most, over steps.
