@@ -129,6 +129,8 @@ void td_schur_tree_visit(tdSchurTree *tree, int32_t n, const int32_t *places, do
 tdStatus td_schur_tree_square(tdSchurTree *tree, int32_t n, const int32_t *places, double *W, tdError *error)
 {
     int64_t stride = tree->rows;
+    if (n == 0)
+        return TD_OK;
     if (!td_grow((void **)&tree->Z, &tree->Z_room, stride * n, sizeof *tree->Z) ||
         !td_grow((void **)&tree->update, &tree->update_room, (int64_t)tree->longest * n, sizeof *tree->update))
         return td_fail_memory(error, "the condensation");
