@@ -514,7 +514,7 @@ static tdStatus run_all(Job *job, tdError *error)
         own[strlen(own) - 1] = '\0'; // the last end of a line
     *error = job->error;
     char message[sizeof error->message];
-    snprintf(message, sizeof message, "run %" PRId64 " (%.200s): %.600s", job->culprit + 1,
+    snprintf(message, sizeof message, "run %" PRId64 " (%.100s): %.500s", job->culprit + 1,
              own != NULL ? own + skip : "", job->error.message);
     snprintf(error->message, sizeof error->message, "%s", message);
     free(set);

@@ -637,8 +637,13 @@ tdStatus td_compile_reduced(tdModel *model, int index, const tdRom *rom, const t
     if (reduced->enriched || wanted || enrichment == TD_ENRICHMENT_OFF)
         TD_TRY(td_residual_create(soft, reduced->r, rom->frame == TD_FRAME_TRANSLATION ? 3 : 0, reduced->stride,
                                   reduced->basis, rom->frame != TD_FRAME_FIXED, &reduced->residual, error));
-    if (polynomial) // the last that may fail: it has memory of its own
-        TD_TRY(td_reduced_stvk_compile(reduced, rom, error));
+    // The last that may fail: both have memory of their own.
+    tdStatus status = polynomial ? td_reduced_stvk_compile(reduced, rom, error) : TD_OK;
+    if (status != TD_OK)
+    {
+        td_residual_free(reduced->residual);
+        return status;
+    }
     hash_reduced(model, reduced, rom);
     td_linear_model_free(&soft->linear); // the sparse matrix is never factored
     td_reduced_list_modes(reduced);

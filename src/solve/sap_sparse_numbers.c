@@ -262,6 +262,8 @@ static bool change(tdSapFactor *f, const tdSapIsland *island)
     if (!f->based || f->anew || !list_changes(f, island))
         return false;
     int n = f->n_places, q = f->n_borders + n;
+    if (q == 0)
+        return true; // nothing that counts
     td_schur_tree_visit(&f->tree, n, f->places, &flops, &square);
     double solves = 8.0 * (double)f->shape.values, dense = 8.0 / 3 * (double)q * q * q;
     if (flops + square + dense + solves > WORTH * f->plan.flops || !make_room(f, q))
@@ -272,12 +274,10 @@ static bool change(tdSapFactor *f, const tdSapIsland *island)
     f->stack->grown = f->stack->grown || f->tree.Z_room != Z_room || f->tree.update_room != update_room;
     fill_W(f, island, f->LU, q);
     fill_D(f, island, q);
-    cblas_dsymm(CblasColMajor, CblasLeft, CblasLower, q, q, 1, f->D, q > 0 ? q : 1, f->W, q > 0 ? q : 1, 0, f->LU,
-                q > 0 ? q : 1);
+    cblas_dsymm(CblasColMajor, CblasLeft, CblasLower, q, q, 1, f->D, q, f->W, q, 0, f->LU, q);
     for (int i = 0; i < q; i++)
         f->LU[i + (int64_t)i * q] += 1;
-    if (q > 0)
-        dgetrf_(&q, &q, f->LU, &q, f->pivots, &info);
+    dgetrf_(&q, &q, f->LU, &q, f->pivots, &info);
     return info == 0;
 }
 
