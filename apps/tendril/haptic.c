@@ -69,7 +69,6 @@ typedef struct tool
     tdLoopRecord *records; ///< of lockstep
     const tdLoopRecord *felt;
     int64_t n_felt, tick;
-    double largest; ///< force [N]
 } tool;
 
 typedef struct session
@@ -335,7 +334,7 @@ static void json_tool(tdJson *json, const tool *t)
     td_json_string(json, "not_granted", t->report.why);
     td_json_integer(json, "most_contacts", haptic->most_contacts);
     td_json_integer(json, "steps_with_contacts_left_out", haptic->left_out);
-    td_json_number(json, "largest_force", t->largest);
+    td_json_number(json, "largest_force", haptic->most_force);
     td_json_integer(json, "unsolved_ticks", haptic->unsolved);
     td_json_integer(json, "limited_ticks", haptic->guard.limited);
     td_json_integer(json, "cut_ticks", haptic->guard.cuts);
@@ -412,7 +411,7 @@ static void print_tool(const session *s, const tool *t)
     if (s->n > 1)
         printf("tool        %s\n", t->name);
     printf("device      %s%s%s\n", t->device->name, told[0] != '\0' ? ": " : "", told);
-    printf("force       %.3g N at most; %d contacts at most", t->largest, haptic->most_contacts);
+    printf("force       %.3g N at most; %d contacts at most", haptic->most_force, haptic->most_contacts);
     if (haptic->left_out > 0)
         printf(" (in %lld steps more were within reach)", (long long)haptic->left_out);
     printf(
@@ -454,11 +453,6 @@ static int tell(session *s)
     for (int i = 0; i < s->n; i++)
     {
         tool *t = &s->tools[i];
-        for (int64_t k = 0; k < t->n_felt; k++)
-        {
-            const double *f = t->felt[k].force;
-            t->largest = fmax(t->largest, sqrt(f[0] * f[0] + f[1] * f[1] + f[2] * f[2]));
-        }
         if (s->arguments->out != NULL && write_forces(s, t, &error) != TD_OK)
             return cli_fail(&error);
     }

@@ -256,6 +256,7 @@ void td_haptic_tick(tdHaptic *haptic, double clock, const double position[3], co
                               : nonsense,
              position != NULL, out->force, out->torque);
     out->fault = haptic->guard.fault;
+    haptic->most_force = fmax(haptic->most_force, sqrt(td_dot3(out->force, out->force)));
 }
 
 const char *td_haptic_fault(int fault)
