@@ -39,7 +39,7 @@ struct tdHaptic
     tdFeel feel;
     tdGuard guard;
     double most_force; ///< [N] that a tick gave
-    tdPose device; ///< the last that was believed
+    tdPose device;     ///< the last that was believed
     double turn[3];
     double grip, grip_target; ///< where the jaw is, and where the hand wants it
     int64_t ticks, taken;
