@@ -234,7 +234,7 @@ static void matrix_piece(void *context, int piece)
 // A = (mass + s de alpha) M + s ce K + s de beta K_damping (+ stiffness of pressures, constraints and springs)
 // A body that nothing but others holds has six motions without stiffness. A little more on the diagonal of A, not of
 // the forces, resists what a pass of Newton's method changes and is gone in the solution.
-#define LEAN 1e-4
+#define LEAN 1e-6
 
 static void stiffen_diagonal(const tdSoft *soft, double *A)
 {

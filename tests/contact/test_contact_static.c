@@ -43,6 +43,35 @@ static void test_column(void **unused)
     scene_free(model, state);
 }
 
+// The end of a slender bar as a body of its own, which only a weld holds: it hangs down as one of a piece does.
+static void test_welded_end(void **unused)
+{
+    (void)unused;
+#define BAR(name, from, to, cells)                                                                                     \
+    "  - name: " name "\n    mesh: {box: [[" from ", 0, 0], [" to ", 0.02, 0.02]], cells: [" cells                     \
+    ", 2, 2], elements: hexahedra}\n    material: {law: corotational, young: 0.3 MPa, poisson: 0.4, density: 1000}\n"
+    static const char *const bodies[2] = {
+        BAR("bar", "0", "0.22", "11") "    fixed: [{group: xmin}]\n",
+        BAR("bar", "0", "0.2", "10") "    fixed: [{group: xmin}]\n" //
+        BAR("end", "0.2", "0.22", "1") "attachments: [{name: weld, a: end, b: bar, group: xmin}]\n"};
+    double tip[2];
+    for (int k = 0; k < 2; k++)
+    {
+        tdModel *model = scene_model("tendril: 1\nsteps: 1\ngravity: [0, 0, -5]\nintegrator: {method: static}\n"
+                                     "bodies:\n%sprobes: [{name: tip, body: %s, point: [0.22, 0.01, 0.01]}]\n",
+                                     bodies[k], k == 0 ? "bar" : "end");
+        tdState *state = scene_state(model);
+        scene_steps(model, state, 1);
+        double x[3];
+        td_state_probe(model, state, 0, x);
+        tip[k] = x[2] - 0.01;
+        scene_free(model, state);
+    }
+    print_message("the tip hangs down by %.6g and %.6g m\n", -tip[0], -tip[1]);
+    assert_true(tip[0] < -0.02);
+    assert_near(tip[1], tip[0], 1e-5 * fabs(tip[0]));
+}
+
 // A soft block on a slope that nothing but friction holds: at rest at 0.95 of the angle of friction, with the whole
 // weight on the slope; without an equilibrium, which is said, at 1.05.
 static void test_slope(void **unused)
@@ -223,6 +252,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_column),
+        cmocka_unit_test(test_welded_end),
         cmocka_unit_test(test_slope),
         cmocka_unit_test(test_hanging),
         cmocka_unit_test(test_integrators),
