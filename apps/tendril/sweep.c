@@ -291,16 +291,6 @@ static void do_run(void *context, int i)
     pthread_mutex_unlock(&job->lock);
 }
 
-static tdStatus hash_file(const char *path, uint64_t *key, tdError *error)
-{
-    char *data = NULL;
-    size_t size = 0;
-    TD_TRY(td_file_read(path, &data, &size, error));
-    *key = td_work_key(*key, data, size);
-    free(data);
-    return TD_OK;
-}
-
 // One line for each thing that the table depends on.
 static tdStatus open_work(Job *job, const tdModel *first, tdError *error)
 {
@@ -312,9 +302,9 @@ static tdStatus open_work(Job *job, const tdModel *first, tdError *error)
     if (job->settings.text != NULL)
         text = td_work_key(0, job->settings.text, strlen(job->settings.text));
     else
-        TD_TRY(hash_file(arguments->scene, &text, error));
+        TD_TRY(td_work_key_file(arguments->scene, &text, error));
     if (job->settings.rom != NULL)
-        TD_TRY(hash_file(job->settings.rom, &rom, error));
+        TD_TRY(td_work_key_file(job->settings.rom, &rom, error));
     TD_TRY(td_state_create(first, &job->settings, &state, error));
     td_text_format(&about, "tendril %s\nscene %016" PRIx64 ", the first run's start %016" PRIx64 "\n", td_version(),
                    text, td_state_hash(first, state));

@@ -2,7 +2,6 @@
 // td_sweep(): all rows of all robots of a file, in pieces that are kept as soon as they are done.
 #include "study/sweep.h"
 
-#include "base/file.h"
 #include "base/hash.h"
 #include "base/timer.h"
 #include "core/model.h"
@@ -164,16 +163,6 @@ static bool delayed(const Sweep *s)
 
 // ---------------------------------------------------------------- work that is kept
 
-static tdStatus hash_file(const char *path, uint64_t *key, tdError *error)
-{
-    char *data = NULL;
-    size_t size = 0;
-    TD_TRY(td_file_read(path, &data, &size, error));
-    *key = td_work_key(*key, data, size);
-    free(data);
-    return TD_OK;
-}
-
 // One line for each thing that the result depends on.
 static tdStatus open_work(Sweep *s, const char *scene, const tdSettings *settings, tdError *error)
 {
@@ -183,10 +172,10 @@ static tdStatus open_work(Sweep *s, const char *scene, const tdSettings *setting
     if (settings->text != NULL)
         text = td_work_key(0, settings->text, strlen(settings->text));
     else
-        TD_TRY(hash_file(scene, &text, error));
-    TD_TRY(hash_file(s->what->inputs, &inputs, error));
+        TD_TRY(td_work_key_file(scene, &text, error));
+    TD_TRY(td_work_key_file(s->what->inputs, &inputs, error));
     if (settings->rom != NULL)
-        TD_TRY(hash_file(settings->rom, &rom, error));
+        TD_TRY(td_work_key_file(settings->rom, &rom, error));
     td_text_format(&about,
                    "tendril %s\nscene %016" PRIx64 ", at its start %016" PRIx64 "\nreduced model %016" PRIx64 "\n",
                    td_version(), text, td_state_hash(s->model, td_batch_state(s->batch, 0)), rom);

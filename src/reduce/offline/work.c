@@ -41,6 +41,16 @@ uint64_t td_work_key(uint64_t before, const void *bytes, size_t n)
     return td_hash_mix(td_hash_mix(before + n) ^ td_hash_bytes(bytes, n));
 }
 
+tdStatus td_work_key_file(const char *path, uint64_t *key, tdError *error)
+{
+    char *data = NULL;
+    size_t size = 0;
+    TD_TRY(td_file_read(path, &data, &size, error));
+    *key = td_work_key(*key, data, size);
+    free(data);
+    return TD_OK;
+}
+
 static uint64_t sum_of(uint64_t crc, const void *data, size_t size)
 {
     const unsigned char *bytes = data;

@@ -29,6 +29,8 @@ typedef struct tdWorkPart
 
 /// A key that depends on one before and on bytes.
 uint64_t td_work_key(uint64_t before, const void *bytes, size_t n);
+/// The same of a file's bytes: the key goes on from what it was.
+tdStatus td_work_key_file(const char *path, uint64_t *key, tdError *error);
 /// Writes a part made of several pieces of memory. Threads may write different parts at a time.
 tdStatus td_work_save(const tdWork *work, uint64_t key, const char *name, int n, const tdWorkPart *parts,
                       tdError *error);
